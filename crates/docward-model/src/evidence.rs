@@ -1,0 +1,292 @@
+//! What was seen, as rules receive it: the catalogue, one profile per collection, and what links them.
+
+use crate::{BsonType, Distribution, FieldPath, Namespace, Profile, Value};
+
+/// Everything known about a deployment, whatever it was read from.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// Facts about the whole.
+    pub deployment: Deployment,
+    /// Databases by name, sorted; those without collections too.
+    pub databases: Vec<String>,
+    /// Collections sorted by namespace.
+    pub collections: Vec<Collection>,
+    /// Fields whose values are another collection's `_id`s.
+    pub references: Vec<Reference>,
+    /// Fields that repeat another collection's field beside a reference to it.
+    pub copies: Vec<CopiedField>,
+    /// Collections that differ in a tail of their name only.
+    pub families: Vec<NameFamily>,
+}
+
+impl Evidence {
+    /// A collection by namespace.
+    pub fn collection(&self, namespace: &Namespace) -> Option<&Collection> {
+        self.collections
+            .binary_search_by(|c| c.namespace.cmp(namespace))
+            .ok()
+            .map(|at| &self.collections[at])
+    }
+}
+
+/// Facts about the whole deployment.
+#[derive(Clone, Debug, Default)]
+pub struct Deployment {
+    /// Major and minor version of the server, when known.
+    pub server_version: Option<(u32, u32)>,
+    /// Whether database and collection names were given by the data itself. False for a loose
+    /// JSON file whose name was taken from the file: house naming is then not judged.
+    pub names_are_real: bool,
+}
+
+/// What kind of collection it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CollectionKind {
+    /// An ordinary collection.
+    #[default]
+    Plain,
+    /// A view: no documents of its own.
+    View,
+    /// A native time series collection (its buckets are read, when read at all).
+    TimeSeries,
+    /// A capped collection.
+    Capped,
+    /// `*.files` of a GridFS bucket.
+    GridFsFiles,
+    /// `*.chunks` of a GridFS bucket.
+    GridFsChunks,
+    /// The server's own (`system.profile`, `system.views`, `oplog.rs`, …).
+    System,
+}
+
+impl CollectionKind {
+    /// Whether people name and shape it: not views, not the server's own, not GridFS internals.
+    pub fn is_business(self) -> bool {
+        matches!(self, Self::Plain | Self::Capped | Self::TimeSeries)
+    }
+}
+
+/// Options of a time series collection.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[expect(missing_docs, reason = "MongoDB's own option names")]
+pub struct TimeSeriesOptions {
+    pub time_field: String,
+    pub meta_field: Option<String>,
+    pub granularity: Option<String>,
+}
+
+/// `validationLevel`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "MongoDB's own words")]
+pub enum ValidationLevel {
+    Off,
+    #[default]
+    Strict,
+    Moderate,
+}
+
+/// `validationAction`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "MongoDB's own words")]
+pub enum ValidationAction {
+    #[default]
+    Error,
+    Warn,
+    ErrorAndLog,
+}
+
+/// Options of a collection, as the catalogue has them.
+#[derive(Clone, Debug, Default)]
+pub struct CollectionOptions {
+    /// The validator, when there is one that says anything.
+    pub validator: Option<Value>,
+    /// How strictly it is applied.
+    pub validation_level: ValidationLevel,
+    /// What happens on a breach.
+    pub validation_action: ValidationAction,
+    /// Time series options.
+    pub time_series: Option<TimeSeriesOptions>,
+    /// Capped collections: size in bytes.
+    pub capped_bytes: Option<i64>,
+    /// Default collation, in canonical text.
+    pub collation: Option<String>,
+}
+
+impl CollectionOptions {
+    /// The `$jsonSchema` of the validator.
+    pub fn json_schema(&self) -> Option<&Value> {
+        self.validator.as_ref()?.get("$jsonSchema")
+    }
+}
+
+/// What an index does with one field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "MongoDB's own words")]
+pub enum DirectionKind {
+    Ascending,
+    Descending,
+    Hashed,
+    Text,
+    /// `2dsphere`, `2d` or `geoHaystack`.
+    Geo(String),
+    /// Anything else, as written.
+    Other(String),
+}
+
+/// One field of an index key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexKey {
+    /// Dotted path; `$**` for wildcards.
+    pub path: String,
+    /// Direction or kind.
+    pub kind: DirectionKind,
+}
+
+/// An index definition.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Index {
+    /// Its name.
+    pub name: String,
+    /// Its fields in order.
+    pub keys: Vec<IndexKey>,
+    /// Refuses equal keys.
+    pub unique: bool,
+    /// Leaves out documents without the fields.
+    pub sparse: bool,
+    /// Hidden from the planner.
+    pub hidden: bool,
+    /// `expireAfterSeconds`.
+    pub ttl_seconds: Option<i64>,
+    /// `partialFilterExpression`.
+    pub partial_filter: Option<Value>,
+    /// Collation, in canonical text.
+    pub collation: Option<String>,
+}
+
+impl Index {
+    /// The index every collection has on `_id`.
+    pub fn is_id(&self) -> bool {
+        self.keys.len() == 1
+            && self.keys[0].path == "_id"
+            && matches!(self.keys[0].kind, DirectionKind::Ascending | DirectionKind::Descending)
+    }
+
+    /// `{ userId: 1, date: -1 }`: for messages and commands.
+    pub fn key_text(&self) -> String {
+        let fields: Vec<_> = self
+            .keys
+            .iter()
+            .map(|key| {
+                let name = if key.path.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+                    key.path.clone()
+                } else {
+                    format!("\"{}\"", key.path)
+                };
+                match &key.kind {
+                    DirectionKind::Ascending => format!("{name}: 1"),
+                    DirectionKind::Descending => format!("{name}: -1"),
+                    DirectionKind::Hashed => format!("{name}: \"hashed\""),
+                    DirectionKind::Text => format!("{name}: \"text\""),
+                    DirectionKind::Geo(kind) | DirectionKind::Other(kind) => {
+                        format!("{name}: \"{kind}\"")
+                    }
+                }
+            })
+            .collect();
+        format!("{{ {} }}", fields.join(", "))
+    }
+}
+
+/// One collection: catalogue facts and, when documents were read, their profile.
+#[derive(Clone, Debug)]
+pub struct Collection {
+    /// Its name.
+    pub namespace: Namespace,
+    /// What kind it is.
+    pub kind: CollectionKind,
+    /// Its options; `None` when the source does not carry them (a lone `.bson` or JSON file).
+    pub options: Option<CollectionOptions>,
+    /// Its indexes; `None` when the source does not carry them.
+    pub indexes: Option<Vec<Index>>,
+    /// What its documents look like; `None` when none were read.
+    pub profile: Option<Profile>,
+}
+
+impl Collection {
+    /// A collection of which only the name is known.
+    pub fn named(namespace: Namespace) -> Self {
+        Self { namespace, kind: CollectionKind::Plain, options: None, indexes: None, profile: None }
+    }
+}
+
+/// A field that holds another collection's `_id`s.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// The collection that holds the reference.
+    pub from: Namespace,
+    /// The field there.
+    pub path: FieldPath,
+    /// The collection referred to.
+    pub to: Namespace,
+    /// Share of the distinct values that exist as `_id` there, 0..=1.
+    pub contained: f64,
+    /// Distinct values the share was measured on.
+    pub checked_values: u64,
+    /// Type of the reference.
+    pub from_type: BsonType,
+    /// Type of the `_id` referred to.
+    pub to_type: BsonType,
+    /// Whether the values match only after changing their type (hex string against ObjectId).
+    pub needs_conversion: bool,
+    /// References per value referred to ("children per parent"), over parents that have any.
+    pub children_per_parent: Distribution,
+    /// Distinct parents referred to (estimate).
+    pub parents: f64,
+    /// References per document that holds any ("parents per child"; 1 unless in an array).
+    pub parents_per_child: f64,
+}
+
+/// A field that repeats another collection's field, beside a reference to it.
+#[derive(Clone, Debug)]
+pub struct CopiedField {
+    /// The collection that holds the copy.
+    pub from: Namespace,
+    /// The copy.
+    pub path: FieldPath,
+    /// The reference beside it.
+    pub reference: FieldPath,
+    /// The collection it is copied from.
+    pub to: Namespace,
+    /// The field there.
+    pub source: FieldPath,
+    /// Pairs compared.
+    pub compared: u64,
+    /// Pairs that differ.
+    pub differing: u64,
+}
+
+/// The form of what varies in a family of names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TailForm {
+    /// `_202403`, `_2024`, `_20240315`.
+    TimeSuffix,
+    /// Looks like a time but is not in one of those forms.
+    OddTimeSuffix,
+    /// Running numbers or ids: one collection per entity.
+    Number,
+}
+
+/// Collections of one database that differ in the tail of their name only.
+#[derive(Clone, Debug)]
+pub struct NameFamily {
+    /// The database.
+    pub database: String,
+    /// The common stem, `t_device_`.
+    pub stem: String,
+    /// What varies.
+    pub form: TailForm,
+    /// The members, sorted.
+    pub members: Vec<String>,
+    /// Share of members whose top-level fields are nearly the same; `None` without documents.
+    pub same_shape: Option<f64>,
+}

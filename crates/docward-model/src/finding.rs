@@ -1,0 +1,378 @@
+//! What a rule says. A finding without what, why, what to do and how much was seen does not compile.
+
+use std::{borrow::Cow, fmt};
+
+use crate::{FieldPath, Namespace};
+
+/// How loud a finding is in the report and for `--fail-on`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing; breaks no rule.
+    Info,
+    /// A recommendation is not followed.
+    Warn,
+    /// A mandatory rule is broken, or something prohibited was found.
+    Error,
+}
+
+impl Severity {
+    /// The word used in JSON, configuration and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// How strongly the rule book words a clause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the rule book's own words")]
+pub enum Level {
+    Mandatory,
+    Prohibited,
+    Recommended,
+    Information,
+}
+
+impl Level {
+    /// The word used in JSON and on pages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mandatory => "mandatory",
+            Self::Prohibited => "prohibited",
+            Self::Recommended => "recommended",
+            Self::Information => "information",
+        }
+    }
+
+    /// The severity of a breach, unless configured otherwise.
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::Mandatory | Self::Prohibited => Severity::Error,
+            Self::Recommended => Severity::Warn,
+            Self::Information => Severity::Info,
+        }
+    }
+}
+
+/// What a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Subject {
+    /// Everything that was audited together.
+    Deployment,
+    /// One database.
+    Database(String),
+    /// One collection.
+    Collection(Namespace),
+    /// One field of a collection.
+    Field(Namespace, FieldPath),
+    /// One index of a collection, by name.
+    Index(Namespace, String),
+}
+
+impl Subject {
+    /// The `namespace` of the JSON report: a database or a collection.
+    pub fn namespace(&self) -> Option<String> {
+        match self {
+            Self::Deployment => None,
+            Self::Database(database) => Some(database.clone()),
+            Self::Collection(ns) | Self::Field(ns, _) | Self::Index(ns, _) => Some(ns.to_string()),
+        }
+    }
+
+    /// The field, if the finding is about one.
+    pub fn path(&self) -> Option<&FieldPath> {
+        match self {
+            Self::Field(_, path) => Some(path),
+            _ => None,
+        }
+    }
+}
+
+/// How much was looked at before saying something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// Documents (or names, or indexes) looked at.
+    pub sampled: u64,
+    /// How many there are.
+    pub total: u64,
+    /// Probability that the statement holds for all of them; 1 when everything was read.
+    pub confidence: f64,
+}
+
+impl Seen {
+    /// Everything was looked at.
+    pub fn all(total: u64) -> Self {
+        Self { sampled: total, total, confidence: 1.0 }
+    }
+}
+
+/// A place in a text file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "file, line and column say it")]
+pub struct Location {
+    pub file: String,
+    pub line: u32,
+    pub column: u32,
+}
+
+/// One figure behind a finding.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the variants say it")]
+pub enum DataValue {
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+    Text(String),
+    List(Vec<DataValue>),
+    Map(Vec<(String, DataValue)>),
+}
+
+macro_rules! data_from {
+    ($($from:ty => $variant:ident($with:expr)),* $(,)?) => {$(
+        impl From<$from> for DataValue {
+            fn from(value: $from) -> Self {
+                let convert: fn($from) -> _ = $with;
+                Self::$variant(convert(value))
+            }
+        }
+    )*};
+}
+data_from! {
+    i64 => Int(|n| n),
+    i32 => Int(i64::from),
+    u32 => Int(i64::from),
+    u64 => Int(|n| i64::try_from(n).unwrap_or(i64::MAX)),
+    usize => Int(|n| i64::try_from(n).unwrap_or(i64::MAX)),
+    // Six decimals: enough to read, few enough to stay stable across platforms.
+    f64 => Float(|n| (n * 1e6).round() / 1e6),
+    bool => Bool(|b| b),
+    String => Text(|s| s),
+    &str => Text(str::to_owned),
+}
+
+impl<T: Into<Self>> From<Vec<T>> for DataValue {
+    fn from(items: Vec<T>) -> Self {
+        Self::List(items.into_iter().map(Into::into).collect())
+    }
+}
+
+/// The figures behind a finding, in the order they are printed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Data(Vec<(String, DataValue)>);
+
+impl Data {
+    /// No figures yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With one more figure.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<DataValue>) -> Self {
+        self.0.push((key.to_owned(), value.into()));
+        self
+    }
+
+    /// The figures.
+    pub fn entries(&self) -> &[(String, DataValue)] {
+        &self.0
+    }
+
+    /// One figure.
+    pub fn get(&self, key: &str) -> Option<&DataValue> {
+        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v)
+    }
+}
+
+/// What applying a fix can break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Safety {
+    /// No stored data changes.
+    Safe,
+    /// Data changes; the old state can be restored.
+    Guarded,
+    /// A person has to decide something first.
+    Manual,
+}
+
+impl Safety {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Safe => "safe",
+            Self::Guarded => "guarded",
+            Self::Manual => "manual",
+        }
+    }
+}
+
+/// A proposed remedy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fix {
+    /// The refactoring of the rule book that does it (`RF-01`), if one does.
+    pub refactoring: Option<&'static str>,
+    /// A command or statement that shows or does it, for mongosh unless it begins with `docward`.
+    pub command: String,
+    /// What applying it can break.
+    pub safety: Safety,
+}
+
+/// A finding as a rule writes it: the engine adds code, severity and fingerprint.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// What it is about.
+    pub at: Subject,
+    /// What is wrong: lower-case start, no final stop, with the numbers.
+    pub what: String,
+    /// Why it matters to the reader.
+    pub why: Cow<'static, str>,
+    /// What to do about it, concretely.
+    pub todo: String,
+    /// How much was looked at.
+    pub seen: Seen,
+    /// The figures behind it.
+    pub data: Data,
+    /// Values out of documents that show it; printed only with `--show-values`.
+    pub examples: Vec<String>,
+    /// A remedy that can be run.
+    pub fix: Option<Fix>,
+    /// The clauses this finding breaks; all of the rule's when empty.
+    pub clauses: &'static [&'static str],
+    /// The level of the tier that was reached; the rule's own when `None`.
+    pub level: Option<Level>,
+    /// A severity below or above what the level gives (a soft tier of a rule); rarely needed.
+    pub severity: Option<Severity>,
+    /// Tells apart several findings of one rule on one subject; part of the fingerprint, so no counts.
+    pub key: String,
+}
+
+impl Draft {
+    /// A finding with the four things every finding must say.
+    pub fn new(
+        at: Subject,
+        what: impl Into<String>,
+        why: impl Into<Cow<'static, str>>,
+        todo: impl Into<String>,
+        seen: Seen,
+    ) -> Self {
+        Self {
+            at,
+            what: what.into(),
+            why: why.into(),
+            todo: todo.into(),
+            seen,
+            data: Data::new(),
+            examples: Vec::new(),
+            fix: None,
+            clauses: &[],
+            level: None,
+            severity: None,
+            key: String::new(),
+        }
+    }
+
+    /// Adds a figure.
+    #[must_use]
+    pub fn data(mut self, key: &str, value: impl Into<DataValue>) -> Self {
+        self.data = self.data.with(key, value);
+        self
+    }
+
+    /// Adds a remedy.
+    #[must_use]
+    pub fn fix(
+        mut self,
+        refactoring: Option<&'static str>,
+        safety: Safety,
+        command: impl Into<String>,
+    ) -> Self {
+        self.fix = Some(Fix { refactoring, command: command.into(), safety });
+        self
+    }
+
+    /// Adds values from documents, shown only on request.
+    #[must_use]
+    pub fn examples(mut self, examples: impl IntoIterator<Item = String>) -> Self {
+        self.examples.extend(examples);
+        self
+    }
+
+    /// Narrows to the clauses of the tier reached.
+    #[must_use]
+    pub fn clauses(mut self, clauses: &'static [&'static str]) -> Self {
+        self.clauses = clauses;
+        self
+    }
+
+    /// Sets the level of the tier reached.
+    #[must_use]
+    pub fn level(mut self, level: Level) -> Self {
+        self.level = Some(level);
+        self
+    }
+
+    /// Sets a severity other than the level's.
+    #[must_use]
+    pub fn severity(mut self, severity: Severity) -> Self {
+        self.severity = Some(severity);
+        self
+    }
+
+    /// Tells this finding from others of the same rule on the same subject.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = key.into();
+        self
+    }
+}
+
+/// Something a rule found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The rule's code, `D008`.
+    pub rule: &'static str,
+    /// The rule's name, `unbounded-array`.
+    pub name: &'static str,
+    /// How loud.
+    pub severity: Severity,
+    /// How the rule book words it.
+    pub level: Level,
+    /// The clauses broken.
+    pub clauses: Vec<&'static str>,
+    /// What it is about.
+    pub at: Subject,
+    /// A place in a text file, for findings in source code or configuration.
+    pub location: Option<Location>,
+    /// What is wrong.
+    pub what: String,
+    /// Why it matters.
+    pub why: String,
+    /// What to do.
+    pub todo: String,
+    /// How much was looked at.
+    pub seen: Seen,
+    /// The figures.
+    pub data: Data,
+    /// Values from documents; printed only with `--show-values`.
+    pub examples: Vec<String>,
+    /// A remedy that can be run.
+    pub fix: Option<Fix>,
+    /// Stable across runs and independent of counts.
+    pub fingerprint: String,
+}
+
+impl Finding {
+    /// The order of reports: loudest first, then by place, then by rule.
+    pub fn sort_key(&self) -> impl Ord + '_ {
+        (std::cmp::Reverse(self.severity), &self.at, self.rule, &self.what, &self.fingerprint)
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,38 @@
+//! The nouns of Docward: what was seen ([`Evidence`], [`Profile`]), what is asked of it
+//! ([`RuleMeta`], [`Settings`]) and what is said about it ([`Finding`], [`Report`]).
+//!
+//! Plain data. No IO, no clock, no serialisation: `docward-report` owns output shapes and
+//! `docward-collect` owns input shapes, so that neither freezes these types.
+
+mod bson_type;
+mod evidence;
+mod finding;
+mod namespace;
+mod profile;
+mod report;
+mod rule;
+mod settings;
+mod value;
+
+pub use bson_type::{BsonType, TypeCounts};
+pub use evidence::{
+    Collection, CollectionKind, CollectionOptions, CopiedField, Deployment, DirectionKind, Evidence,
+    Index, IndexKey, NameFamily, Reference, TailForm, TimeSeriesOptions, ValidationAction,
+    ValidationLevel,
+};
+pub use finding::{
+    Data, DataValue, Draft, Finding, Fix, Level, Location, Safety, Seen, Severity, Subject,
+};
+pub use namespace::{FieldPath, Namespace};
+pub use profile::{
+    ArrayProfile, Blob, BlobKind, CaseCollision, Distinct, Discriminator, Distribution,
+    DynamicKeys, Field, FieldShape, Growth, IdOrder, KeyForm, LargeDocument, NumberProfile,
+    Profile, Shape, TextClass, TextProfile,
+};
+pub use report::{ChecklistItem, Problem, Report, Skipped, Source, SourceKind, Verdict};
+pub use rule::{Maturity, Need, RuleMeta, Scope, Threshold, ThresholdValue};
+pub use settings::{
+    CoreSource, NamespaceOverride, NamespacePattern, ProfileName, RuleSettings, Settings, ShardKey,
+    ThresholdSetting, selects,
+};
+pub use value::Value;

@@ -1,0 +1,550 @@
+//! What the documents of one collection look like. `docward-profile` makes it from a stream of
+//! documents in bounded memory; rules read it. Counts are exact unless a field says "estimate".
+
+use crate::{BsonType, FieldPath, TypeCounts};
+
+/// A distribution of whole numbers, kept as buckets no wider than 1/32 of their value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Distribution {
+    /// How many values.
+    pub count: u64,
+    /// The smallest, exact.
+    pub min: u64,
+    /// The largest, exact.
+    pub max: u64,
+    /// Their sum, exact.
+    pub sum: u64,
+    /// Ascending buckets `(lowest value, highest value, values in it)`; empty ones left out.
+    pub buckets: Vec<(u64, u64, u64)>,
+}
+
+impl Distribution {
+    /// The value below or at which the share `q` of values lies: exact below 64, within 1/32 above,
+    /// never above `max`.
+    pub fn quantile(&self, q: f64) -> u64 {
+        let rank = ((self.count as f64 * q).ceil() as u64).clamp(1, self.count.max(1));
+        let mut passed = 0;
+        for &(_, high, n) in &self.buckets {
+            passed += n;
+            if passed >= rank {
+                return high.min(self.max);
+            }
+        }
+        self.max
+    }
+
+    /// Median.
+    pub fn p50(&self) -> u64 {
+        self.quantile(0.50)
+    }
+
+    /// 95th percentile.
+    pub fn p95(&self) -> u64 {
+        self.quantile(0.95)
+    }
+
+    /// 99th percentile.
+    pub fn p99(&self) -> u64 {
+        self.quantile(0.99)
+    }
+
+    /// Mean; 0 without values.
+    pub fn mean(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
+    }
+
+    /// Values at or above `limit`; the bucket that holds the limit is shared out linearly, so the
+    /// answer is exact below 64 and an estimate above, but 0 only when no value reaches the limit.
+    pub fn at_least(&self, limit: u64) -> u64 {
+        if self.count == 0 || self.max < limit {
+            return 0;
+        }
+        let mut total = 0.0;
+        for &(low, high, n) in &self.buckets {
+            if low >= limit {
+                total += n as f64;
+            } else if high >= limit {
+                let width = (high - low + 1) as f64;
+                total += n as f64 * ((high - limit + 1) as f64 / width);
+            }
+        }
+        (total.round() as u64).max(1)
+    }
+}
+
+/// How many different values a field has.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Distinct {
+    /// Different values (estimate unless `exact`).
+    pub values: f64,
+    /// Whether the count is exact.
+    pub exact: bool,
+    /// Share of all values that the most frequent one has.
+    pub top_share: f64,
+    /// Half width of the 95 % interval of `top_share`; 0 when exact.
+    pub top_share_error: f64,
+}
+
+/// What a text looks like. Each string has exactly one class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum TextClass {
+    /// No characters.
+    Empty,
+    /// Date and time with an offset or `Z`.
+    DateTimeOffset,
+    /// Date and time without an offset.
+    DateTimeLocal,
+    /// A calendar date, year first.
+    DateOnly,
+    /// A calendar date with slashes or dots, or day first: ambiguous.
+    DateAmbiguous,
+    /// A year and month, `2024-03`: a period label.
+    YearMonth,
+    /// Digits (with sign), no leading zero, fits a 64-bit integer.
+    Integer,
+    /// Digits with a leading zero.
+    LeadingZero,
+    /// Digits that do not fit a 64-bit integer.
+    HugeInteger,
+    /// A number with a fraction.
+    Decimal,
+    /// A random UUID (version 4).
+    UuidV4,
+    /// A time-ordered UUID (version 6 or 7).
+    UuidV7,
+    /// Another UUID.
+    Uuid,
+    /// A ULID.
+    Ulid,
+    /// 24 hexadecimal digits.
+    ObjectIdHex,
+    /// 32, 40 or 64 hexadecimal digits: a content hash or a dashless UUID.
+    HexDigest,
+    /// An e-mail address.
+    Email,
+    /// A URL.
+    Url,
+    /// `true` or `false` (any case).
+    Boolean,
+    /// Base64 (or a data URI) of a file whose first bytes are known.
+    EncodedFile,
+    /// None of the above.
+    Other,
+}
+
+impl TextClass {
+    /// How many classes there are.
+    pub const COUNT: usize = 21;
+
+    /// Every class, in order.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Empty,
+        Self::DateTimeOffset,
+        Self::DateTimeLocal,
+        Self::DateOnly,
+        Self::DateAmbiguous,
+        Self::YearMonth,
+        Self::Integer,
+        Self::LeadingZero,
+        Self::HugeInteger,
+        Self::Decimal,
+        Self::UuidV4,
+        Self::UuidV7,
+        Self::Uuid,
+        Self::Ulid,
+        Self::ObjectIdHex,
+        Self::HexDigest,
+        Self::Email,
+        Self::Url,
+        Self::Boolean,
+        Self::EncodedFile,
+        Self::Other,
+    ];
+
+    /// Whether it is a full date or date and time.
+    pub fn is_date(self) -> bool {
+        matches!(
+            self,
+            Self::DateTimeOffset | Self::DateTimeLocal | Self::DateOnly | Self::DateAmbiguous
+        )
+    }
+
+    /// Whether it is a number written as text.
+    pub fn is_number(self) -> bool {
+        matches!(self, Self::Integer | Self::LeadingZero | Self::HugeInteger | Self::Decimal)
+    }
+}
+
+/// Strings of a field.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TextProfile {
+    /// Strings by class, in [`TextClass::ALL`] order.
+    pub classes: [u64; TextClass::COUNT],
+    /// Lengths in bytes.
+    pub lengths: Distribution,
+    /// Spellings that differ in case only; looked for in id-like fields.
+    pub case_collisions: Option<CaseCollision>,
+    /// Bytes before and after compressing a few long strings; `None` when there were none.
+    pub compression: Option<(u64, u64)>,
+}
+
+impl TextProfile {
+    /// Strings of one class.
+    pub fn of(&self, class: TextClass) -> u64 {
+        self.classes[class as usize]
+    }
+
+    /// Strings for which `test` holds.
+    pub fn count(&self, test: impl Fn(TextClass) -> bool) -> u64 {
+        TextClass::ALL.into_iter().filter(|&c| test(c)).map(|c| self.of(c)).sum()
+    }
+
+    /// All strings.
+    pub fn total(&self) -> u64 {
+        self.classes.iter().sum()
+    }
+}
+
+/// Values of an id-like field that differ only in upper and lower case.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CaseCollision {
+    /// Distinct values looked at, compared without case.
+    pub groups: u64,
+    /// Groups with more than one spelling.
+    pub colliding: u64,
+    /// Whether all values were looked at (else a sample of them).
+    pub exact: bool,
+    /// Two spellings, for `--show-values`.
+    pub example: Option<(String, String)>,
+}
+
+/// Numbers of a field (all widths together).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NumberProfile {
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+    /// Doubles without a fraction.
+    pub integral_doubles: u64,
+    /// Doubles with a fraction.
+    pub fractional_doubles: u64,
+    /// NaN or infinite.
+    pub not_finite: u64,
+    /// Doubles, of those looked at closely, whose shortest text has at most 4 decimals.
+    pub short_decimals: u64,
+    /// Doubles looked at closely.
+    pub examined_doubles: u64,
+}
+
+/// The first bytes of a binary, or of decoded base64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "file formats by their usual names")]
+pub enum BlobKind {
+    Png,
+    Jpeg,
+    Gif,
+    Pdf,
+    Zip,
+    Gzip,
+    Mp4,
+    WebP,
+    Unknown,
+}
+
+impl BlobKind {
+    /// The name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Png => "PNG",
+            Self::Jpeg => "JPEG",
+            Self::Gif => "GIF",
+            Self::Pdf => "PDF",
+            Self::Zip => "ZIP",
+            Self::Gzip => "GZIP",
+            Self::Mp4 => "MP4",
+            Self::WebP => "WebP",
+            Self::Unknown => "binary",
+        }
+    }
+}
+
+/// Binaries of a field, and strings that are encoded files.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Blob {
+    /// Sizes in bytes (of the decoded file for base64).
+    pub sizes: Distribution,
+    /// Kinds with counts, most frequent first.
+    pub kinds: Vec<(BlobKind, u64)>,
+    /// Binary subtypes with counts, most frequent first.
+    pub subtypes: Vec<(u8, u64)>,
+    /// How many were base64 text.
+    pub encoded: u64,
+    /// Binaries of subtype 4 that are random UUIDs (version 4).
+    pub uuid_v4: u64,
+    /// Binaries of subtype 4 that are time-ordered UUIDs (version 6 or 7).
+    pub uuid_v7: u64,
+}
+
+/// How something grows with the age of its document.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Growth {
+    /// Spearman's rank correlation with age, −1..=1.
+    pub correlation: f64,
+    /// Documents it was computed on.
+    pub rows: u64,
+    /// Median growth per day of age (Theil–Sen slope).
+    pub per_day: f64,
+    /// Days between the oldest and the newest document looked at.
+    pub days: f64,
+    /// Unix time in milliseconds of the newest document: "now" for forecasts.
+    pub newest_ms: i64,
+}
+
+/// Arrays of a field.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ArrayProfile {
+    /// Elements per array.
+    pub lengths: Distribution,
+    /// Growth of the length with the document's age.
+    pub growth: Option<Growth>,
+    /// Bytes per array.
+    pub bytes: Distribution,
+    /// Share of documents (of those looked at closely) whose array, when its elements carry dates,
+    /// is in rising or falling date order.
+    pub ordered_by_date: Option<f64>,
+}
+
+/// What the keys of a folded object look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants say it")]
+pub enum KeyForm {
+    Date,
+    Number,
+    ObjectId,
+    Uuid,
+    /// Words, names, addresses: no common form, but ever new ones.
+    Various,
+}
+
+/// An object whose keys are data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DynamicKeys {
+    /// Different keys (estimate unless small).
+    pub keys: f64,
+    /// Their common form.
+    pub form: KeyForm,
+    /// Keys per object.
+    pub per_object: Distribution,
+    /// A few keys, for `--show-values`.
+    pub examples: Vec<String>,
+}
+
+/// What a field is made of, for naming and pattern rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldShape {
+    /// A named field.
+    Named,
+    /// The elements of the array above it (`[]`).
+    Element,
+    /// All values of an object whose keys are data (`*`).
+    AnyKey,
+}
+
+/// One place in the documents.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Where.
+    pub path: FieldPath,
+    /// Its own name; empty for elements and folded keys.
+    pub name: String,
+    /// Named field, array element or folded key.
+    pub shape: FieldShape,
+    /// Index of the parent in [`Profile::fields`]; `None` at the top level.
+    pub parent: Option<usize>,
+    /// Indexes of children, in the order first seen.
+    pub children: Vec<usize>,
+    /// Container depth of this place (ALG-1): 0 at the top level.
+    pub depth: u32,
+    /// Values seen here.
+    pub count: u64,
+    /// Objects (or arrays) above it that could have had it.
+    pub parents: u64,
+    /// Values by type.
+    pub types: TypeCounts,
+    /// Bytes of all values here, containers whole.
+    pub bytes: u64,
+    /// Different values; scalars only.
+    pub distinct: Distinct,
+    /// The values themselves with their counts when there are few; printed only with `--show-values`.
+    pub enumeration: Option<Vec<(String, u64)>>,
+    /// Strings.
+    pub text: Option<TextProfile>,
+    /// Numbers.
+    pub number: Option<NumberProfile>,
+    /// Earliest and latest date, milliseconds.
+    pub dates: Option<(i64, i64)>,
+    /// Arrays.
+    pub array: Option<ArrayProfile>,
+    /// Binaries and encoded files.
+    pub blob: Option<Blob>,
+    /// Set when this object's keys are data.
+    pub dynamic: Option<DynamicKeys>,
+    /// Rank correlation of the value with natural order (documents as stored), −1..=1; scalars
+    /// at the top level only.
+    pub natural_order: Option<f64>,
+    /// A few values, shortened; printed only with `--show-values`.
+    pub examples: Vec<String>,
+}
+
+impl Field {
+    /// Share of parents that have the field, 0..=1.
+    pub fn presence(&self) -> f64 {
+        if self.parents == 0 { 0.0 } else { self.count as f64 / self.parents as f64 }
+    }
+
+    /// Whether every value (null aside) has this type, and there is one.
+    pub fn is_only(&self, kind: BsonType) -> bool {
+        let n = self.types.of(kind);
+        n > 0 && n == self.types.non_null()
+    }
+}
+
+/// How `_id` values follow each other in natural order.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct IdOrder {
+    /// Neighbours of the same type that were compared.
+    pub pairs: u64,
+    /// Of those, how many rise.
+    pub rising: u64,
+}
+
+impl IdOrder {
+    /// Share of rising neighbours; `None` with too few to tell.
+    pub fn rising_share(&self) -> Option<f64> {
+        (self.pairs >= 20).then(|| self.rising as f64 / self.pairs as f64)
+    }
+}
+
+/// A large document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LargeDocument {
+    /// Its size.
+    pub bytes: u64,
+    /// Its `_id`, shortened; printed only with `--show-values`.
+    pub id: String,
+    /// The top-level field with the most bytes.
+    pub owner: String,
+    /// How many bytes that field has.
+    pub owner_bytes: u64,
+    /// Whether that field is an array, and how long.
+    pub owner_elements: Option<u64>,
+    /// Age in days against the newest document, when known.
+    pub age_days: Option<f64>,
+}
+
+/// A set of top-level fields that documents have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
+    /// Documents with exactly these fields.
+    pub documents: u64,
+    /// The fields, as indexes in [`Profile::fields`], ascending.
+    pub fields: Vec<usize>,
+}
+
+/// A field whose value tells the shapes of a collection apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Discriminator {
+    /// Its index in [`Profile::fields`].
+    pub field: usize,
+    /// Share of sampled documents whose shape family its value predicts.
+    pub accuracy: f64,
+    /// Accuracy of always guessing the largest family.
+    pub chance: f64,
+}
+
+/// What the documents of one collection look like.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// Documents read.
+    pub documents: u64,
+    /// Documents there are, as far as known.
+    pub total: u64,
+    /// Document sizes in bytes.
+    pub sizes: Distribution,
+    /// Exact counts of documents above a size: `(bytes, documents larger than that)`, ascending.
+    pub larger_than: Vec<(u64, u64)>,
+    /// The largest documents, largest first.
+    pub largest: Vec<LargeDocument>,
+    /// Documents by container depth (ALG-1); the last entry holds all deeper ones.
+    pub depths: Vec<u64>,
+    /// The greatest container depth.
+    pub max_depth: u32,
+    /// A path that has it.
+    pub deepest: Option<FieldPath>,
+    /// The greatest depth as the server counts it (every object and array).
+    pub max_server_depth: u32,
+    /// Every place, parents before children, in the order first seen.
+    pub fields: Vec<Field>,
+    /// Whether the number of places reached the table's bound and further ones were left out.
+    pub fields_capped: bool,
+    /// Neighbouring `_id`s in natural order.
+    pub id_order: IdOrder,
+    /// Growth of the document size with age.
+    pub growth: Option<Growth>,
+    /// What ages were taken from: `_id` or a date field.
+    pub age_from: Option<FieldPath>,
+    /// Shapes by top-level fields, most frequent first, at most 64.
+    pub shapes: Vec<Shape>,
+    /// Documents in shapes beyond those.
+    pub other_shapes: u64,
+    /// A field that tells the shapes apart.
+    pub discriminator: Option<Discriminator>,
+    /// Objects whose fields came in another order than first seen.
+    pub reordered_objects: u64,
+    /// Objects in all.
+    pub objects: u64,
+}
+
+impl Profile {
+    /// A field by path.
+    pub fn field(&self, path: &str) -> Option<&Field> {
+        self.fields.iter().find(|f| f.path.as_str() == path)
+    }
+
+    /// Fields at the top level, in the order first seen.
+    pub fn top_level(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().filter(|f| f.parent.is_none())
+    }
+
+    /// Children of a field.
+    pub fn children<'a>(&'a self, field: &'a Field) -> impl Iterator<Item = &'a Field> {
+        field.children.iter().map(|&at| &self.fields[at])
+    }
+
+    /// The parent of a field.
+    pub fn parent<'a>(&'a self, field: &Field) -> Option<&'a Field> {
+        field.parent.map(|at| &self.fields[at])
+    }
+
+    /// The element node of an array field.
+    pub fn element<'a>(&'a self, field: &'a Field) -> Option<&'a Field> {
+        self.children(field).find(|c| c.shape == FieldShape::Element)
+    }
+
+    /// Documents larger than `bytes`: exact for the rule book's tiers, else from the distribution.
+    pub fn documents_larger_than(&self, bytes: u64) -> u64 {
+        self.larger_than
+            .iter()
+            .find(|&&(tier, _)| tier == bytes)
+            .map_or_else(|| self.sizes.at_least(bytes + 1), |&(_, n)| n)
+    }
+
+    /// How much of the collection was read.
+    pub fn seen(&self) -> crate::Seen {
+        let total = self.total.max(self.documents);
+        let confidence = if self.documents >= total { 1.0 } else { 0.95 };
+        crate::Seen { sampled: self.documents, total, confidence }
+    }
+}

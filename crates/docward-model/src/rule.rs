@@ -1,0 +1,148 @@
+//! What a rule declares about itself; the check itself lives in `docward-rules`.
+
+use crate::Level;
+
+/// How settled a rule is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maturity {
+    /// New: on, but its wording and thresholds may still change.
+    Preview,
+    /// Settled.
+    Stable,
+}
+
+impl Maturity {
+    /// The word used on pages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Preview => "preview",
+            Self::Stable => "stable",
+        }
+    }
+}
+
+/// Evidence a rule cannot do without. Missing evidence is reported as a skip, never passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Need {
+    /// Names of databases and collections.
+    Names,
+    /// Documents.
+    Documents,
+    /// Collection options (validators, time series, capped).
+    Options,
+    /// Index definitions.
+    Indexes,
+    /// A shard key declared in `docward.toml`.
+    ShardKeys,
+    /// A workload: profiler output, logs or proxy traffic.
+    Workload,
+}
+
+impl Need {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Names => "names",
+            Self::Documents => "documents",
+            Self::Options => "options",
+            Self::Indexes => "indexes",
+            Self::ShardKeys => "shard keys",
+            Self::Workload => "workload",
+        }
+    }
+}
+
+/// In which profiles a rule is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// In every profile.
+    Everywhere,
+    /// House naming: on in `vendor`, off in `neutral`.
+    HouseNaming,
+}
+
+/// The default of a threshold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the variants say it")]
+pub enum ThresholdValue {
+    Int(i64),
+    Float(f64),
+    Flag(bool),
+    Text(&'static str),
+    Words(&'static [&'static str]),
+}
+
+/// A number (or word) a rule compares with; users may change it in `docward.toml`.
+#[derive(Debug)]
+pub struct Threshold {
+    /// The key under `[rules.CODE]`, kebab-case.
+    pub key: &'static str,
+    /// What holds when nothing is configured.
+    pub default: ThresholdValue,
+    /// What the number counts.
+    pub unit: &'static str,
+    /// Where the default comes from: a clause, a GC treatment, or "no figure in source".
+    pub source: &'static str,
+    /// What it does, in one line.
+    pub help: &'static str,
+}
+
+/// What a rule says about itself.
+#[derive(Debug)]
+pub struct RuleMeta {
+    /// `D008`: family letter and three digits, never reused.
+    pub code: &'static str,
+    /// `unbounded-array`: reads well after "allow".
+    pub name: &'static str,
+    /// The level of the clause it enforces.
+    pub level: Level,
+    /// The clauses it implements.
+    pub clauses: &'static [&'static str],
+    /// How settled it is.
+    pub maturity: Maturity,
+    /// In which profiles it is on.
+    pub scope: Scope,
+    /// The evidence it needs.
+    pub needs: &'static [Need],
+    /// What can be configured.
+    pub thresholds: &'static [&'static Threshold],
+    /// The page: Markdown with the fixed headings.
+    pub doc: &'static str,
+    /// The source file, for contributors.
+    pub file: &'static str,
+}
+
+impl RuleMeta {
+    /// The family letter.
+    pub fn family(&self) -> char {
+        self.code.chars().next().unwrap_or('?')
+    }
+
+    /// The title: first heading of the page.
+    pub fn title(&self) -> &'static str {
+        self.doc
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("# "))
+            .unwrap_or(self.name)
+    }
+
+    /// The body under a `## heading`, trimmed.
+    pub fn section(&self, heading: &str) -> Option<String> {
+        let mut body: Option<String> = None;
+        for line in self.doc.lines() {
+            let line = line.strip_prefix(' ').unwrap_or(line);
+            if let Some(title) = line.strip_prefix("## ") {
+                if body.is_some() {
+                    break;
+                }
+                if title.trim() == heading {
+                    body = Some(String::new());
+                }
+            } else if let Some(body) = &mut body {
+                body.push_str(line);
+                body.push('\n');
+            }
+        }
+        body.map(|text| text.trim().to_owned())
+    }
+}

@@ -1,0 +1,216 @@
+//! What the user configured, validated. `docward-config` makes it, rules read it.
+
+use std::collections::BTreeMap;
+
+use globset::{Glob, GlobMatcher};
+
+use crate::{Namespace, RuleMeta, Scope, Severity, Threshold, ThresholdValue};
+
+/// A named set of defaults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProfileName {
+    /// Every clause as the rule book states it, house prefixes included.
+    #[default]
+    Vendor,
+    /// The same engine without house naming.
+    Neutral,
+}
+
+impl ProfileName {
+    /// The word used in JSON and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vendor => "vendor",
+            Self::Neutral => "neutral",
+        }
+    }
+}
+
+/// A glob over `database.collection`.
+#[derive(Clone, Debug)]
+pub struct NamespacePattern {
+    text: String,
+    matcher: GlobMatcher,
+}
+
+impl NamespacePattern {
+    /// Compiles a glob such as `db_shop.t_*`; the message says what is wrong with it.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let glob = Glob::new(text).map_err(|error| error.kind().to_string())?;
+        Ok(Self { text: text.to_owned(), matcher: glob.compile_matcher() })
+    }
+
+    /// Whether the namespace (or database name) matches.
+    pub fn matches(&self, name: &str) -> bool {
+        self.matcher.is_match(name)
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Settings of one rule.
+#[derive(Clone, Debug, Default)]
+pub struct RuleSettings {
+    /// On or off whatever the profile says.
+    pub enabled: Option<bool>,
+    /// A severity other than the default.
+    pub severity: Option<Severity>,
+    /// Thresholds by key.
+    pub thresholds: BTreeMap<String, ThresholdSetting>,
+}
+
+/// A threshold as configured.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the variants say it")]
+pub enum ThresholdSetting {
+    Int(i64),
+    Float(f64),
+    Flag(bool),
+    Text(String),
+    Words(Vec<String>),
+}
+
+/// Settings that hold for some namespaces only.
+#[derive(Clone, Debug)]
+pub struct NamespaceOverride {
+    /// Which namespaces.
+    pub pattern: NamespacePattern,
+    /// Rules switched off there (codes, families or names).
+    pub ignore: Vec<String>,
+    /// Settings by rule code.
+    pub rules: BTreeMap<String, RuleSettings>,
+}
+
+/// How the core collections are known.
+#[derive(Clone, Debug, Default)]
+pub enum CoreSource {
+    /// Inferred from size; stated as such in findings.
+    #[default]
+    Inferred,
+    /// Declared by pattern.
+    Declared(Vec<NamespacePattern>),
+}
+
+/// A shard key declared for a collection.
+#[derive(Clone, Debug)]
+pub struct ShardKey {
+    /// The collection.
+    pub namespace: Namespace,
+    /// Fields in order; `true` means hashed.
+    pub fields: Vec<(String, bool)>,
+}
+
+/// What the user configured, with defaults filled in.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The profile.
+    pub profile: ProfileName,
+    /// Only these rules (codes, families or names); all when empty.
+    pub select: Vec<String>,
+    /// Never these rules.
+    pub ignore: Vec<String>,
+    /// Settings by rule code.
+    pub rules: BTreeMap<String, RuleSettings>,
+    /// Settings by namespace, later ones win.
+    pub overrides: Vec<NamespaceOverride>,
+    /// Which collections are core business.
+    pub core: CoreSource,
+    /// Arrays bounded by the application: `namespace-glob:path` pairs with their cap.
+    pub bounded_arrays: Vec<(NamespacePattern, String, u64)>,
+    /// Copied fields that must follow their source: `namespace-glob:path`.
+    pub mirrors: Vec<(NamespacePattern, String)>,
+    /// Declared shard keys.
+    pub shard_keys: Vec<ShardKey>,
+    /// How many shards there are or will be.
+    pub shards: Option<u32>,
+    /// The server's version when known or declared, `(6, 0)`.
+    pub server_version: Option<(u32, u32)>,
+    /// Connection strings' database names, to be compared with the catalogue.
+    pub uri_databases: Vec<String>,
+}
+
+impl Settings {
+    /// Whether a rule runs at all.
+    pub fn is_on(&self, rule: &RuleMeta) -> bool {
+        if self.ignore.iter().any(|s| selects(s, rule)) {
+            return false;
+        }
+        if !self.select.is_empty() {
+            return self.select.iter().any(|s| selects(s, rule));
+        }
+        if let Some(enabled) = self.rules.get(rule.code).and_then(|r| r.enabled) {
+            return enabled;
+        }
+        !(rule.scope == Scope::HouseNaming && self.profile == ProfileName::Neutral)
+    }
+
+    /// Whether a rule is switched off for one namespace.
+    pub fn is_ignored_at(&self, rule: &RuleMeta, namespace: &str) -> bool {
+        self.overrides.iter().filter(|o| o.pattern.matches(namespace)).any(|o| {
+            o.ignore.iter().any(|s| selects(s, rule))
+                || o.rules.get(rule.code).and_then(|r| r.enabled) == Some(false)
+        })
+    }
+
+    /// The configured severity of a rule at a namespace, if any.
+    pub fn severity_at(&self, rule: &RuleMeta, namespace: Option<&str>) -> Option<Severity> {
+        let mut severity = self.rules.get(rule.code).and_then(|r| r.severity);
+        for o in self.matching(namespace) {
+            severity = o.rules.get(rule.code).and_then(|r| r.severity).or(severity);
+        }
+        severity
+    }
+
+    /// The configured value of a threshold at a namespace, if any.
+    pub fn threshold_at(
+        &self,
+        code: &str,
+        key: &str,
+        namespace: Option<&str>,
+    ) -> Option<&ThresholdSetting> {
+        let mut value = self.rules.get(code).and_then(|r| r.thresholds.get(key));
+        for o in self.matching(namespace) {
+            value = o.rules.get(code).and_then(|r| r.thresholds.get(key)).or(value);
+        }
+        value
+    }
+
+    fn matching<'a, 'n>(
+        &'a self,
+        namespace: Option<&'n str>,
+    ) -> impl Iterator<Item = &'a NamespaceOverride> + use<'a, 'n> {
+        self.overrides.iter().filter(move |o| namespace.is_some_and(|ns| o.pattern.matches(ns)))
+    }
+
+    /// The cap the user declared for an array, if any.
+    pub fn array_cap(&self, namespace: &Namespace, path: &str) -> Option<u64> {
+        let ns = namespace.to_string();
+        self.bounded_arrays
+            .iter()
+            .find(|(pattern, p, _)| p == path && pattern.matches(&ns))
+            .map(|&(_, _, cap)| cap)
+    }
+}
+
+/// Whether a selector (code, family letter, name, `all`) means this rule.
+pub fn selects(selector: &str, rule: &RuleMeta) -> bool {
+    selector.eq_ignore_ascii_case(rule.code)
+        || selector == rule.name
+        || selector.eq_ignore_ascii_case("all")
+        || (selector.len() == 1 && selector.eq_ignore_ascii_case(&rule.code[..1]))
+}
+
+impl Threshold {
+    /// The default as a number; flags count as 0 and 1, words as 0.
+    pub fn default_number(&self) -> f64 {
+        match self.default {
+            ThresholdValue::Int(n) => n as f64,
+            ThresholdValue::Float(n) => n,
+            ThresholdValue::Flag(b) => f64::from(u8::from(b)),
+            ThresholdValue::Text(_) | ThresholdValue::Words(_) => 0.0,
+        }
+    }
+}

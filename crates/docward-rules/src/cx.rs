@@ -1,0 +1,164 @@
+//! What a rule is given besides its subject: settings, the whole evidence, and a place to report.
+
+use docward_model::{
+    Collection, CollectionKind, CoreSource, Draft, Evidence, Finding, Level, Need, RuleMeta,
+    Settings, Severity, Skipped, Threshold, ThresholdSetting, ThresholdValue,
+};
+
+/// The context of one rule on one subject.
+pub struct Cx<'a> {
+    pub(crate) rule: &'static RuleMeta,
+    pub(crate) settings: &'a Settings,
+    pub(crate) evidence: &'a Evidence,
+    /// The namespace of the subject, for per-namespace settings.
+    pub(crate) namespace: Option<String>,
+    pub(crate) findings: &'a mut Vec<Finding>,
+    pub(crate) suppressed: &'a mut u64,
+    pub(crate) skipped: &'a mut Vec<Skipped>,
+}
+
+impl<'a> Cx<'a> {
+    /// Everything that was seen, for rules that need to look beyond their subject.
+    pub fn evidence(&self) -> &'a Evidence {
+        self.evidence
+    }
+
+    /// What the user configured.
+    pub fn settings(&self) -> &'a Settings {
+        self.settings
+    }
+
+    /// A threshold as a number.
+    pub fn limit(&self, threshold: &Threshold) -> f64 {
+        match self.configured(threshold) {
+            Some(ThresholdSetting::Int(n)) => *n as f64,
+            Some(ThresholdSetting::Float(n)) => *n,
+            Some(ThresholdSetting::Flag(b)) => f64::from(u8::from(*b)),
+            _ => threshold.default_number(),
+        }
+    }
+
+    /// A threshold as a whole number of something.
+    pub fn count(&self, threshold: &Threshold) -> u64 {
+        self.limit(threshold).max(0.0) as u64
+    }
+
+    /// A threshold that is on or off.
+    pub fn flag(&self, threshold: &Threshold) -> bool {
+        self.limit(threshold) != 0.0
+    }
+
+    /// A threshold that is a word.
+    pub fn text(&self, threshold: &Threshold) -> String {
+        match (self.configured(threshold), threshold.default) {
+            (Some(ThresholdSetting::Text(text)), _) => text.clone(),
+            (_, ThresholdValue::Text(text)) => text.to_owned(),
+            _ => String::new(),
+        }
+    }
+
+    /// A threshold that is a list of words: the default list plus what the user added.
+    pub fn words(&self, threshold: &Threshold) -> Vec<String> {
+        let mut words: Vec<String> = match threshold.default {
+            ThresholdValue::Words(words) => words.iter().map(|&w| w.to_owned()).collect(),
+            _ => Vec::new(),
+        };
+        if let Some(ThresholdSetting::Words(more)) = self.configured(threshold) {
+            words.extend(more.iter().cloned());
+        }
+        words
+    }
+
+    fn configured(&self, threshold: &Threshold) -> Option<&'a ThresholdSetting> {
+        debug_assert!(
+            self.rule.thresholds.iter().any(|t| std::ptr::eq(*t, threshold)),
+            "{} reads the threshold {} without declaring it",
+            self.rule.code,
+            threshold.key
+        );
+        self.settings.threshold_at(self.rule.code, threshold.key, self.namespace.as_deref())
+    }
+
+    /// Whether a collection is core business: declared, or else inferred. Inferred means an ordinary
+    /// collection with documents, other than logs, caches, sessions and the like.
+    pub fn is_core(&self, collection: &Collection) -> bool {
+        match &self.settings.core {
+            CoreSource::Declared(patterns) => {
+                let name = collection.namespace.to_string();
+                patterns.iter().any(|p| p.matches(&name))
+            }
+            CoreSource::Inferred => {
+                collection.kind == CollectionKind::Plain
+                    && collection.profile.as_ref().is_some_and(|p| p.documents > 0)
+                    && !crate::facts::is_auxiliary_name(&collection.namespace.collection)
+            }
+        }
+    }
+
+    /// Says what was found.
+    pub fn report(&mut self, draft: Draft) {
+        let namespace = draft.at.namespace();
+        if let Some(ns) = &namespace
+            && self.settings.is_ignored_at(self.rule, ns)
+        {
+            *self.suppressed += 1;
+            return;
+        }
+        let level = draft.level.unwrap_or(self.rule.level);
+        let configured = self.settings.severity_at(self.rule, namespace.as_deref());
+        let severity = configured.or(draft.severity).unwrap_or_else(|| level.severity());
+        let clauses =
+            if draft.clauses.is_empty() { self.rule.clauses } else { draft.clauses }.to_vec();
+        debug_assert!(
+            clauses.iter().all(|c| self.rule.clauses.contains(c)),
+            "{} cites a clause it does not declare",
+            self.rule.code
+        );
+        let fingerprint = fingerprint(&[
+            self.rule.code,
+            namespace.as_deref().unwrap_or(""),
+            draft.at.path().map_or("", |p| p.as_str()),
+            if let docward_model::Subject::Index(_, name) = &draft.at { name } else { "" },
+            &draft.key,
+        ]);
+        self.findings.push(Finding {
+            rule: self.rule.code,
+            name: self.rule.name,
+            severity,
+            level,
+            clauses,
+            at: draft.at,
+            location: None,
+            what: draft.what,
+            why: draft.why.into_owned(),
+            todo: draft.todo,
+            seen: draft.seen,
+            data: draft.data,
+            examples: draft.examples,
+            fix: draft.fix,
+            fingerprint,
+        });
+    }
+
+    /// Says that evidence was missing for this subject.
+    pub fn skip(&mut self, need: Need) {
+        self.skipped.push(Skipped { rule: self.rule.code, needs: need.name().to_owned() });
+    }
+
+    /// The severity the level of this rule gives, for rules that grade by tier.
+    pub fn severity_of(&self, level: Level) -> Severity {
+        level.severity()
+    }
+}
+
+/// FNV-1a over the parts, with a separator: stable across versions and platforms.
+fn fingerprint(parts: &[&str]) -> String {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for part in parts {
+        for byte in part.bytes().chain([0x1f]) {
+            hash ^= u64::from(byte);
+            hash = hash.wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    format!("{hash:016x}")
+}

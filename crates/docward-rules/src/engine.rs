@@ -1,0 +1,103 @@
+//! Runs the registry over evidence.
+
+use docward_model::{Collection, Evidence, Finding, Need, Settings, Skipped, selects};
+
+use crate::{Check, Cx, RULES, Rule};
+
+/// What came of judging.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Sorted as reports print them.
+    pub findings: Vec<Finding>,
+    /// Findings switched off for their namespace.
+    pub suppressed: u64,
+    /// Rules that could not look, sorted.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Applies every rule that is switched on.
+pub fn judge(evidence: &Evidence, settings: &Settings) -> Outcome {
+    let mut outcome = Outcome::default();
+    for rule in RULES.iter().filter(|rule| settings.is_on(&rule.meta)) {
+        run(rule, evidence, settings, &mut outcome);
+    }
+    outcome.findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
+    outcome.skipped.sort();
+    outcome.skipped.dedup();
+    outcome
+}
+
+/// Applies one rule.
+pub(crate) fn run(rule: &'static Rule, evidence: &Evidence, settings: &Settings, out: &mut Outcome) {
+    if let Some(missing) = missing_everywhere(rule, evidence, settings) {
+        out.skipped.push(Skipped { rule: rule.meta.code, needs: missing.name().to_owned() });
+        return;
+    }
+    let mut with = |namespace: Option<String>, call: &mut dyn FnMut(&mut Cx<'_>)| {
+        call(&mut Cx {
+            rule: &rule.meta,
+            settings,
+            evidence,
+            namespace,
+            findings: &mut out.findings,
+            suppressed: &mut out.suppressed,
+            skipped: &mut out.skipped,
+        });
+    };
+    match rule.check {
+        Check::Deployment(check) => with(None, &mut |cx| check(evidence, cx)),
+        Check::Collection(check) | Check::AnyCollection(check) => {
+            let every = matches!(rule.check, Check::AnyCollection(_));
+            for collection in evidence.collections.iter().filter(|c| every || c.kind.is_business()) {
+                if has(collection, &rule.meta) {
+                    with(Some(collection.namespace.to_string()), &mut |cx| check(collection, cx));
+                }
+            }
+        }
+    }
+}
+
+/// Whether a collection carries the evidence a rule needs. A collection that lacks it is passed over
+/// in silence when others have it: the skip is reported only when no collection could be judged.
+fn has(collection: &Collection, rule: &docward_model::RuleMeta) -> bool {
+    rule.needs.iter().all(|need| match need {
+        Need::Documents => collection.profile.as_ref().is_some_and(|p| p.documents > 0),
+        Need::Options => collection.options.is_some(),
+        Need::Indexes => collection.indexes.is_some(),
+        Need::Names | Need::ShardKeys | Need::Workload => true,
+    })
+}
+
+fn missing_everywhere(rule: &Rule, evidence: &Evidence, settings: &Settings) -> Option<Need> {
+    let any = |test: fn(&Collection) -> bool| evidence.collections.iter().any(test);
+    rule.meta.needs.iter().copied().find(|need| match need {
+        Need::Names => !evidence.deployment.names_are_real,
+        Need::Documents => !any(|c| c.profile.as_ref().is_some_and(|p| p.documents > 0)),
+        Need::Options => !any(|c| c.options.is_some()),
+        Need::Indexes => !any(|c| c.indexes.is_some()),
+        Need::ShardKeys => settings.shard_keys.is_empty(),
+        Need::Workload => true,
+    })
+}
+
+/// A rule by code or name, or the nearest names when there is none.
+pub fn find(text: &str) -> Result<&'static Rule, Vec<&'static str>> {
+    if let Some(rule) =
+        RULES.iter().find(|r| r.meta.code.eq_ignore_ascii_case(text) || r.meta.name == text)
+    {
+        return Ok(rule);
+    }
+    let mut near: Vec<_> = RULES
+        .iter()
+        .flat_map(|r| [r.meta.code, r.meta.name])
+        .map(|word| (strsim::damerau_levenshtein(&text.to_lowercase(), &word.to_lowercase()), word))
+        .filter(|(distance, word)| *distance <= 1 + word.len() / 4)
+        .collect();
+    near.sort();
+    Err(near.into_iter().take(3).map(|(_, word)| word).collect())
+}
+
+/// Whether a `--select`/`--ignore` word means any rule.
+pub fn selector_is_known(selector: &str) -> bool {
+    RULES.iter().any(|rule| selects(selector, &rule.meta))
+}

@@ -1,0 +1,163 @@
+//! What a name says about its content: money, time, status, id. Word lists are short on purpose; a
+//! word that is often something else (`value`, `rate`, `number`) is not in them.
+
+use super::names::words;
+
+const MONEY: &[&str] = &[
+    "amount", "price", "balance", "fee", "fees", "cost", "costs", "revenue", "refund", "discount",
+    "payment", "salary", "wage", "subtotal", "msrp", "tax", "deposit", "payout", "income",
+    "budget", "fare", "rent", "cash", "money", "cny", "usd", "eur",
+];
+/// Words that make a money word mean something else (`priceCount`, `taxRate`, `costCenter`).
+const NOT_MONEY: &[&str] = &[
+    "count", "rate", "ratio", "percent", "percentage", "pct", "id", "code", "type", "status",
+    "name", "date", "time", "at", "level", "index", "rank", "score", "range", "currency", "center",
+    "method", "mode", "flag", "class", "category", "quantity", "qty", "weight", "points", "year",
+];
+const STATUS: &[&str] = &["status", "state", "stage", "phase"];
+const STATUS_SOFT: &[&str] = &["type", "kind", "flag", "level", "mode", "category"];
+const AUXILIARY: &[&str] = &[
+    "log", "logs", "cache", "caches", "session", "sessions", "tmp", "temp", "test", "tests", "lock",
+    "locks", "migration", "migrations", "counter", "counters", "backup", "bak", "job", "jobs",
+    "queue", "error", "errors", "changelog", "metric", "metrics", "audit", "trace", "event",
+    "events",
+];
+
+fn last_two(name: &str) -> (Option<String>, String) {
+    let mut all = words(name);
+    let last = all.pop().unwrap_or_default();
+    (all.pop(), last)
+}
+
+/// Whether the name says money. `total` alone counts; `totalItems` does not.
+pub fn is_money(name: &str) -> bool {
+    let all = words(name);
+    let Some(last) = all.last() else { return false };
+    if NOT_MONEY.contains(&last.as_str()) {
+        return false;
+    }
+    let money = |w: &String| MONEY.contains(&w.as_str());
+    // The head noun is the last word; a money word before a neutral tail (`priceEur`, `totalUsd`)
+    // also counts.
+    money(last)
+        || (all.len() == 1 && last == "total")
+        || (all.len() >= 2 && last == "total" && all.iter().any(|w| w == "grand" || w == "sub" || w == "order" || w == "invoice" || w == "cart"))
+        || (all.len() >= 2 && money(&all[all.len() - 2]) && matches!(last.as_str(), "gross" | "net" | "value" | "total" | "min" | "max" | "old" | "new" | "original"))
+        || (all.len() == 2 && all[0] == "total" && money(last))
+}
+
+/// Whether the name says a point in time: `createdAt`, `orderDate`, `createTime`, `timestamp`.
+pub fn is_time(name: &str) -> bool {
+    let (before, last) = last_two(name);
+    match last.as_str() {
+        "date" | "datetime" | "timestamp" | "birthday" | "dob" => true,
+        "at" | "on" => before.is_some_and(|w| w.ends_with("ed") || w.ends_with("en") || w == "start" || w == "end" || w == "expires" || w == "login" || w == "seen"),
+        "time" => before.is_some_and(|w| !matches!(w.as_str(), "run" | "play" | "response" | "elapsed" | "total" | "prep" | "cook" | "wait" | "delivery" | "travel" | "lead" | "down" | "up" | "processing" | "avg" | "average" | "execution" | "zone" | "ramp" | "screen")),
+        "created" | "updated" | "modified" | "deleted" | "expires" | "released" => before.is_none(),
+        _ => false,
+    }
+}
+
+/// Whether the name says when the document came into being.
+pub fn is_creation_time(name: &str) -> bool {
+    let all = words(name);
+    all.iter().any(|w| matches!(w.as_str(), "create" | "created" | "creation" | "registered" | "inserted" | "joined" | "opened"))
+        && (all.len() == 1 || is_time(name))
+}
+
+/// Whether the name says a state out of a few: strong words only.
+pub fn is_status(name: &str) -> bool {
+    STATUS.contains(&last_two(name).1.as_str())
+}
+
+/// Whether the name may say a state: `type`, `flag`, `level`, …
+pub fn is_soft_status(name: &str) -> bool {
+    STATUS_SOFT.contains(&last_two(name).1.as_str())
+}
+
+/// Whether the name says an identifier: `_id`, `id`, `userId`, `order_id`, `orderNo`, `sku`, `uuid`.
+pub fn is_id(name: &str) -> bool {
+    let (before, last) = last_two(name);
+    matches!(last.as_str(), "id" | "uid" | "uuid" | "guid" | "oid")
+        || (matches!(last.as_str(), "no" | "num" | "number") && before.as_deref().is_some_and(|w| matches!(w, "order" | "invoice" | "serial" | "account" | "customer" | "user" | "item" | "product" | "transaction" | "trade" | "bill" | "ticket")))
+}
+
+/// Digits that are not a number: codes, phones, postal codes, versions. Never a numeric id.
+pub fn is_code(name: &str) -> bool {
+    words(name).iter().any(|w| {
+        matches!(
+            w.as_str(),
+            "zip" | "zipcode" | "postal" | "postcode" | "plz" | "phone" | "mobile" | "tel" | "telephone" | "fax"
+                | "code" | "isbn" | "ean" | "upc" | "gtin" | "ssn" | "iban" | "bic" | "imei" | "sku" | "version"
+                | "pin" | "card" | "passport" | "licence" | "license" | "plate" | "barcode" | "hash" | "token"
+        )
+    })
+}
+
+/// Whether a collection is auxiliary by its name: logs, caches, sessions, migrations.
+pub fn is_auxiliary_name(collection: &str) -> bool {
+    words(collection).iter().any(|w| AUXILIARY.contains(&w.as_str()))
+}
+
+/// `children`, `categories`, `addresses` to their singular; good enough to propose names.
+pub fn singular(word: &str) -> String {
+    if let Some(stem) = word.strip_suffix("ies")
+        && stem.len() > 1
+    {
+        return format!("{stem}y");
+    }
+    for tail in ["sses", "shes", "ches", "xes"] {
+        if word.ends_with(tail) {
+            return word[..word.len() - 2].to_owned();
+        }
+    }
+    if word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") && word.len() > 2 {
+        return word[..word.len() - 1].to_owned();
+    }
+    word.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_the_head_noun() {
+        for name in ["amount", "price", "totalAmount", "total", "unit_price", "orderTotal", "balance", "priceNet", "total_revenue"] {
+            assert!(is_money(name), "{name}");
+        }
+        for name in ["priceCount", "totalItems", "taxRate", "costCenter", "value", "quantity", "paymentMethod", "totalPages", "rating"] {
+            assert!(!is_money(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn time_is_a_point_not_a_duration() {
+        for name in ["createTime", "createdAt", "order_date", "timestamp", "date", "updated_on", "create_time", "loginTime"] {
+            assert!(is_time(name), "{name}");
+        }
+        for name in ["runtime", "playTime", "responseTime", "time", "format", "flat", "candidate", "cooking"] {
+            assert!(!is_time(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn ids_and_codes_are_told_apart() {
+        for name in ["_id", "userId", "order_id", "orderNo", "accountNumber"] {
+            assert!(is_id(name), "{name}");
+        }
+        for name in ["paid", "valid", "grid", "phoneNumber", "zip"] {
+            assert!(!is_id(name), "{name}");
+        }
+        for name in ["zip", "zipCode", "phone_number", "postalCode", "isbn"] {
+            assert!(is_code(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn singulars() {
+        for (many, one) in [("posts", "post"), ("categories", "category"), ("addresses", "address"), ("boxes", "box"), ("status", "status"), ("readings", "reading")] {
+            assert_eq!(singular(many), one);
+        }
+    }
+}
