@@ -4,3 +4,9 @@
 //! Not here: opening files (`docward-collect`), statistics (`docward-profile`).
 
 pub mod json;
+pub mod walk;
+
+/// A decimal's bytes, as text.
+pub fn decimal_text(bytes: [u8; 16]) -> String {
+    bson::Decimal128::from_bytes(bytes).to_string()
+}

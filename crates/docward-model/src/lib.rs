@@ -16,16 +16,16 @@ mod value;
 
 pub use bson_type::{BsonType, TypeCounts};
 pub use evidence::{
-    Collection, CollectionKind, CollectionOptions, CopiedField, Deployment, DirectionKind, Evidence,
-    Index, IndexKey, NameFamily, Reference, TailForm, TimeSeriesOptions, ValidationAction,
-    ValidationLevel,
+    Collection, CollectionKind, CollectionOptions, CopiedField, Deployment, DirectionKind,
+    Evidence, Index, IndexKey, NameFamily, Reference, TailForm, TimeSeriesOptions,
+    ValidationAction, ValidationLevel,
 };
 pub use finding::{
     Data, DataValue, Draft, Finding, Fix, Level, Location, Safety, Seen, Severity, Subject,
 };
 pub use namespace::{FieldPath, Namespace};
 pub use profile::{
-    ArrayProfile, Blob, BlobKind, CaseCollision, Distinct, Discriminator, Distribution,
+    ArrayProfile, Blob, BlobKind, CaseCollision, Discriminator, Distinct, Distribution,
     DynamicKeys, Field, FieldShape, Growth, IdOrder, KeyForm, LargeDocument, NumberProfile,
     Profile, Shape, TextClass, TextProfile,
 };

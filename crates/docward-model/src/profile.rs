@@ -61,6 +61,8 @@ impl Distribution {
         }
         let mut total = 0.0;
         for &(low, high, n) in &self.buckets {
+            // The outermost buckets hold nothing beyond the smallest and the largest value.
+            let (low, high) = (low.max(self.min), high.min(self.max));
             if low >= limit {
                 total += n as f64;
             } else if high >= limit {
@@ -311,9 +313,6 @@ pub struct ArrayProfile {
     pub growth: Option<Growth>,
     /// Bytes per array.
     pub bytes: Distribution,
-    /// Share of documents (of those looked at closely) whose array, when its elements carry dates,
-    /// is in rising or falling date order.
-    pub ordered_by_date: Option<f64>,
 }
 
 /// What the keys of a folded object look like.

@@ -120,10 +120,7 @@ impl RuleMeta {
 
     /// The title: first heading of the page.
     pub fn title(&self) -> &'static str {
-        self.doc
-            .lines()
-            .find_map(|line| line.trim().strip_prefix("# "))
-            .unwrap_or(self.name)
+        self.doc.lines().find_map(|line| line.trim().strip_prefix("# ")).unwrap_or(self.name)
     }
 
     /// The body under a `## heading`, trimmed.

@@ -1,1 +1,22 @@
-//! docward-profile
+//! Documents in, [`Profile`](docward_model::Profile) out: streaming, mergeable, bounded memory.
+//!
+//! [`Profiler`] reads raw BSON of one collection; profilers of parts merge exactly into what one
+//! profiler would have seen. [`relate`] compares what several collections left behind. No IO, no
+//! clock, no randomness: the same documents give the same profile.
+
+mod finish;
+mod growth;
+mod hash;
+mod histogram;
+mod joins;
+mod links;
+mod profiler;
+mod rows;
+mod sketch;
+mod stats;
+mod text;
+mod tree;
+
+pub use finish::Profiled;
+pub use links::{Links, relate};
+pub use profiler::{Damage, Profiler};

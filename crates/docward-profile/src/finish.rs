@@ -1,0 +1,671 @@
+//! From running statistics to the [`Profile`] that rules read.
+
+use std::collections::BTreeMap;
+
+use docward_model::{
+    ArrayProfile, Blob, BsonType, Discriminator, Distinct, DynamicKeys, Field, FieldPath,
+    FieldShape, IdOrder, KeyForm, LargeDocument, NumberProfile, Profile, Shape, TextProfile,
+    TypeCounts,
+};
+
+use crate::{
+    growth::{growth, spearman},
+    links::{Links, RefField},
+    profiler::{Profiler, TIERS},
+    rows::{FEW, Row},
+    stats::Stats,
+    tree::{FORMS, Kind, NONE, NodeId, ROOT, key_form},
+};
+
+/// A finished profile and what it leaves for comparing collections.
+#[derive(Debug)]
+pub struct Profiled {
+    /// For rules.
+    pub profile: Profile,
+    /// For [`crate::relate`].
+    pub links: Links,
+}
+
+const SHAPES: usize = 64;
+/// Reference-like fields compared with other collections.
+const REFS: usize = 64;
+
+impl Profiler {
+    /// Ends reading.
+    pub fn finish(mut self) -> Profiled {
+        self.rows.settle();
+        self.shapes.settle();
+        self.ids.settle();
+        self.fold_small();
+        let resolved: Vec<NodeId> =
+            (0..self.tree.nodes.len() as NodeId).map(|id| self.tree.resolve(id)).collect();
+        for row in self.rows.all_mut() {
+            row.leaves.iter_mut().for_each(|l| l.node = resolved[l.node as usize]);
+            row.arrays.iter_mut().for_each(|a| a.0 = resolved[a.0 as usize]);
+            row.packed.iter_mut().for_each(|p| p.0 = resolved[p.0 as usize]);
+        }
+        Finisher::new(self).finish()
+    }
+
+    /// Folds objects whose few keys all look like data; the many were folded while reading.
+    fn fold_small(&mut self) {
+        for id in 0..self.tree.nodes.len() as NodeId {
+            let node = &self.tree.nodes[id as usize];
+            if node.alias != NONE || node.any != NONE || node.children.len() < 2 {
+                continue;
+            }
+            let formed = node
+                .children
+                .iter()
+                .filter(|&&c| key_form(&self.tree.nodes[c as usize].key).is_some())
+                .count();
+            let all = node.children.len();
+            if formed == all || (all >= 8 && formed * 5 >= all * 4) {
+                let per_object = self.keys_per_object(id);
+                self.tree.fold(id, 0);
+                if let Some(keys) = &mut self.tree.nodes[id as usize].keys {
+                    keys.per_object = per_object;
+                }
+            }
+        }
+    }
+
+    /// Keys per object, for one folded only now: the mean is all that is known.
+    fn keys_per_object(&self, object: NodeId) -> crate::histogram::Histogram {
+        let node = &self.tree.nodes[object as usize];
+        let objects = self.tree.objects(object).max(1);
+        let uses: u64 =
+            node.children.iter().map(|&c| self.tree.nodes[c as usize].stats.count()).sum();
+        let mut histogram = crate::histogram::Histogram::default();
+        histogram.add_many(uses.div_ceil(objects), objects);
+        histogram
+    }
+}
+
+/// Holds the order of fields while the profile is put together.
+struct Finisher {
+    profiler: Profiler,
+    /// Nodes in the order of the profile's fields.
+    order: Vec<NodeId>,
+    /// Field index of a node.
+    index: BTreeMap<NodeId, usize>,
+    paths: Vec<FieldPath>,
+    /// Creation time per sampled row, when known.
+    created: Vec<Option<i64>>,
+    age_from: Option<FieldPath>,
+}
+
+impl Finisher {
+    fn new(profiler: Profiler) -> Self {
+        let mut this = Self {
+            profiler,
+            order: Vec::new(),
+            index: BTreeMap::new(),
+            paths: Vec::new(),
+            created: Vec::new(),
+            age_from: None,
+        };
+        this.place(ROOT, "");
+        this.find_ages();
+        this
+    }
+
+    /// Lists nodes, parents first, siblings in the order they were first seen.
+    fn place(&mut self, id: NodeId, path: &str) {
+        let node = &self.profiler.tree.nodes[id as usize];
+        let mut below: Vec<NodeId> = node.children.clone();
+        below.extend([node.element, node.any].into_iter().filter(|&n| n != NONE));
+        below.sort_by_key(|&n| {
+            let child = &self.profiler.tree.nodes[n as usize];
+            (child.first_at, child.key.clone())
+        });
+        for child in below {
+            let node = &self.profiler.tree.nodes[child as usize];
+            if node.stats.count() == 0 {
+                continue;
+            }
+            let name = String::from_utf8_lossy(&node.key);
+            let full = match node.kind {
+                Kind::Element => format!("{path}[]"),
+                Kind::AnyKey if path.is_empty() => "*".to_owned(),
+                Kind::AnyKey => format!("{path}.*"),
+                _ if path.is_empty() => name.into_owned(),
+                _ => format!("{path}.{name}"),
+            };
+            self.index.insert(child, self.order.len());
+            self.order.push(child);
+            self.paths.push(FieldPath::new(full.clone()));
+            self.place(child, &full);
+        }
+    }
+
+    fn rows(&self) -> &[Row] {
+        self.profiler.rows.all()
+    }
+
+    /// Where the age of a document can be read from: its ObjectId, or a date that says creation.
+    fn find_ages(&mut self) {
+        let rows = self.profiler.rows.all();
+        let with_oid = rows.iter().filter(|r| r.oid_seconds > 0).count();
+        if !rows.is_empty() && with_oid * 20 >= rows.len() * 19 {
+            self.age_from = Some(FieldPath::new("_id"));
+            self.created = rows
+                .iter()
+                .map(|r| (r.oid_seconds > 0).then(|| i64::from(r.oid_seconds) * 1000))
+                .collect();
+            if self.spread_days() >= 1.0 {
+                return;
+            }
+        }
+        let mut best: Option<(u32, usize, NodeId)> = None;
+        for (&node, &at) in &self.index {
+            let place = &self.profiler.tree.nodes[node as usize];
+            let dates = place.stats.types[BsonType::Date as usize];
+            if place.parent != ROOT || dates * 20 < self.profiler.documents * 19 {
+                continue;
+            }
+            let name = String::from_utf8_lossy(&place.key).to_lowercase();
+            let rank = if name.contains("creat") {
+                0
+            } else if ["date", "ts", "timestamp", "time", "bucket_start", "hour"]
+                .contains(&name.as_str())
+            {
+                1
+            } else if name.contains("regist") || name.contains("insert") || name.contains("start") {
+                2
+            } else {
+                continue;
+            };
+            if best.is_none_or(|b| (rank, at) < (b.0, b.1)) {
+                best = Some((rank, at, node));
+            }
+        }
+        let Some((_, at, node)) = best else { return };
+        let created: Vec<Option<i64>> = self
+            .rows()
+            .iter()
+            .map(|row| row.leaves.iter().find(|l| l.node == node && l.tag == 0x09).map(|l| l.sort))
+            .collect();
+        self.created = created;
+        self.age_from = Some(self.paths[at].clone());
+    }
+
+    fn spread_days(&self) -> f64 {
+        let known = self.created.iter().flatten();
+        match (known.clone().min(), known.max()) {
+            (Some(a), Some(b)) => (b - a) as f64 / 86_400_000.0,
+            _ => 0.0,
+        }
+    }
+
+    fn growth_of(&self, measure: impl Fn(&Row) -> Option<f64>) -> Option<docward_model::Growth> {
+        let points: Vec<(i64, f64)> = self
+            .rows()
+            .iter()
+            .zip(&self.created)
+            .filter_map(|(row, created)| Some(((*created)?, measure(row)?)))
+            .collect();
+        growth(&points)
+    }
+
+    fn finish(self) -> Profiled {
+        let fields: Vec<Field> = (0..self.order.len()).map(|at| self.field(at)).collect();
+        let p = &self.profiler;
+        let newest = self.created.iter().flatten().max().copied();
+        let from_oid = self.age_from.as_ref().is_some_and(|f| f.as_str() == "_id");
+        let deepest = fields
+            .iter()
+            .filter(|f| {
+                f.types
+                    .values()
+                    .iter()
+                    .any(|(k, _)| !matches!(k, BsonType::Object | BsonType::Array))
+            })
+            .max_by_key(|f| (f.depth, std::cmp::Reverse(f.path.as_str().len())))
+            .map(|f| f.path.clone());
+        let max_depth = p.depths.iter().rposition(|&n| n > 0).unwrap_or(0) as u32;
+        let max_depth = fields
+            .iter()
+            .map(|f| f.depth)
+            .max()
+            .unwrap_or(0)
+            .max(if max_depth as usize + 1 == p.depths.len() { max_depth } else { 0 });
+        let mut depths = p.depths.to_vec();
+        while depths.len() > 1 && depths.last() == Some(&0) {
+            depths.pop();
+        }
+        let (shapes, other_shapes) = self.shapes();
+        let reordered = self.reordered();
+        let profile = Profile {
+            documents: p.documents,
+            total: p.documents,
+            sizes: p.sizes.finish(),
+            larger_than: TIERS.into_iter().zip(p.larger).collect(),
+            largest: p
+                .largest
+                .iter()
+                .map(|l| LargeDocument {
+                    bytes: l.bytes,
+                    id: l.id.clone(),
+                    owner: l.owner.clone(),
+                    owner_bytes: l.owner_bytes,
+                    owner_elements: l.owner_elements,
+                    age_days: newest
+                        .filter(|_| from_oid && l.oid_seconds > 0)
+                        .map(|n| (n - i64::from(l.oid_seconds) * 1000) as f64 / 86_400_000.0),
+                })
+                .collect(),
+            depths,
+            max_depth,
+            deepest,
+            max_server_depth: p.max_server_depth,
+            fields_capped: p.tree.capped,
+            id_order: IdOrder { pairs: p.id_pairs, rising: p.id_rising },
+            growth: self.growth_of(|row| Some(f64::from(row.size))),
+            age_from: self.age_from.clone(),
+            discriminator: self.discriminator(&fields, &shapes),
+            shapes,
+            other_shapes,
+            reordered_objects: reordered,
+            objects: self.rows().len() as u64,
+            fields,
+        };
+        let links = self.links(&profile);
+        Profiled { profile, links }
+    }
+
+    fn field(&self, at: usize) -> Field {
+        let id = self.order[at];
+        let p = &self.profiler;
+        let node = &p.tree.nodes[id as usize];
+        let stats = &node.stats;
+        let parent_node = &p.tree.nodes[node.parent as usize];
+        let parents = match node.kind {
+            Kind::Element => parent_node.stats.types[BsonType::Array as usize],
+            _ => parent_node.stats.types[BsonType::Object as usize],
+        };
+        let mut children: Vec<usize> = node
+            .children
+            .iter()
+            .copied()
+            .chain([node.element, node.any])
+            .filter_map(|n| self.index.get(&n).copied())
+            .collect();
+        children.sort_unstable();
+        let top_level = node.parent == ROOT;
+        let distinct = self.distinct(id, stats);
+        Field {
+            path: self.paths[at].clone(),
+            name: String::from_utf8_lossy(&node.key).into_owned(),
+            shape: match node.kind {
+                Kind::Element => FieldShape::Element,
+                Kind::AnyKey => FieldShape::AnyKey,
+                _ => FieldShape::Named,
+            },
+            parent: self.index.get(&node.parent).copied(),
+            children,
+            depth: node.depth,
+            count: stats.count(),
+            parents,
+            types: TypeCounts::new(stats.types),
+            bytes: stats.bytes,
+            distinct,
+            enumeration: enumeration(stats),
+            text: self.text(id, stats),
+            number: self.number(id, stats),
+            dates: stats.dates,
+            array: stats.arrays.as_ref().map(|arrays| ArrayProfile {
+                lengths: arrays.lengths.finish(),
+                bytes: arrays.bytes.finish(),
+                growth: self.growth_of(|row| {
+                    row.arrays.iter().find(|(n, _)| *n == id).map(|&(_, len)| f64::from(len))
+                }),
+            }),
+            blob: stats.blobs.as_ref().map(|blobs| {
+                let mut blob = Blob {
+                    sizes: blobs.sizes.finish(),
+                    kinds: blobs.kinds.clone(),
+                    subtypes: blobs.subtypes.clone(),
+                    encoded: blobs.encoded,
+                    uuid_v4: blobs.uuid_v4,
+                    uuid_v7: blobs.uuid_v7,
+                };
+                blob.kinds.sort_by_key(|&(k, n)| (std::cmp::Reverse(n), k));
+                blob.subtypes.sort_by_key(|&(k, n)| (std::cmp::Reverse(n), k));
+                blob
+            }),
+            dynamic: dynamic(node),
+            natural_order: top_level.then(|| self.natural_order(id)).flatten(),
+            examples: stats.examples.iter().map(|(_, text)| text.clone()).collect(),
+        }
+    }
+
+    fn distinct(&self, id: NodeId, stats: &Stats) -> Distinct {
+        let mut sketch = stats.sketch.clone();
+        sketch.settle();
+        let entries = sketch.entries();
+        let total: u64 = stats
+            .types
+            .iter()
+            .zip(BsonType::ALL)
+            .filter(|(_, k)| is_scalar(*k))
+            .map(|(n, _)| n)
+            .sum();
+        if total == 0 || entries.is_empty() {
+            return Distinct::default();
+        }
+        if sketch.is_exact() {
+            let top = entries.iter().map(|e| u64::from(e.1)).max().unwrap_or(0);
+            return Distinct {
+                values: sketch.distinct(),
+                exact: true,
+                top_share: top as f64 / total as f64,
+                top_share_error: 0.0,
+            };
+        }
+        // Beyond the sample of values, the sample of documents shows what is frequent.
+        let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut n = 0u64;
+        for row in self.rows() {
+            for leaf in row.leaves.iter().filter(|l| l.node == id) {
+                *counts.entry(leaf.hash).or_default() += 1;
+                n += 1;
+            }
+        }
+        let top = counts.values().copied().max().unwrap_or(0);
+        let sampled_share = if n == 0 { 0.0 } else { top as f64 / n as f64 };
+        let known = entries.iter().map(|e| f64::from(e.1)).fold(0.0, f64::max) / total as f64;
+        // One occurrence in the sample is no evidence of frequency.
+        let top_share = if top <= 1 { known } else { sampled_share.max(known) };
+        let error =
+            if n == 0 { 0.0 } else { 1.96 * (top_share * (1.0 - top_share) / n as f64).sqrt() };
+        Distinct {
+            values: sketch.distinct().min(total as f64),
+            exact: false,
+            top_share,
+            top_share_error: error,
+        }
+    }
+
+    fn text(&self, id: NodeId, stats: &Stats) -> Option<TextProfile> {
+        let text = stats.text.as_ref()?;
+        let (mut raw, mut packed) = (0, 0);
+        for row in self.rows().iter().take(FEW) {
+            for &(_, r, c) in row.packed.iter().filter(|p| p.0 == id) {
+                raw += u64::from(r);
+                packed += u64::from(c);
+            }
+        }
+        Some(TextProfile {
+            classes: text.classes,
+            lengths: text.lengths.finish(),
+            case_collisions: text.cases.as_ref().map(|c| c.finish()),
+            compression: (raw > 0).then_some((raw, packed)),
+        })
+    }
+
+    fn number(&self, id: NodeId, stats: &Stats) -> Option<NumberProfile> {
+        let doubles = stats.doubles.as_deref();
+        if stats.ints.is_none() && doubles.is_none() {
+            return None;
+        }
+        let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
+        if let Some((a, b)) = stats.ints {
+            min = min.min(a as f64);
+            max = max.max(b as f64);
+        }
+        if let Some(d) = doubles
+            && d.integral + d.fractional > 0
+        {
+            min = min.min(d.min);
+            max = max.max(d.max);
+        }
+        if min > max {
+            (min, max) = (0.0, 0.0);
+        }
+        let leaves =
+            || self.rows().iter().flat_map(|r| &r.leaves).filter(|l| l.node == id && l.tag == 0x01);
+        Some(NumberProfile {
+            min,
+            max,
+            integral_doubles: doubles.map_or(0, |d| d.integral),
+            fractional_doubles: doubles.map_or(0, |d| d.fractional),
+            not_finite: doubles.map_or(0, |d| d.not_finite),
+            examined_doubles: leaves().count() as u64,
+            short_decimals: leaves().filter(|l| l.short).count() as u64,
+        })
+    }
+
+    /// Rank correlation of a top-level scalar with natural order.
+    fn natural_order(&self, id: NodeId) -> Option<f64> {
+        let points: Vec<(f64, f64, u8)> = self
+            .rows()
+            .iter()
+            .filter_map(|row| {
+                let leaf = row.leaves.iter().find(|l| l.node == id)?;
+                Some((row.at as f64, leaf.sort as f64, leaf.tag))
+            })
+            .collect();
+        let tag = points.first()?.2;
+        if points.len() < 50 || points.iter().any(|p| p.2 != tag) {
+            return None;
+        }
+        let at: Vec<f64> = points.iter().map(|p| p.0).collect();
+        let value: Vec<f64> = points.iter().map(|p| p.1).collect();
+        spearman(&at, &value)
+    }
+
+    fn shapes(&self) -> (Vec<Shape>, u64) {
+        let p = &self.profiler;
+        let theta = p.shapes.theta();
+        let mut shapes: Vec<Shape> = p
+            .shape_fields
+            .iter()
+            .filter(|(hash, _)| **hash < theta)
+            .map(|(_, shape)| {
+                let mut fields: Vec<usize> = shape
+                    .fields
+                    .iter()
+                    .filter_map(|&n| self.index.get(&p.tree.resolve(n)).copied())
+                    .collect();
+                fields.sort_unstable();
+                fields.dedup();
+                Shape { documents: shape.documents, fields }
+            })
+            .collect();
+        shapes.sort_by(|a, b| b.documents.cmp(&a.documents).then_with(|| a.fields.cmp(&b.fields)));
+        // Folding may have made shapes equal.
+        shapes.dedup_by(|b, a| {
+            let same = a.fields == b.fields;
+            if same {
+                a.documents += b.documents;
+            }
+            same
+        });
+        shapes.truncate(SHAPES);
+        let known: u64 = shapes.iter().map(|s| s.documents).sum();
+        (shapes, p.documents.saturating_sub(known))
+    }
+
+    /// Sampled documents whose fields come in another order than most of the same shape.
+    fn reordered(&self) -> u64 {
+        let mut orders: BTreeMap<u64, BTreeMap<u64, u64>> = BTreeMap::new();
+        for row in self.rows() {
+            *orders.entry(row.shape).or_default().entry(row.order).or_default() += 1;
+        }
+        orders
+            .values()
+            .map(|of| of.values().sum::<u64>() - of.values().max().copied().unwrap_or(0))
+            .sum()
+    }
+
+    /// A top-level field with few values that predicts the set of fields of a document.
+    fn discriminator(&self, fields: &[Field], shapes: &[Shape]) -> Option<Discriminator> {
+        if shapes.len() < 2 || self.rows().len() < 3 {
+            return None;
+        }
+        let mut families: BTreeMap<u64, u64> = BTreeMap::new();
+        for row in self.rows() {
+            *families.entry(row.shape).or_default() += 1;
+        }
+        let total = self.rows().len() as f64;
+        let chance = families.values().copied().max().unwrap_or(0) as f64 / total;
+        if chance > 0.95 {
+            return None;
+        }
+        let mut best: Option<Discriminator> = None;
+        for (at, field) in fields.iter().enumerate() {
+            let kind = field.types.dominant();
+            let few = field.distinct.exact
+                && field.distinct.values >= 2.0
+                && field.distinct.values <= 20.0
+                && field.distinct.values * 2.0 <= total.max(6.0);
+            if field.parent.is_some()
+                || field.presence() < 0.99
+                || !few
+                || !matches!(kind, Some(BsonType::String | BsonType::Int | BsonType::Long))
+            {
+                continue;
+            }
+            let node = self.order[at];
+            let mut joint: BTreeMap<u64, BTreeMap<u64, u64>> = BTreeMap::new();
+            for row in self.rows() {
+                if let Some(leaf) = row.leaves.iter().find(|l| l.node == node) {
+                    *joint.entry(leaf.hash).or_default().entry(row.shape).or_default() += 1;
+                }
+            }
+            let right: u64 = joint.values().filter_map(|of| of.values().max()).sum();
+            let accuracy = right as f64 / total;
+            let useful = accuracy >= 0.9 && accuracy - chance >= 0.15;
+            if useful && best.as_ref().is_none_or(|b| accuracy > b.accuracy) {
+                best = Some(Discriminator { field: at, accuracy, chance });
+            }
+        }
+        best
+    }
+
+    fn links(self, profile: &Profile) -> Links {
+        let id = profile.field("_id");
+        let mut refs = Vec::new();
+        for (at, field) in profile.fields.iter().enumerate() {
+            let node_id = self.order[at];
+            let node = &self.profiler.tree.nodes[node_id as usize];
+            let Some(kind) = field.types.dominant() else { continue };
+            let id_shaped = match kind {
+                BsonType::ObjectId => true,
+                BsonType::BinData => field
+                    .blob
+                    .as_ref()
+                    .is_some_and(|b| b.subtypes.first().is_some_and(|s| matches!(s.0, 3 | 4))),
+                BsonType::Int | BsonType::Long | BsonType::String => node.id_like,
+                _ => false,
+            };
+            if !id_shaped || node.is_own_id || refs.len() >= REFS {
+                continue;
+            }
+            let mut sketch = node.stats.sketch.clone();
+            sketch.settle();
+            let holders = if node.kind == Kind::Element { field.parents } else { field.count };
+            refs.push(RefField {
+                path: field.path.clone(),
+                kind,
+                count: field.count,
+                holders,
+                distinct: field.distinct.values,
+                top_share: (field.distinct.top_share - field.distinct.top_share_error).max(0.0),
+                values: sketch.entries(),
+                beside: self
+                    .profiler
+                    .joins
+                    .of(node_id)
+                    .map(|(value, beside)| {
+                        let siblings = beside
+                            .siblings
+                            .iter()
+                            .filter_map(|&(n, hash)| {
+                                let at = *self.index.get(&self.profiler.tree.resolve(n))?;
+                                Some((self.paths[at].clone(), hash))
+                            })
+                            .collect();
+                        (value, siblings)
+                    })
+                    .collect(),
+            });
+        }
+        let rows = self
+            .rows()
+            .iter()
+            .map(|row| {
+                let leaves = row
+                    .leaves
+                    .iter()
+                    .filter(|l| matches!(l.tag, 0x01 | 0x02 | 0x07 | 0x09 | 0x10 | 0x12 | 0x13))
+                    .filter_map(|l| Some((*self.index.get(&l.node)? as u32, l.hash)))
+                    .filter(|&(at, _)| !self.paths[at as usize].in_array())
+                    .take(32)
+                    .collect();
+                (row.hash, leaves)
+            })
+            .collect();
+        Links {
+            documents: self.profiler.documents,
+            id_kind: id.and_then(|f| f.types.dominant()),
+            ids: self.profiler.ids,
+            refs,
+            rows,
+            paths: self.paths,
+        }
+    }
+}
+
+fn is_scalar(kind: BsonType) -> bool {
+    !matches!(
+        kind,
+        BsonType::Object
+            | BsonType::Array
+            | BsonType::Null
+            | BsonType::Undefined
+            | BsonType::Regex
+            | BsonType::Javascript
+            | BsonType::JavascriptWithScope
+            | BsonType::Symbol
+            | BsonType::DbPointer
+            | BsonType::MinKey
+            | BsonType::MaxKey
+    )
+}
+
+fn enumeration(stats: &Stats) -> Option<Vec<(String, u64)>> {
+    let values = stats.values.as_ref()?;
+    if values.is_empty() {
+        return None;
+    }
+    let counts: BTreeMap<u64, u32> = stats.sketch.entries().into_iter().collect();
+    let mut named: Vec<(String, u64)> = values
+        .iter()
+        .map(|(hash, text)| {
+            (text.clone(), u64::from(counts.get(&(*hash).max(1)).copied().unwrap_or(0)))
+        })
+        .collect();
+    named.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    Some(named)
+}
+
+fn dynamic(node: &crate::tree::Node) -> Option<DynamicKeys> {
+    let keys = node.keys.as_ref()?;
+    let mut distinct = keys.distinct.clone();
+    distinct.settle();
+    let total: u64 = keys.forms.iter().sum();
+    let form = FORMS
+        .iter()
+        .zip(keys.forms)
+        .max_by_key(|(_, n)| *n)
+        .filter(|(_, n)| *n * 5 >= total * 4)
+        .map_or(KeyForm::Various, |(form, _)| *form);
+    Some(DynamicKeys {
+        keys: distinct.distinct(),
+        form,
+        per_object: keys.per_object.finish(),
+        examples: keys.examples.iter().map(|(_, key)| key.clone()).collect(),
+    })
+}

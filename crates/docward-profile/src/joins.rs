@@ -1,0 +1,144 @@
+//! What stands beside a reference: for a sample of the values a reference field holds, the scalars of
+//! one object that holds it. Compared with the collection referred to, that shows copied fields and
+//! how far they have drifted (DP-4, PT-extref).
+
+use std::collections::BTreeMap;
+
+use docward_bson::walk::Elements;
+
+use crate::{
+    profiler::scalar_hash,
+    tree::{Kind, NodeId, Tree},
+};
+
+/// Values kept per reference field.
+const VALUES: usize = 256;
+/// Reference fields looked at.
+const FIELDS: usize = 48;
+/// Scalars kept per object.
+const SIBLINGS: usize = 32;
+/// Longer texts are not copied around.
+const TEXT: usize = 512;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Beside {
+    /// The document it was taken from: the smallest hash wins, so order is without effect.
+    doc_hash: u64,
+    pub(crate) siblings: Vec<(NodeId, u64)>,
+}
+
+#[derive(Clone, Debug)]
+struct Field {
+    theta: u64,
+    values: BTreeMap<u64, Beside>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Joins {
+    fields: BTreeMap<NodeId, Field>,
+}
+
+impl Joins {
+    pub(crate) fn wants(&self, node: NodeId, value: u64, doc_hash: u64) -> bool {
+        match self.fields.get(&node) {
+            None => self.fields.len() < FIELDS,
+            Some(field) => {
+                value < field.theta
+                    && field.values.get(&value).is_none_or(|beside| doc_hash < beside.doc_hash)
+            }
+        }
+    }
+
+    pub(crate) fn put(
+        &mut self,
+        node: NodeId,
+        value: u64,
+        doc_hash: u64,
+        siblings: Vec<(NodeId, u64)>,
+    ) {
+        let field = self
+            .fields
+            .entry(node)
+            .or_insert_with(|| Field { theta: u64::MAX, values: BTreeMap::new() });
+        field.values.insert(value, Beside { doc_hash, siblings });
+        field.trim();
+    }
+
+    pub(crate) fn merge(&mut self, other: Self, map: &[NodeId]) {
+        for (node, theirs) in other.fields {
+            let node = map[node as usize];
+            let field = self
+                .fields
+                .entry(node)
+                .or_insert_with(|| Field { theta: u64::MAX, values: BTreeMap::new() });
+            field.theta = field.theta.min(theirs.theta);
+            for (value, mut beside) in theirs.values {
+                beside.siblings.iter_mut().for_each(|(n, _)| *n = map[*n as usize]);
+                match field.values.get_mut(&value) {
+                    Some(mine) if mine.doc_hash <= beside.doc_hash => {}
+                    Some(mine) => *mine = beside,
+                    None => {
+                        field.values.insert(value, beside);
+                    }
+                }
+            }
+            let theta = field.theta;
+            field.values.retain(|&value, _| value < theta);
+            field.trim();
+        }
+    }
+
+    pub(crate) fn of(&self, node: NodeId) -> impl Iterator<Item = (u64, &Beside)> {
+        self.fields
+            .get(&node)
+            .into_iter()
+            .flat_map(|field| field.values.iter().map(|(&value, beside)| (value, beside)))
+    }
+}
+
+impl Field {
+    fn trim(&mut self) {
+        while self.values.len() > VALUES {
+            if let Some((value, _)) = self.values.pop_last() {
+                self.theta = value;
+            }
+        }
+    }
+}
+
+/// The scalars of an object and of the objects directly in it, with their hashes.
+pub(crate) fn siblings(tree: &mut Tree, object: &[u8], parent: NodeId) -> Vec<(NodeId, u64)> {
+    let mut out = Vec::new();
+    gather(tree, Elements::body(object), parent, 1, &mut out);
+    out
+}
+
+fn gather(
+    tree: &mut Tree,
+    elements: Elements<'_>,
+    parent: NodeId,
+    levels: u32,
+    out: &mut Vec<(NodeId, u64)>,
+) {
+    for element in elements.flatten() {
+        if out.len() >= SIBLINGS {
+            return;
+        }
+        let node = tree.child(parent, element.key, u64::MAX);
+        if tree.nodes[node as usize].kind != Kind::Named {
+            continue;
+        }
+        match element.tag {
+            0x03 if levels > 0 => {
+                if let Ok(inner) = Elements::new(element.value) {
+                    gather(tree, inner, node, levels - 1, out);
+                }
+            }
+            0x02 if element.value.len() > TEXT || element.value.len() <= 5 => {}
+            0x01 | 0x02 | 0x07 | 0x09 | 0x10 | 0x12 | 0x13 => {
+                out.push((node, scalar_hash(element.tag, element.value)));
+            }
+            _ => {}
+        }
+    }
+}

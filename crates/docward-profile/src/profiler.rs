@@ -1,0 +1,901 @@
+//! Documents in, statistics out: one pass, bounded memory, mergeable.
+//!
+//! This is the hot path of every audit. What is measured per value is kept to a few nanoseconds:
+//! the place is guessed and compared, text is hashed and checked for ASCII in one pass, distinct
+//! values cost one comparison once their sample is full, and what needs a whole document at once is
+//! done on a sample of documents only (`rows`).
+
+use docward_bson::walk::{self, Fault, FaultKind, find_nul, i32_at, value_len};
+use docward_model::{BlobKind, BsonType, TextClass};
+
+use crate::{
+    hash,
+    histogram::Histogram,
+    joins::Joins,
+    rows::{Leaf, Row, Rows},
+    sketch::{Added, Sketch},
+    stats::{Blobs, Cases, Doubles, bump},
+    text,
+    tree::{Kind, NONE, NodeId, ROOT, Tree},
+};
+
+/// Sizes of documents counted exactly (GC-02 and CK-14 tiers).
+pub(crate) const TIERS: [u64; 6] = [102_400, 204_800, 1_048_576, 1_677_721, 10_485_760, 16_777_216];
+/// Damaged documents remembered one by one.
+const DAMAGES: usize = 64;
+/// Largest documents remembered.
+const LARGEST: usize = 16;
+/// Texts at least this long are test-compressed in a few sampled documents.
+const LONG_TEXT: usize = 16 * 1024;
+/// How much of a long text is compressed.
+const PACKED_BYTES: usize = 64 * 1024;
+/// Longest server depth told apart.
+const DEPTHS: usize = 32;
+
+/// A document, or a part of one, that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// Byte offset in the file.
+    pub offset: u64,
+    /// What is wrong there.
+    pub kind: FaultKind,
+}
+
+/// A large document, as noted while reading.
+#[derive(Clone, Debug)]
+pub(crate) struct Large {
+    pub(crate) bytes: u64,
+    pub(crate) hash: u64,
+    pub(crate) id: String,
+    pub(crate) oid_seconds: u32,
+    pub(crate) owner: String,
+    pub(crate) owner_bytes: u64,
+    pub(crate) owner_elements: Option<u64>,
+}
+
+/// A set of top-level fields, as noted while reading.
+#[derive(Clone, Debug)]
+pub(crate) struct ShapeCount {
+    pub(crate) fields: Vec<NodeId>,
+    pub(crate) documents: u64,
+}
+
+/// Collects statistics of one collection.
+#[derive(Debug)]
+pub struct Profiler {
+    pub(crate) tree: Tree,
+    pub(crate) rows: Rows,
+    pub(crate) joins: Joins,
+    pub(crate) documents: u64,
+    pub(crate) bytes: u64,
+    pub(crate) sizes: Histogram,
+    pub(crate) larger: [u64; TIERS.len()],
+    pub(crate) largest: Vec<Large>,
+    pub(crate) depths: [u64; DEPTHS],
+    pub(crate) max_server_depth: u32,
+    pub(crate) id_pairs: u64,
+    pub(crate) id_rising: u64,
+    pub(crate) ids: crate::links::IdSet,
+    /// Sets of top-level fields by hash, the smallest hashes kept, with counts.
+    pub(crate) shapes: Sketch,
+    pub(crate) shape_fields: std::collections::BTreeMap<u64, ShapeCount>,
+    damages: Vec<Damage>,
+    damage_count: u64,
+    scratch: Scratch,
+}
+
+/// State of the document being read.
+#[derive(Debug, Default)]
+struct Scratch {
+    /// Set while the document belongs to the sample.
+    row: Option<Row>,
+    /// Hash of the document in the sample's sense.
+    doc_hash: u64,
+    /// Offset of the block in its file.
+    base: u64,
+    shape: u64,
+    order: u64,
+    /// Top-level nodes of the document, for a shape not seen before.
+    fields: Vec<NodeId>,
+    depth: u32,
+    server_depth: u32,
+    /// References met in the object being read: node and hash.
+    refs: Vec<(NodeId, u64)>,
+    /// `_id` before this one: tag and bytes.
+    previous_id: Vec<u8>,
+    lower: Vec<u8>,
+}
+
+impl Default for Profiler {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Profiler {
+    /// Nothing seen yet.
+    pub fn new() -> Self {
+        Self {
+            tree: Tree::new(),
+            rows: Rows::new(),
+            joins: Joins::default(),
+            documents: 0,
+            bytes: 0,
+            sizes: Histogram::default(),
+            larger: [0; TIERS.len()],
+            largest: Vec::new(),
+            depths: [0; DEPTHS],
+            max_server_depth: 0,
+            id_pairs: 0,
+            id_rising: 0,
+            ids: crate::links::IdSet::default(),
+            shapes: Sketch::new(256),
+            shape_fields: std::collections::BTreeMap::new(),
+            damages: Vec::new(),
+            damage_count: 0,
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Documents seen.
+    pub fn documents(&self) -> u64 {
+        self.documents
+    }
+
+    /// Their bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What could not be read, at most a few dozen places; the count is of all.
+    pub fn take_damage(&mut self) -> (Vec<Damage>, u64) {
+        (std::mem::take(&mut self.damages), std::mem::take(&mut self.damage_count))
+    }
+
+    /// Takes in whole documents that lie back to back. `offset` is where the block begins in its
+    /// file, for messages and natural order. A document whose length does not fit ends the block.
+    pub fn add_block(&mut self, block: &[u8], offset: u64) {
+        self.scratch.base = offset;
+        self.scratch.previous_id.clear();
+        let mut at = 0;
+        while at < block.len() {
+            match walk::document_end(block, at, block.len()) {
+                Ok(end) => {
+                    if let Err(fault) = self.document(block, at, end) {
+                        self.damaged(fault);
+                    }
+                    at = end;
+                }
+                Err(kind) => {
+                    self.damaged(Fault::new(at, kind));
+                    // The length itself may be right although the last byte is not NUL.
+                    match i32_at(block, at) {
+                        Some(len) if len >= 5 && at + len as usize <= block.len() => {
+                            at += len as usize;
+                        }
+                        _ => return,
+                    }
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn damaged(&mut self, fault: Fault) {
+        self.damage_count += 1;
+        if self.damages.len() < DAMAGES {
+            let offset = self.scratch.base + fault.at as u64;
+            self.damages.push(Damage { offset, kind: fault.kind });
+        }
+    }
+
+    fn document(&mut self, block: &[u8], start: usize, end: usize) -> Result<(), Fault> {
+        let size = (end - start) as u64;
+        self.documents += 1;
+        self.bytes += size;
+        self.sizes.add(size);
+        if size > TIERS[0] {
+            for (count, tier) in self.larger.iter_mut().zip(TIERS) {
+                *count += u64::from(size > tier);
+            }
+        }
+        let id = id_value(block, start, end);
+        let doc_hash = match id {
+            Some((tag, from, to)) => {
+                let hash = scalar_hash(tag, &block[from..to]);
+                self.note_id(tag, &block[from..to], hash);
+                hash
+            }
+            None => content_hash(&block[start..end]),
+        };
+        let scratch = &mut self.scratch;
+        scratch.doc_hash = doc_hash;
+        scratch.shape = 0;
+        scratch.order = 0;
+        scratch.depth = 0;
+        scratch.server_depth = 0;
+        scratch.fields.clear();
+        scratch.row = (doc_hash < self.rows.theta()).then(|| Row {
+            hash: doc_hash,
+            at: scratch.base + start as u64,
+            size: size as u32,
+            oid_seconds: match id {
+                Some((0x07, from, _)) => seconds(&block[from..]),
+                _ => 0,
+            },
+            ..Row::default()
+        });
+
+        let result = self.object(block, start + 4, end - 1, ROOT, 0);
+
+        self.tree.nodes[ROOT as usize].stats.types[BsonType::Object as usize] += 1;
+        self.depths[(self.scratch.depth as usize).min(DEPTHS - 1)] += 1;
+        self.max_server_depth = self.max_server_depth.max(self.scratch.server_depth);
+        self.note_shape();
+        if let Some(mut row) = self.scratch.row.take() {
+            row.shape = self.scratch.shape;
+            row.order = self.scratch.order;
+            self.rows.push(row);
+        }
+        let enters = match self.largest.get(LARGEST - 1) {
+            Some(last) => size > last.bytes || (size == last.bytes && doc_hash < last.hash),
+            None => true,
+        };
+        if enters {
+            self.note_large(
+                &block[start..end],
+                id.map(|(tag, from, to)| (tag, from - start, to - start)),
+            );
+        }
+        result
+    }
+
+    /// The elements of an object: `at..end` lie between its length and its final NUL.
+    fn object(
+        &mut self,
+        bytes: &[u8],
+        mut at: usize,
+        end: usize,
+        object: NodeId,
+        level: u32,
+    ) -> Result<(), Fault> {
+        if level > walk::MAX_DEPTH {
+            return Err(Fault::new(at, FaultKind::Depth));
+        }
+        let begin = at;
+        let refs_before = self.scratch.refs.len();
+        let mut previous = NONE;
+        let mut fields: u64 = 0;
+        while at < end {
+            let start = at;
+            let tag = bytes[at];
+            at += 1;
+            let node = match self.tree.guess(object, previous, bytes, at) {
+                Some((node, len)) => {
+                    at += len + 1;
+                    node
+                }
+                None => {
+                    let nul = find_nul(bytes, at, end)
+                        .ok_or_else(|| Fault::new(start, FaultKind::Unterminated))?;
+                    let key = &bytes[at..nul];
+                    if std::str::from_utf8(key).is_err() {
+                        self.damaged(Fault::new(at, FaultKind::Utf8));
+                    }
+                    let first_at = self.scratch.base + start as u64;
+                    at = nul + 1;
+                    self.tree.find(object, previous, key, first_at)
+                }
+            };
+            if at > end {
+                return Err(Fault::new(start, FaultKind::Truncated));
+            }
+            fields += 1;
+            if level == 0 {
+                let salt = self.tree.nodes[node as usize].key_hash;
+                self.scratch.shape = self.scratch.shape.wrapping_add(salt);
+                if self.scratch.row.is_some() {
+                    self.scratch.order = hash::number((self.scratch.order ^ salt) as i64);
+                }
+                self.scratch.fields.push(node);
+            }
+            at = self.value(bytes, tag, at, end, node, level).map_err(|mut fault| {
+                if fault.at == usize::MAX {
+                    fault.at = start;
+                }
+                fault
+            })?;
+            previous = if self.tree.nodes[node as usize].kind == Kind::Named { node } else { NONE };
+        }
+        if fields > 0 {
+            // Depth of what lies in this object; the root's fields are at 0 (ALG-1).
+            let up = &self.tree.nodes[object as usize];
+            if up.kind != Kind::Root {
+                self.scratch.depth = self.scratch.depth.max(up.depth + 1);
+            }
+        }
+        if self.tree.nodes[object as usize].any != NONE
+            && let Some(keys) = &mut self.tree.nodes[object as usize].keys
+        {
+            keys.per_object.add(fields);
+        }
+        if self.scratch.refs.len() > refs_before {
+            self.note_joins(&bytes[begin..end], object, refs_before);
+        }
+        Ok(())
+    }
+
+    fn array(
+        &mut self,
+        bytes: &[u8],
+        mut at: usize,
+        end: usize,
+        array: NodeId,
+        level: u32,
+    ) -> Result<u32, Fault> {
+        if level > walk::MAX_DEPTH {
+            return Err(Fault::new(at, FaultKind::Depth));
+        }
+        if at >= end {
+            return Ok(0);
+        }
+        let element = self.tree.element(array, self.scratch.base + at as u64);
+        let mut length: u32 = 0;
+        // Keys are "0", "1", …: their width is known, so the NUL is looked at, not looked for.
+        let mut width = 1;
+        let mut wider_at: u32 = 10;
+        let nested = self.tree.nodes[array as usize].kind == Kind::Element;
+        while at < end {
+            let start = at;
+            let tag = bytes[at];
+            if length == wider_at {
+                width += 1;
+                wider_at = wider_at.saturating_mul(10);
+            }
+            at = if bytes.get(at + 1 + width) == Some(&0) && bytes[at + 1] != 0 {
+                at + 2 + width
+            } else {
+                find_nul(bytes, at + 1, end)
+                    .ok_or_else(|| Fault::new(start, FaultKind::Unterminated))?
+                    + 1
+            };
+            if at > end {
+                return Err(Fault::new(start, FaultKind::Truncated));
+            }
+            length += 1;
+            at = self.value(bytes, tag, at, end, element, level).map_err(|mut fault| {
+                if fault.at == usize::MAX {
+                    fault.at = start;
+                }
+                fault
+            })?;
+        }
+        if nested {
+            let depth = self.tree.nodes[element as usize].depth;
+            self.scratch.depth = self.scratch.depth.max(depth);
+        }
+        Ok(length)
+    }
+
+    /// One value; returns where the next element begins. A fault at `usize::MAX` means "this element".
+    #[inline]
+    fn value(
+        &mut self,
+        bytes: &[u8],
+        tag: u8,
+        at: usize,
+        end: usize,
+        node: NodeId,
+        level: u32,
+    ) -> Result<usize, Fault> {
+        let here = |kind| Fault::new(usize::MAX, kind);
+        let len = value_len(tag, bytes, at, end).map_err(here)?;
+        let next = at + len;
+        let value = &bytes[at..next];
+        let place = &mut self.tree.nodes[node as usize];
+        place.stats.bytes += len as u64;
+        match tag {
+            0x02 => {
+                place.stats.types[BsonType::String as usize] += 1;
+                if value[len - 1] != 0 {
+                    return Err(here(FaultKind::Unterminated));
+                }
+                self.text(node, &value[4..len - 1], at);
+            }
+            0x10 => {
+                place.stats.types[BsonType::Int as usize] += 1;
+                let n = i64::from(i32::from_le_bytes(fixed(value)));
+                self.whole(node, tag, n);
+            }
+            0x12 => {
+                place.stats.types[BsonType::Long as usize] += 1;
+                let n = i64::from_le_bytes(fixed(value));
+                self.whole(node, tag, n);
+            }
+            0x01 => {
+                place.stats.types[BsonType::Double as usize] += 1;
+                let n = f64::from_le_bytes(fixed(value));
+                self.double(node, n);
+            }
+            0x09 => {
+                place.stats.types[BsonType::Date as usize] += 1;
+                let ms = i64::from_le_bytes(fixed(value));
+                let dates = &mut place.stats.dates;
+                *dates = Some(dates.map_or((ms, ms), |(a, b)| (a.min(ms), b.max(ms))));
+                self.scalar(node, tag, hash::number(ms), ms, false, 24, || date_text(ms));
+            }
+            0x07 => {
+                place.stats.types[BsonType::ObjectId as usize] += 1;
+                let sort = i64::from(seconds(value));
+                self.scalar(node, tag, hash::bytes(value), sort, false, 24, || hex(value));
+            }
+            0x08 => {
+                place.stats.types[BsonType::Bool as usize] += 1;
+                let truth = value[0] != 0;
+                self.scalar(
+                    node,
+                    tag,
+                    hash::number(i64::from(truth)),
+                    i64::from(truth),
+                    false,
+                    5,
+                    || truth.to_string(),
+                );
+            }
+            0x0a => place.stats.types[BsonType::Null as usize] += 1,
+            0x03 => {
+                place.stats.types[BsonType::Object as usize] += 1;
+                self.scratch.server_depth = self.scratch.server_depth.max(level + 1);
+                let inner = walk::document_end(bytes, at, next).map_err(here)?;
+                self.object(bytes, at + 4, inner - 1, node, level + 1)?;
+            }
+            0x04 => {
+                place.stats.types[BsonType::Array as usize] += 1;
+                self.scratch.server_depth = self.scratch.server_depth.max(level + 1);
+                let inner = walk::document_end(bytes, at, next).map_err(here)?;
+                let length = self.array(bytes, at + 4, inner - 1, node, level + 1)?;
+                let arrays =
+                    self.tree.nodes[node as usize].stats.arrays.get_or_insert_with(Box::default);
+                arrays.lengths.add(u64::from(length));
+                arrays.bytes.add(len as u64);
+                if let Some(row) = &mut self.scratch.row {
+                    row.push_array(node, length);
+                }
+            }
+            _ => self.rare(node, tag, value, bytes, at).map_err(|fault| match fault.at {
+                usize::MAX => fault,
+                _ => here(fault.kind),
+            })?,
+        }
+        Ok(next)
+    }
+
+    /// Types that are seldom, or seldom many.
+    #[cold]
+    fn rare(
+        &mut self,
+        node: NodeId,
+        tag: u8,
+        value: &[u8],
+        _bytes: &[u8],
+        _at: usize,
+    ) -> Result<(), Fault> {
+        let here = |kind| Fault::new(usize::MAX, kind);
+        let kind = BsonType::from_tag(tag).ok_or_else(|| here(FaultKind::Tag(tag)))?;
+        self.tree.nodes[node as usize].stats.types[kind as usize] += 1;
+        match kind {
+            BsonType::BinData => {
+                let (subtype, data) = (value[4], &value[5..]);
+                let blobs =
+                    self.tree.nodes[node as usize].stats.blobs.get_or_insert_with(Box::default);
+                note_binary(blobs, subtype, data);
+                let first = data.get(..8).map_or(0, |b| i64::from_be_bytes(fixed(b)));
+                self.scalar(node, tag, hash::bytes(data), first, false, data.len() * 2, || {
+                    hex(&data[..data.len().min(32)])
+                });
+            }
+            BsonType::Decimal => {
+                let bits: [u8; 16] = fixed(value);
+                self.scalar(node, tag, hash::bytes(value), 0, false, 40, || {
+                    docward_bson::decimal_text(bits)
+                });
+            }
+            BsonType::Timestamp => {
+                let n = i64::from_le_bytes(fixed(value));
+                self.scalar(node, tag, hash::number(n), n, false, 20, || n.to_string());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn whole(&mut self, node: NodeId, tag: u8, n: i64) {
+        let ints = &mut self.tree.nodes[node as usize].stats.ints;
+        *ints = Some(ints.map_or((n, n), |(a, b)| (a.min(n), b.max(n))));
+        self.scalar(node, tag, hash::number(n), n, false, 20, || n.to_string());
+    }
+
+    #[inline]
+    fn double(&mut self, node: NodeId, n: f64) {
+        let doubles = self.tree.nodes[node as usize].stats.doubles.get_or_insert_with(|| {
+            Box::new(Doubles { min: f64::INFINITY, max: f64::NEG_INFINITY, ..Doubles::default() })
+        });
+        if n.is_finite() {
+            doubles.min = doubles.min.min(n);
+            doubles.max = doubles.max.max(n);
+            if n.fract() == 0.0 {
+                doubles.integral += 1;
+            } else {
+                doubles.fractional += 1;
+            }
+        } else {
+            doubles.not_finite += 1;
+        }
+        let short = self.scratch.row.is_some() && has_short_decimals(n);
+        self.scalar(node, 0x01, hash::double(n), sort_double(n), short, 24, || n.to_string());
+    }
+
+    #[inline]
+    fn text(&mut self, node: NodeId, s: &[u8], at: usize) {
+        let (mut value_hash, ascii) = hash::text(s);
+        if !ascii && let Err(error) = std::str::from_utf8(s) {
+            self.damaged(Fault::new(at + 4 + error.valid_up_to(), FaultKind::Utf8));
+        }
+        let class = text::classify(s);
+        let stats = &mut self.tree.nodes[node as usize].stats;
+        let texts = stats.text.get_or_insert_with(Box::default);
+        texts.classes[class as usize] += 1;
+        texts.lengths.add(s.len() as u64);
+        match class {
+            TextClass::Other | TextClass::Empty => {}
+            TextClass::EncodedFile => {
+                let (kind, from) = text::encoded_file(s).unwrap_or((BlobKind::Unknown, 0));
+                let blobs = stats.blobs.get_or_insert_with(Box::default);
+                blobs.sizes.add((s.len() - from) as u64 * 3 / 4);
+                bump(&mut blobs.kinds, kind, 1);
+                blobs.encoded += 1;
+            }
+            _ => value_hash = spelled_hash(class, s).unwrap_or(value_hash),
+        }
+        if self.tree.nodes[node as usize].id_like && s.len() <= 64 {
+            self.note_case(node, s, value_hash);
+        }
+        if s.len() >= LONG_TEXT {
+            self.note_long_text(node, s);
+        }
+        let sort = s.get(..8).map_or_else(|| sort_short(s), |b| i64::from_be_bytes(fixed(b)));
+        self.scalar(node, 0x02, value_hash, sort, false, s.len(), || {
+            String::from_utf8_lossy(s).into_owned()
+        });
+    }
+
+    /// What all scalars have in common: distinct values, references, the document sample.
+    #[inline]
+    fn scalar(
+        &mut self,
+        node: NodeId,
+        tag: u8,
+        value_hash: u64,
+        sort: i64,
+        short: bool,
+        bytes: usize,
+        text: impl Fn() -> String,
+    ) {
+        let place = &mut self.tree.nodes[node as usize];
+        if value_hash < place.stats.sketch.theta() {
+            if place.stats.sketch.add(value_hash) == Added::New {
+                place.stats.remember(value_hash, bytes, || shorten(text()));
+            }
+            if (place.id_like || tag == 0x07) && !place.is_own_id {
+                self.scratch.refs.push((node, value_hash));
+            }
+        }
+        if let Some(row) = &mut self.scratch.row {
+            row.push_leaf(Leaf { node, tag, short, hash: value_hash, sort });
+        }
+    }
+
+    #[cold]
+    fn note_case(&mut self, node: NodeId, s: &[u8], raw: u64) {
+        self.scratch.lower.clear();
+        self.scratch.lower.extend(s.iter().map(u8::to_ascii_lowercase));
+        let lower = hash::bytes(&self.scratch.lower);
+        let texts = self.tree.nodes[node as usize].stats.text.get_or_insert_with(Box::default);
+        let raw = if *s == *self.scratch.lower { lower } else { raw };
+        texts
+            .cases
+            .get_or_insert_with(|| Box::new(Cases::default()))
+            .add(lower, raw, || String::from_utf8_lossy(s).into_owned());
+    }
+
+    #[cold]
+    fn note_long_text(&mut self, node: NodeId, s: &[u8]) {
+        // A few of the sampled documents are enough to know the ratio.
+        if let Some(row) = &mut self.scratch.row
+            && row.hash < self.rows.few_theta()
+            && row.packed.len() < 4
+        {
+            use std::io::Write;
+            let part = &s[..s.len().min(PACKED_BYTES)];
+            let mut encoder =
+                flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+            if encoder.write_all(part).is_ok()
+                && let Ok(packed) = encoder.finish()
+            {
+                row.packed.push((node, part.len() as u32, packed.len() as u32));
+            }
+        }
+    }
+
+    fn note_id(&mut self, tag: u8, value: &[u8], id_hash: u64) {
+        self.ids.add(id_hash);
+        let previous = &mut self.scratch.previous_id;
+        if previous.first() == Some(&tag) {
+            self.id_pairs += 1;
+            let rises = match tag {
+                0x10 | 0x12 | 0x01 | 0x09 => number_of(tag, value) > number_of(tag, &previous[1..]),
+                0x02 => value[4..] > previous[5..],
+                _ => *value > previous[1..],
+            };
+            self.id_rising += u64::from(rises);
+        }
+        previous.clear();
+        previous.push(tag);
+        previous.extend_from_slice(&value[..value.len().min(256)]);
+    }
+
+    fn note_shape(&mut self) {
+        let shape = self.scratch.shape;
+        if shape >= self.shapes.theta() {
+            return;
+        }
+        if let Some(known) = self.shape_fields.get_mut(&shape) {
+            known.documents += 1;
+            return;
+        }
+        self.shapes.add(shape);
+        self.shape_fields
+            .insert(shape, ShapeCount { fields: self.scratch.fields.clone(), documents: 1 });
+        if self.shape_fields.len() > 600 {
+            self.shapes.settle();
+            let theta = self.shapes.theta();
+            self.shape_fields.retain(|&hash, _| hash < theta);
+        }
+    }
+
+    #[cold]
+    fn note_large(&mut self, document: &[u8], id: Option<(u8, usize, usize)>) {
+        let mut owner = (0u64, String::new(), None);
+        let Ok(elements) = walk::Elements::new(document) else { return };
+        for element in elements.flatten() {
+            let len = element.value.len() as u64;
+            if len > owner.0 {
+                let count = (element.tag == 0x04)
+                    .then(|| walk::Elements::new(element.value).map_or(0, |e| e.count() as u64));
+                owner = (len, String::from_utf8_lossy(element.key).into_owned(), count);
+            }
+        }
+        let id_text =
+            id.map_or_else(String::new, |(tag, from, to)| id_text(tag, &document[from..to]));
+        self.largest.push(Large {
+            bytes: document.len() as u64,
+            hash: self.scratch.doc_hash,
+            id: shorten(id_text),
+            oid_seconds: match id {
+                Some((0x07, from, _)) => seconds(&document[from..]),
+                _ => 0,
+            },
+            owner: owner.1,
+            owner_bytes: owner.0,
+            owner_elements: owner.2,
+        });
+        self.settle_largest();
+    }
+
+    fn settle_largest(&mut self) {
+        self.largest.sort_by_key(|l| (std::cmp::Reverse(l.bytes), l.hash));
+        self.largest.truncate(LARGEST);
+    }
+
+    /// Remembers, for references that are among the sampled, what stands beside them.
+    #[cold]
+    fn note_joins(&mut self, object: &[u8], parent: NodeId, from: usize) {
+        let doc_hash = self.scratch.doc_hash;
+        let wanted: Vec<(NodeId, u64)> = self.scratch.refs[from..]
+            .iter()
+            .copied()
+            .filter(|&(node, _)| {
+                let place = &self.tree.nodes[node as usize];
+                // Only a reference of this very object has siblings here.
+                place.parent == parent && place.kind == Kind::Named
+            })
+            .filter(|&(node, hash)| self.joins.wants(node, hash, doc_hash))
+            .collect();
+        self.scratch.refs.truncate(from);
+        if wanted.is_empty() {
+            return;
+        }
+        let siblings = crate::joins::siblings(&mut self.tree, object, parent);
+        for (node, hash) in wanted {
+            let others = siblings.iter().copied().filter(|&(n, _)| n != node).collect();
+            self.joins.put(node, hash, doc_hash, others);
+        }
+    }
+
+    /// Takes over what another profiler saw of the same collection, later in natural order.
+    pub fn merge(&mut self, later: Self) {
+        let map = self.tree.absorb(later.tree);
+        self.rows.merge(later.rows, &map);
+        self.joins.merge(later.joins, &map);
+        self.documents += later.documents;
+        self.bytes += later.bytes;
+        self.sizes.merge(&later.sizes);
+        self.larger.iter_mut().zip(later.larger).for_each(|(a, b)| *a += b);
+        self.largest.extend(later.largest);
+        self.settle_largest();
+        self.depths.iter_mut().zip(later.depths).for_each(|(a, b)| *a += b);
+        self.max_server_depth = self.max_server_depth.max(later.max_server_depth);
+        self.id_pairs += later.id_pairs;
+        self.id_rising += later.id_rising;
+        self.ids.merge(later.ids);
+        self.shapes.merge(&later.shapes);
+        for (hash, shape) in later.shape_fields {
+            let entry = self.shape_fields.entry(hash).or_insert_with(|| ShapeCount {
+                fields: shape.fields.iter().map(|&n| map[n as usize]).collect(),
+                documents: 0,
+            });
+            entry.documents += shape.documents;
+        }
+        let theta = self.shapes.theta();
+        self.shape_fields.retain(|&hash, _| hash < theta);
+        self.damage_count += later.damage_count;
+        self.damages.extend(later.damages);
+        self.damages.sort_by_key(|d| d.offset);
+        self.damages.truncate(DAMAGES);
+    }
+}
+
+fn note_binary(blobs: &mut Blobs, subtype: u8, data: &[u8]) {
+    bump(&mut blobs.subtypes, subtype, 1);
+    blobs.sizes.add(data.len() as u64);
+    if subtype == 4 && data.len() == 16 {
+        let variant = data[8] >> 6 == 0b10;
+        blobs.uuid_v4 += u64::from(variant && data[6] >> 4 == 4);
+        blobs.uuid_v7 += u64::from(variant && matches!(data[6] >> 4, 6 | 7));
+    } else {
+        bump(&mut blobs.kinds, text::blob_kind(data), 1);
+    }
+}
+
+/// Tag and byte range of the `_id`, which the server stores first.
+fn id_value(bytes: &[u8], start: usize, end: usize) -> Option<(u8, usize, usize)> {
+    let first = start + 4;
+    if bytes.get(first + 1..first + 5) == Some(b"_id\0") {
+        let at = first + 5;
+        let len = value_len(bytes[first], bytes, at, end - 1).ok()?;
+        return Some((bytes[first], at, at + len));
+    }
+    let elements = walk::Elements::new(&bytes[start..end]).ok()?;
+    for element in elements {
+        let element = element.ok()?;
+        if element.key == b"_id" {
+            return Some((
+                element.tag,
+                start + element.at,
+                start + element.at + element.value.len(),
+            ));
+        }
+    }
+    None
+}
+
+/// The hash of a value of any type, as the hot path computes it.
+pub(crate) fn scalar_hash(tag: u8, value: &[u8]) -> u64 {
+    match tag {
+        0x10 => hash::number(i64::from(i32::from_le_bytes(fixed(value)))),
+        0x12 | 0x09 | 0x11 => hash::number(i64::from_le_bytes(fixed(value))),
+        0x01 => hash::double(f64::from_le_bytes(fixed(value))),
+        0x08 => hash::number(i64::from(value.first().is_some_and(|&b| b != 0))),
+        0x02 if value.len() >= 5 => {
+            let s = &value[4..value.len() - 1];
+            spelled_hash(text::classify(s), s).unwrap_or_else(|| hash::bytes(s))
+        }
+        0x05 if value.len() >= 5 => hash::bytes(&value[5..]),
+        _ => hash::bytes(value),
+    }
+}
+
+/// Text that spells an id hashes like that id, marked.
+fn spelled_hash(class: TextClass, s: &[u8]) -> Option<u64> {
+    let base = match class {
+        TextClass::ObjectIdHex => hash::bytes(&unhex::<12>(s)?),
+        TextClass::UuidV4 | TextClass::UuidV7 | TextClass::Uuid => {
+            let digits: Vec<u8> = s.iter().copied().filter(|&c| c != b'-').collect();
+            hash::bytes(&unhex::<16>(&digits)?)
+        }
+        TextClass::Integer => hash::number(text::integer_value(s)?),
+        _ => return None,
+    };
+    Some(base ^ hash::SPELLED)
+}
+
+fn unhex<const N: usize>(s: &[u8]) -> Option<[u8; N]> {
+    let mut out = [0; N];
+    for (i, byte) in out.iter_mut().enumerate() {
+        let high = char::from(*s.get(i * 2)?).to_digit(16)?;
+        let low = char::from(*s.get(i * 2 + 1)?).to_digit(16)?;
+        *byte = (high * 16 + low) as u8;
+    }
+    Some(out)
+}
+
+/// Hash of a document without `_id`: its ends and its length, so that big documents cost no more.
+fn content_hash(document: &[u8]) -> u64 {
+    let n = document.len();
+    let head = hash::bytes(&document[..n.min(96)]);
+    let tail = hash::bytes(&document[n.saturating_sub(96)..]);
+    hash::number((head ^ tail.rotate_left(17)) as i64 ^ n as i64)
+}
+
+#[inline]
+fn fixed<const N: usize>(value: &[u8]) -> [u8; N] {
+    value[..N].try_into().expect("the length of a fixed-size value was checked")
+}
+
+fn number_of(tag: u8, value: &[u8]) -> f64 {
+    match tag {
+        0x10 => f64::from(i32::from_le_bytes(fixed(value))),
+        0x01 => f64::from_le_bytes(fixed(value)),
+        _ => i64::from_le_bytes(fixed(value)) as f64,
+    }
+}
+
+/// Seconds in the first four bytes of an ObjectId.
+fn seconds(oid: &[u8]) -> u32 {
+    u32::from_be_bytes(fixed(oid))
+}
+
+/// A number that sorts like the double.
+fn sort_double(n: f64) -> i64 {
+    let bits = n.to_bits() as i64;
+    bits ^ (((bits >> 63) as u64) >> 1) as i64
+}
+
+fn sort_short(s: &[u8]) -> i64 {
+    let mut padded = [0; 8];
+    padded[..s.len()].copy_from_slice(s);
+    i64::from_be_bytes(padded)
+}
+
+fn has_short_decimals(n: f64) -> bool {
+    let scaled = n * 10_000.0;
+    n.is_finite() && scaled.abs() < 9.0e15 && (scaled.round() / 10_000.0 == n)
+}
+
+fn shorten(text: String) -> String {
+    match text.char_indices().nth(60) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+fn date_text(ms: i64) -> String {
+    // Civil date from days, enough to show a value; rules format dates with a calendar library.
+    format!("{ms} ms")
+}
+
+fn id_text(tag: u8, value: &[u8]) -> String {
+    match tag {
+        0x07 => hex(value),
+        0x02 if value.len() >= 5 => {
+            String::from_utf8_lossy(&value[4..value.len() - 1]).into_owned()
+        }
+        0x10 | 0x12 | 0x01 => number_of(tag, value).to_string(),
+        _ => hex(&value[..value.len().min(24)]),
+    }
+}

@@ -1,0 +1,207 @@
+//! A bottom-k sample of distinct values with exact counts.
+//!
+//! Values are hashed; the `k` smallest hashes are kept, each with the number of times its value
+//! came. Because the bound only ever falls, a value that is kept has been kept since its first
+//! occurrence, so its count is exact. That gives, from one small table: the number of distinct
+//! values (relative error about 1/√k), the distribution of their frequencies, membership tests
+//! against other collections, and everything exactly while there are at most `k` values. Merging is
+//! exact and independent of order, which HyperLogLog with heavy hitters is not.
+
+/// Hash table of at most `2k` counted hashes; `k` smallest are what counts.
+#[derive(Clone, Debug)]
+pub(crate) struct Sketch {
+    /// Hashes at or above are left out.
+    theta: u64,
+    k: usize,
+    len: usize,
+    /// Open addressing; 0 is an empty slot (a real hash of 0 is stored as 1).
+    hashes: Vec<u64>,
+    counts: Vec<u32>,
+}
+
+/// What an insertion did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Added {
+    /// Not among the smallest.
+    No,
+    /// Counted again.
+    Again,
+    /// First seen.
+    New,
+}
+
+impl Sketch {
+    pub(crate) fn new(k: usize) -> Self {
+        Self { theta: u64::MAX, k, len: 0, hashes: Vec::new(), counts: Vec::new() }
+    }
+
+    /// The bound: callers may compare before calling [`Self::add`].
+    #[inline]
+    pub(crate) fn theta(&self) -> u64 {
+        self.theta
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, hash: u64) -> Added {
+        if hash >= self.theta { Added::No } else { self.insert(hash, 1) }
+    }
+
+    fn insert(&mut self, hash: u64, times: u32) -> Added {
+        let hash = hash.max(1);
+        if self.hashes.is_empty() {
+            self.hashes = vec![0; 16];
+            self.counts = vec![0; 16];
+        }
+        let mask = self.hashes.len() - 1;
+        // Zipped to one bounds check per probe; the low bits are independent of the bound.
+        let mut at = (hash as usize) & mask;
+        loop {
+            let found = self.hashes[at];
+            if found == hash {
+                self.counts[at] = self.counts[at].saturating_add(times);
+                return Added::Again;
+            }
+            if found == 0 {
+                break;
+            }
+            at = (at + 1) & mask;
+        }
+        self.hashes[at] = hash;
+        self.counts[at] = times;
+        self.len += 1;
+        if self.len * 4 >= self.hashes.len() * 3 {
+            if self.len >= self.k + self.k / 2 {
+                self.trim();
+            } else {
+                self.rebuild(self.hashes.len() * 2, u64::MAX);
+            }
+        }
+        Added::New
+    }
+
+    /// Drops everything beyond the `k` smallest and lowers the bound.
+    fn trim(&mut self) {
+        if self.len <= self.k {
+            return;
+        }
+        let mut all: Vec<u64> = self.hashes.iter().copied().filter(|&h| h != 0).collect();
+        // The bound is the (k+1)-th smallest, exclusive: exactly k stay.
+        let (_, &mut bound, _) = all.select_nth_unstable(self.k);
+        self.theta = self.theta.min(bound);
+        self.rebuild(self.hashes.len(), self.theta);
+    }
+
+    fn rebuild(&mut self, slots: usize, below: u64) {
+        let hashes = std::mem::replace(&mut self.hashes, vec![0; slots]);
+        let counts = std::mem::replace(&mut self.counts, vec![0; slots]);
+        self.len = 0;
+        let mask = slots - 1;
+        for (hash, count) in hashes.into_iter().zip(counts) {
+            if hash == 0 || hash >= below {
+                continue;
+            }
+            let mut at = (hash as usize) & mask;
+            while self.hashes[at] != 0 {
+                at = (at + 1) & mask;
+            }
+            self.hashes[at] = hash;
+            self.counts[at] = count;
+            self.len += 1;
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        if other.theta < self.theta {
+            self.theta = other.theta;
+            if !self.hashes.is_empty() {
+                self.rebuild(self.hashes.len(), self.theta);
+            }
+        }
+        for (&hash, &count) in other.hashes.iter().zip(&other.counts) {
+            if hash != 0 && hash < self.theta {
+                self.insert(hash, count);
+            }
+        }
+    }
+
+    /// Brings the table to its canonical form: the `k` smallest.
+    pub(crate) fn settle(&mut self) {
+        self.trim();
+    }
+
+    /// Whether every value is in the table.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.theta == u64::MAX
+    }
+
+    /// Distinct values: exact, or estimated from how far down the bound had to go.
+    pub(crate) fn distinct(&self) -> f64 {
+        if self.is_exact() {
+            return self.len as f64;
+        }
+        self.len as f64 / (self.theta as f64 / u64::MAX as f64)
+    }
+
+    /// Kept hashes with their counts, by hash.
+    pub(crate) fn entries(&self) -> Vec<(u64, u32)> {
+        let mut all: Vec<_> = self
+            .hashes
+            .iter()
+            .copied()
+            .zip(self.counts.iter().copied())
+            .filter(|&(h, _)| h != 0)
+            .collect();
+        all.sort_unstable();
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash;
+
+    fn sketch(values: impl IntoIterator<Item = i64>) -> Sketch {
+        let mut sketch = Sketch::new(256);
+        for value in values {
+            sketch.add(hash::number(value));
+        }
+        sketch
+    }
+
+    #[test]
+    fn few_values_are_exact() {
+        let mut few = sketch((0..1000).map(|i| i % 10));
+        few.settle();
+        assert!(few.is_exact());
+        assert_eq!(few.distinct(), 10.0);
+        assert!(few.entries().iter().all(|&(_, n)| n == 100));
+    }
+
+    #[test]
+    fn many_values_are_within_the_error() {
+        for n in [1000i64, 50_000, 1_000_000] {
+            let mut many = sketch(0..n);
+            many.settle();
+            let error = (many.distinct() - n as f64).abs() / n as f64;
+            assert!(error < 0.2, "{n}: {error}");
+            assert_eq!(many.entries().len(), 256);
+        }
+    }
+
+    #[test]
+    fn merging_is_exact() {
+        let mut whole = sketch((0..10_000).map(|i| (i * i) % 777));
+        let mut left = sketch((0..4000).map(|i| (i * i) % 777));
+        left.merge(&sketch((4000..10_000).map(|i| (i * i) % 777)));
+        whole.settle();
+        left.settle();
+        assert_eq!(whole.entries(), left.entries());
+        let mut whole = sketch(0..10_000);
+        let mut right = sketch(3000..10_000);
+        right.merge(&sketch(0..3000));
+        whole.settle();
+        right.settle();
+        assert_eq!(whole.entries(), right.entries());
+    }
+}

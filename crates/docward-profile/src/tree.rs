@@ -1,0 +1,513 @@
+//! The tree of places: one node per path, found by prediction first and by hash second.
+//!
+//! Documents of one collection list their fields in nearly the same order, so each node remembers
+//! which nodes came next last time. Comparing sixteen bytes with the guess is right most of the time
+//! and saves hashing the name.
+
+use docward_bson::walk::u64_at;
+
+use crate::{hash, sketch::Sketch, stats::Stats, text};
+use docward_model::{KeyForm, TextClass};
+
+/// Index of a node.
+pub(crate) type NodeId = u32;
+/// The root object.
+pub(crate) const ROOT: NodeId = 0;
+/// No node.
+pub(crate) const NONE: NodeId = u32::MAX;
+
+/// Places beyond this are not told apart any more.
+pub(crate) const MAX_NODES: usize = 8192;
+/// Distinct values kept per place: near the root, and deeper.
+const SAMPLE_SHALLOW: usize = 256;
+const SAMPLE_DEEP: usize = 64;
+/// An object with this many different keys is looked at for data used as keys.
+const FOLD_FORMED: usize = 64;
+const FOLD_SPARSE: usize = 1024;
+const FOLD_ALWAYS: usize = 4096;
+
+/// What a node stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Root,
+    Named,
+    Element,
+    AnyKey,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    /// First sixteen bytes of the name and its NUL, and which of them count.
+    head: [u64; 2],
+    mask: [u64; 2],
+    /// Two guesses of what follows in the same object.
+    next: [NodeId; 2],
+    /// Guess of the first field of an object here.
+    first: NodeId,
+    /// The elements of arrays here.
+    pub(crate) element: NodeId,
+    /// All values of an object whose keys are data; set once folded.
+    pub(crate) any: NodeId,
+    pub(crate) parent: NodeId,
+    pub(crate) kind: Kind,
+    /// Container depth of values here (ALG-1).
+    pub(crate) depth: u32,
+    /// Name without NUL.
+    pub(crate) key: Box<[u8]>,
+    /// Name's hash, mixed with the parent for look-up; alone it is the shape's salt.
+    pub(crate) key_hash: u64,
+    pub(crate) children: Vec<NodeId>,
+    /// Whether the name says an identifier: its values may be references.
+    pub(crate) id_like: bool,
+    /// Whether this is the documents' own `_id`.
+    pub(crate) is_own_id: bool,
+    /// Byte position at which it was first seen, for a stable order.
+    pub(crate) first_at: u64,
+    /// Distinct keys and keys per object, once folded.
+    pub(crate) keys: Option<Box<Keys>>,
+    /// Set when folded into another node.
+    pub(crate) alias: NodeId,
+    pub(crate) stats: Stats,
+}
+
+/// Keys of a folded object.
+#[derive(Clone, Debug)]
+pub(crate) struct Keys {
+    pub(crate) distinct: Sketch,
+    pub(crate) examples: Vec<(u64, String)>,
+    pub(crate) forms: [u64; 5],
+    pub(crate) per_object: crate::histogram::Histogram,
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self {
+            distinct: Sketch::new(SAMPLE_SHALLOW),
+            examples: Vec::new(),
+            forms: [0; 5],
+            per_object: crate::histogram::Histogram::default(),
+        }
+    }
+}
+
+impl Keys {
+    #[inline]
+    pub(crate) fn note(&mut self, key: &[u8]) {
+        let hash = hash::bytes(key);
+        if self.distinct.add(hash) == crate::sketch::Added::New {
+            self.forms[form_index(key_form(key))] += 1;
+            if self.examples.len() < 5 || self.examples.iter().any(|(h, _)| hash < *h) {
+                self.examples.push((hash, String::from_utf8_lossy(key).into_owned()));
+                self.examples.sort();
+                self.examples.truncate(5);
+            }
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.distinct.merge(&other.distinct);
+        self.examples.extend(other.examples);
+        self.examples.sort();
+        self.examples.dedup();
+        self.examples.truncate(5);
+        self.forms.iter_mut().zip(other.forms).for_each(|(a, b)| *a += b);
+        self.per_object.merge(&other.per_object);
+    }
+}
+
+/// Forms that make a key look like data.
+pub(crate) const FORMS: [KeyForm; 5] =
+    [KeyForm::Date, KeyForm::Number, KeyForm::ObjectId, KeyForm::Uuid, KeyForm::Various];
+
+fn form_index(form: Option<KeyForm>) -> usize {
+    form.and_then(|f| FORMS.iter().position(|x| *x == f)).unwrap_or(4)
+}
+
+/// The form of a key that looks like data; `None` for an ordinary name.
+pub(crate) fn key_form(key: &[u8]) -> Option<KeyForm> {
+    use TextClass as T;
+    match text::classify(key) {
+        T::DateTimeOffset | T::DateTimeLocal | T::DateOnly | T::DateAmbiguous | T::YearMonth => {
+            Some(KeyForm::Date)
+        }
+        T::Integer | T::LeadingZero | T::HugeInteger => Some(KeyForm::Number),
+        T::ObjectIdHex => Some(KeyForm::ObjectId),
+        T::UuidV4 | T::UuidV7 | T::Uuid | T::Ulid | T::HexDigest => Some(KeyForm::Uuid),
+        T::Email | T::Url => Some(KeyForm::Various),
+        _ => None,
+    }
+}
+
+/// The tree.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    pub(crate) nodes: Vec<Node>,
+    /// Open addressing over (parent, key).
+    table: Vec<NodeId>,
+    /// Whether places were left out because there were too many.
+    pub(crate) capped: bool,
+}
+
+impl Tree {
+    pub(crate) fn new() -> Self {
+        let mut tree = Self { nodes: Vec::new(), table: vec![NONE; 256], capped: false };
+        tree.nodes.push(Node::new(b"", 0, NONE, Kind::Root, 0, 0, 1));
+        tree
+    }
+
+    /// Whether the guess is the node whose name stands at `at`.
+    #[inline]
+    fn is_at(&self, guess: NodeId, bytes: &[u8], at: usize) -> bool {
+        let Some(node) = self.nodes.get(guess as usize) else { return false };
+        let (Some(a), Some(b)) = (u64_at(bytes, at), u64_at(bytes, at + 8)) else {
+            return bytes.get(at..at + node.key.len()) == Some(&node.key)
+                && bytes.get(at + node.key.len()) == Some(&0);
+        };
+        if ((a ^ node.head[0]) & node.mask[0]) | ((b ^ node.head[1]) & node.mask[1]) != 0 {
+            return false;
+        }
+        node.key.len() < 16
+            || (bytes.get(at + 16..at + node.key.len()) == Some(&node.key[16..])
+                && bytes.get(at + node.key.len()) == Some(&0))
+    }
+
+    /// The node named at `at`, if one of the guesses is right: node and length of the name.
+    /// `previous` is the field before it in the same object, or `NONE` at its start.
+    #[inline]
+    pub(crate) fn guess(
+        &mut self,
+        parent: NodeId,
+        previous: NodeId,
+        bytes: &[u8],
+        at: usize,
+    ) -> Option<(NodeId, usize)> {
+        if previous == NONE {
+            let guess = self.nodes[parent as usize].first;
+            return self
+                .is_at(guess, bytes, at)
+                .then(|| (guess, self.nodes[guess as usize].key.len()));
+        }
+        let [first, second] = self.nodes[previous as usize].next;
+        if self.is_at(first, bytes, at) {
+            return Some((first, self.nodes[first as usize].key.len()));
+        }
+        if self.is_at(second, bytes, at) {
+            // The one that was right last time is tried first.
+            self.nodes[previous as usize].next = [second, first];
+            return Some((second, self.nodes[second as usize].key.len()));
+        }
+        None
+    }
+
+    fn learn(&mut self, parent: NodeId, previous: NodeId, found: NodeId) {
+        if previous == NONE {
+            self.nodes[parent as usize].first = found;
+        } else {
+            let [first, _] = self.nodes[previous as usize].next;
+            self.nodes[previous as usize].next = [found, first];
+        }
+    }
+
+    fn slot_of(&self, parent: NodeId, key: &[u8], key_hash: u64) -> usize {
+        let mask = self.table.len() - 1;
+        let mut at =
+            (key_hash ^ u64::from(parent).wrapping_mul(0x9e37_79b9_7f4a_7c15)) as usize & mask;
+        loop {
+            let id = self.table[at];
+            if id == NONE {
+                return at;
+            }
+            let node = &self.nodes[id as usize];
+            if node.parent == parent && node.key_hash == key_hash && *node.key == *key {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// The node of a key, made when new, and the guess corrected.
+    #[cold]
+    pub(crate) fn find(&mut self, parent: NodeId, previous: NodeId, key: &[u8], at: u64) -> NodeId {
+        let found = self.child(parent, key, at);
+        if self.nodes[found as usize].kind == Kind::Named {
+            self.learn(parent, previous, found);
+        }
+        found
+    }
+
+    /// The child of a key, made when new.
+    pub(crate) fn child(&mut self, parent: NodeId, key: &[u8], at: u64) -> NodeId {
+        if self.nodes[parent as usize].any != NONE {
+            if let Some(keys) = &mut self.nodes[parent as usize].keys {
+                keys.note(key);
+            }
+            return self.nodes[parent as usize].any;
+        }
+        let key_hash = hash::bytes(key);
+        let slot = self.slot_of(parent, key, key_hash);
+        if self.table[slot] != NONE {
+            return self.table[slot];
+        }
+        if self.nodes.len() >= MAX_NODES {
+            // Bounded whatever the documents: beyond the bound an object's new keys share one place.
+            self.capped = true;
+            self.fold(parent, at);
+            return self.child(parent, key, at);
+        }
+        let up = &self.nodes[parent as usize];
+        let depth = if up.kind == Kind::Root { 0 } else { up.depth + 1 };
+        let k = if depth <= 2 { SAMPLE_SHALLOW } else { SAMPLE_DEEP };
+        let id = self.nodes.len() as NodeId;
+        self.nodes.push(Node::new(key, key_hash, parent, Kind::Named, depth, at, k));
+        self.nodes[parent as usize].children.push(id);
+        self.table[slot] = id;
+        if self.nodes.len() * 2 > self.table.len() {
+            self.rehash();
+        }
+        let children = self.nodes[parent as usize].children.len();
+        if children >= FOLD_FORMED && children.is_power_of_two() && self.keys_are_data(parent) {
+            self.fold(parent, at);
+            return self.nodes[parent as usize].any;
+        }
+        id
+    }
+
+    fn rehash(&mut self) {
+        self.table = vec![NONE; self.table.len() * 2];
+        for id in 0..self.nodes.len() {
+            let node = &self.nodes[id];
+            if node.kind != Kind::Named || node.alias != NONE {
+                continue;
+            }
+            let (parent, key_hash) = (node.parent, node.key_hash);
+            let key = node.key.clone();
+            let slot = self.slot_of(parent, &key, key_hash);
+            self.table[slot] = id as NodeId;
+        }
+    }
+
+    /// The element node of an array, made when new.
+    #[inline]
+    pub(crate) fn element(&mut self, array: NodeId, at: u64) -> NodeId {
+        let id = self.nodes[array as usize].element;
+        if id != NONE { id } else { self.new_element(array, at) }
+    }
+
+    #[cold]
+    fn new_element(&mut self, array: NodeId, at: u64) -> NodeId {
+        let up = &self.nodes[array as usize];
+        // An array and its element objects are one layer together; an array directly in an array is
+        // a layer more (ALG-1). `depth` is that of values here, so objects below add theirs.
+        let depth = up.depth + u32::from(up.kind == Kind::Element);
+        let k = if depth <= 2 { SAMPLE_SHALLOW } else { SAMPLE_DEEP };
+        let id_like = up.id_like;
+        let id = self.nodes.len() as NodeId;
+        self.nodes.push(Node::new(b"", 0, array, Kind::Element, depth, at, k));
+        self.nodes[id as usize].id_like = id_like;
+        self.nodes[array as usize].element = id;
+        id
+    }
+
+    /// Whether the keys of an object are data rather than names, judged while reading.
+    fn keys_are_data(&self, object: NodeId) -> bool {
+        let node = &self.nodes[object as usize];
+        let children = node.children.len();
+        if children >= FOLD_ALWAYS {
+            return true;
+        }
+        let formed = node
+            .children
+            .iter()
+            .filter(|&&c| key_form(&self.nodes[c as usize].key).is_some())
+            .count();
+        if formed * 5 >= children * 4 {
+            return true;
+        }
+        if children < FOLD_SPARSE {
+            return false;
+        }
+        // Ever new names, each in few of the objects.
+        let objects = self.objects(object).max(1);
+        let uses: u64 = node.children.iter().map(|&c| self.nodes[c as usize].stats.count()).sum();
+        (uses as f64) < 0.05 * (objects as f64) * (children as f64)
+    }
+
+    /// How many objects were seen at a node.
+    pub(crate) fn objects(&self, node: NodeId) -> u64 {
+        self.nodes[node as usize].stats.types[docward_model::BsonType::Object as usize]
+    }
+
+    /// Makes all children of an object one place.
+    pub(crate) fn fold(&mut self, object: NodeId, at: u64) {
+        if self.nodes[object as usize].any != NONE {
+            return;
+        }
+        let children = std::mem::take(&mut self.nodes[object as usize].children);
+        let up = &self.nodes[object as usize];
+        let depth = if up.kind == Kind::Root { 0 } else { up.depth + 1 };
+        let first_at =
+            children.iter().map(|&c| self.nodes[c as usize].first_at).min().unwrap_or(at);
+        let k = if depth <= 2 { SAMPLE_SHALLOW } else { SAMPLE_DEEP };
+        let any = self.nodes.len() as NodeId;
+        self.nodes.push(Node::new(b"", 0, object, Kind::AnyKey, depth, first_at, k));
+        self.nodes[object as usize].any = any;
+        self.nodes[object as usize].first = NONE;
+        let mut keys = Keys::default();
+        for child in children {
+            keys.note(&self.nodes[child as usize].key.clone());
+            self.graft_own(any, child);
+        }
+        self.nodes[object as usize].keys = Some(Box::new(keys));
+    }
+
+    /// Moves what `from` and everything below it knows into `to`.
+    fn graft_own(&mut self, to: NodeId, from: NodeId) {
+        let k = if self.nodes[from as usize].depth <= 2 { SAMPLE_SHALLOW } else { SAMPLE_DEEP };
+        let node = &mut self.nodes[from as usize];
+        node.alias = to;
+        let stats = std::mem::replace(&mut node.stats, Stats::new(k));
+        let children = std::mem::take(&mut node.children);
+        let (element, any, keys, first_at) =
+            (node.element, node.any, node.keys.take(), node.first_at);
+        self.nodes[to as usize].stats.merge(stats);
+        if element != NONE {
+            let target = self.element(to, first_at);
+            self.graft_own(target, element);
+        }
+        if any != NONE {
+            self.fold(to, first_at);
+            let target = self.nodes[to as usize].any;
+            self.graft_own(target, any);
+        }
+        if let (Some(keys), Some(mine)) = (keys, self.nodes[to as usize].keys.as_mut()) {
+            mine.merge(*keys);
+        }
+        for child in children {
+            let (key, at) =
+                (self.nodes[child as usize].key.clone(), self.nodes[child as usize].first_at);
+            let target = self.child(to, &key, at);
+            self.graft_own(target, child);
+        }
+    }
+
+    /// Takes over another tree; returns the new index of each of its nodes.
+    pub(crate) fn absorb(&mut self, mut other: Self) -> Vec<NodeId> {
+        let mut map = vec![NONE; other.nodes.len()];
+        self.absorb_node(ROOT, &mut other, ROOT, &mut map);
+        for id in 0..other.nodes.len() {
+            // Folded nodes point to where they went, which has been mapped by now.
+            let mut at = id;
+            while other.nodes[at].alias != NONE {
+                at = other.nodes[at].alias as usize;
+            }
+            map[id] = map[at];
+        }
+        self.capped |= other.capped;
+        map
+    }
+
+    fn absorb_node(&mut self, to: NodeId, other: &mut Self, from: NodeId, map: &mut [NodeId]) {
+        map[from as usize] = to;
+        let node = &mut other.nodes[from as usize];
+        let stats = std::mem::replace(&mut node.stats, Stats::new(1));
+        let children = std::mem::take(&mut node.children);
+        let (element, any, keys, first_at) =
+            (node.element, node.any, node.keys.take(), node.first_at);
+        let mine = &mut self.nodes[to as usize];
+        mine.first_at = mine.first_at.min(first_at);
+        mine.stats.merge(stats);
+        if element != NONE {
+            let target = self.element(to, other.nodes[element as usize].first_at);
+            self.absorb_node(target, other, element, map);
+        }
+        if any != NONE {
+            self.fold(to, first_at);
+            let target = self.nodes[to as usize].any;
+            self.absorb_node(target, other, any, map);
+        }
+        if let (Some(keys), Some(mine)) = (keys, self.nodes[to as usize].keys.as_mut()) {
+            mine.merge(*keys);
+        }
+        for child in children {
+            let key = other.nodes[child as usize].key.clone();
+            let target = self.child(to, &key, other.nodes[child as usize].first_at);
+            self.absorb_node(target, other, child, map);
+        }
+    }
+
+    /// Where a node's knowledge is now.
+    pub(crate) fn resolve(&self, mut id: NodeId) -> NodeId {
+        while self.nodes[id as usize].alias != NONE {
+            id = self.nodes[id as usize].alias;
+        }
+        id
+    }
+}
+
+impl Node {
+    fn new(
+        key: &[u8],
+        key_hash: u64,
+        parent: NodeId,
+        kind: Kind,
+        depth: u32,
+        first_at: u64,
+        k: usize,
+    ) -> Self {
+        let mut head = [0u8; 16];
+        let mut mask = [0u8; 16];
+        // The NUL belongs to the comparison: `name` must not match `nameSuffix`.
+        for (i, (h, m)) in head.iter_mut().zip(&mut mask).enumerate().take(key.len() + 1) {
+            *h = key.get(i).copied().unwrap_or(0);
+            *m = 0xff;
+        }
+        let words = |b: [u8; 16]| {
+            let (low, high) = b.split_at(8);
+            [
+                u64::from_le_bytes(low.try_into().expect("eight of sixteen bytes")),
+                u64::from_le_bytes(high.try_into().expect("eight of sixteen bytes")),
+            ]
+        };
+        Self {
+            head: words(head),
+            mask: words(mask),
+            next: [NONE; 2],
+            first: NONE,
+            element: NONE,
+            any: NONE,
+            parent,
+            kind,
+            depth,
+            key: key.into(),
+            key_hash,
+            children: Vec::new(),
+            id_like: kind == Kind::Named && is_id_like(key),
+            is_own_id: kind == Kind::Named && parent == ROOT && key == b"_id",
+            first_at,
+            keys: None,
+            alias: NONE,
+            stats: Stats::new(k),
+        }
+    }
+}
+
+/// Whether a name says an identifier: `_id`, `userId`, `user_id`, `uuid`, `username`, `email`, …
+fn is_id_like(key: &[u8]) -> bool {
+    let ends = |tail: &[u8]| key.ends_with(tail);
+    key == b"id"
+        || ends(b"Id")
+        || ends(b"ID")
+        || ends(b"_id")
+        || ends(b"Ids")
+        || ends(b"_ids")
+        || ends(b"uuid")
+        || ends(b"Uuid")
+        || ends(b"guid")
+        || ends(b"No")
+        || ends(b"_no")
+        || key.eq_ignore_ascii_case(b"username")
+        || key.eq_ignore_ascii_case(b"user_name")
+        || key.eq_ignore_ascii_case(b"login")
+        || key.eq_ignore_ascii_case(b"email")
+        || key.eq_ignore_ascii_case(b"sku")
+}

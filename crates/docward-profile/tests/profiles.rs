@@ -1,0 +1,309 @@
+//! Profiles of small collections, and the property that merging parts equals reading the whole.
+
+use bson::{Bson, Document, doc, oid::ObjectId};
+use docward_model::{BsonType, KeyForm, Namespace, Profile, TextClass};
+use docward_profile::{Profiled, Profiler, relate};
+use proptest::prelude::*;
+
+fn bytes(documents: &[Document]) -> Vec<u8> {
+    documents.iter().flat_map(|d| d.to_vec().unwrap()).collect()
+}
+
+fn profiled(documents: &[Document]) -> Profiled {
+    let mut profiler = Profiler::new();
+    profiler.add_block(&bytes(documents), 0);
+    assert_eq!(profiler.take_damage().1, 0);
+    profiler.finish()
+}
+
+fn profile(documents: &[Document]) -> Profile {
+    profiled(documents).profile
+}
+
+#[test]
+fn alg_1_depth_counts_object_layers() {
+    for (document, depth, parts, server) in [
+        (doc! { "customer": { "contact": { "phone": "1" } } }, 2, 3, 2),
+        (doc! { "items": [{ "productId": "P1" }] }, 1, 2, 2),
+        (
+            doc! { "level1": { "level2": { "level3": { "level4": { "level5": { "data": 1 } } } } } },
+            5,
+            6,
+            5,
+        ),
+        (
+            doc! { "a": { "b": { "c": { "d": { "e": { "f": { "g": { "value": 1 } } } } } } } },
+            7,
+            8,
+            7,
+        ),
+        (doc! { "tags": ["a", "b"] }, 0, 1, 1),
+        (doc! { "grid": [[1, 2], [3]] }, 1, 1, 2),
+        (doc! { "grid": [[{ "x": 1 }]] }, 2, 2, 3),
+        (doc! { "flat": 1 }, 0, 1, 0),
+    ] {
+        let profile = profile(std::slice::from_ref(&document));
+        assert_eq!(profile.max_depth, depth, "{document}");
+        assert_eq!(profile.depths.len() as u32, depth + 1, "{document}");
+        assert_eq!(profile.deepest.unwrap().parts(), parts, "{document}");
+        assert_eq!(profile.max_server_depth, server, "{document}");
+    }
+}
+
+#[test]
+fn dm_05_7_sizes_are_the_length_prefix() {
+    let documents: Vec<_> =
+        (0..100).map(|i| doc! { "_id": i, "text": "x".repeat(i as usize * 7) }).collect();
+    let profile = profile(&documents);
+    let sizes: Vec<u64> = documents.iter().map(|d| d.to_vec().unwrap().len() as u64).collect();
+    assert_eq!(profile.sizes.sum, sizes.iter().sum::<u64>());
+    assert_eq!(profile.sizes.max, *sizes.iter().max().unwrap());
+    assert_eq!(profile.largest[0].bytes, profile.sizes.max);
+    assert_eq!(profile.largest[0].owner, "text");
+}
+
+#[test]
+fn types_presence_and_classes_are_counted() {
+    let profile = profile(&[
+        doc! { "_id": 1, "price": 99.0, "when": "2024-03-15", "tags": ["a"] },
+        doc! { "_id": 2, "price": "99.00", "when": "2024-03-15 10:30:00" },
+        doc! { "_id": 3, "price": { "value": 99 }, "when": Bson::Null },
+        doc! { "_id": 4_i64, "tags": ["b", "c"] },
+    ]);
+    let price = profile.field("price").unwrap();
+    assert_eq!(price.count, 3);
+    assert_eq!(price.parents, 4);
+    assert_eq!(price.types.of(BsonType::Double), 1);
+    assert_eq!(price.types.of(BsonType::String), 1);
+    assert_eq!(price.types.of(BsonType::Object), 1);
+    assert_eq!(price.text.as_ref().unwrap().of(TextClass::Decimal), 1);
+    assert_eq!(profile.field("price.value").unwrap().types.of(BsonType::Int), 1);
+    let when = profile.field("when").unwrap();
+    assert_eq!(when.types.non_null(), 2);
+    assert_eq!(when.text.as_ref().unwrap().of(TextClass::DateOnly), 1);
+    let tags = profile.field("tags[]").unwrap();
+    assert_eq!((tags.count, tags.parents), (3, 2));
+    assert_eq!(profile.field("tags").unwrap().array.as_ref().unwrap().lengths.max, 2);
+    let id = profile.field("_id").unwrap();
+    assert_eq!(id.types.of(BsonType::Int), 3);
+    assert_eq!(id.types.of(BsonType::Long), 1);
+    assert_eq!(profile.id_order.pairs, 2, "only neighbours of one type are compared");
+}
+
+#[test]
+fn ap_s2_5_few_keys_that_are_dates_are_folded() {
+    let profile = profile(&[doc! { "_id": 1, "counts": { "2024-01": 5, "2024-02": 7 } }]);
+    let counts = profile.field("counts").unwrap();
+    let dynamic = counts.dynamic.as_ref().unwrap();
+    assert_eq!(dynamic.form, KeyForm::Date);
+    assert_eq!(dynamic.keys, 2.0);
+    assert_eq!(profile.field("counts.*").unwrap().types.of(BsonType::Int), 2);
+}
+
+#[test]
+fn ap_s2_5_many_dynamic_keys_cost_a_bounded_table() {
+    let mut profiler = Profiler::new();
+    let mut at = 0;
+    for i in 0..20_000u64 {
+        let mut object = Document::new();
+        for j in 0..10u64 {
+            object.insert(format!("user-{}", i * 10 + j), doc! { "n": 1, "m": [j as i64] });
+        }
+        let block = bytes(&[doc! { "_id": i as i64, "scores": object }]);
+        profiler.add_block(&block, at);
+        at += block.len() as u64;
+    }
+    let profile = profiler.finish().profile;
+    assert!(profile.fields.len() < 20, "{}", profile.fields.len());
+    let dynamic = profile.field("scores").unwrap().dynamic.clone().unwrap();
+    assert!((dynamic.keys - 200_000.0).abs() / 200_000.0 < 0.25, "{}", dynamic.keys);
+    assert_eq!(profile.field("scores.*.n").unwrap().count, 200_000);
+    assert_eq!(profile.field("scores.*.m[]").unwrap().count, 200_000);
+}
+
+#[test]
+fn alg_6_arrays_that_grow_with_age_are_seen_in_one_snapshot() {
+    let documents: Vec<_> = (0..300u32)
+        .map(|day| {
+            let mut oid = [0u8; 12];
+            oid[..4].copy_from_slice(&(1_700_000_000 + day * 86_400).to_be_bytes());
+            oid[4..8].copy_from_slice(&day.to_be_bytes());
+            let logins: Vec<i32> = (0..(300 - day as i32) * 2).collect();
+            doc! { "_id": ObjectId::from_bytes(oid), "logins": logins, "fixed": [1, 2] }
+        })
+        .collect();
+    let profile = profile(&documents);
+    assert_eq!(profile.age_from.as_ref().unwrap().as_str(), "_id");
+    let growth = profile.field("logins").unwrap().array.as_ref().unwrap().growth.unwrap();
+    assert!(growth.correlation > 0.99);
+    assert!((growth.per_day - 2.0).abs() < 0.01);
+    assert!(profile.field("fixed").unwrap().array.as_ref().unwrap().growth.is_none());
+    assert!(profile.growth.unwrap().correlation > 0.99);
+}
+
+#[test]
+fn pt_poly_1_the_field_that_predicts_the_shape_is_found() {
+    let documents: Vec<_> = (0..90)
+        .map(|i| match i % 3 {
+            0 => {
+                doc! { "_id": i, "type": "car", "maker": format!("m{i}"), "doors": 4, "trunk": 450 }
+            }
+            1 => doc! { "_id": i, "type": "truck", "maker": format!("m{i}"), "payload_kg": 5000 },
+            _ => {
+                doc! { "_id": i, "type": "motorcycle", "maker": format!("m{i}"), "engine_cc": 1200 }
+            }
+        })
+        .collect();
+    let profile = profile(&documents);
+    assert_eq!(profile.shapes.len(), 3);
+    let discriminator = profile.discriminator.clone().unwrap();
+    assert_eq!(profile.fields[discriminator.field].path.as_str(), "type");
+    assert_eq!(discriminator.accuracy, 1.0);
+}
+
+#[test]
+fn pt_ref_1_references_and_copies_are_found_across_collections() {
+    let oid = |i: u32| {
+        let mut bytes = [7u8; 12];
+        bytes[..4].copy_from_slice(&(1_700_000_000 + i).to_be_bytes());
+        ObjectId::from_bytes(bytes)
+    };
+    let customers: Vec<_> = (0..500)
+        .map(|i| doc! { "_id": oid(i), "name": format!("customer {i}"), "city": "x" })
+        .collect();
+    let orders: Vec<_> = (0..3000u32)
+        .map(|i| {
+            let of = i % 500;
+            let name = if i % 10 == 0 { "renamed".to_owned() } else { format!("customer {of}") };
+            doc! { "_id": i as i32, "customerId": oid(of), "customer": { "name": name }, "n": i as i32 }
+        })
+        .collect();
+    let tickets: Vec<_> = (0..400u32)
+        .map(|i| doc! { "_id": i as i32, "customerId": oid(i % 100).to_hex() })
+        .collect();
+    let collections = vec![
+        (Namespace::new("db", "customers"), profiled(&customers).links),
+        (Namespace::new("db", "orders"), profiled(&orders).links),
+        (Namespace::new("db", "tickets"), profiled(&tickets).links),
+    ];
+    let (references, copies) = relate(&collections);
+    let order = references.iter().find(|r| r.from.collection == "orders").unwrap();
+    assert_eq!((order.path.as_str(), order.to.collection.as_str()), ("customerId", "customers"));
+    assert_eq!(order.contained, 1.0);
+    assert_eq!(order.children_per_parent.max, 6);
+    assert!(!order.needs_conversion);
+    let ticket = references.iter().find(|r| r.from.collection == "tickets").unwrap();
+    assert!(ticket.needs_conversion, "hex strings that mean ObjectIds");
+    let copy = copies.iter().find(|c| c.path.as_str() == "customer.name").unwrap();
+    assert_eq!(copy.source.as_str(), "name");
+    assert!(copy.compared >= 100);
+    assert!(copy.differing > 0 && copy.differing < copy.compared / 2);
+}
+
+#[test]
+fn ap_s2_6_spellings_that_differ_in_case_are_found() {
+    let profile = profile(&[
+        doc! { "_id": 1, "userId": "User123" },
+        doc! { "_id": 2, "userId": "user123" },
+        doc! { "_id": 3, "userId": "other" },
+    ]);
+    let cases =
+        profile.field("userId").unwrap().text.as_ref().unwrap().case_collisions.clone().unwrap();
+    assert_eq!((cases.groups, cases.colliding), (2, 1));
+    assert_eq!(cases.example, Some(("User123".into(), "user123".into())));
+}
+
+#[test]
+fn damage_is_reported_and_the_rest_is_read() {
+    let good = doc! { "_id": 1, "a": "x" }.to_vec().unwrap();
+    let mut bad = good.clone();
+    bad[4] = 0x66; // no such type
+    let mut text = good.clone();
+    let at = text.len() - 3;
+    text[at] = 0xff; // not UTF-8
+    let block: Vec<u8> = [good.clone(), bad, text, good.clone()].concat();
+    let mut profiler = Profiler::new();
+    profiler.add_block(&block, 1000);
+    let (damages, count) = profiler.take_damage();
+    assert_eq!(count, 2);
+    assert_eq!(damages[0].offset, 1000 + good.len() as u64 + 4);
+    assert_eq!(damages[0].kind.to_string(), "unknown element type 0x66");
+    assert_eq!(damages[1].kind.to_string(), "text that is not UTF-8");
+    assert_eq!(profiler.finish().profile.documents, 4);
+}
+
+/// What two profiles must agree on, as text.
+fn summary(profiled: Profiled) -> String {
+    let profile = &profiled.profile;
+    let mut out = format!(
+        "{} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}\n",
+        profile.documents,
+        profile.sizes,
+        profile.larger_than,
+        profile.largest,
+        profile.depths,
+        profile.deepest,
+        profile.growth,
+        profile.shapes,
+        profile.discriminator,
+        profile.reordered_objects,
+    );
+    for field in &profile.fields {
+        out += &format!("{field:?}\n");
+    }
+    out
+}
+
+fn any_document() -> impl Strategy<Value = Document> {
+    let leaf = prop_oneof![
+        any::<i32>().prop_map(Bson::Int32),
+        (0i64..50).prop_map(Bson::Int64),
+        any::<f64>().prop_map(Bson::Double),
+        (0u32..2000).prop_map(|i| Bson::Double(f64::from(i) / 100.0)),
+        "[a-zA-Z0-9@. -]{0,30}".prop_map(Bson::String),
+        Just(Bson::String("2024-03-15T10:30:00Z".into())),
+        Just(Bson::Null),
+        any::<bool>().prop_map(Bson::Boolean),
+        (1_600_000_000u32..1_700_000_000).prop_map(|s| {
+            let mut bytes = [3u8; 12];
+            bytes[..4].copy_from_slice(&s.to_be_bytes());
+            Bson::ObjectId(ObjectId::from_bytes(bytes))
+        }),
+        (0i64..2_000_000_000_000).prop_map(|ms| Bson::DateTime(bson::DateTime::from_millis(ms))),
+    ];
+    let value = leaf.prop_recursive(3, 24, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Bson::Array),
+            prop::collection::btree_map("[a-f]{1,2}|2024-0[1-9]|[0-9]{1,3}", inner, 0..6)
+                .prop_map(|m| Bson::Document(m.into_iter().collect())),
+        ]
+    });
+    prop::collection::btree_map("userId|name|createdAt|[a-h]", value, 0..9)
+        .prop_map(|m| m.into_iter().collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Invariant: merge(profile(a), profile(b)) = profile(a ++ b), for any cut.
+    #[test]
+    fn merging_parts_equals_reading_the_whole(
+        mut documents in prop::collection::vec(any_document(), 0..60),
+        cut in 0usize..60,
+    ) {
+        for (i, document) in documents.iter_mut().enumerate() {
+            document.insert("_id", i as i32);
+        }
+        let cut = cut.min(documents.len());
+        let (left, right) = (bytes(&documents[..cut]), bytes(&documents[cut..]));
+        let mut whole = Profiler::new();
+        whole.add_block(&left, 0);
+        whole.add_block(&right, left.len() as u64);
+        let mut a = Profiler::new();
+        a.add_block(&left, 0);
+        let mut b = Profiler::new();
+        b.add_block(&right, left.len() as u64);
+        a.merge(b);
+        prop_assert_eq!(summary(whole.finish()), summary(a.finish()));
+    }
+}
