@@ -4,6 +4,7 @@
 //! Not here: opening files (`docward-collect`), statistics (`docward-profile`).
 
 pub mod json;
+pub mod value;
 pub mod walk;
 
 /// A decimal's bytes, as text.

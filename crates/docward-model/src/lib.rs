@@ -5,6 +5,7 @@
 //! `docward-collect` owns input shapes, so that neither freezes these types.
 
 mod bson_type;
+mod catalogue;
 mod evidence;
 mod finding;
 mod namespace;

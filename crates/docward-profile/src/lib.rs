@@ -4,6 +4,7 @@
 //! profiler would have seen. [`relate`] compares what several collections left behind. No IO, no
 //! clock, no randomness: the same documents give the same profile.
 
+mod families;
 mod finish;
 mod growth;
 mod hash;
@@ -17,6 +18,7 @@ mod stats;
 mod text;
 mod tree;
 
+pub use families::families;
 pub use finish::Profiled;
 pub use links::{Links, relate};
 pub use profiler::{Damage, Profiler};

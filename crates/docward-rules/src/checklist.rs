@@ -5,6 +5,10 @@ use docward_model::{ChecklistItem, Evidence, Settings};
 use crate::Outcome;
 
 /// The items that files can answer (CK-1..8 and CK-14).
-pub fn checklist(_evidence: &Evidence, _settings: &Settings, _outcome: &Outcome) -> Vec<ChecklistItem> {
+pub fn checklist(
+    _evidence: &Evidence,
+    _settings: &Settings,
+    _outcome: &Outcome,
+) -> Vec<ChecklistItem> {
     Vec::new()
 }

@@ -28,7 +28,12 @@ pub fn judge(evidence: &Evidence, settings: &Settings) -> Outcome {
 }
 
 /// Applies one rule.
-pub(crate) fn run(rule: &'static Rule, evidence: &Evidence, settings: &Settings, out: &mut Outcome) {
+pub(crate) fn run(
+    rule: &'static Rule,
+    evidence: &Evidence,
+    settings: &Settings,
+    out: &mut Outcome,
+) {
     if let Some(missing) = missing_everywhere(rule, evidence, settings) {
         out.skipped.push(Skipped { rule: rule.meta.code, needs: missing.name().to_owned() });
         return;
@@ -48,7 +53,8 @@ pub(crate) fn run(rule: &'static Rule, evidence: &Evidence, settings: &Settings,
         Check::Deployment(check) => with(None, &mut |cx| check(evidence, cx)),
         Check::Collection(check) | Check::AnyCollection(check) => {
             let every = matches!(rule.check, Check::AnyCollection(_));
-            for collection in evidence.collections.iter().filter(|c| every || c.kind.is_business()) {
+            for collection in evidence.collections.iter().filter(|c| every || c.kind.is_business())
+            {
                 if has(collection, &rule.meta) {
                     with(Some(collection.namespace.to_string()), &mut |cx| check(collection, cx));
                 }

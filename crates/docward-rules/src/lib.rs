@@ -8,7 +8,11 @@ mod checklist;
 mod cx;
 mod engine;
 pub mod facts;
+#[cfg(test)]
+mod registry_tests;
 mod rules;
+#[cfg(test)]
+mod testing;
 
 pub use checklist::checklist;
 pub use cx::Cx;

@@ -102,7 +102,7 @@ pub enum Error {
         unit: u16,
     },
     /// A NUL character where BSON ends text with one.
-    #[error("NUL character in {what} at {at}: BSON cannot hold one there")]
+    #[error("found a NUL character in {what} at {at}: BSON cannot hold one there")]
     NulCharacter {
         /// Where the name or value begins.
         at: Place,
@@ -110,7 +110,9 @@ pub enum Error {
         what: &'static str,
     },
     /// Something that begins like a number and is none.
-    #[error("invalid number `{text}` at {at}")]
+    #[error(
+        "invalid number at {at}: expected a decimal number in the range of a double, found `{text}`"
+    )]
     InvalidNumber {
         /// Where it begins.
         at: Place,
@@ -138,7 +140,9 @@ pub enum Error {
         found: String,
     },
     /// A typed value in Extended JSON with a field that does not belong to it.
-    #[error("unexpected field {field} at {at}: `{wrapper}` makes a typed value and stands without it")]
+    #[error(
+        "unexpected field {field} at {at}: `{wrapper}` makes a typed value and stands without it"
+    )]
     ExtraField {
         /// Where the typed value begins.
         at: Place,
@@ -208,7 +212,7 @@ pub(super) fn describe(input: &[u8], pos: usize) -> String {
     let Some(&first) = input.get(pos) else {
         return "the end of the input".to_owned();
     };
-    let rest = &input[pos..];
+    let rest = &input[pos..input.len().min(pos + LOOKAHEAD)];
     match first {
         b'"' | b'\'' => {
             let end = rest.iter().skip(1).position(|&b| b == first);

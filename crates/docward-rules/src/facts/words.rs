@@ -10,16 +10,70 @@ const MONEY: &[&str] = &[
 ];
 /// Words that make a money word mean something else (`priceCount`, `taxRate`, `costCenter`).
 const NOT_MONEY: &[&str] = &[
-    "count", "rate", "ratio", "percent", "percentage", "pct", "id", "code", "type", "status",
-    "name", "date", "time", "at", "level", "index", "rank", "score", "range", "currency", "center",
-    "method", "mode", "flag", "class", "category", "quantity", "qty", "weight", "points", "year",
+    "count",
+    "rate",
+    "ratio",
+    "percent",
+    "percentage",
+    "pct",
+    "id",
+    "code",
+    "type",
+    "status",
+    "name",
+    "date",
+    "time",
+    "at",
+    "level",
+    "index",
+    "rank",
+    "score",
+    "range",
+    "currency",
+    "center",
+    "method",
+    "mode",
+    "flag",
+    "class",
+    "category",
+    "quantity",
+    "qty",
+    "weight",
+    "points",
+    "year",
 ];
 const STATUS: &[&str] = &["status", "state", "stage", "phase"];
 const STATUS_SOFT: &[&str] = &["type", "kind", "flag", "level", "mode", "category"];
 const AUXILIARY: &[&str] = &[
-    "log", "logs", "cache", "caches", "session", "sessions", "tmp", "temp", "test", "tests", "lock",
-    "locks", "migration", "migrations", "counter", "counters", "backup", "bak", "job", "jobs",
-    "queue", "error", "errors", "changelog", "metric", "metrics", "audit", "trace", "event",
+    "log",
+    "logs",
+    "cache",
+    "caches",
+    "session",
+    "sessions",
+    "tmp",
+    "temp",
+    "test",
+    "tests",
+    "lock",
+    "locks",
+    "migration",
+    "migrations",
+    "counter",
+    "counters",
+    "backup",
+    "bak",
+    "job",
+    "jobs",
+    "queue",
+    "error",
+    "errors",
+    "changelog",
+    "metric",
+    "metrics",
+    "audit",
+    "trace",
+    "event",
     "events",
 ];
 
@@ -41,8 +95,17 @@ pub fn is_money(name: &str) -> bool {
     // also counts.
     money(last)
         || (all.len() == 1 && last == "total")
-        || (all.len() >= 2 && last == "total" && all.iter().any(|w| w == "grand" || w == "sub" || w == "order" || w == "invoice" || w == "cart"))
-        || (all.len() >= 2 && money(&all[all.len() - 2]) && matches!(last.as_str(), "gross" | "net" | "value" | "total" | "min" | "max" | "old" | "new" | "original"))
+        || (all.len() >= 2
+            && last == "total"
+            && all.iter().any(|w| {
+                w == "grand" || w == "sub" || w == "order" || w == "invoice" || w == "cart"
+            }))
+        || (all.len() >= 2
+            && money(&all[all.len() - 2])
+            && matches!(
+                last.as_str(),
+                "gross" | "net" | "value" | "total" | "min" | "max" | "old" | "new" | "original"
+            ))
         || (all.len() == 2 && all[0] == "total" && money(last))
 }
 
@@ -51,8 +114,40 @@ pub fn is_time(name: &str) -> bool {
     let (before, last) = last_two(name);
     match last.as_str() {
         "date" | "datetime" | "timestamp" | "birthday" | "dob" => true,
-        "at" | "on" => before.is_some_and(|w| w.ends_with("ed") || w.ends_with("en") || w == "start" || w == "end" || w == "expires" || w == "login" || w == "seen"),
-        "time" => before.is_some_and(|w| !matches!(w.as_str(), "run" | "play" | "response" | "elapsed" | "total" | "prep" | "cook" | "wait" | "delivery" | "travel" | "lead" | "down" | "up" | "processing" | "avg" | "average" | "execution" | "zone" | "ramp" | "screen")),
+        "at" | "on" => before.is_some_and(|w| {
+            w.ends_with("ed")
+                || w.ends_with("en")
+                || w == "start"
+                || w == "end"
+                || w == "expires"
+                || w == "login"
+                || w == "seen"
+        }),
+        "time" => before.is_some_and(|w| {
+            !matches!(
+                w.as_str(),
+                "run"
+                    | "play"
+                    | "response"
+                    | "elapsed"
+                    | "total"
+                    | "prep"
+                    | "cook"
+                    | "wait"
+                    | "delivery"
+                    | "travel"
+                    | "lead"
+                    | "down"
+                    | "up"
+                    | "processing"
+                    | "avg"
+                    | "average"
+                    | "execution"
+                    | "zone"
+                    | "ramp"
+                    | "screen"
+            )
+        }),
         "created" | "updated" | "modified" | "deleted" | "expires" | "released" => before.is_none(),
         _ => false,
     }
@@ -61,8 +156,12 @@ pub fn is_time(name: &str) -> bool {
 /// Whether the name says when the document came into being.
 pub fn is_creation_time(name: &str) -> bool {
     let all = words(name);
-    all.iter().any(|w| matches!(w.as_str(), "create" | "created" | "creation" | "registered" | "inserted" | "joined" | "opened"))
-        && (all.len() == 1 || is_time(name))
+    all.iter().any(|w| {
+        matches!(
+            w.as_str(),
+            "create" | "created" | "creation" | "registered" | "inserted" | "joined" | "opened"
+        )
+    }) && (all.len() == 1 || is_time(name))
 }
 
 /// Whether the name says a state out of a few: strong words only.
@@ -79,7 +178,24 @@ pub fn is_soft_status(name: &str) -> bool {
 pub fn is_id(name: &str) -> bool {
     let (before, last) = last_two(name);
     matches!(last.as_str(), "id" | "uid" | "uuid" | "guid" | "oid")
-        || (matches!(last.as_str(), "no" | "num" | "number") && before.as_deref().is_some_and(|w| matches!(w, "order" | "invoice" | "serial" | "account" | "customer" | "user" | "item" | "product" | "transaction" | "trade" | "bill" | "ticket")))
+        || (matches!(last.as_str(), "no" | "num" | "number")
+            && before.as_deref().is_some_and(|w| {
+                matches!(
+                    w,
+                    "order"
+                        | "invoice"
+                        | "serial"
+                        | "account"
+                        | "customer"
+                        | "user"
+                        | "item"
+                        | "product"
+                        | "transaction"
+                        | "trade"
+                        | "bill"
+                        | "ticket"
+                )
+            }))
 }
 
 /// Digits that are not a number: codes, phones, postal codes, versions. Never a numeric id.
@@ -87,9 +203,36 @@ pub fn is_code(name: &str) -> bool {
     words(name).iter().any(|w| {
         matches!(
             w.as_str(),
-            "zip" | "zipcode" | "postal" | "postcode" | "plz" | "phone" | "mobile" | "tel" | "telephone" | "fax"
-                | "code" | "isbn" | "ean" | "upc" | "gtin" | "ssn" | "iban" | "bic" | "imei" | "sku" | "version"
-                | "pin" | "card" | "passport" | "licence" | "license" | "plate" | "barcode" | "hash" | "token"
+            "zip"
+                | "zipcode"
+                | "postal"
+                | "postcode"
+                | "plz"
+                | "phone"
+                | "mobile"
+                | "tel"
+                | "telephone"
+                | "fax"
+                | "code"
+                | "isbn"
+                | "ean"
+                | "upc"
+                | "gtin"
+                | "ssn"
+                | "iban"
+                | "bic"
+                | "imei"
+                | "sku"
+                | "version"
+                | "pin"
+                | "card"
+                | "passport"
+                | "licence"
+                | "license"
+                | "plate"
+                | "barcode"
+                | "hash"
+                | "token"
         )
     })
 }
@@ -123,20 +266,58 @@ mod tests {
 
     #[test]
     fn money_is_the_head_noun() {
-        for name in ["amount", "price", "totalAmount", "total", "unit_price", "orderTotal", "balance", "priceNet", "total_revenue"] {
+        for name in [
+            "amount",
+            "price",
+            "totalAmount",
+            "total",
+            "unit_price",
+            "orderTotal",
+            "balance",
+            "priceNet",
+            "total_revenue",
+        ] {
             assert!(is_money(name), "{name}");
         }
-        for name in ["priceCount", "totalItems", "taxRate", "costCenter", "value", "quantity", "paymentMethod", "totalPages", "rating"] {
+        for name in [
+            "priceCount",
+            "totalItems",
+            "taxRate",
+            "costCenter",
+            "value",
+            "quantity",
+            "paymentMethod",
+            "totalPages",
+            "rating",
+        ] {
             assert!(!is_money(name), "{name}");
         }
     }
 
     #[test]
     fn time_is_a_point_not_a_duration() {
-        for name in ["createTime", "createdAt", "order_date", "timestamp", "date", "updated_on", "create_time", "loginTime"] {
+        for name in [
+            "createTime",
+            "createdAt",
+            "order_date",
+            "timestamp",
+            "date",
+            "updated_on",
+            "create_time",
+            "loginTime",
+        ] {
             assert!(is_time(name), "{name}");
         }
-        for name in ["runtime", "playTime", "responseTime", "time", "format", "flat", "candidate", "cooking"] {
+        for name in [
+            "runtime",
+            "playTime",
+            "responseTime",
+            "time",
+            "format",
+            "flat",
+            "candidate",
+            "cooking",
+        ] {
             assert!(!is_time(name), "{name}");
         }
     }
@@ -156,7 +337,14 @@ mod tests {
 
     #[test]
     fn singulars() {
-        for (many, one) in [("posts", "post"), ("categories", "category"), ("addresses", "address"), ("boxes", "box"), ("status", "status"), ("readings", "reading")] {
+        for (many, one) in [
+            ("posts", "post"),
+            ("categories", "category"),
+            ("addresses", "address"),
+            ("boxes", "box"),
+            ("status", "status"),
+            ("readings", "reading"),
+        ] {
             assert_eq!(singular(many), one);
         }
     }

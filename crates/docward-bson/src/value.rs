@@ -1,0 +1,54 @@
+//! Raw BSON as a small tree, for catalogue documents (options, validators, index definitions).
+
+use docward_model::Value;
+
+use crate::walk::{Elements, Fault};
+
+/// A document as a tree. Types the catalogue does not use come as [`Value::Other`].
+pub fn to_value(document: &[u8]) -> Result<Value, Fault> {
+    map(document, 0)
+}
+
+fn map(document: &[u8], depth: u32) -> Result<Value, Fault> {
+    let mut entries = Vec::new();
+    for element in Elements::new(document)? {
+        let element = element?;
+        let key = String::from_utf8_lossy(element.key).into_owned();
+        entries.push((key, value(element.tag, element.value, depth)?));
+    }
+    Ok(Value::Map(entries))
+}
+
+fn value(tag: u8, bytes: &[u8], depth: u32) -> Result<Value, Fault> {
+    if depth > crate::walk::MAX_DEPTH {
+        return Ok(Value::Other("deep".into()));
+    }
+    let fixed = |n: usize| bytes.get(..n);
+    Ok(match tag {
+        0x01 => fixed(8)
+            .and_then(|b| b.try_into().ok())
+            .map_or(Value::Null, |b| Value::Double(f64::from_le_bytes(b))),
+        0x02 | 0x0d | 0x0e => {
+            let text = bytes.get(4..bytes.len().saturating_sub(1)).unwrap_or_default();
+            Value::Text(String::from_utf8_lossy(text).into_owned())
+        }
+        0x03 => map(bytes, depth + 1)?,
+        0x04 => match map(bytes, depth + 1)? {
+            Value::Map(entries) => Value::List(entries.into_iter().map(|(_, v)| v).collect()),
+            other => other,
+        },
+        0x08 => Value::Bool(bytes.first().is_some_and(|&b| b != 0)),
+        0x0a | 0x06 => Value::Null,
+        0x0b => {
+            let pattern = bytes.split(|&b| b == 0).next().unwrap_or_default();
+            Value::Other(format!("/{}/", String::from_utf8_lossy(pattern)))
+        }
+        0x10 => fixed(4)
+            .and_then(|b| b.try_into().ok())
+            .map_or(Value::Null, |b| Value::Int(i64::from(i32::from_le_bytes(b)))),
+        0x12 => fixed(8)
+            .and_then(|b| b.try_into().ok())
+            .map_or(Value::Null, |b| Value::Int(i64::from_le_bytes(b))),
+        other => Value::Other(format!("0x{other:02x}")),
+    })
+}

@@ -1,0 +1,142 @@
+//! Tests that walk the registry: every page is complete, every example behaves, codes and names are
+//! in order.
+
+use std::collections::BTreeSet;
+
+use crate::{RULES, testing};
+
+const HEADINGS: [&str; 5] =
+    ["What it checks", "Why it matters", "Example", "How to fix", "When to ignore it"];
+
+#[test]
+fn codes_are_unique_sorted_and_match_their_files() {
+    let codes: Vec<_> = RULES.iter().map(|r| r.meta.code).collect();
+    let sorted: BTreeSet<_> = codes.iter().copied().collect();
+    assert_eq!(codes, sorted.into_iter().collect::<Vec<_>>(), "sorted and unique");
+    for rule in RULES {
+        let meta = &rule.meta;
+        let file = format!("{}_{}.rs", meta.code.to_lowercase(), meta.name.replace('-', "_"));
+        assert!(
+            meta.file.replace('\\', "/").ends_with(&format!("/rules/{file}")),
+            "{} is in {}",
+            meta.code,
+            meta.file
+        );
+    }
+}
+
+#[test]
+fn names_read_well_after_allow() {
+    let mut seen = BTreeSet::new();
+    for rule in RULES {
+        let name = rule.meta.name;
+        assert!(seen.insert(name), "{name} twice");
+        assert!(
+            name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'),
+            "{name}"
+        );
+        for bad in ["no-", "ban-", "disallow-", "avoid-", "use-", "prefer-"] {
+            assert!(!name.starts_with(bad), "{name}: name the bad pattern, not the remedy");
+        }
+    }
+}
+
+#[test]
+fn pages_are_complete() {
+    for rule in RULES {
+        let meta = &rule.meta;
+        assert_ne!(meta.title(), meta.name, "{} has no title", meta.code);
+        for heading in HEADINGS {
+            let section = meta.section(heading);
+            assert!(section.is_some_and(|s| !s.is_empty()), "{}: no section {heading}", meta.code);
+        }
+        assert!(!meta.clauses.is_empty(), "{} cites no clause", meta.code);
+        let mut keys = BTreeSet::new();
+        for threshold in meta.thresholds {
+            assert!(keys.insert(threshold.key), "{}: {} twice", meta.code, threshold.key);
+            assert!(!threshold.source.is_empty() && !threshold.help.is_empty(), "{}", meta.code);
+        }
+    }
+}
+
+/// Fences of a page: kind (`fires`, `clean`), settings, body.
+fn fences(doc: &str) -> Vec<(String, String, String)> {
+    let mut out = Vec::new();
+    let mut open: Option<(String, String, String)> = None;
+    for line in doc.lines() {
+        let line = line.strip_prefix(' ').unwrap_or(line);
+        if let Some(info) = line.strip_prefix("```") {
+            match open.take() {
+                Some(fence) => out.push(fence),
+                None if info.starts_with("jsonl,") => {
+                    let rest = &info["jsonl,".len()..];
+                    let (kind, settings) = rest.split_once(',').unwrap_or((rest, ""));
+                    open = Some((kind.to_owned(), settings.to_owned(), String::new()));
+                }
+                None => open = Some(("text".into(), String::new(), String::new())),
+            }
+        } else if let Some(fence) = &mut open {
+            fence.2.push_str(line);
+            fence.2.push('\n');
+        }
+    }
+    out
+}
+
+#[test]
+fn examples_behave() {
+    let mut faults = Vec::new();
+    for rule in RULES {
+        let code = rule.meta.code;
+        let fences = fences(rule.meta.doc);
+        for wanted in ["fires", "clean"] {
+            if !fences.iter().any(|f| f.0 == wanted) {
+                faults.push(format!("{code} has no `{wanted}` example"));
+            }
+        }
+        for (kind, settings, body) in fences {
+            let findings = testing::check_with(code, &settings, &body);
+            match kind.as_str() {
+                "fires" if findings.is_empty() => {
+                    faults.push(format!("{code} does not fire on:\n{body}"))
+                }
+                "clean" if !findings.is_empty() => {
+                    faults.push(format!(
+                        "{code} fires on a clean example: {}\n{body}",
+                        findings[0].what
+                    ));
+                }
+                _ => {}
+            }
+            for finding in findings {
+                faults.extend(message_faults(&finding));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The house style of messages: lower-case start, no final stop, all three parts there.
+fn message_faults(finding: &docward_model::Finding) -> Vec<String> {
+    let mut faults = Vec::new();
+    let code = finding.rule;
+    for (part, text) in [("what", &finding.what), ("why", &finding.why), ("todo", &finding.todo)] {
+        if text.trim().is_empty() {
+            faults.push(format!("{code}: {part} is empty"));
+        }
+        if text.ends_with('.') {
+            faults.push(format!("{code}: {part} ends with a stop: {text}"));
+        }
+        let first = text.chars().next().unwrap_or(' ');
+        let second = text.chars().nth(1).unwrap_or(' ');
+        if first.is_uppercase()
+            && !second.is_uppercase()
+            && !text.starts_with("Decimal128")
+            && !text.starts_with("MongoDB")
+            && !text.starts_with("ObjectId")
+        {
+            faults.push(format!("{code}: {part} starts with a capital: {text}"));
+        }
+    }
+    faults
+}

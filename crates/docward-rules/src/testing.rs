@@ -1,0 +1,335 @@
+//! Runs rules on examples written as text: the fences of rule pages and the tests of rule files.
+//!
+//! Lines are documents; `@ db.coll` starts a collection, `options {…}` and `index {…}` set catalogue
+//! facts, `x500 {…}` repeats a document. See CONTRIBUTING.md for the whole grammar.
+
+use std::collections::BTreeMap;
+
+use docward_bson::{json, value::to_value};
+use docward_model::{
+    Collection, CollectionKind, CollectionOptions, CoreSource, Deployment, Evidence, Finding,
+    Index, IndexKey, Namespace, NamespacePattern, ProfileName, RuleSettings, Settings, ShardKey,
+    ThresholdSetting, ThresholdValue, Value,
+};
+use docward_profile::{Links, Profiler, relate};
+
+use crate::{Outcome, RULES, engine};
+
+/// Findings of one rule on an example, with default settings.
+pub(crate) fn check(code: &str, body: &str) -> Vec<Finding> {
+    check_with(code, "", body)
+}
+
+/// Findings of one rule on an example, with settings `key=value,key=value`.
+pub(crate) fn check_with(code: &str, settings: &str, body: &str) -> Vec<Finding> {
+    let rule = RULES.iter().find(|r| r.meta.code == code).expect("the rule exists");
+    let example = Example::new(code, settings, body);
+    let mut outcome = Outcome::default();
+    engine::run(rule, &example.evidence, &example.settings, &mut outcome);
+    outcome.findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
+    outcome.findings
+}
+
+/// Evidence and settings of an example, for tests that look at several rules or the checklist.
+pub(crate) struct Example {
+    pub(crate) evidence: Evidence,
+    pub(crate) settings: Settings,
+}
+
+impl Example {
+    /// Parses an example; panics with the line at fault, since it is only used in tests.
+    pub(crate) fn new(code: &str, settings: &str, body: &str) -> Self {
+        let mut example = Self {
+            evidence: Evidence {
+                deployment: Deployment { server_version: None, names_are_real: true },
+                ..Evidence::default()
+            },
+            settings: Settings::default(),
+        };
+        let mut namespace = Namespace::new("db_shop", "t_order_item");
+        for pair in split_settings(settings) {
+            let (key, value) = pair.split_once('=').expect("settings are key=value");
+            example.set(code, key.trim(), value.trim(), &mut namespace);
+        }
+        example.read(body, namespace);
+        example
+    }
+
+    fn set(&mut self, code: &str, key: &str, value: &str, namespace: &mut Namespace) {
+        let settings = &mut self.settings;
+        let pattern = |text: &str| NamespacePattern::new(text).expect("a glob");
+        match key {
+            "ns" => *namespace = Namespace::parse(value).expect("a namespace"),
+            "profile" if value == "neutral" => settings.profile = ProfileName::Neutral,
+            "core" => {
+                let mut patterns = match std::mem::take(&mut settings.core) {
+                    CoreSource::Declared(patterns) => patterns,
+                    CoreSource::Inferred => Vec::new(),
+                };
+                patterns.push(pattern(value));
+                settings.core = CoreSource::Declared(patterns);
+            }
+            "shards" => settings.shards = Some(value.parse().expect("a number")),
+            "version" => {
+                let (major, minor) = value.split_once('.').expect("major.minor");
+                let version = (major.parse().expect("major"), minor.parse().expect("minor"));
+                settings.server_version = Some(version);
+                self.evidence.deployment.server_version = Some(version);
+            }
+            "names" => self.evidence.deployment.names_are_real = value != "guessed",
+            "mirror" => {
+                let (ns, path) = value.split_once(':').expect("ns:path");
+                settings.mirrors.push((pattern(ns), path.to_owned()));
+            }
+            "cap" => {
+                let mut parts = value.split(':');
+                let mut next = || parts.next().expect("ns:path:cap");
+                let (ns, path, cap) = (next(), next(), next());
+                settings.bounded_arrays.push((
+                    pattern(ns),
+                    path.to_owned(),
+                    cap.parse().expect("a cap"),
+                ));
+            }
+            "uri-db" => settings.uri_databases.push(value.to_owned()),
+            "shard-key" => {
+                let (ns, keys) = value.split_once(':').expect("ns:{keys}");
+                let keys =
+                    to_value(&json::parse_one(keys).expect("keys are a document")).expect("BSON");
+                settings.shard_keys.push(ShardKey {
+                    namespace: Namespace::parse(ns).expect("a namespace"),
+                    fields: keys
+                        .entries()
+                        .iter()
+                        .map(|(path, kind)| (path.clone(), *kind == Value::Text("hashed".into())))
+                        .collect(),
+                });
+            }
+            _ => {
+                let rule = RULES.iter().find(|r| r.meta.code == code).expect("the rule exists");
+                let threshold = rule
+                    .meta
+                    .thresholds
+                    .iter()
+                    .find(|t| t.key == key)
+                    .unwrap_or_else(|| panic!("{code} has no threshold {key}"));
+                let parsed = match threshold.default {
+                    ThresholdValue::Int(_) => {
+                        ThresholdSetting::Int(value.parse().expect("a whole number"))
+                    }
+                    ThresholdValue::Float(_) => {
+                        ThresholdSetting::Float(value.parse().expect("a number"))
+                    }
+                    ThresholdValue::Flag(_) => {
+                        ThresholdSetting::Flag(value.parse().expect("true or false"))
+                    }
+                    ThresholdValue::Text(_) => ThresholdSetting::Text(value.to_owned()),
+                    ThresholdValue::Words(_) => {
+                        ThresholdSetting::Words(value.split(' ').map(str::to_owned).collect())
+                    }
+                };
+                settings
+                    .rules
+                    .entry(code.to_owned())
+                    .or_insert_with(RuleSettings::default)
+                    .thresholds
+                    .insert(key.to_owned(), parsed);
+            }
+        }
+    }
+
+    fn read(&mut self, body: &str, namespace: Namespace) {
+        let mut parts: BTreeMap<Namespace, (Collection, Vec<u8>)> = BTreeMap::new();
+        let mut current = namespace;
+        let mut counter = Counter::default();
+        for line in body.lines().map(str::trim).filter(|l| !l.is_empty()) {
+            if let Some(name) = line.strip_prefix("@ ") {
+                current = Namespace::parse(name.trim()).expect("@ db.coll");
+                parts.entry(current.clone()).or_insert_with(|| fresh(&current));
+                continue;
+            }
+            let part = parts.entry(current.clone()).or_insert_with(|| fresh(&current));
+            let parse = |text: &str| {
+                json::parse_one(text).unwrap_or_else(|error| panic!("{error}\n  in {text}"))
+            };
+            if let Some(options) = line.strip_prefix("options ") {
+                let value = to_value(&parse(options)).expect("BSON");
+                if value.get("viewOn").is_some() {
+                    part.0.kind = CollectionKind::View;
+                } else if value.get("timeseries").is_some() {
+                    part.0.kind = CollectionKind::TimeSeries;
+                } else if value.get("capped").is_some_and(Value::is_truthy) {
+                    part.0.kind = CollectionKind::Capped;
+                }
+                part.0.options = Some(CollectionOptions::from_value(&value));
+            } else if let Some(index) = line.strip_prefix("index ") {
+                let value = to_value(&parse(index)).expect("BSON");
+                let mut index = Index::from_value(&value).expect("an index has a key");
+                if index.name.is_empty() {
+                    index.name =
+                        index.keys.iter().map(|k| k.path.as_str()).collect::<Vec<_>>().join("_");
+                }
+                part.0.indexes.get_or_insert_default().push(index);
+            } else {
+                let (times, text) =
+                    match line.strip_prefix('x').and_then(|rest| rest.split_once(' ')) {
+                        Some((times, text)) if times.chars().all(|c| c.is_ascii_digit()) => {
+                            (times.parse().expect("a count"), text)
+                        }
+                        _ => (1, line),
+                    };
+                for _ in 0..times {
+                    part.1.extend(parse(&counter.fill(text)));
+                }
+            }
+        }
+        let mut links: Vec<(Namespace, Links)> = Vec::new();
+        for (namespace, (mut collection, bytes)) in parts {
+            if !self.evidence.databases.contains(&namespace.database) {
+                self.evidence.databases.push(namespace.database.clone());
+            }
+            if !bytes.is_empty() {
+                let mut profiler = Profiler::new();
+                profiler.add_block(&bytes, 0);
+                let profiled = profiler.finish();
+                collection.profile = Some(profiled.profile);
+                links.push((namespace, profiled.links));
+            }
+            self.evidence.collections.push(collection);
+        }
+        let (references, copies) = relate(&links);
+        self.evidence.references = references;
+        self.evidence.copies = copies;
+        self.evidence.families = docward_profile::families(&self.evidence.collections);
+    }
+}
+
+fn fresh(namespace: &Namespace) -> (Collection, Vec<u8>) {
+    let id = Index {
+        name: "_id_".into(),
+        keys: vec![IndexKey { path: "_id".into(), kind: docward_model::DirectionKind::Ascending }],
+        ..Index::default()
+    };
+    let collection = Collection {
+        options: Some(CollectionOptions::default()),
+        indexes: Some(vec![id]),
+        ..Collection::named(namespace.clone())
+    };
+    (collection, Vec::new())
+}
+
+/// Splits at commas outside braces.
+fn split_settings(text: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut depth = 0;
+    for c in text.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        parts.last_mut().expect("never empty").push(c);
+    }
+    parts.retain(|p| !p.trim().is_empty());
+    parts
+}
+
+/// Fills the placeholders of repeated documents.
+#[derive(Default)]
+struct Counter {
+    i: u64,
+}
+
+impl Counter {
+    fn fill(&mut self, text: &str) -> String {
+        let i = self.i;
+        self.i += 1;
+        let mut out = self.arrays(text, i);
+        out = Self::pads(&out, i);
+        let seconds = 1_600_000_000 + i * 86_400;
+        out = out.replace("$oid", &format!("{seconds:08x}{:016x}", i * 7919 + 1));
+        let mix = |n: u64| {
+            n.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(29)
+                .wrapping_mul(0xd6e8_feb8_6659_fd93)
+        };
+        let (a, b) = (mix(i + 1), mix(i + 77));
+        let uuid = format!(
+            "{:08x}-{:04x}-4{:03x}-a{:03x}-{:012x}",
+            a >> 32,
+            (a >> 16) & 0xffff,
+            a & 0xfff,
+            b >> 52,
+            b & 0xffff_ffff_ffff
+        );
+        out = out.replace("$uuid", &uuid);
+        out.replace("$i", &i.to_string())
+    }
+
+    /// `$array(N, VALUE)`: N copies with `$j` filled in.
+    fn arrays(&self, text: &str, i: u64) -> String {
+        let Some(start) = text.find("$array(") else { return text.to_owned() };
+        let mut depth = 0;
+        let mut quoted = false;
+        let end = text[start + 6..]
+            .char_indices()
+            .find_map(|(at, c)| {
+                match c {
+                    '"' => quoted = !quoted,
+                    '(' | '{' | '[' if !quoted => depth += 1,
+                    ')' | '}' | ']' if !quoted => depth -= 1,
+                    _ => {}
+                }
+                (depth == 0 && !quoted).then_some(start + 6 + at)
+            })
+            .expect("$array( is closed");
+        let (times, value) = text[start + 7..end].split_once(',').expect("$array(N, VALUE)");
+        let items: Vec<String> =
+            (0..number(times, i)).map(|j| value.trim().replace("$j", &j.to_string())).collect();
+        let filled = format!("{}[{}]{}", &text[..start], items.join(","), &text[end + 1..]);
+        self.arrays(&filled, i)
+    }
+
+    /// `$pad(N)`: N letters.
+    fn pads(text: &str, i: u64) -> String {
+        let Some(start) = text.find("$pad(") else { return text.to_owned() };
+        let end = start + text[start..].find(')').expect("$pad( is closed");
+        let n = number(&text[start + 5..end], i) as usize;
+        let words = "the quick brown fox jumps over the lazy dog ".repeat(n / 44 + 1);
+        Self::pads(&format!("{}{}{}", &text[..start], &words[..n], &text[end + 1..]), i)
+    }
+}
+
+/// `5`, `$i`, `$i*3`, `$i+2`.
+fn number(text: &str, i: u64) -> u64 {
+    let text = text.trim();
+    if let Some((a, b)) = text.split_once('*') {
+        number(a, i) * number(b, i)
+    } else if let Some((a, b)) = text.split_once('+') {
+        number(a, i) + number(b, i)
+    } else if text == "$i" {
+        i
+    } else {
+        text.parse().unwrap_or_else(|_| panic!("not a number: {text}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_filled() {
+        let mut counter = Counter::default();
+        counter.i = 2;
+        assert_eq!(
+            counter.fill(r#"{"a": $array($i*2, {"n": $j}), "i": $i}"#),
+            r#"{"a": [{"n": 0},{"n": 1},{"n": 2},{"n": 3}], "i": 2}"#
+        );
+        assert_eq!(counter.fill(r#"{"t": "$pad(5)"}"#), r#"{"t": "the q"}"#);
+    }
+}
