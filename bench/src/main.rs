@@ -1,0 +1,75 @@
+//! Side-by-side measurements: makes the data, and runs the controls Docward is compared with.
+//! `bench/run.py` drives it; the figures are kept in docs/benchmarks.md.
+
+mod data;
+
+use std::{env, fs, hint::black_box, time::Instant};
+
+fn main() {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["orders", file, count] => data::orders(file, number(count)),
+        ["wide", file, count] => data::wide(file, number(count)),
+        ["dynamic", file, keys] => data::dynamic(file, number(keys)),
+        ["jsonl", from, to, count] => data::jsonl(from, to, number(count)),
+        ["walk", file, repetitions] => repeat("walk", file, number(repetitions), |bytes| {
+            docward_bson::walk::count_block(bytes).expect("the data is BSON")
+        }),
+        ["profile", file, repetitions] => repeat("profile", file, number(repetitions), |bytes| {
+            let mut profiler = docward_profile::Profiler::new();
+            profiler.add_block(bytes, 0);
+            black_box(profiler.finish()).profile.documents
+        }),
+        ["serde-json", file, repetitions] => repeat("serde-json", file, number(repetitions), |bytes| {
+            let lines = bytes.split(|&b| b == b'\n').filter(|line| !line.is_empty());
+            lines.map(|line| {
+                let value: serde_json::Value = serde_json::from_slice(line).expect("the data is JSON");
+                u64::from(black_box(value).is_object())
+            }).sum()
+        }),
+        ["json", file, repetitions] => repeat("json", file, number(repetitions), parse_json),
+        _ => eprintln!(
+            "usage: docward-bench orders|wide|dynamic FILE COUNT | jsonl FROM TO COUNT | walk|profile|serde-json|json FILE REPETITIONS"
+        ),
+    }
+}
+
+fn number(text: &str) -> u64 {
+    text.parse().expect("a number")
+}
+
+/// Extended JSON to BSON, into one buffer that is emptied now and then.
+fn parse_json(bytes: &[u8]) -> u64 {
+    use docward_bson::json::{Parser, Step};
+    let mut parser = Parser::new();
+    let mut out = Vec::new();
+    let mut at = 0;
+    let mut documents = 0;
+    loop {
+        match parser.step(&bytes[at..], true, &mut out) {
+            Step::Document { consumed } => {
+                at += consumed;
+                documents += 1;
+                if out.len() > 4 << 20 {
+                    black_box(&out);
+                    out.clear();
+                }
+            }
+            Step::End => return documents,
+            Step::NeedMore { consumed } => at += consumed,
+            Step::Failed { error, .. } => panic!("{error}"),
+        }
+    }
+}
+
+/// Prints `name seconds bytes` per repetition; the file is in memory, as it is in the page cache for
+/// the others.
+fn repeat(name: &str, file: &str, repetitions: u64, work: impl Fn(&[u8]) -> u64) {
+    let bytes = fs::read(file).expect("the file was generated");
+    for _ in 0..repetitions {
+        let start = Instant::now();
+        let result = work(black_box(&bytes));
+        println!("{name} {:.6} {} {result}", start.elapsed().as_secs_f64(), bytes.len());
+    }
+}
