@@ -31,44 +31,92 @@ pub(crate) fn number(n: i64) -> u64 {
 /// Hash of a double: like the integer when it is one.
 #[inline]
 pub(crate) fn double(n: f64) -> u64 {
-    if n.fract() == 0.0 && n.abs() < 9.0e15 { number(n as i64) } else { fold(n.to_bits() ^ K2, K1) }
+    match whole(n) {
+        Some(whole) => number(whole),
+        None => fold(n.to_bits() ^ K2, K1),
+    }
+}
+
+/// The integer a double stands for, if it is one that fits. (`fract` is a library call on plain x86-64.)
+#[inline]
+pub(crate) fn whole(n: f64) -> Option<i64> {
+    let cut = n as i64;
+    (cut as f64 == n && n.abs() < 9.0e15).then_some(cut)
 }
 
 /// Hash of a few tagged bytes (ObjectId, UUID, decimal) or of anything else.
 #[inline]
 pub(crate) fn bytes(bytes: &[u8]) -> u64 {
-    text(bytes).0
+    text(bytes).hash
 }
 
-/// Hash of text, and whether it is pure ASCII: one pass gives both, so UTF-8 is checked only for
-/// the rest.
+/// Texts longer than this are hashed by their ends and length; all of their bytes are still checked.
+const WHOLE: usize = 128;
+
+const LOW: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+const AT: u64 = 0x4040_4040_4040_4040;
+const CASE: u64 = 0x2020_2020_2020_2020;
+
+/// What one pass over a text tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scan {
+    pub(crate) hash: u64,
+    /// Pure ASCII, so UTF-8 needs no check.
+    pub(crate) ascii: bool,
+    /// Whether an `@` may be in it; always false for long texts.
+    pub(crate) at_sign: bool,
+}
+
+/// Hash of text, whether it is pure ASCII and whether it holds an `@`: one pass gives all.
 #[inline]
-pub(crate) fn text(bytes: &[u8]) -> (u64, bool) {
+pub(crate) fn text(bytes: &[u8]) -> Scan {
+    if bytes.len() > WHOLE { long_text(bytes) } else { scan::<0>(bytes) }
+}
+
+/// Hash of text without its case (ASCII letters; a few signs fall together too).
+pub(crate) fn caseless(bytes: &[u8]) -> u64 {
+    scan::<CASE>(&bytes[..bytes.len().min(WHOLE)]).hash
+}
+
+fn long_text(bytes: &[u8]) -> Scan {
+    let head = scan::<0>(&bytes[..WHOLE / 2]).hash;
+    let tail = scan::<0>(&bytes[bytes.len() - WHOLE / 2..]).hash;
+    let hash = fold(head ^ K1, tail ^ (bytes.len() as u64) ^ K2);
+    Scan { hash, ascii: bytes.is_ascii(), at_sign: false }
+}
+
+#[inline]
+fn scan<const MASK: u64>(bytes: &[u8]) -> Scan {
     let n = bytes.len();
     let mut seed = (n as u64) ^ K0;
     let mut seen = 0u64;
+    let mut at_sign = 0u64;
+    let mut look = |x: u64| {
+        seen |= x;
+        let t = x ^ AT;
+        at_sign |= t.wrapping_sub(LOW) & !t;
+    };
     let (a, b);
     if n >= 8 {
         let mut at = 0;
         while n - at > 16 {
             let (x, y) = (word(bytes, at), word(bytes, at + 8));
-            seen |= x | y;
-            seed = fold(x ^ K1, y ^ seed);
+            look(x);
+            look(y);
+            seed = fold((x | MASK) ^ K1, (y | MASK) ^ seed);
             at += 16;
         }
-        if n - at > 8 {
-            a = word(bytes, at);
-        } else {
-            a = 0;
-        }
+        a = if n - at > 8 { word(bytes, at) } else { 0 };
         b = word(bytes, n - 8);
-        seen |= a | b;
+        look(a);
+        look(b);
     } else if n >= 4 {
         let low = u32::from_le_bytes(bytes[..4].try_into().expect("four bytes were sliced"));
         let high = u32::from_le_bytes(bytes[n - 4..].try_into().expect("four bytes were sliced"));
         a = (u64::from(low) << 32) | u64::from(high);
         b = 0;
-        seen |= a;
+        look(a);
     } else {
         let mut packed = 0u64;
         for &byte in bytes {
@@ -76,9 +124,10 @@ pub(crate) fn text(bytes: &[u8]) -> (u64, bool) {
         }
         a = packed;
         b = 0;
-        seen |= a;
+        look(a);
     }
-    (fold(K2 ^ (n as u64), fold(a ^ K1, b ^ seed)), seen & 0x8080_8080_8080_8080 == 0)
+    let hash = fold(K2 ^ (n as u64), fold((a | MASK) ^ K1, (b | MASK) ^ seed));
+    Scan { hash, ascii: seen & HIGH == 0, at_sign: at_sign & HIGH != 0 }
 }
 
 #[cfg(test)]
@@ -92,13 +141,29 @@ mod tests {
             for i in 0..n {
                 let mut other = base.clone();
                 other[i] = b'b';
-                assert_ne!(text(&base).0, text(&other).0, "length {n}, byte {i}");
+                assert_ne!(text(&base).hash, text(&other).hash, "length {n}, byte {i}");
                 other[i] = 0xc3;
-                assert!(!text(&other).1, "length {n}, byte {i} is not ASCII");
+                assert!(!text(&other).ascii, "length {n}, byte {i} is not ASCII");
             }
-            assert!(text(&base).1);
-            assert_ne!(text(&base).0, text(&vec![b'a'; n + 1]).0);
+            assert!(text(&base).ascii);
+            assert_ne!(text(&base).hash, text(&vec![b'a'; n + 1]).hash);
         }
+    }
+
+    #[test]
+    fn case_and_signs_are_seen() {
+        assert_eq!(caseless(b"User123-abcdefghijk"), caseless(b"uSER123-ABCDEFGHIJK"));
+        assert_ne!(caseless(b"User123"), caseless(b"User124"));
+        for n in 1..40usize {
+            let mut name = vec![b'x'; n];
+            assert!(!text(&name).at_sign);
+            name[n / 2] = b'@';
+            assert!(text(&name).at_sign, "{n}");
+        }
+        let mut long = vec![b'a'; 500];
+        assert!(text(&long).ascii);
+        long[250] = 0xc3;
+        assert!(!text(&long).ascii);
     }
 
     #[test]

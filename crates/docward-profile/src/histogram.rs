@@ -7,13 +7,27 @@ const EXACT: u64 = 64;
 const EXACT_BITS: u32 = 6;
 const SUB_BITS: u32 = 5;
 
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Counts per value below 64, and per bucket above.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Histogram {
+    small: [u64; EXACT as usize],
+    /// What is 64 and above.
+    large: Option<Box<Large>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Large {
+    /// Indexed by bucket less the exact ones.
     counts: Vec<u64>,
     min: u64,
     max: u64,
     sum: u64,
-    total: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { small: [0; EXACT as usize], large: None }
+    }
 }
 
 #[inline]
@@ -41,50 +55,60 @@ fn range(bucket: usize) -> (u64, u64) {
 impl Histogram {
     #[inline]
     pub(crate) fn add(&mut self, value: u64) {
-        let at = bucket(value);
-        if at >= self.counts.len() {
-            self.counts.resize(at + 1, 0);
+        // Nearly all lengths are small: one increment and nothing else.
+        if value < EXACT {
+            self.small[value as usize] += 1;
+        } else {
+            self.add_large(value, 1);
         }
-        self.counts[at] += 1;
-        if self.total == 0 || value < self.min {
-            self.min = value;
-        }
-        self.max = self.max.max(value);
-        self.sum = self.sum.wrapping_add(value);
-        self.total += 1;
     }
 
-    /// Adds `n` equal values.
-    pub(crate) fn add_many(&mut self, value: u64, n: u64) {
-        if n == 0 {
-            return;
+    fn add_large(&mut self, value: u64, times: u64) {
+        let large =
+            self.large.get_or_insert_with(|| Box::new(Large { min: value, ..Large::default() }));
+        let at = bucket(value) - EXACT as usize;
+        if at >= large.counts.len() {
+            large.counts.resize(at + 1, 0);
         }
-        self.add(value);
-        self.counts[bucket(value)] += n - 1;
-        self.sum = self.sum.wrapping_add(value.wrapping_mul(n - 1));
-        self.total += n - 1;
+        large.counts[at] += times;
+        large.min = large.min.min(value);
+        large.max = large.max.max(value);
+        large.sum = large.sum.wrapping_add(value.wrapping_mul(times));
+    }
+
+    /// Adds `times` equal values.
+    pub(crate) fn add_many(&mut self, value: u64, times: u64) {
+        if times == 0 {
+        } else if value < EXACT {
+            self.small[value as usize] += times;
+        } else {
+            self.add_large(value, times);
+        }
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        if other.total == 0 {
-            return;
+        self.small.iter_mut().zip(other.small).for_each(|(a, b)| *a += b);
+        match (&mut self.large, &other.large) {
+            (Some(mine), Some(theirs)) => {
+                if theirs.counts.len() > mine.counts.len() {
+                    mine.counts.resize(theirs.counts.len(), 0);
+                }
+                mine.counts.iter_mut().zip(&theirs.counts).for_each(|(a, b)| *a += b);
+                mine.min = mine.min.min(theirs.min);
+                mine.max = mine.max.max(theirs.max);
+                mine.sum = mine.sum.wrapping_add(theirs.sum);
+            }
+            (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
+            (_, None) => {}
         }
-        if other.counts.len() > self.counts.len() {
-            self.counts.resize(other.counts.len(), 0);
-        }
-        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
-            *mine += theirs;
-        }
-        self.min = if self.total == 0 { other.min } else { self.min.min(other.min) };
-        self.max = self.max.max(other.max);
-        self.sum = self.sum.wrapping_add(other.sum);
-        self.total += other.total;
     }
 
     pub(crate) fn finish(&self) -> Distribution {
-        let buckets = self
-            .counts
+        let large: &[u64] = self.large.as_ref().map_or(&[], |l| &l.counts);
+        let buckets: Vec<_> = self
+            .small
             .iter()
+            .chain(large)
             .enumerate()
             .filter(|&(_, &n)| n > 0)
             .map(|(at, &n)| {
@@ -92,7 +116,19 @@ impl Histogram {
                 (low, high, n)
             })
             .collect();
-        Distribution { count: self.total, min: self.min, max: self.max, sum: self.sum, buckets }
+        let exact = |value: usize| value as u64 * self.small[value];
+        let small_sum: u64 = (0..EXACT as usize).map(exact).sum();
+        let last = self.small.iter().rposition(|&n| n > 0).unwrap_or(0) as u64;
+        Distribution {
+            count: buckets.iter().map(|b| b.2).sum(),
+            min: match self.small.iter().position(|&n| n > 0) {
+                Some(first) => first as u64,
+                None => self.large.as_ref().map_or(0, |l| l.min),
+            },
+            max: self.large.as_ref().map_or(last, |l| l.max),
+            sum: small_sum.wrapping_add(self.large.as_ref().map_or(0, |l| l.sum)),
+            buckets,
+        }
     }
 }
 

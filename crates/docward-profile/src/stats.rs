@@ -224,7 +224,16 @@ impl Cases {
             return;
         }
         match self.groups.binary_search_by_key(&lower, |g| g.lower) {
-            Ok(at) => self.groups[at].note(raw, text),
+            Ok(at) => {
+                let group = &mut self.groups[at];
+                if raw != group.raw {
+                    let text = text();
+                    // The caseless hash lets a few signs fall together; the texts themselves decide.
+                    if text.eq_ignore_ascii_case(&group.text) {
+                        group.note(raw, || text);
+                    }
+                }
+            }
             Err(at) => {
                 self.groups.insert(at, Spelling { lower, raw, text: text(), other: None });
                 self.trim();

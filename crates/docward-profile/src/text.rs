@@ -5,18 +5,49 @@ use docward_model::{BlobKind, TextClass};
 /// Strings longer than this are only tested for encoded files and URLs.
 const LONG: usize = 400;
 
-/// The class of a string.
+/// What the first byte says: nothing, a digit or sign, or that a special form is possible.
+const FIRST: [u8; 256] = {
+    let mut table = [PLAIN; 256];
+    let mut c = b'0';
+    while c <= b'9' {
+        table[c as usize] = DIGIT;
+        c += 1;
+    }
+    table[b'+' as usize] = SIGN;
+    table[b'-' as usize] = SIGN;
+    // URLs, true and false, month and weekday names, data URIs, base64 of known files.
+    let special = b"hHfFsStTJMASONDWd/iRUHQG";
+    let mut i = 0;
+    while i < special.len() {
+        table[special[i] as usize] = SPECIAL;
+        i += 1;
+    }
+    table
+};
+const PLAIN: u8 = 0;
+const DIGIT: u8 = 1;
+const SIGN: u8 = 2;
+const SPECIAL: u8 = 3;
+
+/// The class of a string; `at_sign` says whether it may hold an `@`.
 #[inline]
-pub(crate) fn classify(s: &[u8]) -> TextClass {
+pub(crate) fn classify(s: &[u8], at_sign: bool) -> TextClass {
     let n = s.len();
     let Some(&first) = s.first() else { return TextClass::Empty };
     if n > LONG {
         return classify_long(s, first);
     }
-    match first {
-        b'0'..=b'9' => classify_digit_first(s),
-        b'+' | b'-' if n > 1 && s[1].is_ascii_digit() => classify_number(s),
-        _ => classify_letter_first(s, first),
+    if matches!(n, 24 | 26 | 32 | 36 | 40 | 64)
+        && let Some(class) = classify_token(s)
+    {
+        return class;
+    }
+    match FIRST[first as usize] {
+        PLAIN => classify_tail(s, at_sign),
+        DIGIT => classify_digit_first(s, at_sign),
+        SIGN if n > 1 && s[1].is_ascii_digit() => classify_number(s),
+        SIGN => TextClass::Other,
+        _ => classify_special(s, first, at_sign),
     }
 }
 
@@ -30,12 +61,9 @@ fn classify_long(s: &[u8], first: u8) -> TextClass {
     }
 }
 
-fn classify_digit_first(s: &[u8]) -> TextClass {
-    if let Some(class) = classify_token(s) {
-        return class;
-    }
+fn classify_digit_first(s: &[u8], at_sign: bool) -> TextClass {
     if s.len() > 40 {
-        return classify_tail(s);
+        return classify_tail(s, at_sign);
     }
     let digits = leading_digits(s);
     if digits == s.len() {
@@ -48,7 +76,7 @@ fn classify_digit_first(s: &[u8]) -> TextClass {
         (_, b'.') if digits + 1 < s.len() && s[digits + 1..].iter().all(u8::is_ascii_digit) => {
             TextClass::Decimal
         }
-        _ => classify_tail(s),
+        _ => classify_tail(s, at_sign),
     }
 }
 
@@ -68,10 +96,7 @@ fn classify_number(s: &[u8]) -> TextClass {
     TextClass::Other
 }
 
-fn classify_letter_first(s: &[u8], first: u8) -> TextClass {
-    if let Some(class) = classify_token(s) {
-        return class;
-    }
+fn classify_special(s: &[u8], first: u8, at_sign: bool) -> TextClass {
     match first {
         b't' | b'T' if s.eq_ignore_ascii_case(b"true") => return TextClass::Boolean,
         b'f' | b'F' if s.eq_ignore_ascii_case(b"false") => return TextClass::Boolean,
@@ -84,7 +109,7 @@ fn classify_letter_first(s: &[u8], first: u8) -> TextClass {
     if s.len() >= 64 && encoded_file(s).is_some() {
         return TextClass::EncodedFile;
     }
-    classify_tail(s)
+    classify_tail(s, at_sign)
 }
 
 /// Fixed-length identifiers.
@@ -100,8 +125,12 @@ fn classify_token(s: &[u8]) -> Option<TextClass> {
 }
 
 #[inline]
-fn classify_tail(s: &[u8]) -> TextClass {
-    if s.len() >= 6 && s.len() <= 254 && is_email(s) { TextClass::Email } else { TextClass::Other }
+fn classify_tail(s: &[u8], at_sign: bool) -> TextClass {
+    if at_sign && s.len() >= 6 && s.len() <= 128 && is_email(s) {
+        TextClass::Email
+    } else {
+        TextClass::Other
+    }
 }
 
 fn leading_digits(s: &[u8]) -> usize {
@@ -438,7 +467,7 @@ mod tests {
             ("random-uuid-string", T::Other),
             ("Straße 5", T::Other),
         ] {
-            assert_eq!(classify(text.as_bytes()), expect, "{text:?}");
+            assert_eq!(classify(text.as_bytes(), text.contains('@')), expect, "{text:?}");
         }
     }
 
@@ -455,7 +484,7 @@ mod tests {
                         b"0123456789-:/.TZ +@aFdataMrFi,\xff"[(state >> 59) as usize % 31]
                     })
                     .collect();
-                classify(&bytes);
+                classify(&bytes, true);
             }
         }
     }

@@ -126,7 +126,7 @@ fn form_index(form: Option<KeyForm>) -> usize {
 /// The form of a key that looks like data; `None` for an ordinary name.
 pub(crate) fn key_form(key: &[u8]) -> Option<KeyForm> {
     use TextClass as T;
-    match text::classify(key) {
+    match text::classify(key, key.contains(&b'@')) {
         T::DateTimeOffset | T::DateTimeLocal | T::DateOnly | T::DateAmbiguous | T::YearMonth => {
             Some(KeyForm::Date)
         }
