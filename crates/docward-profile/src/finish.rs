@@ -12,7 +12,7 @@ use crate::{
     growth::{growth, spearman},
     links::{Links, RefField},
     profiler::{Profiler, TIERS},
-    rows::{FEW, Row},
+    rows::{FEW, Leaf, Row},
     stats::Stats,
     tree::{FORMS, Kind, NONE, NodeId, ROOT, key_form},
 };
@@ -90,6 +90,10 @@ struct Finisher {
     /// Field index of a node.
     index: BTreeMap<NodeId, usize>,
     paths: Vec<FieldPath>,
+    /// Sampled scalars by node, with the row they are from: rows are looked through once, not per field.
+    leaves: Vec<Vec<(u32, Leaf)>>,
+    /// Sampled array lengths by node, with the row they are from.
+    lengths: Vec<Vec<(u32, u32)>>,
     /// Creation time per sampled row, when known.
     created: Vec<Option<i64>>,
     age_from: Option<FieldPath>,
@@ -102,12 +106,35 @@ impl Finisher {
             order: Vec::new(),
             index: BTreeMap::new(),
             paths: Vec::new(),
+            leaves: Vec::new(),
+            lengths: Vec::new(),
             created: Vec::new(),
             age_from: None,
         };
+        this.sort_rows();
         this.place(ROOT, "");
         this.find_ages();
         this
+    }
+
+    fn sort_rows(&mut self) {
+        self.leaves = vec![Vec::new(); self.profiler.tree.nodes.len()];
+        self.lengths = vec![Vec::new(); self.profiler.tree.nodes.len()];
+        for (at, row) in self.profiler.rows.all().iter().enumerate() {
+            for leaf in &row.leaves {
+                self.leaves[leaf.node as usize].push((at as u32, *leaf));
+            }
+            for &(node, length) in &row.arrays {
+                self.lengths[node as usize].push((at as u32, length));
+            }
+        }
+    }
+
+    /// The first scalar a sampled row has at a node.
+    fn leaf_of(&self, row: usize, node: NodeId) -> Option<&Leaf> {
+        let leaves = &self.leaves[node as usize];
+        let at = leaves.partition_point(|&(r, _)| (r as usize) < row);
+        leaves.get(at).filter(|&&(r, _)| r as usize == row).map(|(_, leaf)| leaf)
     }
 
     /// Lists nodes, parents first, siblings in the order they were first seen.
@@ -181,10 +208,8 @@ impl Finisher {
             }
         }
         let Some((_, at, node)) = best else { return };
-        let created: Vec<Option<i64>> = self
-            .rows()
-            .iter()
-            .map(|row| row.leaves.iter().find(|l| l.node == node && l.tag == 0x09).map(|l| l.sort))
+        let created: Vec<Option<i64>> = (0..self.rows().len())
+            .map(|row| self.leaf_of(row, node).filter(|l| l.tag == 0x09).map(|l| l.sort))
             .collect();
         self.created = created;
         self.age_from = Some(self.paths[at].clone());
@@ -198,12 +223,12 @@ impl Finisher {
         }
     }
 
-    fn growth_of(&self, measure: impl Fn(&Row) -> Option<f64>) -> Option<docward_model::Growth> {
-        let points: Vec<(i64, f64)> = self
-            .rows()
-            .iter()
-            .zip(&self.created)
-            .filter_map(|(row, created)| Some(((*created)?, measure(row)?)))
+    fn growth_of(
+        &self,
+        measures: impl Iterator<Item = (usize, f64)>,
+    ) -> Option<docward_model::Growth> {
+        let points: Vec<(i64, f64)> = measures
+            .filter_map(|(row, measure)| Some(((*self.created.get(row)?)?, measure)))
             .collect();
         growth(&points)
     }
@@ -261,7 +286,7 @@ impl Finisher {
             max_server_depth: p.max_server_depth,
             fields_capped: p.tree.capped,
             id_order: IdOrder { pairs: p.id_pairs, rising: p.id_rising },
-            growth: self.growth_of(|row| Some(f64::from(row.size))),
+            growth: self.growth_of(self.rows().iter().map(|row| f64::from(row.size)).enumerate()),
             age_from: self.age_from.clone(),
             discriminator: self.discriminator(&fields, &shapes),
             shapes,
@@ -317,9 +342,13 @@ impl Finisher {
             array: stats.arrays.as_ref().map(|arrays| ArrayProfile {
                 lengths: arrays.lengths.finish(),
                 bytes: arrays.bytes.finish(),
-                growth: self.growth_of(|row| {
-                    row.arrays.iter().find(|(n, _)| *n == id).map(|&(_, len)| f64::from(len))
-                }),
+                growth: self.growth_of(
+                    // One array per document: nested arrays come several times per row.
+                    self.lengths[id as usize]
+                        .chunk_by(|a, b| a.0 == b.0)
+                        .filter_map(<[_]>::first)
+                        .map(|&(row, length)| (row as usize, f64::from(length))),
+                ),
             }),
             blob: stats.blobs.as_ref().map(|blobs| {
                 let mut blob = Blob {
@@ -366,11 +395,9 @@ impl Finisher {
         // Beyond the sample of values, the sample of documents shows what is frequent.
         let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
         let mut n = 0u64;
-        for row in self.rows() {
-            for leaf in row.leaves.iter().filter(|l| l.node == id) {
-                *counts.entry(leaf.hash).or_default() += 1;
-                n += 1;
-            }
+        for (_, leaf) in &self.leaves[id as usize] {
+            *counts.entry(leaf.hash).or_default() += 1;
+            n += 1;
         }
         let top = counts.values().copied().max().unwrap_or(0);
         let sampled_share = if n == 0 { 0.0 } else { top as f64 / n as f64 };
@@ -423,8 +450,7 @@ impl Finisher {
         if min > max {
             (min, max) = (0.0, 0.0);
         }
-        let leaves =
-            || self.rows().iter().flat_map(|r| &r.leaves).filter(|l| l.node == id && l.tag == 0x01);
+        let leaves = || self.leaves[id as usize].iter().filter(|(_, l)| l.tag == 0x01);
         Some(NumberProfile {
             min,
             max,
@@ -432,19 +458,15 @@ impl Finisher {
             fractional_doubles: doubles.map_or(0, |d| d.fractional),
             not_finite: doubles.map_or(0, |d| d.not_finite),
             examined_doubles: leaves().count() as u64,
-            short_decimals: leaves().filter(|l| l.short).count() as u64,
+            short_decimals: leaves().filter(|(_, l)| l.short).count() as u64,
         })
     }
 
     /// Rank correlation of a top-level scalar with natural order.
     fn natural_order(&self, id: NodeId) -> Option<f64> {
-        let points: Vec<(f64, f64, u8)> = self
-            .rows()
+        let points: Vec<(f64, f64, u8)> = self.leaves[id as usize]
             .iter()
-            .filter_map(|row| {
-                let leaf = row.leaves.iter().find(|l| l.node == id)?;
-                Some((row.at as f64, leaf.sort as f64, leaf.tag))
-            })
+            .map(|(row, leaf)| (self.rows()[*row as usize].at as f64, leaf.sort as f64, leaf.tag))
             .collect();
         let tag = points.first()?.2;
         if points.len() < 50 || points.iter().any(|p| p.2 != tag) {
@@ -529,10 +551,9 @@ impl Finisher {
             }
             let node = self.order[at];
             let mut joint: BTreeMap<u64, BTreeMap<u64, u64>> = BTreeMap::new();
-            for row in self.rows() {
-                if let Some(leaf) = row.leaves.iter().find(|l| l.node == node) {
-                    *joint.entry(leaf.hash).or_default().entry(row.shape).or_default() += 1;
-                }
+            for (row, leaf) in &self.leaves[node as usize] {
+                let shape = self.rows()[*row as usize].shape;
+                *joint.entry(leaf.hash).or_default().entry(shape).or_default() += 1;
             }
             let right: u64 = joint.values().filter_map(|of| of.values().max()).sum();
             let accuracy = right as f64 / total;

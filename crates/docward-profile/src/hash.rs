@@ -83,7 +83,16 @@ fn long_text(bytes: &[u8]) -> Scan {
     let head = scan::<0>(&bytes[..WHOLE / 2]).hash;
     let tail = scan::<0>(&bytes[bytes.len() - WHOLE / 2..]).hash;
     let hash = fold(head ^ K1, tail ^ (bytes.len() as u64) ^ K2);
-    Scan { hash, ascii: bytes.is_ascii(), at_sign: false }
+    Scan { hash, ascii: is_ascii(bytes), at_sign: false }
+}
+
+/// Whether at least eight bytes are all ASCII. The library's own walks its tail byte by byte.
+fn is_ascii(bytes: &[u8]) -> bool {
+    let mut seen = word(bytes, bytes.len() - 8);
+    for chunk in bytes.chunks_exact(8) {
+        seen |= word(chunk, 0);
+    }
+    seen & HIGH == 0
 }
 
 #[inline]

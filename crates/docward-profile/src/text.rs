@@ -319,13 +319,25 @@ fn uuid_class(s: &[u8]) -> Option<TextClass> {
     })
 }
 
+/// Per byte: 1 for a decimal digit, 2 for a letter of hexadecimal, 4 for anything else.
+const HEX: [u8; 256] = {
+    let mut table = [4; 256];
+    let mut c = 0;
+    while c < 256 {
+        if (c as u8).is_ascii_digit() {
+            table[c] = 1;
+        } else if (c as u8).is_ascii_hexdigit() {
+            table[c] = 2;
+        }
+        c += 1;
+    }
+    table
+};
+
 /// Hexadecimal with at least one letter: a long decimal number is no digest.
 fn is_mixed_hex(s: &[u8]) -> bool {
-    let mut letter = false;
-    s.iter().all(|c| {
-        letter |= c.is_ascii_alphabetic();
-        c.is_ascii_hexdigit()
-    }) && letter
+    let kinds = s.iter().fold(0, |kinds, &c| kinds | HEX[c as usize]);
+    kinds & 4 == 0 && kinds & 2 != 0
 }
 
 fn is_ulid(s: &[u8]) -> bool {

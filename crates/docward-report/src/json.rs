@@ -1,0 +1,259 @@
+//! JSON, version 1 of the contract. Fields may be added; none is removed or renamed. Byte-stable: the
+//! order of everything is fixed.
+
+use docward_model::{DataValue, Finding, Report, RuleMeta, Severity, ThresholdValue};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+#[derive(Serialize)]
+struct Root<'a> {
+    version: u32,
+    tool: Tool<'a>,
+    profile: &'a str,
+    sources: Vec<Source<'a>>,
+    summary: Summary,
+    findings: Vec<Entry<'a>>,
+    skipped: Vec<Skipped<'a>>,
+    problems: Vec<Problem<'a>>,
+    checklist: Vec<Item<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    version: &'a str,
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    kind: &'a str,
+    name: &'a str,
+    documents: u64,
+    bytes: u64,
+    sampled: bool,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    error: usize,
+    warn: usize,
+    info: usize,
+    suppressed: u64,
+    baselined: u64,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    rule: &'a str,
+    name: &'a str,
+    severity: &'a str,
+    level: &'a str,
+    clauses: &'a [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    location: Option<Location<'a>>,
+    what: &'a str,
+    why: &'a str,
+    todo: &'a str,
+    seen: Seen,
+    data: Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<Fix<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    examples: &'a [String],
+    fingerprint: &'a str,
+}
+
+#[derive(Serialize)]
+struct Location<'a> {
+    file: &'a str,
+    line: u32,
+    column: u32,
+}
+
+#[derive(Serialize)]
+struct Seen {
+    sampled: u64,
+    total: u64,
+    confidence: f64,
+}
+
+#[derive(Serialize)]
+struct Fix<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refactoring: Option<&'a str>,
+    safety: &'a str,
+    command: &'a str,
+}
+
+#[derive(Serialize)]
+struct Skipped<'a> {
+    rule: &'a str,
+    needs: &'a str,
+}
+
+#[derive(Serialize)]
+struct Problem<'a> {
+    source: &'a str,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct Item<'a> {
+    id: &'a str,
+    title: &'a str,
+    verdict: &'a str,
+    evidence: &'a str,
+}
+
+/// The report as JSON text, ending in a newline.
+pub fn json(report: &Report) -> String {
+    let root = Root {
+        version: 1,
+        tool: Tool { name: "docward", version: report.tool_version },
+        profile: report.profile.name(),
+        sources: report
+            .sources
+            .iter()
+            .map(|s| Source {
+                kind: s.kind.name(),
+                name: &s.name,
+                documents: s.documents,
+                bytes: s.bytes,
+                sampled: s.sampled,
+            })
+            .collect(),
+        summary: Summary {
+            error: report.count(Severity::Error),
+            warn: report.count(Severity::Warn),
+            info: report.count(Severity::Info),
+            suppressed: report.suppressed,
+            baselined: report.baselined,
+        },
+        findings: report.findings.iter().map(|f| entry(f, report.show_values)).collect(),
+        skipped: report.skipped.iter().map(|s| Skipped { rule: s.rule, needs: &s.needs }).collect(),
+        problems: report
+            .problems
+            .iter()
+            .map(|p| Problem { source: &p.source, message: &p.message })
+            .collect(),
+        checklist: report
+            .checklist
+            .iter()
+            .map(|c| Item {
+                id: c.id,
+                title: c.title,
+                verdict: c.verdict.name(),
+                evidence: &c.evidence,
+            })
+            .collect(),
+        interrupted: report.interrupted,
+    };
+    let mut text = serde_json::to_string_pretty(&root).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn entry(finding: &Finding, show_values: bool) -> Entry<'_> {
+    Entry {
+        rule: finding.rule,
+        name: finding.name,
+        severity: finding.severity.name(),
+        level: finding.level.name(),
+        clauses: &finding.clauses,
+        namespace: finding.at.namespace(),
+        path: finding.at.path().map(docward_model::FieldPath::as_str),
+        index: match &finding.at {
+            docward_model::Subject::Index(_, name) => Some(name),
+            _ => None,
+        },
+        location: finding.location.as_ref().map(|l| Location {
+            file: &l.file,
+            line: l.line,
+            column: l.column,
+        }),
+        what: &finding.what,
+        why: &finding.why,
+        todo: &finding.todo,
+        seen: Seen {
+            sampled: finding.seen.sampled,
+            total: finding.seen.total,
+            confidence: finding.seen.confidence,
+        },
+        data: finding.data.entries().iter().map(|(k, v)| (k.clone(), value(v))).collect(),
+        fix: finding.fix.as_ref().map(|fix| Fix {
+            refactoring: fix.refactoring,
+            safety: fix.safety.name(),
+            command: &fix.command,
+        }),
+        examples: if show_values { &finding.examples } else { &[] },
+        fingerprint: &finding.fingerprint,
+    }
+}
+
+fn value(data: &DataValue) -> Value {
+    match data {
+        DataValue::Int(n) => (*n).into(),
+        DataValue::Float(n) => (*n).into(),
+        DataValue::Bool(b) => (*b).into(),
+        DataValue::Text(text) => text.as_str().into(),
+        DataValue::List(items) => items.iter().map(value).collect(),
+        DataValue::Map(entries) => {
+            Value::Object(entries.iter().map(|(k, v)| (k.clone(), value(v))).collect())
+        }
+    }
+}
+
+/// The rules as JSON text, for `docward rules --format json`.
+pub fn rules_json(rules: &[&RuleMeta]) -> String {
+    let list: Vec<Value> = rules
+        .iter()
+        .map(|rule| {
+            let thresholds: Vec<Value> = rule
+                .thresholds
+                .iter()
+                .map(|t| {
+                    serde_json::json!({
+                        "key": t.key,
+                        "default": threshold_value(t.default),
+                        "unit": t.unit,
+                        "source": t.source,
+                        "help": t.help,
+                    })
+                })
+                .collect();
+            serde_json::json!({
+                "code": rule.code,
+                "name": rule.name,
+                "title": rule.title(),
+                "level": rule.level.name(),
+                "severity": rule.level.severity().name(),
+                "maturity": rule.maturity.name(),
+                "clauses": rule.clauses,
+                "needs": rule.needs.iter().map(|n| n.name()).collect::<Vec<_>>(),
+                "houseNaming": rule.scope == docward_model::Scope::HouseNaming,
+                "thresholds": thresholds,
+            })
+        })
+        .collect();
+    let mut text = serde_json::to_string_pretty(&list).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn threshold_value(value: ThresholdValue) -> Value {
+    match value {
+        ThresholdValue::Int(n) => n.into(),
+        ThresholdValue::Float(n) => n.into(),
+        ThresholdValue::Flag(b) => b.into(),
+        ThresholdValue::Text(text) => text.into(),
+        ThresholdValue::Words(words) => words.iter().copied().collect(),
+    }
+}

@@ -1,0 +1,306 @@
+//! The report people read first: grouped by severity, then by place; what, why, what to do.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use docward_model::{Finding, Report, Severity, Subject};
+
+use crate::text::{Paint, wrap};
+
+/// Which repeated findings are written out.
+#[derive(Clone, Debug, Default)]
+pub enum Expand {
+    /// More than three of one rule become one paragraph.
+    #[default]
+    No,
+    /// All are written out.
+    All,
+    /// Those of these rules (codes or names) are written out.
+    Rules(Vec<String>),
+}
+
+/// How the terminal looks.
+#[derive(Clone, Debug)]
+pub struct TerminalOptions {
+    /// Colours.
+    pub color: bool,
+    /// Columns.
+    pub width: usize,
+    /// Which repeated findings are written out.
+    pub expand: Expand,
+    /// Only the summary.
+    pub quiet: bool,
+}
+
+/// Findings of one rule are folded when there are more than this many.
+const FOLD_AFTER: usize = 3;
+
+/// The report as text.
+pub fn terminal(report: &Report, options: &TerminalOptions) -> String {
+    let page = Page { report, options, paint: Paint { color: options.color } };
+    let mut out = String::new();
+    if !options.quiet {
+        page.header(&mut out);
+        for severity in [Severity::Error, Severity::Warn, Severity::Info] {
+            page.section(severity, &mut out);
+        }
+        page.problems(&mut out);
+        page.skipped(&mut out);
+    }
+    page.summary(&mut out);
+    out
+}
+
+struct Page<'a> {
+    report: &'a Report,
+    options: &'a TerminalOptions,
+    paint: Paint,
+}
+
+impl Page<'_> {
+    fn header(&self, out: &mut String) {
+        let names: Vec<&str> = self.report.sources.iter().map(|s| s.name.as_str()).collect();
+        let bytes: u64 = self.report.sources.iter().map(|s| s.bytes).sum();
+        let shown = match names.as_slice() {
+            [] => "nothing".to_owned(),
+            [one] => (*one).to_owned(),
+            [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+        };
+        let _ = writeln!(
+            out,
+            "{} audit of {shown}: {} documents, {}, {} profile",
+            self.paint.bold("docward"),
+            count(self.report.documents()),
+            size(bytes),
+            self.report.profile.name(),
+        );
+        if self.report.interrupted {
+            let note = "stopped before the end: this is what was read so far";
+            let _ = writeln!(out, "{}", self.paint.yellow(note));
+        }
+        if self.report.sources.iter().any(|s| s.sampled) {
+            let _ = writeln!(out, "{}", self.paint.dim("read in part: see `seen` in each finding"));
+        }
+    }
+
+    fn section(&self, severity: Severity, out: &mut String) {
+        let findings: Vec<&Finding> =
+            self.report.findings.iter().filter(|f| f.severity == severity).collect();
+        if findings.is_empty() {
+            return;
+        }
+        let mut by_rule: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
+        for finding in &findings {
+            by_rule.entry(finding.rule).or_default().push(finding);
+        }
+        let title = match severity {
+            Severity::Error => self.paint.red("ERRORS"),
+            Severity::Warn => self.paint.yellow("WARNINGS"),
+            Severity::Info => self.paint.blue("NOTES"),
+        };
+        let _ = writeln!(out, "\n{title} ({})", findings.len());
+        let mut place: Option<String> = None;
+        for finding in &findings {
+            if self.is_folded(finding, by_rule[finding.rule].len()) {
+                continue;
+            }
+            let here = finding.at.namespace().unwrap_or_else(|| "deployment".to_owned());
+            if place.as_ref() != Some(&here) {
+                let _ = writeln!(out, "\n{}", self.paint.bold(&here));
+                place = Some(here);
+            }
+            self.finding(finding, out);
+        }
+        let folded: Vec<_> =
+            by_rule.into_values().filter(|same| self.is_folded(same[0], same.len())).collect();
+        for same in folded {
+            self.folded(&same, out);
+        }
+    }
+
+    fn is_folded(&self, finding: &Finding, of_rule: usize) -> bool {
+        let expanded = match &self.options.expand {
+            Expand::No => false,
+            Expand::All => true,
+            Expand::Rules(rules) => {
+                rules.iter().any(|r| r.eq_ignore_ascii_case(finding.rule) || r == finding.name)
+            }
+        };
+        of_rule > FOLD_AFTER && !expanded
+    }
+
+    fn finding(&self, finding: &Finding, out: &mut String) {
+        let tag = self.tag(finding.severity, finding.rule);
+        let place = match &finding.at {
+            Subject::Field(_, path) => format!(" {}", self.paint.bold(path.as_str())),
+            Subject::Index(_, name) => format!(" index {}", self.paint.bold(name)),
+            _ => String::new(),
+        };
+        let _ = writeln!(out, "  {tag} {}{place}", finding.name);
+        self.paragraph("", &finding.what, out);
+        self.paragraph("why: ", &finding.why, out);
+        self.paragraph("do:  ", &finding.todo, out);
+        if let Some(fix) = &finding.fix {
+            let _ = writeln!(out, "       {}", self.paint.dim(&fix.command));
+        }
+        if self.report.show_values && !finding.examples.is_empty() {
+            self.paragraph("e.g. ", &finding.examples.join(" · "), out);
+        }
+        let _ = writeln!(out, "       {}", self.paint.dim(&seen(finding)));
+    }
+
+    /// More than three findings of one rule: one paragraph.
+    fn folded(&self, same: &[&Finding], out: &mut String) {
+        let first = same[0];
+        let tag = self.tag(first.severity, first.rule);
+        let _ = writeln!(
+            out,
+            "\n{}\n  {tag} {} {}",
+            self.paint.bold(&format!("in {} places", same.len())),
+            first.name,
+            self.paint.dim(&format!("(--expand {} lists all)", first.rule)),
+        );
+        for finding in same.iter().take(FOLD_AFTER) {
+            self.paragraph("· ", &format!("{}: {}", place_text(&finding.at), finding.what), out);
+        }
+        let rest: Vec<String> =
+            same.iter().skip(FOLD_AFTER).take(8).map(|f| place_text(&f.at)).collect();
+        let more = same.len().saturating_sub(FOLD_AFTER + rest.len());
+        let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+        self.paragraph("· ", &format!("also {}{tail}", rest.join(", ")), out);
+        self.paragraph("why: ", &first.why, out);
+        self.paragraph("do:  ", &format!("for the first: {}", first.todo), out);
+        let _ = writeln!(out, "       {}", self.paint.dim(&first.clauses.join(" ")));
+    }
+
+    fn tag(&self, severity: Severity, code: &str) -> String {
+        match severity {
+            Severity::Error => self.paint.red(code),
+            Severity::Warn => self.paint.yellow(code),
+            Severity::Info => self.paint.blue(code),
+        }
+    }
+
+    fn paragraph(&self, label: &str, text: &str, out: &mut String) {
+        let body = wrap(text, self.options.width, 7 + label.chars().count(), 7);
+        let _ = writeln!(out, "       {}{body}", self.paint.dim(label));
+    }
+
+    fn problems(&self, out: &mut String) {
+        if self.report.problems.is_empty() {
+            return;
+        }
+        let title = self.paint.red("NOT READ");
+        let _ = writeln!(out, "\n{title} ({})", self.report.problems.len());
+        for problem in &self.report.problems {
+            let _ = writeln!(out, "  {}", self.paint.bold(&problem.source));
+            self.paragraph("", &problem.message, out);
+        }
+    }
+
+    fn skipped(&self, out: &mut String) {
+        let mut by_need: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for skip in &self.report.skipped {
+            by_need.entry(&skip.needs).or_default().push(skip.rule);
+        }
+        for (index, (needs, rules)) in by_need.iter().enumerate() {
+            if index == 0 {
+                out.push('\n');
+            }
+            let line = format!("not judged for lack of {needs}: {}", rules.join(", "));
+            let _ = writeln!(out, "{}", self.paint.dim(&wrap(&line, self.options.width, 0, 2)));
+        }
+    }
+
+    fn summary(&self, out: &mut String) {
+        let report = self.report;
+        let part = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+        let errors = part(report.count(Severity::Error), "error");
+        let warnings = part(report.count(Severity::Warn), "warning");
+        let notes = part(report.count(Severity::Info), "note");
+        let paint = |n: usize, text: String, red: bool| match (n, red) {
+            (0, _) => text,
+            (_, true) => self.paint.red(&text),
+            (_, false) => self.paint.yellow(&text),
+        };
+        let _ = write!(
+            out,
+            "\n{}, {}, {notes}",
+            paint(report.count(Severity::Error), errors, true),
+            paint(report.count(Severity::Warn), warnings, false),
+        );
+        let mut extras = Vec::new();
+        if report.suppressed > 0 {
+            extras.push(format!("{} suppressed", report.suppressed));
+        }
+        if !report.problems.is_empty() {
+            extras.push(part(report.problems.len(), "problem"));
+        }
+        extras.push(format!("{} documents read", count(report.documents())));
+        let _ = writeln!(out, " · {}", extras.join(" · "));
+        if !self.options.quiet {
+            let _ = writeln!(out, "{}", self.paint.dim(&self.next_command()));
+        }
+    }
+
+    fn next_command(&self) -> String {
+        match self.report.findings.first() {
+            Some(first) => format!("next: docward explain {}", first.rule),
+            None if self.report.problems.is_empty() => {
+                "next: docward checklist, for the launch review".to_owned()
+            }
+            None => "next: mend what could not be read and run again".to_owned(),
+        }
+    }
+}
+
+/// `db.coll path`, `db.coll index name`, a database, or the deployment.
+fn place_text(at: &Subject) -> String {
+    match at {
+        Subject::Deployment => "deployment".to_owned(),
+        Subject::Database(name) => name.clone(),
+        Subject::Collection(ns) => ns.to_string(),
+        Subject::Field(ns, path) => format!("{ns} {path}"),
+        Subject::Index(ns, name) => format!("{ns} index {name}"),
+    }
+}
+
+fn seen(finding: &Finding) -> String {
+    let seen = finding.seen;
+    let base = if seen.sampled >= seen.total {
+        format!("seen: all {}", count(seen.total))
+    } else {
+        format!(
+            "seen: {} of {} ({:.0} % confidence)",
+            count(seen.sampled),
+            count(seen.total),
+            seen.confidence * 100.0
+        )
+    };
+    format!("{base} · {}", finding.clauses.join(" "))
+}
+
+/// `1,234,567`.
+fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Binary units, as the rule book counts (GC-56).
+fn size(n: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
+    let mut value = n as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = usize::from(unit > 0 && value < 100.0);
+    format!("{value:.digits$} {}", UNITS[unit])
+}
