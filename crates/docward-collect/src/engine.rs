@@ -121,6 +121,8 @@ pub(crate) struct Engine<'scope, 'env> {
     closing: BTreeMap<Slot, Vec<Option<Option<Box<Profiler>>>>>,
     finishing: usize,
     died: bool,
+    /// How many collections there will be, as far as known.
+    expected: usize,
     outcome: Outcome,
 }
 
@@ -142,20 +144,31 @@ impl<'scope, 'env> Engine<'scope, 'env> {
             closing: BTreeMap::new(),
             finishing: 0,
             died: false,
+            expected: 0,
             outcome: Outcome::default(),
         }
     }
 
-    /// The part of the block that is free, never empty. What is put there is lost unless taken
-    /// with [`Self::take`] or kept with [`Self::roll`].
-    pub(crate) fn room(&mut self) -> &mut [u8] {
+    /// Says how many collections there will be at least; with many, each leaves less behind.
+    pub(crate) fn expect(&mut self, collections: usize) {
+        self.expected = self.expected.max(collections);
+    }
+
+    /// Room for reading into, which begins with the `held` bytes that are in it already. What is
+    /// put there is lost unless it is held on to, or taken with [`Self::take`].
+    pub(crate) fn room(&mut self, held: usize) -> &mut [u8] {
         if self.block.bytes.len() < BLOCK {
             self.block.bytes.resize(BLOCK, 0);
         }
-        if self.block.bytes.len() - self.block.filled < LEAST_ROOM {
-            self.roll(0, 0);
+        if self.block.bytes.len() - self.block.filled < held + LEAST_ROOM {
+            self.roll(held, held + LEAST_ROOM);
         }
         &mut self.block.bytes[self.block.filled..]
+    }
+
+    /// The first bytes of the room.
+    pub(crate) fn held(&self, held: usize) -> &[u8] {
+        &self.block.bytes[self.block.filled..][..held]
     }
 
     /// Takes the first `length` bytes of the room as documents that stand at `offset` of a file.
@@ -186,7 +199,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
 
     /// Sends what was taken, and makes room that begins with the first `keep` bytes of the present
     /// room and has space for at least `needed` in all.
-    pub(crate) fn roll(&mut self, keep: usize, needed: usize) {
+    fn roll(&mut self, keep: usize, needed: usize) {
         let from = self.block.filled;
         if self.block.segments.is_empty() {
             self.block.bytes.copy_within(from..from + keep, 0);
@@ -206,6 +219,13 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         }
     }
 
+    /// Makes the room large enough for a document of which `held` bytes are at hand.
+    pub(crate) fn make_room(&mut self, held: usize, needed: usize) {
+        if self.block.bytes.len() - self.block.filled < needed {
+            self.roll(held, needed);
+        }
+    }
+
     /// The block as a vector that documents can be appended to; end with [`Self::wrote`].
     pub(crate) fn writer(&mut self) -> &mut Vec<u8> {
         self.block.bytes.truncate(self.block.filled);
@@ -217,7 +237,8 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         let length = self.block.bytes.len() - self.block.filled;
         let offset = self.positions.get(&slot).copied().unwrap_or_default();
         self.take(slot, file, offset, length);
-        if self.block.filled >= BLOCK {
+        // Before the vector has to grow, as a rule.
+        if self.block.filled >= BLOCK - BLOCK / 16 {
             self.roll(0, 0);
         }
     }
@@ -238,7 +259,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
     fn close_now(&mut self, slot: Slot) {
         if self.workers.is_empty() {
             if let Some(profiler) = self.local.profilers.remove(&slot) {
-                self.outcome.profiles.insert(slot, profiler.finish());
+                self.finished(slot, profiler.finish());
             }
             return;
         }
@@ -340,10 +361,15 @@ impl<'scope, 'env> Engine<'scope, 'env> {
             }
             Reply::Finished(slot, profiled) => {
                 self.finishing -= 1;
-                self.outcome.profiles.insert(slot, *profiled);
+                self.finished(slot, *profiled);
             }
             Reply::Died => self.died = true,
         }
+    }
+
+    fn finished(&mut self, slot: Slot, mut profiled: Profiled) {
+        profiled.links.shrink(self.expected);
+        self.outcome.profiles.insert(slot, profiled);
     }
 
     fn note(&mut self, mut block: Block, notes: Notes) {
