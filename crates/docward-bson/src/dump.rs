@@ -6,9 +6,8 @@
 /// The shortest document there is: a length and a closing NUL.
 pub const MIN_DOCUMENT: usize = 5;
 
-/// The longest document that is read: what a server stores (16 MiB) and the 16 KiB it allows
-/// itself on top. A longer length is damage, not something to make room for.
-pub const MAX_DOCUMENT: usize = 16 * 1024 * 1024 + 16 * 1024;
+/// The longest document that is read. A longer length is damage, not something to make room for.
+pub use crate::walk::MAX_DOCUMENT;
 
 /// How far whole documents reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -171,10 +171,7 @@ mod tests {
         assert!(matches!(format(b"\x05\0\0\0\0", Claim::Json), Format::Bson));
         assert!(matches!(format(b"noise", Claim::Bson), Format::Bson));
         assert!(matches!(format(b"noise", Claim::Json), Format::Json));
-        assert!(matches!(
-            format(b"a,b\n", Claim::Delimited),
-            Format::Refused(Trouble::Delimited)
-        ));
+        assert!(matches!(format(b"a,b\n", Claim::Delimited), Format::Refused(Trouble::Delimited)));
         assert!(matches!(format(b"noise", Claim::Foreign), Format::Refused(Trouble::Unknown)));
     }
 

@@ -15,7 +15,6 @@
 mod catalogue;
 mod detect;
 mod engine;
-mod families;
 mod kinds;
 mod names;
 mod plan;

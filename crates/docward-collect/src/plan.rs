@@ -161,7 +161,10 @@ pub(crate) fn arrange(mut found: Vec<Found>, root: &Root) -> Vec<Item> {
                 Claim::Bson | Claim::Metadata => name.collection(),
                 _ => name.stem.clone(),
             };
-            Place { namespace: Namespace::new(names::database(own_directory), collection), real: true }
+            Place {
+                namespace: Namespace::new(names::database(own_directory), collection),
+                real: true,
+            }
         } else {
             let database = match directory.last() {
                 Some(directory) => names::database(directory),
@@ -204,7 +207,8 @@ fn databases<'m>(marks: &BTreeMap<&'m [String], Marks>, root: &Root) -> BTreeSet
         .map(|(directory, _)| *directory)
         .collect();
     // Beside a database of a dump, a directory of BSON is one too.
-    let parents: BTreeSet<_> = databases.iter().filter_map(|directory| parent_of(directory)).collect();
+    let parents: BTreeSet<_> =
+        databases.iter().filter_map(|directory| parent_of(directory)).collect();
     databases.extend(marks.iter().filter_map(|(directory, own)| {
         let parent = parent_of(directory)?;
         (own.bson && parents.contains(parent)).then_some(*directory)
@@ -213,9 +217,9 @@ fn databases<'m>(marks: &BTreeMap<&'m [String], Marks>, root: &Root) -> BTreeSet
 }
 
 fn has_database_below(databases: &BTreeSet<&[String]>, directory: &[String]) -> bool {
-    databases.iter().any(|database| {
-        database.len() == directory.len() + 1 && database.starts_with(directory)
-    })
+    databases
+        .iter()
+        .any(|database| database.len() == directory.len() + 1 && database.starts_with(directory))
 }
 
 /// Finds the files below a directory. What cannot be entered is a trouble.
@@ -334,56 +338,62 @@ mod tests {
     #[test]
     fn a_dump_named_at_any_level() {
         let files = ["prelude.json", "shop/a.bson", "shop/a.metadata.json", "shop/b%2Fc.bson.gz"];
-        assert_eq!(arranged("backup", &files), [
-            "Prelude test.prelude loose",
-            "Documents shop.a real",
-            "Metadata shop.a real",
-            "Documents shop.b/c real",
-        ]);
+        assert_eq!(
+            arranged("backup", &files),
+            [
+                "Prelude test.prelude loose",
+                "Documents shop.a real",
+                "Metadata shop.a real",
+                "Documents shop.b/c real",
+            ]
+        );
         let above = files.map(|file| format!("monday/{file}"));
         let above: Vec<&str> = above.iter().map(String::as_str).collect();
         assert_eq!(arranged("backups", &above)[1..], arranged("backup", &files)[1..]);
-        assert_eq!(arranged("dump/shop", &["a.bson", "a.metadata.json"]), [
-            "Documents shop.a real",
-            "Metadata shop.a real",
-        ]);
+        assert_eq!(
+            arranged("dump/shop", &["a.bson", "a.metadata.json"]),
+            ["Documents shop.a real", "Metadata shop.a real",]
+        );
     }
 
     #[test]
     fn dumps_of_old_servers_have_no_metadata() {
-        assert_eq!(arranged("x/shop", &["a.bson", "system.indexes.bson"]), [
-            "Documents shop.a real",
-            "SystemIndexes shop.system.indexes real",
-        ]);
+        assert_eq!(
+            arranged("x/shop", &["a.bson", "system.indexes.bson"]),
+            ["Documents shop.a real", "SystemIndexes shop.system.indexes real",]
+        );
         assert_eq!(arranged("x/dump", &["shop/a.bson"]), ["Documents shop.a real"]);
         assert_eq!(arranged("dump/shop", &["a.bson"]), ["Documents shop.a real"]);
         // What lies beside a database is a database.
-        assert_eq!(arranged("x", &["a/t.bson", "a/t.metadata.json", "b/t.bson", "c/t.json"]), [
-            "Documents a.t real",
-            "Metadata a.t real",
-            "Documents b.t real",
-            "Documents c.t loose",
-        ]);
+        assert_eq!(
+            arranged("x", &["a/t.bson", "a/t.metadata.json", "b/t.bson", "c/t.json"]),
+            [
+                "Documents a.t real",
+                "Metadata a.t real",
+                "Documents b.t real",
+                "Documents c.t loose",
+            ]
+        );
     }
 
     #[test]
     fn loose_files_are_named_after_themselves() {
-        assert_eq!(arranged("data", &["orders.json", "v1.2/users.bson", "README.md"]), [
-            "Documents test.orders loose",
-            "Documents v1_2.users loose",
-        ]);
+        assert_eq!(
+            arranged("data", &["orders.json", "v1.2/users.bson", "README.md"]),
+            ["Documents test.orders loose", "Documents v1_2.users loose",]
+        );
         assert_eq!(arranged("data", &["prelude.json"]), ["Documents test.prelude loose"]);
     }
 
     #[test]
     fn the_oplog_is_told_from_a_collection_of_that_name() {
-        assert_eq!(arranged("dump", &["oplog.bson", "shop/t.bson"]), [
-            "Oplog test.oplog loose",
-            "Documents shop.t real",
-        ]);
-        assert_eq!(arranged("x/shop", &["oplog.bson", "oplog.metadata.json"]), [
-            "Documents shop.oplog real",
-            "Metadata shop.oplog real",
-        ]);
+        assert_eq!(
+            arranged("dump", &["oplog.bson", "shop/t.bson"]),
+            ["Oplog test.oplog loose", "Documents shop.t real",]
+        );
+        assert_eq!(
+            arranged("x/shop", &["oplog.bson", "oplog.metadata.json"]),
+            ["Documents shop.oplog real", "Metadata shop.oplog real",]
+        );
     }
 }

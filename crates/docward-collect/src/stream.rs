@@ -317,8 +317,6 @@ mod tests {
         let mut stream = Stream::new(&bytes[..bytes.len() / 2], None, 1.0).gunzip();
         let (all, end) = read_all(&mut stream, 4096);
         assert!(!all.is_empty() && text.starts_with(&all));
-        assert!(
-            matches!(end, End::Failed(error) if error.kind() == io::ErrorKind::UnexpectedEof)
-        );
+        assert!(matches!(end, End::Failed(error) if error.kind() == io::ErrorKind::UnexpectedEof));
     }
 }

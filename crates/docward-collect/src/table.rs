@@ -5,14 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use docward_model::{
     Collection, CollectionKind, CollectionOptions, Deployment, Evidence, Index, Namespace,
 };
-use docward_profile::{Profiled, relate};
+use docward_profile::{Profiled, families, relate};
 
-use crate::{
-    catalogue::Facts,
-    engine::Slot,
-    families, kinds,
-    plan::Place,
-};
+use crate::{catalogue::Facts, engine::Slot, kinds, plan::Place};
 
 /// A collection as it is being read.
 #[derive(Debug)]
@@ -69,11 +64,6 @@ impl Table {
         &mut self.entries[slot.0]
     }
 
-    /// Every collection met.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (Slot, &Entry)> {
-        self.entries.iter().enumerate().map(|(at, entry)| (Slot(at), entry))
-    }
-
     /// Adds what metadata says. Of two sources with the same collection the first one counts.
     pub(crate) fn add_facts(&mut self, slot: Slot, facts: Facts) {
         let entry = self.entry(slot);
@@ -126,7 +116,7 @@ impl Table {
         Evidence {
             deployment: Deployment { server_version: self.server_version, names_are_real },
             databases: databases.into_iter().collect(),
-            families: families::find(&collections),
+            families: families(&collections),
             collections,
             references,
             copies,

@@ -22,8 +22,6 @@ pub(crate) enum Trouble {
     Open(std::io::Error),
     #[error("reading failed at byte {at}: {error}; what was read before is in the report")]
     Read { at: u64, error: std::io::Error },
-    #[error("neither a file nor a directory; name a dump, an archive, a .bson or JSON file")]
-    NotAFile,
     #[error("directories nested deeper than {0} levels; name the inner directory instead")]
     TooDeep(usize),
     #[error("the file is empty; nothing was read from it")]
@@ -94,8 +92,6 @@ pub(crate) enum Trouble {
          store (16 MiB); it was left out; split it"
     )]
     TooLarge { at: u64, bytes: usize },
-    #[error("no document was found in the text; expected JSON documents or an array of them")]
-    NoDocuments,
     #[error("the metadata is no valid JSON: {0}; options and indexes of {1} are not known")]
     Metadata(json::Error, Namespace),
     #[error("the metadata is not UTF-8 text; options and indexes of {0} are not known")]
@@ -219,11 +215,6 @@ impl Troubles {
         self.add(file, trouble);
     }
 
-    /// Whether a file has any.
-    pub(crate) fn any(&self, file: FileId) -> bool {
-        self.files.get(file.0).is_some_and(|file| file.count > 0)
-    }
-
     /// The problems for the report.
     pub(crate) fn into_problems(self) -> Vec<Problem> {
         let mut problems = Vec::new();
@@ -250,12 +241,12 @@ mod tests {
     #[test]
     fn tells_twenty_per_file_by_place_whatever_the_order() {
         let mut troubles = Troubles::default();
-        let (quiet, loud) = (troubles.file("quiet".into()), troubles.file("loud".into()));
+        troubles.file("quiet".into());
+        let loud = troubles.file("loud".into());
         for at in (0..50).rev() {
             troubles.add(loud, &Trouble::StrayTail { at, have: 1 });
         }
         troubles.add_unnamed(loud, 7);
-        assert!(troubles.any(loud) && !troubles.any(quiet));
         let problems = troubles.into_problems();
         assert_eq!(problems.len(), 21);
         assert!(problems[0].message.contains("at byte 0"));

@@ -33,7 +33,6 @@ struct Content {
 /// What was found in an archive so far.
 struct Archive<'d> {
     source: usize,
-    file: FileId,
     display: &'d str,
     contents: BTreeMap<Namespace, Content>,
     /// The collection of the present block; `None` if its documents are to be left out.
@@ -52,7 +51,6 @@ impl Reader<'_, '_, '_> {
     ) {
         let mut archive = Archive {
             source,
-            file,
             display,
             contents: BTreeMap::new(),
             current: None,
@@ -140,7 +138,11 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Notes a collection the archive announces.
-    fn announced(&mut self, archive: &mut Archive<'_>, entry: docward_bson::archive::CollectionEntry) {
+    fn announced(
+        &mut self,
+        archive: &mut Archive<'_>,
+        entry: docward_bson::archive::CollectionEntry,
+    ) {
         let namespace = Namespace::new(entry.database, entry.collection);
         if namespace.database.is_empty() || !self.is_wanted(&namespace) {
             return;

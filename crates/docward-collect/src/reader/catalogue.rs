@@ -6,7 +6,6 @@ use super::Reader;
 use crate::{
     catalogue::{self, Facts},
     engine::FileId,
-    names::Claim,
     plan::{Item, Origin, What},
     stream::{End, Stream},
     trouble::Trouble,
@@ -31,7 +30,9 @@ impl Reader<'_, '_, '_> {
     /// Reads facts from a stream.
     pub(super) fn read_facts(&mut self, source: usize, item: &Item, stream: Stream<'_>) {
         let file = self.file(source, &item.display);
-        if item.what != What::Prelude && !self.is_wanted(&item.place.namespace) && !item.name.is_cut()
+        if item.what != What::Prelude
+            && !self.is_wanted(&item.place.namespace)
+            && !item.name.is_cut()
         {
             return;
         }
@@ -99,8 +100,7 @@ impl Reader<'_, '_, '_> {
                 self.troubles.add(file, &trouble);
                 return;
             }
-            let definition = catalogue::of_document(&rest[..hop.bytes]);
-            if let Some((namespace, index)) = catalogue::read_system_index(&definition) {
+            if let Some((namespace, index)) = catalogue::read_system_index(&rest[..hop.bytes]) {
                 self.table.add_old_index(namespace, index);
             }
             offset += hop.bytes;
@@ -138,9 +138,4 @@ impl Reader<'_, '_, '_> {
 /// Whether a file holds facts rather than documents.
 pub(super) fn is_facts(what: What) -> bool {
     matches!(what, What::Metadata | What::Prelude | What::SystemIndexes)
-}
-
-/// Whether a member of a zip need not even be opened.
-pub(super) fn is_of_no_use(claim: Claim) -> bool {
-    claim == Claim::Foreign
 }

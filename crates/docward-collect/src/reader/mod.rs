@@ -242,13 +242,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
     }
 
     /// Reads a file of documents, whatever it is. `single` allows `--namespace`.
-    fn read_documents(
-        &mut self,
-        source: usize,
-        item: &Item,
-        mut stream: Stream<'_>,
-        single: bool,
-    ) {
+    fn read_documents(&mut self, source: usize, item: &Item, mut stream: Stream<'_>, single: bool) {
         let file = self.file(source, &item.display);
         let mut layers = 0;
         let format = loop {
@@ -296,9 +290,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             Format::Refused(trouble) => self.troubles.add(file, &trouble),
             Format::Bson | Format::Json | Format::Empty | Format::Gzip => {
                 let place = match &self.request.namespace {
-                    Some(namespace) if single => {
-                        Place { namespace: namespace.clone(), real: true }
-                    }
+                    Some(namespace) if single => Place { namespace: namespace.clone(), real: true },
                     _ => self.place_of(item),
                 };
                 self.read_collection(source, file, item, &place, &format, stream);

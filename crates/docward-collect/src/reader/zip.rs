@@ -5,11 +5,7 @@ use std::{fs::File, io::BufReader, path::Path};
 use docward_model::SourceKind;
 use zip::{ZipArchive, result::ZipError};
 
-use super::{
-    Reader,
-    catalogue::{is_facts, is_of_no_use},
-    found_in_zip,
-};
+use super::{Reader, catalogue::is_facts, found_in_zip};
 use crate::{
     names::{Claim, FileName},
     plan::{self, Found, Item, Origin, Root, What},
@@ -85,7 +81,7 @@ impl Reader<'_, '_, '_> {
             };
             let Some(file) = found_in_zip(&name, index, member.size(), display) else { continue };
             let claim = FileName::read(&file.name).claim;
-            if is_of_no_use(claim) {
+            if claim == Claim::Foreign {
                 continue;
             }
             if member.encrypted() {
@@ -106,7 +102,12 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Opens a member and does something with it.
-    fn with_member(&mut self, zip: &mut Zip, item: &Item, read: impl FnOnce(&mut Self, Stream<'_>)) {
+    fn with_member(
+        &mut self,
+        zip: &mut Zip,
+        item: &Item,
+        read: impl FnOnce(&mut Self, Stream<'_>),
+    ) {
         let Origin::Member(index) = item.origin else { return };
         match zip.by_index(index) {
             Ok(member) => {

@@ -2,21 +2,11 @@
 //! `system.indexes` of old servers.
 //!
 //! Every generation of `mongodump` wrote them a little differently (plain JSON, Extended JSON 1,
-//! Extended JSON 2 canonical; with and without `options`, `uuid`, `collectionName`, `type`); after
-//! [`value`] only the meaning is left.
+//! Extended JSON 2 canonical; with and without `options`, `uuid`, `collectionName`, `type`). What
+//! options and index definitions mean is in `docward-model`.
 
-mod collation;
-mod index;
-mod value;
-
-use docward_bson::json;
-use docward_model::{
-    CollectionKind, CollectionOptions, Index, TimeSeriesOptions, ValidationAction, ValidationLevel,
-    Value,
-};
-
-pub(crate) use index::{read as read_index, read_system_index};
-pub(crate) use value::of_document;
+use docward_bson::{json, value::to_value};
+use docward_model::{CollectionKind, CollectionOptions, Index, Namespace, Value};
 
 /// What metadata says about a collection.
 #[derive(Clone, Debug)]
@@ -33,15 +23,13 @@ pub(crate) struct Facts {
 
 /// Reads metadata text. `kind` is what an archive says beside it, or empty.
 pub(crate) fn read(text: &str, kind: &str) -> Result<Facts, json::Error> {
-    Ok(facts(&of_document(&json::parse_one(text)?), kind))
+    Ok(facts(&document(text)?, kind))
 }
 
-/// Reads what a metadata document says.
 fn facts(metadata: &Value, kind: &str) -> Facts {
     let nothing = Value::Map(Vec::new());
     let options = metadata.get("options").unwrap_or(&nothing);
-    let kind = metadata.get("type").and_then(Value::as_text).unwrap_or(kind);
-    let kind = match kind {
+    let kind = match metadata.get("type").and_then(Value::as_text).unwrap_or(kind) {
         "view" => CollectionKind::View,
         _ if options.get("viewOn").is_some() => CollectionKind::View,
         "timeseries" => CollectionKind::TimeSeries,
@@ -53,38 +41,16 @@ fn facts(metadata: &Value, kind: &str) -> Facts {
     Facts {
         collection: metadata.get("collectionName").and_then(Value::as_text).map(str::to_owned),
         kind,
-        options: read_options(options, kind),
-        indexes: indexes.iter().filter_map(read_index).collect(),
+        options: CollectionOptions::from_value(options),
+        indexes: indexes.iter().filter_map(Index::from_value).collect(),
     }
 }
 
-fn read_options(options: &Value, kind: CollectionKind) -> CollectionOptions {
-    let text = |value: &Value, key: &str| value.get(key)?.as_text().map(str::to_owned);
-    CollectionOptions {
-        validator: options.get("validator").filter(|v| !v.entries().is_empty()).cloned(),
-        validation_level: match options.get("validationLevel").and_then(Value::as_text) {
-            Some("off") => ValidationLevel::Off,
-            Some("moderate") => ValidationLevel::Moderate,
-            _ => ValidationLevel::Strict,
-        },
-        validation_action: match options.get("validationAction").and_then(Value::as_text) {
-            Some("warn") => ValidationAction::Warn,
-            Some("errorAndLog") => ValidationAction::ErrorAndLog,
-            _ => ValidationAction::Error,
-        },
-        time_series: options.get("timeseries").and_then(|series| {
-            Some(TimeSeriesOptions {
-                time_field: text(series, "timeField")?,
-                meta_field: text(series, "metaField"),
-                granularity: text(series, "granularity"),
-            })
-        }),
-        capped_bytes: match kind {
-            CollectionKind::Capped => options.get("size").and_then(Value::as_int),
-            _ => None,
-        },
-        collation: options.get("collation").and_then(collation::canonical),
-    }
+/// Reads a document of `system.indexes`: an index, and whose it is.
+pub(crate) fn read_system_index(document: &[u8]) -> Option<(Namespace, Index)> {
+    let definition = to_value(document).ok()?;
+    let namespace = Namespace::parse(definition.get("ns")?.as_text()?)?;
+    Some((namespace, Index::from_value(&definition)?))
 }
 
 /// Major and minor of a version such as `6.0.5` or `r4.1.3-4-gd9eef`.
@@ -95,13 +61,48 @@ pub(crate) fn version(text: &str) -> Option<(u32, u32)> {
 
 /// The server's version in the text of `prelude.json`.
 pub(crate) fn read_prelude(text: &str) -> Result<Option<(u32, u32)>, json::Error> {
-    let prelude = of_document(&json::parse_one(text)?);
-    Ok(prelude.get("ServerVersion").and_then(Value::as_text).and_then(version))
+    Ok(document(text)?.get("ServerVersion").and_then(Value::as_text).and_then(version))
+}
+
+fn document(text: &str) -> Result<Value, json::Error> {
+    // What the parser writes is whole; if it were not, nothing would be known of the collection.
+    Ok(to_value(&json::parse_one(text)?).unwrap_or(Value::Null))
 }
 
 #[cfg(test)]
 mod tests {
+    use docward_model::{ValidationAction, ValidationLevel};
+
     use super::*;
+
+    #[test]
+    fn indexes_of_real_dumps_are_read() {
+        let text = r#"{"options":{},"indexes":[
+            {"v":2,"unique":true,"key":{"email":1.0},"name":"email_1","ns":"a.b"},
+            {"v":2,"key":{"location.geo":"2dsphere"},"name":"geo index","2dsphereIndexVersion":3},
+            {"v":2,"key":{"_fts":"text","_ftsx":1},"name":"t","weights":{"cast":1,"title":1}},
+            {"v":{"$numberInt":"2"},"key":{"at":{"$numberLong":"-1"}},"name":"at",
+                "expireAfterSeconds":{"$numberLong":"3600"},"hidden":true,
+                "partialFilterExpression":{"a":{"$gt":{"$numberInt":"5"}}},
+                "collation":{"locale":"de"}},
+            {"v":2,"key":{"a":"hashed"},"name":"a_hashed"}
+        ]}"#;
+        let indexes = read(text, "").unwrap().indexes;
+        let keys: Vec<_> = indexes.iter().map(Index::key_text).collect();
+        assert_eq!(
+            keys,
+            [
+                "{ email: 1 }",
+                r#"{ "location.geo": "2dsphere" }"#,
+                r#"{ cast: "text", title: "text" }"#,
+                "{ at: -1 }",
+                r#"{ a: "hashed" }"#,
+            ]
+        );
+        assert!(indexes[0].unique && !indexes[1].unique);
+        assert_eq!((indexes[3].ttl_seconds, indexes[3].hidden), (Some(3600), true));
+        assert!(indexes[3].partial_filter.is_some() && indexes[3].collation.is_some());
+    }
 
     #[test]
     fn metadata_of_every_generation_is_read() {
@@ -141,7 +142,10 @@ mod tests {
         assert_eq!(version("6.0.5"), Some((6, 0)));
         assert_eq!(version("r4.1.3-4-gd9eef"), Some((4, 1)));
         assert_eq!(version("unknown"), None);
-        assert_eq!(read_prelude(r#"{"ServerVersion":"7.0.5","ToolVersion":"100"}"#), Ok(Some((7, 0))));
+        assert_eq!(
+            read_prelude(r#"{"ServerVersion":"7.0.5","ToolVersion":"100"}"#),
+            Ok(Some((7, 0)))
+        );
         assert_eq!(read_prelude("{}"), Ok(None));
     }
 }
