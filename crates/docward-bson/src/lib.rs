@@ -3,6 +3,8 @@
 //!
 //! Not here: opening files (`docward-collect`), statistics (`docward-profile`).
 
+pub mod archive;
+pub mod dump;
 pub mod json;
 pub mod value;
 pub mod walk;

@@ -1,1 +1,106 @@
-//! docward-collect
+//! Reading what people have: dumps, archives, BSON and JSON files, zips, standard input. Files in,
+//! [`Evidence`] out.
+//!
+//! The only place of Docward's offline side that opens files. Formats are told by content first and
+//! by name second; one unreadable file is a [`Problem`], never the end of a run. Memory stays
+//! bounded whatever the input: documents flow through a handful of blocks to the profilers.
+//!
+//! Names: files in a dump's layout, archives and `--namespace` give real names. A loose file is
+//! collection *stem* of database `test` (or of the directory it is in below the one named), and
+//! `names_are_real` is false as soon as one collection is known by such a name only.
+//!
+//! Read on: `plan` (what lies where), `detect` (what it is), `reader` (reading it), `engine`
+//! (threads and blocks), `catalogue` (metadata), `table` (the evidence).
+
+mod catalogue;
+mod detect;
+mod engine;
+mod kinds;
+mod names;
+mod plan;
+mod reader;
+mod stream;
+mod table;
+mod trouble;
+
+use std::sync::atomic::AtomicBool;
+
+use docward_model::{Evidence, Namespace, NamespacePattern, Problem, Source};
+
+/// What to read, and how.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Paths, or `-` for standard input.
+    pub sources: Vec<String>,
+    /// The name of the collection, for sources that hold a single one.
+    pub namespace: Option<Namespace>,
+    /// Only databases whose name matches.
+    pub database_glob: Option<NamespacePattern>,
+    /// Only collections whose name, or whole namespace, matches.
+    pub collection_glob: Option<NamespacePattern>,
+    /// Read catalogue facts only, no documents.
+    pub metadata_only: bool,
+    /// Threads that profile, besides the one that reads. With one (or none), everything happens on
+    /// the caller's thread. The outcome is the same for any number.
+    pub threads: usize,
+    /// Read only so many documents of each collection, the first ones.
+    pub sample: Option<u64>,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self {
+            sources: Vec::new(),
+            namespace: None,
+            database_glob: None,
+            collection_glob: None,
+            metadata_only: false,
+            threads: 1,
+            sample: None,
+        }
+    }
+}
+
+/// Someone who wants to know how far reading is.
+pub trait Progress: Sync {
+    /// How many bytes there are to read, as far as known before reading.
+    fn total_bytes(&self, n: u64);
+    /// That much was read since the last call.
+    fn advance(&self, bytes: u64, documents: u64);
+    /// Something worth saying that is no problem.
+    fn note(&self, text: &str);
+}
+
+/// Nobody wants to know.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn total_bytes(&self, _: u64) {}
+    fn advance(&self, _: u64, _: u64) {}
+    fn note(&self, _: &str) {}
+}
+
+/// What was read.
+#[derive(Debug)]
+pub struct Collected {
+    /// What rules look at.
+    pub evidence: Evidence,
+    /// The sources, in the order they were named.
+    pub sources: Vec<Source>,
+    /// What could not be read, in the order of sources and files.
+    pub problems: Vec<Problem>,
+    /// Whether `stop` was set before everything was read.
+    pub interrupted: bool,
+}
+
+/// Reads all sources of a request.
+///
+/// Never fails: what could not be read is in [`Collected::problems`]. When `stop` is set, reading
+/// ends soon and what was read until then is returned.
+pub fn collect(request: &Request, progress: &dyn Progress, stop: &AtomicBool) -> Collected {
+    std::thread::scope(|scope| {
+        let engine = engine::Engine::new(scope, request.threads.max(1));
+        reader::Reader::new(request, progress, stop, engine).read()
+    })
+}

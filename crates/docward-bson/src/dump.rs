@@ -1,0 +1,128 @@
+//! The framing of `.bson` files: documents back to back, each beginning with its own length.
+//!
+//! Hopping from length to length finds document boundaries without looking inside, so a file can
+//! be cut into blocks at the speed of memory. What is inside is for `walk` to judge.
+
+/// The shortest document there is: a length and a closing NUL.
+pub const MIN_DOCUMENT: usize = 5;
+
+/// The longest document that is read. A longer length is damage, not something to make room for.
+pub use crate::walk::MAX_DOCUMENT;
+
+/// How far whole documents reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Bytes of whole documents at the start of the input.
+    pub bytes: usize,
+    /// How many documents those are.
+    pub documents: u64,
+    /// What stands after them.
+    pub next: Next,
+}
+
+/// What stands after the last whole document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The input ends on a document boundary.
+    End,
+    /// A document begins that is not all there.
+    Partial {
+        /// Bytes from its start that must be at hand before it can be passed: its length, or 4
+        /// while not even the length is there.
+        needed: usize,
+    },
+    /// A whole document, beyond the number asked for.
+    Limit,
+    /// Four bytes that are no length of a document: nothing behind them can be framed.
+    BadLength {
+        /// As they read.
+        length: i32,
+    },
+}
+
+/// Passes over whole documents at the start of `input`, at most `limit` of them.
+///
+/// ```
+/// use docward_bson::dump::{Next, hop};
+///
+/// let empty = [5, 0, 0, 0, 0];
+/// let input = [&empty[..], &empty, &[9, 0]].concat();
+/// let hop = hop(&input, u64::MAX);
+/// assert_eq!((hop.bytes, hop.documents), (10, 2));
+/// assert_eq!(hop.next, Next::Partial { needed: 4 });
+/// ```
+pub fn hop(input: &[u8], limit: u64) -> Hop {
+    let mut bytes = 0;
+    let mut documents = 0;
+    let next = loop {
+        let rest = &input[bytes..];
+        let Some(prefix) = rest.first_chunk::<4>() else {
+            break if rest.is_empty() { Next::End } else { Next::Partial { needed: 4 } };
+        };
+        let length = i32::from_le_bytes(*prefix);
+        let Some(size) = document_size(length) else {
+            break Next::BadLength { length };
+        };
+        if size > rest.len() {
+            break Next::Partial { needed: size };
+        }
+        if documents == limit {
+            break Next::Limit;
+        }
+        bytes += size;
+        documents += 1;
+    };
+    Hop { bytes, documents, next }
+}
+
+/// The size a length prefix stands for, when a document can have it.
+pub fn document_size(length: i32) -> Option<usize> {
+    usize::try_from(length).ok().filter(|size| (MIN_DOCUMENT..=MAX_DOCUMENT).contains(size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(size: usize) -> Vec<u8> {
+        let mut bytes = vec![0; size];
+        bytes[..4].copy_from_slice(&(size as i32).to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn every_cut_of_three_documents_is_told_apart() {
+        let all = [document(5), document(12), document(7)].concat();
+        let ends = [0, 5, 17, 24];
+        for cut in 0..=all.len() {
+            let hop = hop(&all[..cut], u64::MAX);
+            let whole = ends.iter().filter(|&&end| end <= cut).count() - 1;
+            assert_eq!((hop.bytes, hop.documents), (ends[whole], whole as u64), "cut at {cut}");
+            match hop.next {
+                Next::End => assert_eq!(cut, ends[whole]),
+                Next::Partial { needed } if cut - ends[whole] < 4 => assert_eq!(needed, 4),
+                Next::Partial { needed } => assert_eq!(needed, ends[whole + 1] - ends[whole]),
+                other => panic!("{other:?} at {cut}"),
+            }
+        }
+    }
+
+    #[test]
+    fn lengths_no_document_has_are_refused() {
+        for length in [i32::MIN, -1, 0, 4, MAX_DOCUMENT as i32 + 1, i32::MAX] {
+            let input = [&document(5)[..], &length.to_le_bytes(), &[0; 40]].concat();
+            let hop = hop(&input, u64::MAX);
+            assert_eq!((hop.bytes, hop.next), (5, Next::BadLength { length }));
+        }
+        let largest = hop(&(MAX_DOCUMENT as i32).to_le_bytes(), u64::MAX);
+        assert_eq!(largest.next, Next::Partial { needed: MAX_DOCUMENT });
+    }
+
+    #[test]
+    fn stops_at_the_limit() {
+        let all = [document(5), document(6), document(7)].concat();
+        assert_eq!(hop(&all, 2), Hop { bytes: 11, documents: 2, next: Next::Limit });
+        assert_eq!(hop(&all, 3), Hop { bytes: 18, documents: 3, next: Next::End });
+        assert_eq!(hop(&all, 0), Hop { bytes: 0, documents: 0, next: Next::Limit });
+    }
+}

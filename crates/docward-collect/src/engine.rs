@@ -1,0 +1,454 @@
+//! Blocks of documents out to the profilers, profiles back.
+//!
+//! One thread reads and cuts; the others profile. The reader fills a block of a few MiB with whole
+//! documents, possibly of several small files, and sends it to worker `block number mod workers`.
+//! Each worker keeps one profiler per collection, and they are merged when the collection is
+//! closed. Where blocks are cut depends on the input alone, and merging is exact, so the outcome
+//! does not depend on timing or on the number of workers. Threads are started with the second
+//! block: small inputs never pay for them. Buffers go round; when all are out, the reader waits.
+
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    sync::mpsc::{self, Receiver, Sender},
+    thread::Scope,
+};
+
+use docward_profile::{Damage, Profiled, Profiler};
+
+/// Size of a block. It is larger only for a document that does not fit.
+pub(crate) const BLOCK: usize = 4 * 1024 * 1024;
+
+/// With less room than this left, a block is sent rather than filled further.
+const LEAST_ROOM: usize = 64 * 1024;
+
+/// Damaged documents of a file that are remembered one by one.
+const DAMAGES: usize = 32;
+
+/// A file (or member) troubles and counts belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FileId(pub(crate) usize);
+
+/// A collection being profiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Slot(pub(crate) usize);
+
+/// What came back from the workers.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// Documents and their bytes, by file.
+    pub(crate) read: BTreeMap<FileId, (u64, u64)>,
+    /// Damaged documents, by file.
+    pub(crate) damaged: BTreeMap<FileId, Damages>,
+    /// Profiles of the collections that were closed.
+    pub(crate) profiles: BTreeMap<Slot, Profiled>,
+}
+
+/// Damaged documents of a file.
+#[derive(Default)]
+pub(crate) struct Damages {
+    /// The first ones, in the order they stand in the file.
+    pub(crate) first: Vec<Damage>,
+    /// All.
+    pub(crate) count: u64,
+}
+
+impl Damages {
+    fn add(&mut self, damages: Vec<Damage>, count: u64) {
+        self.count += count;
+        self.first.extend(damages);
+        self.first.sort_by_key(|damage| damage.offset);
+        self.first.truncate(DAMAGES);
+    }
+}
+
+/// Documents of one collection in a block.
+struct Segment {
+    slot: Slot,
+    file: FileId,
+    range: Range<usize>,
+    /// Where they stand in the file.
+    offset: u64,
+    /// Where they stand among all documents of the collection, whatever file they came from.
+    position: u64,
+}
+
+#[derive(Default)]
+struct Block {
+    bytes: Vec<u8>,
+    /// Everything before belongs to segments (or is passed over).
+    filled: usize,
+    segments: Vec<Segment>,
+}
+
+enum Job {
+    Profile(Block),
+    Close(Slot),
+    Finish(Slot, Vec<Profiler>),
+}
+
+enum Reply {
+    Profiled(Block, Notes),
+    Part(usize, Slot, Option<Box<Profiler>>),
+    Finished(Slot, Box<Profiled>),
+    Died,
+}
+
+/// What a worker has to say about a block.
+#[derive(Default)]
+struct Notes {
+    read: Vec<(FileId, u64, u64)>,
+    damaged: Vec<(FileId, Vec<Damage>, u64)>,
+}
+
+/// The reader's end.
+pub(crate) struct Engine<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    threads: usize,
+    block: Block,
+    /// The first worker, until there are threads.
+    local: Worker,
+    workers: Vec<Sender<Job>>,
+    replies: Option<Receiver<Reply>>,
+    spare: Vec<Block>,
+    in_flight: usize,
+    blocks: usize,
+    /// Bytes taken so far, by slot.
+    positions: BTreeMap<Slot, u64>,
+    /// Collections to be closed when the present block has been sent.
+    close_behind_block: Vec<Slot>,
+    /// Collections being closed: what each worker had of them.
+    closing: BTreeMap<Slot, Vec<Option<Option<Box<Profiler>>>>>,
+    finishing: usize,
+    died: bool,
+    /// How many collections there will be, as far as known.
+    expected: usize,
+    outcome: Outcome,
+}
+
+impl<'scope, 'env> Engine<'scope, 'env> {
+    /// An engine with that many profiling threads; with one, everything happens on the caller's.
+    pub(crate) fn new(scope: &'scope Scope<'scope, 'env>, threads: usize) -> Self {
+        Self {
+            scope,
+            threads,
+            block: Block::default(),
+            local: Worker::default(),
+            workers: Vec::new(),
+            replies: None,
+            spare: Vec::new(),
+            in_flight: 0,
+            blocks: 0,
+            positions: BTreeMap::new(),
+            close_behind_block: Vec::new(),
+            closing: BTreeMap::new(),
+            finishing: 0,
+            died: false,
+            expected: 0,
+            outcome: Outcome::default(),
+        }
+    }
+
+    /// Says how many collections there will be at least; with many, each leaves less behind.
+    pub(crate) fn expect(&mut self, collections: usize) {
+        self.expected = self.expected.max(collections);
+    }
+
+    /// Room for reading into, which begins with the `held` bytes that are in it already. What is
+    /// put there is lost unless it is held on to, or taken with [`Self::take`].
+    pub(crate) fn room(&mut self, held: usize) -> &mut [u8] {
+        if self.block.bytes.len() < BLOCK {
+            self.block.bytes.resize(BLOCK, 0);
+        }
+        if self.block.bytes.len() - self.block.filled < held + LEAST_ROOM {
+            self.roll(held, held + LEAST_ROOM);
+        }
+        &mut self.block.bytes[self.block.filled..]
+    }
+
+    /// The first bytes of the room.
+    pub(crate) fn held(&self, held: usize) -> &[u8] {
+        &self.block.bytes[self.block.filled..][..held]
+    }
+
+    /// Takes the first `length` bytes of the room as documents that stand at `offset` of a file.
+    pub(crate) fn take(&mut self, slot: Slot, file: FileId, offset: u64, length: usize) {
+        if length == 0 {
+            return;
+        }
+        let start = self.block.filled;
+        self.block.filled += length;
+        let position = self.positions.entry(slot).or_default();
+        let at = *position;
+        *position += length as u64;
+        if let Some(last) = self.block.segments.last_mut()
+            && (last.slot, last.file, last.range.end) == (slot, file, start)
+            && last.offset + last.range.len() as u64 == offset
+        {
+            last.range.end += length;
+            return;
+        }
+        let range = start..self.block.filled;
+        self.block.segments.push(Segment { slot, file, range, offset, position: at });
+    }
+
+    /// Passes over the first `length` bytes of the room.
+    pub(crate) fn pass(&mut self, length: usize) {
+        self.block.filled += length;
+    }
+
+    /// Sends what was taken, and makes room that begins with the first `keep` bytes of the present
+    /// room and has space for at least `needed` in all.
+    fn roll(&mut self, keep: usize, needed: usize) {
+        let from = self.block.filled;
+        if self.block.segments.is_empty() {
+            self.block.bytes.copy_within(from..from + keep, 0);
+            self.block.filled = 0;
+        } else {
+            let mut next = self.fresh_block();
+            next.bytes.resize(BLOCK.max(needed), 0);
+            next.bytes[..keep].copy_from_slice(&self.block.bytes[from..from + keep]);
+            let full = std::mem::replace(&mut self.block, next);
+            self.send(full);
+            for slot in std::mem::take(&mut self.close_behind_block) {
+                self.close_now(slot);
+            }
+        }
+        if self.block.bytes.len() < needed {
+            self.block.bytes.resize(needed, 0);
+        }
+    }
+
+    /// Makes the room large enough for a document of which `held` bytes are at hand.
+    pub(crate) fn make_room(&mut self, held: usize, needed: usize) {
+        if self.block.bytes.len() - self.block.filled < needed {
+            self.roll(held, needed);
+        }
+    }
+
+    /// The block as a vector that documents can be appended to; end with [`Self::wrote`].
+    pub(crate) fn writer(&mut self) -> &mut Vec<u8> {
+        self.block.bytes.truncate(self.block.filled);
+        &mut self.block.bytes
+    }
+
+    /// Takes what was appended to the vector of [`Self::writer`].
+    pub(crate) fn wrote(&mut self, slot: Slot, file: FileId) {
+        let length = self.block.bytes.len() - self.block.filled;
+        let offset = self.positions.get(&slot).copied().unwrap_or_default();
+        self.take(slot, file, offset, length);
+        // Before the vector has to grow, as a rule.
+        if self.block.filled >= BLOCK - BLOCK / 16 {
+            self.roll(0, 0);
+        }
+    }
+
+    /// Says that no more documents of a collection will come, so that its memory can go.
+    pub(crate) fn close(&mut self, slot: Slot) {
+        if self.positions.remove(&slot).is_none() {
+            return;
+        }
+        if self.block.segments.iter().any(|segment| segment.slot == slot) {
+            // Small collections share a block; it is not sent half empty for their sake.
+            self.close_behind_block.push(slot);
+        } else {
+            self.close_now(slot);
+        }
+    }
+
+    fn close_now(&mut self, slot: Slot) {
+        if self.workers.is_empty() {
+            if let Some(profiler) = self.local.profilers.remove(&slot) {
+                self.finished(slot, profiler.finish());
+            }
+            return;
+        }
+        self.closing.insert(slot, self.workers.iter().map(|_| None).collect());
+        for worker in &self.workers {
+            let _ = worker.send(Job::Close(slot));
+        }
+        self.poll();
+    }
+
+    /// Closes everything and waits for the outcome.
+    pub(crate) fn finish(mut self) -> Outcome {
+        self.roll(0, 0);
+        let open: Vec<Slot> = self.positions.keys().copied().collect();
+        for slot in open {
+            self.close(slot);
+        }
+        while !self.died && (self.in_flight > 0 || !self.closing.is_empty() || self.finishing > 0) {
+            self.wait();
+        }
+        self.outcome
+    }
+
+    fn fresh_block(&mut self) -> Block {
+        self.poll();
+        // One block in work and one waiting for each worker keeps all of them busy.
+        while self.spare.is_empty() && self.in_flight >= 2 * self.threads && !self.died {
+            self.wait();
+        }
+        self.spare.pop().unwrap_or_default()
+    }
+
+    fn send(&mut self, block: Block) {
+        let number = self.blocks;
+        self.blocks += 1;
+        if self.workers.is_empty() {
+            if number == 0 || self.threads <= 1 {
+                let notes = self.local.profile(&block);
+                self.note(block, notes);
+                return;
+            }
+            self.start();
+        }
+        self.in_flight += 1;
+        let worker = &self.workers[number % self.workers.len()];
+        if worker.send(Job::Profile(block)).is_err() {
+            self.died = true;
+        }
+    }
+
+    /// Starts the threads; the first goes on with what the caller's thread has profiled.
+    fn start(&mut self) {
+        let (replies, receiver) = mpsc::channel();
+        for index in 0..self.threads {
+            let (sender, jobs) = mpsc::channel();
+            let worker =
+                if index == 0 { std::mem::take(&mut self.local) } else { Worker::default() };
+            let replies = replies.clone();
+            self.scope.spawn(move || worker.run(index, &jobs, &replies));
+            self.workers.push(sender);
+        }
+        self.replies = Some(receiver);
+    }
+
+    /// Takes in replies that have come.
+    fn poll(&mut self) {
+        while let Some(reply) = self.replies.as_ref().and_then(|replies| replies.try_recv().ok()) {
+            self.handle(reply);
+        }
+    }
+
+    /// Waits for a reply.
+    fn wait(&mut self) {
+        match self.replies.as_ref().map(Receiver::recv) {
+            Some(Ok(reply)) => self.handle(reply),
+            _ => self.died = true,
+        }
+    }
+
+    fn handle(&mut self, reply: Reply) {
+        match reply {
+            Reply::Profiled(block, notes) => {
+                self.in_flight -= 1;
+                self.note(block, notes);
+            }
+            Reply::Part(worker, slot, part) => {
+                let Some(parts) = self.closing.get_mut(&slot) else { return };
+                parts[worker] = Some(part);
+                if parts.iter().all(Option::is_some)
+                    && let Some(parts) = self.closing.remove(&slot)
+                {
+                    let parts = parts.into_iter().flatten().flatten().map(|part| *part).collect();
+                    self.finishing += 1;
+                    let worker = &self.workers[slot.0 % self.workers.len()];
+                    if worker.send(Job::Finish(slot, parts)).is_err() {
+                        self.died = true;
+                    }
+                }
+            }
+            Reply::Finished(slot, profiled) => {
+                self.finishing -= 1;
+                self.finished(slot, *profiled);
+            }
+            Reply::Died => self.died = true,
+        }
+    }
+
+    fn finished(&mut self, slot: Slot, mut profiled: Profiled) {
+        profiled.links.shrink(self.expected);
+        self.outcome.profiles.insert(slot, profiled);
+    }
+
+    fn note(&mut self, mut block: Block, notes: Notes) {
+        for (file, documents, bytes) in notes.read {
+            let read = self.outcome.read.entry(file).or_default();
+            read.0 += documents;
+            read.1 += bytes;
+        }
+        for (file, damages, count) in notes.damaged {
+            self.outcome.damaged.entry(file).or_default().add(damages, count);
+        }
+        block.segments.clear();
+        block.filled = 0;
+        if block.bytes.len() > BLOCK {
+            block.bytes.truncate(BLOCK);
+            block.bytes.shrink_to(BLOCK);
+        }
+        self.spare.push(block);
+    }
+}
+
+/// Profilers of one thread.
+#[derive(Default)]
+struct Worker {
+    profilers: BTreeMap<Slot, Profiler>,
+}
+
+impl Worker {
+    fn run(mut self, index: usize, jobs: &Receiver<Job>, replies: &Sender<Reply>) {
+        let _last_words = LastWords(replies);
+        for job in jobs {
+            let reply = match job {
+                Job::Profile(block) => {
+                    let notes = self.profile(&block);
+                    Reply::Profiled(block, notes)
+                }
+                Job::Close(slot) => {
+                    Reply::Part(index, slot, self.profilers.remove(&slot).map(Box::new))
+                }
+                Job::Finish(slot, parts) => {
+                    let mut parts = parts.into_iter();
+                    let mut profiler = parts.next().unwrap_or_default();
+                    parts.for_each(|part| profiler.merge(part));
+                    Reply::Finished(slot, Box::new(profiler.finish()))
+                }
+            };
+            if replies.send(reply).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn profile(&mut self, block: &Block) -> Notes {
+        let mut notes = Notes::default();
+        for segment in &block.segments {
+            let profiler = self.profilers.entry(segment.slot).or_default();
+            let before = (profiler.documents(), profiler.bytes());
+            profiler.add_block(&block.bytes[segment.range.clone()], segment.position);
+            let documents = profiler.documents() - before.0;
+            notes.read.push((segment.file, documents, profiler.bytes() - before.1));
+            let (mut damages, count) = profiler.take_damage();
+            for damage in &mut damages {
+                damage.offset = damage.offset.saturating_sub(segment.position) + segment.offset;
+            }
+            if count > 0 {
+                notes.damaged.push((segment.file, damages, count));
+            }
+        }
+        notes
+    }
+}
+
+/// Tells the reader when a worker dies, which would else wait for it for ever.
+struct LastWords<'a>(&'a Sender<Reply>);
+
+impl Drop for LastWords<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = self.0.send(Reply::Died);
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! What lies in a directory or a zip, and which collections it is.
+//!
+//! [`arrange`] knows nothing of disks: names in, reading list out. A directory is a database of a
+//! dump when `mongodump` left its marks there (metadata, `system.indexes`, a prelude or an oplog
+//! beside it, a parent called `dump`); its files then carry real names. Any other data file is
+//! *loose*: its collection is called after the file, its database after the directory it is in, or
+//! `test` at the top, and the names are not taken for anybody's choice.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use docward_model::Namespace;
+
+use crate::{
+    detect,
+    names::{self, Claim, FileName, LOOSE_DATABASE, is_foreign_directory},
+    stream::Stream,
+    trouble::{Trouble, Troubles},
+};
+
+/// Directories are followed this far down.
+const MAX_DEPTH: usize = 32;
+
+/// Where bytes come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    File(PathBuf),
+    /// The member of a zip, by number.
+    Member(usize),
+    Stdin,
+}
+
+/// A file that was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    /// Directories it is in, below the one that was named.
+    pub(crate) directories: Vec<String>,
+    /// Its name.
+    pub(crate) name: String,
+    /// Its size.
+    pub(crate) bytes: u64,
+    /// Where its bytes are.
+    pub(crate) origin: Origin,
+    /// As problems name it.
+    pub(crate) display: String,
+}
+
+/// What to do with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Prelude,
+    Metadata,
+    SystemIndexes,
+    /// Documents, or an archive: the content tells.
+    Documents,
+    Zip,
+    /// The oplog of a dump: said, not read.
+    Oplog,
+}
+
+/// A collection, and whether its names were given by the data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) namespace: Namespace,
+    pub(crate) real: bool,
+}
+
+/// One entry of the reading list.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) what: What,
+    pub(crate) origin: Origin,
+    pub(crate) name: FileName,
+    pub(crate) display: String,
+    pub(crate) bytes: u64,
+    pub(crate) place: Place,
+    /// Whether the user named this very file.
+    pub(crate) named: bool,
+}
+
+/// The directory (or zip) that was named.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Root {
+    /// Its name.
+    pub(crate) name: String,
+    /// The name of the directory it is in.
+    pub(crate) parent: String,
+}
+
+impl Root {
+    /// The names of a path, `.` and `..` resolved.
+    pub(crate) fn of(path: &Path) -> Self {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Self { name: last_name(&path), parent: path.parent().map(last_name).unwrap_or_default() }
+    }
+}
+
+fn last_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Marks of a dump in one directory.
+#[derive(Default)]
+struct Marks {
+    bson: bool,
+    metadata: bool,
+    system_indexes: bool,
+    prelude: bool,
+    oplog: bool,
+}
+
+/// Turns what was found into a reading list, in the order of paths.
+pub(crate) fn arrange(mut found: Vec<Found>, root: &Root) -> Vec<Item> {
+    found.sort_by(|a, b| (&a.directories, &a.name).cmp(&(&b.directories, &b.name)));
+    let mut marks: BTreeMap<&[String], Marks> = BTreeMap::new();
+    let with_metadata: BTreeSet<(&[String], String)> = found
+        .iter()
+        .map(|file| (&file.directories[..], FileName::read(&file.name)))
+        .filter(|(_, name)| name.claim == Claim::Metadata)
+        .map(|(directory, name)| (directory, name.stem))
+        .collect();
+    let is_oplog = |file: &Found, name: &FileName| {
+        (name.claim, name.stem.as_str()) == (Claim::Bson, "oplog")
+            && !with_metadata.contains(&(&file.directories[..], "oplog".to_owned()))
+    };
+    for file in &found {
+        let name = FileName::read(&file.name);
+        let marks = marks.entry(&file.directories).or_default();
+        match name.claim {
+            Claim::Bson if is_oplog(file, &name) => marks.oplog = true,
+            Claim::Bson => {
+                marks.bson = true;
+                marks.system_indexes |= name.stem == "system.indexes";
+            }
+            Claim::Metadata => marks.metadata = true,
+            Claim::Prelude => marks.prelude = true,
+            _ => {}
+        }
+    }
+    let databases = databases(&marks, root);
+
+    let mut items = Vec::new();
+    for file in &found {
+        let name = FileName::read(&file.name);
+        let directory = &file.directories[..];
+        let in_dump = databases.contains(directory);
+        let what = match name.claim {
+            Claim::Foreign => continue,
+            Claim::Zip => What::Zip,
+            Claim::Metadata => What::Metadata,
+            Claim::Prelude if in_dump || has_database_below(&databases, directory) => What::Prelude,
+            Claim::Bson if is_oplog(file, &name) => What::Oplog,
+            Claim::Bson if in_dump && name.stem == "system.indexes" => What::SystemIndexes,
+            _ => What::Documents,
+        };
+        let own_directory = directory.last().unwrap_or(&root.name);
+        let place = if in_dump {
+            let collection = match name.claim {
+                Claim::Bson | Claim::Metadata => name.collection(),
+                _ => name.stem.clone(),
+            };
+            Place {
+                namespace: Namespace::new(names::database(own_directory), collection),
+                real: true,
+            }
+        } else {
+            let database = match directory.last() {
+                Some(directory) => names::database(directory),
+                None => LOOSE_DATABASE.to_owned(),
+            };
+            Place { namespace: Namespace::new(database, name.stem.clone()), real: false }
+        };
+        items.push(Item {
+            what,
+            origin: file.origin.clone(),
+            name,
+            display: file.display.clone(),
+            bytes: file.bytes,
+            place,
+            named: false,
+        });
+    }
+    items
+}
+
+/// The directories that are databases of a dump.
+fn databases<'m>(marks: &BTreeMap<&'m [String], Marks>, root: &Root) -> BTreeSet<&'m [String]> {
+    let parent_of = |directory: &'m [String]| directory.split_last().map(|(_, parent)| parent);
+    let parent_name = |directory: &'m [String]| match directory {
+        [] => root.parent.as_str(),
+        [_] => root.name.as_str(),
+        [.., parent, _] => parent.as_str(),
+    };
+    let mut databases: BTreeSet<_> = marks
+        .iter()
+        .filter(|(directory, own)| {
+            let above = parent_of(directory).and_then(|parent| marks.get(parent));
+            own.metadata
+                || own.bson
+                    && (own.system_indexes
+                        || own.prelude
+                        || above.is_some_and(|above| above.prelude || above.oplog)
+                        || parent_name(directory) == "dump")
+        })
+        .map(|(directory, _)| *directory)
+        .collect();
+    // Beside a database of a dump, a directory of BSON is one too.
+    let parents: BTreeSet<_> =
+        databases.iter().filter_map(|directory| parent_of(directory)).collect();
+    databases.extend(marks.iter().filter_map(|(directory, own)| {
+        let parent = parent_of(directory)?;
+        (own.bson && parents.contains(parent)).then_some(*directory)
+    }));
+    databases
+}
+
+fn has_database_below(databases: &BTreeSet<&[String]>, directory: &[String]) -> bool {
+    databases
+        .iter()
+        .any(|database| database.len() == directory.len() + 1 && database.starts_with(directory))
+}
+
+/// Finds the files below a directory. What cannot be entered is a trouble.
+pub(crate) fn walk(root: &Path, troubles: &mut Troubles) -> Vec<Found> {
+    let mut walk = Walk { found: Vec::new(), seen: BTreeSet::new(), troubles };
+    walk.directory(root, &mut Vec::new());
+    walk.found
+}
+
+struct Walk<'t> {
+    found: Vec<Found>,
+    /// Directories entered, by their true path: links may lead in a circle.
+    seen: BTreeSet<PathBuf>,
+    troubles: &'t mut Troubles,
+}
+
+impl Walk<'_> {
+    fn directory(&mut self, path: &Path, below: &mut Vec<String>) {
+        if below.len() > MAX_DEPTH {
+            self.troubles.add_for(path.display().to_string(), &Trouble::TooDeep(MAX_DEPTH));
+            return;
+        }
+        if let Ok(true_path) = path.canonicalize()
+            && !self.seen.insert(true_path)
+        {
+            return;
+        }
+        let mut entries = Vec::new();
+        match std::fs::read_dir(path) {
+            Ok(listing) => {
+                for entry in listing {
+                    match entry {
+                        Ok(entry) => entries.push(entry.path()),
+                        Err(error) => self.trouble(path, error),
+                    }
+                }
+            }
+            Err(error) => self.trouble(path, error),
+        }
+        entries.sort();
+        for entry in entries {
+            let name = last_name(&entry);
+            match std::fs::metadata(&entry) {
+                Ok(metadata) if metadata.is_dir() => {
+                    if !is_foreign_directory(&name) {
+                        below.push(name);
+                        self.directory(&entry, below);
+                        below.pop();
+                    }
+                }
+                Ok(metadata) if metadata.is_file() => {
+                    self.file(&entry, name, metadata.len(), below);
+                }
+                Ok(_) => {}
+                // A link to nothing holds nothing.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => self.trouble(&entry, error),
+            }
+        }
+    }
+
+    fn file(&mut self, path: &Path, name: String, bytes: u64, below: &[String]) {
+        match FileName::read(&name).claim {
+            Claim::Foreign => return,
+            Claim::Nothing => match Stream::open(path).map(is_surely_data) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => return self.trouble(path, error),
+            },
+            _ => {}
+        }
+        self.found.push(Found {
+            directories: below.to_vec(),
+            name,
+            bytes,
+            origin: Origin::File(path.to_owned()),
+            display: path.display().to_string(),
+        });
+    }
+
+    fn trouble(&mut self, path: &Path, error: std::io::Error) {
+        self.troubles.add_for(path.display().to_string(), &Trouble::opening(error));
+    }
+}
+
+/// Whether a file whose name says nothing holds data beyond doubt.
+pub(crate) fn is_surely_data(mut stream: Stream<'_>) -> bool {
+    if detect::content(stream.peek(detect::HEAD)) == detect::Content::Gzip {
+        stream = stream.gunzip();
+    }
+    detect::is_surely_data(stream.peek(detect::HEAD))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `what namespace real` of every item, for files given as paths below `root`.
+    fn arranged(root: &str, files: &[&str]) -> Vec<String> {
+        let (parent, name) = root.rsplit_once('/').unwrap_or(("", root));
+        let root = Root { name: name.to_owned(), parent: parent.to_owned() };
+        let found = files.iter().map(|path| {
+            let mut directories: Vec<_> = path.split('/').map(str::to_owned).collect();
+            let name = directories.pop().unwrap_or_default();
+            let display = (*path).to_owned();
+            Found { directories, name, bytes: 0, origin: Origin::Member(0), display }
+        });
+        let items = arrange(found.collect(), &root);
+        let line = |item: Item| {
+            let real = if item.place.real { "real" } else { "loose" };
+            format!("{:?} {} {real}", item.what, item.place.namespace)
+        };
+        items.into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_dump_named_at_any_level() {
+        let files = ["prelude.json", "shop/a.bson", "shop/a.metadata.json", "shop/b%2Fc.bson.gz"];
+        assert_eq!(
+            arranged("backup", &files),
+            [
+                "Prelude test.prelude loose",
+                "Documents shop.a real",
+                "Metadata shop.a real",
+                "Documents shop.b/c real",
+            ]
+        );
+        let above = files.map(|file| format!("monday/{file}"));
+        let above: Vec<&str> = above.iter().map(String::as_str).collect();
+        assert_eq!(arranged("backups", &above)[1..], arranged("backup", &files)[1..]);
+        assert_eq!(
+            arranged("dump/shop", &["a.bson", "a.metadata.json"]),
+            ["Documents shop.a real", "Metadata shop.a real",]
+        );
+    }
+
+    #[test]
+    fn dumps_of_old_servers_have_no_metadata() {
+        assert_eq!(
+            arranged("x/shop", &["a.bson", "system.indexes.bson"]),
+            ["Documents shop.a real", "SystemIndexes shop.system.indexes real",]
+        );
+        assert_eq!(arranged("x/dump", &["shop/a.bson"]), ["Documents shop.a real"]);
+        assert_eq!(arranged("dump/shop", &["a.bson"]), ["Documents shop.a real"]);
+        // What lies beside a database is a database.
+        assert_eq!(
+            arranged("x", &["a/t.bson", "a/t.metadata.json", "b/t.bson", "c/t.json"]),
+            [
+                "Documents a.t real",
+                "Metadata a.t real",
+                "Documents b.t real",
+                "Documents c.t loose",
+            ]
+        );
+    }
+
+    #[test]
+    fn loose_files_are_named_after_themselves() {
+        assert_eq!(
+            arranged("data", &["orders.json", "v1.2/users.bson", "README.md"]),
+            ["Documents test.orders loose", "Documents v1_2.users loose",]
+        );
+        assert_eq!(arranged("data", &["prelude.json"]), ["Documents test.prelude loose"]);
+    }
+
+    #[test]
+    fn the_oplog_is_told_from_a_collection_of_that_name() {
+        assert_eq!(
+            arranged("dump", &["oplog.bson", "shop/t.bson"]),
+            ["Oplog test.oplog loose", "Documents shop.t real",]
+        );
+        assert_eq!(
+            arranged("x/shop", &["oplog.bson", "oplog.metadata.json"]),
+            ["Documents shop.oplog real", "Metadata shop.oplog real",]
+        );
+    }
+}

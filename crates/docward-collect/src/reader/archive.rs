@@ -1,0 +1,245 @@
+//! `mongodump --archive`: collections side by side, with checksums.
+
+use std::collections::BTreeMap;
+
+use docward_bson::{
+    archive::{Crc64, Decoder, Item},
+    dump,
+};
+use docward_model::{CollectionKind, Namespace};
+
+use super::{Reader, is_audited};
+use crate::{
+    catalogue,
+    engine::{FileId, Slot},
+    plan::Place,
+    stream::{End, Stream},
+    trouble::Trouble,
+};
+
+/// A collection in an archive.
+#[derive(Default)]
+struct Content {
+    /// `None` when it is passed over.
+    slot: Option<Slot>,
+    /// The file problems with its documents are reported of.
+    file: Option<FileId>,
+    crc: Crc64,
+    /// Whether documents are expected at all: views have none.
+    expected: bool,
+    ended: bool,
+}
+
+/// What was found in an archive so far.
+struct Archive<'d> {
+    source: usize,
+    display: &'d str,
+    contents: BTreeMap<Namespace, Content>,
+    /// The collection of the present block; `None` if its documents are to be left out.
+    current: Option<Namespace>,
+    prelude_read: bool,
+}
+
+impl Reader<'_, '_, '_> {
+    /// Reads an archive.
+    pub(super) fn read_archive(
+        &mut self,
+        source: usize,
+        file: FileId,
+        display: &str,
+        mut stream: Stream<'_>,
+    ) {
+        let mut archive = Archive {
+            source,
+            display,
+            contents: BTreeMap::new(),
+            current: None,
+            prelude_read: false,
+        };
+        let mut decoder = Decoder::new();
+        let (mut offset, mut held) = (0_u64, 0);
+        loop {
+            let room = self.engine.room(held);
+            let (got, end) = stream.fill(&mut room[held..]);
+            held += got;
+            let mut documents = 0;
+            let needed = loop {
+                let (consumed, item) = decoder.step(self.engine.held(held));
+                let consumed_documents = match item {
+                    Item::NeedMore { needed } => break Some(needed),
+                    Item::Broken(why) => {
+                        self.troubles.add(file, &Trouble::Archive { at: offset, why });
+                        break None;
+                    }
+                    Item::Documents { bytes, documents: count } => {
+                        documents += count;
+                        if let Some(content) =
+                            archive.current.as_ref().and_then(|ns| archive.contents.get_mut(ns))
+                        {
+                            content.crc.update(bytes);
+                        }
+                        true
+                    }
+                    Item::Header(header) => {
+                        let version = catalogue::version(&header.server_version);
+                        self.table.server_version = self.table.server_version.or(version);
+                        false
+                    }
+                    Item::Collection(entry) => {
+                        self.announced(&mut archive, entry);
+                        false
+                    }
+                    Item::Block(header) => {
+                        self.block(&mut archive, header, offset);
+                        false
+                    }
+                    Item::BlockEnd => {
+                        archive.prelude_read = true;
+                        false
+                    }
+                };
+                if consumed_documents {
+                    self.take_documents(&archive, offset, consumed);
+                } else {
+                    self.engine.pass(consumed);
+                }
+                offset += consumed as u64;
+                held -= consumed;
+            };
+            self.progress.advance(stream.progress(), documents);
+            let Some(needed) = needed else { return };
+            if archive.prelude_read && self.request.metadata_only {
+                return;
+            }
+            if self.is_stopped() {
+                self.sources[source].sampled = true;
+                return;
+            }
+            match end {
+                End::Full => self.engine.make_room(held, needed),
+                End::Eof if decoder.between_blocks() && held == 0 => break,
+                End::Eof => {
+                    let at = offset + held as u64;
+                    self.troubles.add(file, &Trouble::ArchiveCut { at });
+                    return;
+                }
+                End::Failed(error) => {
+                    self.failed(file, &stream, offset + held as u64, error);
+                    return;
+                }
+            }
+        }
+        for (namespace, content) in &archive.contents {
+            if content.expected && !content.ended {
+                let name = format!("{display}!{namespace}");
+                self.troubles.add_for(name, &Trouble::Unfinished);
+            }
+        }
+    }
+
+    /// Notes a collection the archive announces.
+    fn announced(
+        &mut self,
+        archive: &mut Archive<'_>,
+        entry: docward_bson::archive::CollectionEntry,
+    ) {
+        let namespace = Namespace::new(entry.database, entry.collection);
+        if namespace.database.is_empty() || !self.is_wanted(&namespace) {
+            return;
+        }
+        let slot = self.table.slot(&Place { namespace: namespace.clone(), real: true });
+        let mut kind = CollectionKind::Plain;
+        if !entry.metadata.is_empty() {
+            match catalogue::read(&entry.metadata, &entry.kind) {
+                Ok(facts) => {
+                    kind = facts.kind;
+                    self.table.add_facts(slot, facts);
+                }
+                Err(error) => {
+                    let name = format!("{}!{namespace}", archive.display);
+                    self.troubles.add_for(name, &Trouble::Metadata(error, namespace.clone()));
+                }
+            }
+        }
+        // Documents of a time series are announced under its own name and come as buckets.
+        let expected = !matches!(kind, CollectionKind::View | CollectionKind::TimeSeries);
+        archive.contents.entry(namespace).or_default().expected = expected;
+    }
+
+    /// Begins a block of documents, or ends a collection.
+    fn block(
+        &mut self,
+        archive: &mut Archive<'_>,
+        header: docward_bson::archive::BlockHeader,
+        at: u64,
+    ) {
+        let namespace = Namespace::new(header.database, header.collection);
+        archive.current = None;
+        let is_new = !archive.contents.contains_key(&namespace);
+        if is_new && namespace.database.is_empty() {
+            self.progress.note(&format!(
+                "{}: the oplog is not audited, only the collections are",
+                archive.display
+            ));
+        }
+        let content = archive.contents.entry(namespace.clone()).or_default();
+        let name = || format!("{}!{namespace}", archive.display);
+        if content.ended {
+            self.troubles.add_for(name(), &Trouble::AfterEnd { at });
+            return;
+        }
+        content.expected = true;
+        if let Some(stated) = header.end {
+            content.ended = true;
+            let (found, slot) = (content.crc.value(), content.slot);
+            if stated != found {
+                self.troubles.add_for(name(), &Trouble::Checksum { at, stated, found });
+            }
+            if let Some(slot) = slot {
+                self.close_if_last(slot, &namespace);
+            }
+            return;
+        }
+        if content.file.is_none() {
+            let is_read = !namespace.database.is_empty()
+                && self.is_wanted(&namespace)
+                && !self.request.metadata_only;
+            if is_read {
+                let slot = self.table.slot(&Place { namespace: namespace.clone(), real: true });
+                if self.table.entry(slot).closed {
+                    self.troubles.add_for(name(), &Trouble::AfterEnd { at });
+                } else if is_audited(&namespace) {
+                    content.slot = Some(slot);
+                }
+            }
+            let file = self.troubles.file(name());
+            self.source_of.insert(file, archive.source);
+            content.file = Some(file);
+        }
+        archive.current = Some(namespace);
+    }
+
+    /// Takes documents of the present block, as far as they are to be read.
+    fn take_documents(&mut self, archive: &Archive<'_>, offset: u64, length: usize) {
+        let content = archive.current.as_ref().and_then(|ns| archive.contents.get(ns));
+        let Some((slot, file)) = content.and_then(|content| Some((content.slot?, content.file?)))
+        else {
+            return self.engine.pass(length);
+        };
+        let allowance = self.allowance(slot);
+        let hop = dump::hop(self.engine.held(length), allowance);
+        let rest = dump::hop(&self.engine.held(length)[hop.bytes..], u64::MAX);
+        self.engine.take(slot, file, offset, hop.bytes);
+        self.engine.pass(length - hop.bytes);
+        self.table.entry(slot).taken += hop.documents;
+        self.leave_unread(archive.source, slot, rest.documents);
+    }
+
+    /// Closes a collection at its end in an archive, if nothing else can hold more of it.
+    fn close_if_last(&mut self, slot: Slot, namespace: &Namespace) {
+        if self.open_ended == 1 && !self.remaining.contains_key(namespace) {
+            self.engine.close(slot);
+            self.table.entry(slot).closed = true;
+        }
+    }
+}

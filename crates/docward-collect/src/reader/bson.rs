@@ -1,0 +1,103 @@
+//! `.bson`: documents back to back.
+
+use docward_bson::dump::{self, Hop, Next};
+
+use super::Reader;
+use crate::{
+    engine::{FileId, Slot},
+    stream::{End, Stream},
+    trouble::Trouble,
+};
+
+/// With a sample taken, the rest of a source up to this size is still counted; the number of
+/// documents in a longer one is estimated.
+const COUNTED: u64 = 256 * 1024 * 1024;
+
+impl Reader<'_, '_, '_> {
+    /// Reads documents of one collection from a stream of BSON.
+    pub(super) fn read_bson(
+        &mut self,
+        source: usize,
+        file: FileId,
+        slot: Slot,
+        mut stream: Stream<'_>,
+    ) {
+        // Where the held bytes begin in the (unpacked) stream, and how many they are.
+        let (mut offset, mut held) = (0, 0);
+        let (mut read, mut counted) = (0, 0);
+        loop {
+            let room = self.engine.room(held);
+            let (got, end) = stream.fill(&mut room[held..]);
+            held += got;
+            let allowance = self.allowance(slot);
+            let mut hop = dump::hop(self.engine.held(held), allowance);
+            self.engine.take(slot, file, offset, hop.bytes);
+            self.table.entry(slot).taken += hop.documents;
+            offset += hop.bytes as u64;
+            held -= hop.bytes;
+            read += hop.documents;
+            if hop.next == Next::Limit {
+                hop = dump::hop(self.engine.held(held), u64::MAX);
+                self.engine.pass(hop.bytes);
+                offset += hop.bytes as u64;
+                held -= hop.bytes;
+                counted += hop.documents;
+            }
+            self.progress.advance(stream.progress(), hop.documents);
+
+            if let Next::BadLength { length } = hop.next {
+                self.troubles.add(file, &Trouble::BadLength { at: offset, length });
+                break;
+            }
+            match end {
+                End::Full => {}
+                // Whoever stopped the run knows that the end is missing.
+                End::Eof if self.is_stopped() => break,
+                End::Eof => {
+                    self.report_tail(file, offset, held, hop);
+                    break;
+                }
+                End::Failed(error) => {
+                    self.failed(file, &stream, offset + held as u64, error);
+                    break;
+                }
+            }
+            if self.is_stopped() || (counted > 0 && is_long(&stream)) {
+                counted = estimate(&stream, read + counted).saturating_sub(read);
+                break;
+            }
+            if let Next::Partial { needed } = hop.next {
+                self.engine.make_room(held, needed);
+            }
+        }
+        self.leave_unread(source, slot, counted);
+    }
+
+    fn report_tail(&mut self, file: FileId, at: u64, have: usize, hop: Hop) {
+        match hop.next {
+            Next::Partial { .. } if have < 4 => {
+                self.troubles.add(file, &Trouble::StrayTail { at, have });
+            }
+            Next::Partial { needed } => {
+                self.troubles.add(file, &Trouble::CutShort { at, have, needed });
+            }
+            Next::End | Next::Limit | Next::BadLength { .. } => {}
+        }
+    }
+}
+
+/// Whether too much is left to count it.
+pub(super) fn is_long(stream: &Stream<'_>) -> bool {
+    let (position, length) = stream.raw_position();
+    length.is_some_and(|length| length.saturating_sub(position) > COUNTED)
+}
+
+/// How many documents a stream has, if the rest is like the part in which `documents` were.
+pub(super) fn estimate(stream: &Stream<'_>, documents: u64) -> u64 {
+    match stream.raw_position() {
+        (position, Some(length)) if position > 0 && length > position => {
+            (documents as f64 * (length as f64 / position as f64)).round() as u64
+        }
+        _ => documents,
+    }
+}

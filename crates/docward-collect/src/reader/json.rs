@@ -1,0 +1,106 @@
+//! JSON of every dialect, turned into BSON on the way.
+
+use docward_bson::{
+    dump::MAX_DOCUMENT,
+    json::{Parser, Step},
+};
+
+use super::{
+    Reader,
+    bson::{estimate, is_long},
+};
+use crate::{
+    engine::{BLOCK, FileId, Slot},
+    stream::{End, Stream},
+    trouble::Trouble,
+};
+
+/// How much text is read at a time, at first; more for a document that does not fit.
+const TEXT: usize = 1024 * 1024;
+
+impl Reader<'_, '_, '_> {
+    /// Reads documents of one collection from a stream of text.
+    pub(super) fn read_json(
+        &mut self,
+        source: usize,
+        file: FileId,
+        slot: Slot,
+        mut stream: Stream<'_>,
+    ) {
+        let mut text = std::mem::take(&mut self.text);
+        text.resize(TEXT.max(text.len()), 0);
+        let mut parser = Parser::new();
+        let (mut held, mut read, mut counted) = (0, 0, 0);
+        let mut allowance = self.allowance(slot);
+        loop {
+            let (got, end) = stream.fill(&mut text[held..]);
+            held += got;
+            // A failed stream may have ended in the middle of anything: its end is not judged.
+            let is_end = matches!(end, End::Eof) && !self.is_stopped();
+            let (mut at, mut documents, mut ended) = (0, 0, false);
+            loop {
+                let block = self.engine.writer();
+                let before = block.len();
+                match parser.step(&text[at..held], is_end, block) {
+                    Step::Document { consumed } => {
+                        at += consumed;
+                        let bytes = block.len() - before;
+                        if bytes > MAX_DOCUMENT {
+                            block.truncate(before);
+                            let at = parser.place().offset;
+                            self.troubles.add(file, &Trouble::TooLarge { at, bytes });
+                        } else if allowance == 0 {
+                            block.truncate(before);
+                            counted += 1;
+                        } else {
+                            allowance -= 1;
+                            documents += 1;
+                            self.engine.wrote(slot, file);
+                        }
+                    }
+                    Step::Failed { consumed, error } => {
+                        at += consumed;
+                        self.troubles.add(file, &Trouble::Json(error));
+                    }
+                    Step::NeedMore { consumed } => {
+                        at += consumed;
+                        break;
+                    }
+                    Step::End => {
+                        ended = true;
+                        break;
+                    }
+                }
+            }
+            self.table.entry(slot).taken += documents;
+            read += documents;
+            self.progress.advance(stream.progress(), documents);
+            if ended {
+                break;
+            }
+            match end {
+                End::Full => {}
+                End::Eof => break,
+                End::Failed(error) => {
+                    self.failed(file, &stream, parser.place().offset + held as u64, error);
+                    break;
+                }
+            }
+            if self.is_stopped() || (counted > 0 && is_long(&stream)) {
+                counted = estimate(&stream, read + counted).saturating_sub(read);
+                break;
+            }
+            text.copy_within(at..held, 0);
+            held -= at;
+            if held > text.len() / 2 {
+                text.resize(text.len() * 2, 0);
+            }
+        }
+        self.leave_unread(source, slot, counted);
+        if text.len() > BLOCK {
+            text.truncate(TEXT);
+            text.shrink_to(TEXT);
+        }
+        self.text = text;
+    }
+}

@@ -1,0 +1,499 @@
+//! Works the reading list off: opens, looks at the first bytes, and hands on to the reader of that
+//! format. Whatever goes wrong becomes a trouble of that file.
+
+mod archive;
+mod bson;
+mod catalogue;
+mod json;
+mod zip;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use docward_model::{Namespace, Source, SourceKind, is_server_owned};
+
+use crate::{
+    Collected, Progress, Request,
+    detect::{self, Format},
+    engine::{Engine, FileId, Slot},
+    names::{self, Claim, FileName, LOOSE_DATABASE},
+    plan::{self, Found, Item, Origin, Place, Root, What},
+    stream::{End, Stream},
+    table::Table,
+    trouble::{Trouble, Troubles},
+};
+
+/// The sources read so far and everything they have in common.
+pub(crate) struct Reader<'r, 'scope, 'env> {
+    request: &'r Request,
+    progress: &'r dyn Progress,
+    stop: &'r AtomicBool,
+    engine: Engine<'scope, 'env>,
+    troubles: Troubles,
+    table: Table,
+    sources: Vec<Source>,
+    /// Which source a file belongs to.
+    source_of: BTreeMap<FileId, usize>,
+    /// Whole names of collections whose file names had to be cut.
+    whole_names: BTreeMap<Namespace, String>,
+    /// Files yet to be read, by collection.
+    remaining: BTreeMap<Namespace, usize>,
+    /// Files yet to be read whose collections are not known beforehand.
+    open_ended: usize,
+    /// Text being parsed, kept for its memory.
+    text: Vec<u8>,
+    interrupted: bool,
+}
+
+/// A source with its reading list.
+struct Planned {
+    source: usize,
+    items: Vec<Item>,
+    /// Whether the source is a directory that `mongodump` wrote.
+    is_dump: bool,
+}
+
+impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
+    pub(crate) fn new(
+        request: &'r Request,
+        progress: &'r dyn Progress,
+        stop: &'r AtomicBool,
+        engine: Engine<'scope, 'env>,
+    ) -> Self {
+        Self {
+            request,
+            progress,
+            stop,
+            engine,
+            troubles: Troubles::default(),
+            table: Table::default(),
+            sources: Vec::new(),
+            source_of: BTreeMap::new(),
+            whole_names: BTreeMap::new(),
+            remaining: BTreeMap::new(),
+            open_ended: 0,
+            text: Vec::new(),
+            interrupted: false,
+        }
+    }
+
+    /// Reads all sources.
+    pub(crate) fn read(mut self) -> Collected {
+        let planned: Vec<_> = self.request.sources.iter().map(|name| self.plan(name)).collect();
+        if !self.request.metadata_only {
+            let bytes = planned.iter().flat_map(|p| &p.items).map(|item| item.bytes).sum();
+            self.progress.total_bytes(bytes);
+        }
+        for plan in &planned {
+            self.expect(&plan.items);
+        }
+        for plan in &planned {
+            for item in &plan.items {
+                self.read_facts_of_file(plan.source, item);
+            }
+        }
+        for plan in planned {
+            self.read_source(plan);
+        }
+        self.collected()
+    }
+
+    fn collected(mut self) -> Collected {
+        let outcome = self.engine.finish();
+        for (file, (documents, bytes)) in outcome.read {
+            if let Some(source) =
+                self.source_of.get(&file).and_then(|&source| self.sources.get_mut(source))
+            {
+                source.documents += documents;
+                source.bytes += bytes;
+            }
+        }
+        for (file, damages) in outcome.damaged {
+            let named = damages.first.len() as u64;
+            for damage in damages.first {
+                let trouble = Trouble::Damaged { at: damage.offset, kind: damage.kind };
+                self.troubles.add(file, &trouble);
+            }
+            self.troubles.add_unnamed(file, damages.count.saturating_sub(named));
+        }
+        Collected {
+            evidence: self.table.into_evidence(outcome.profiles),
+            sources: self.sources,
+            problems: self.troubles.into_problems(),
+            interrupted: self.interrupted,
+        }
+    }
+
+    /// Makes the reading list of a source.
+    fn plan(&mut self, name: &str) -> Planned {
+        let source = self.sources.len();
+        self.sources.push(Source {
+            kind: SourceKind::Unknown,
+            name: name.to_owned(),
+            documents: 0,
+            bytes: 0,
+            sampled: false,
+        });
+        let mut planned = Planned { source, items: Vec::new(), is_dump: false };
+        if name == "-" {
+            let namespace = Namespace::new(LOOSE_DATABASE, "stdin");
+            planned.items.push(Item {
+                what: What::Documents,
+                origin: Origin::Stdin,
+                name: FileName { claim: Claim::Nothing, stem: "stdin".to_owned() },
+                display: name.to_owned(),
+                bytes: 0,
+                place: Place { namespace, real: false },
+                named: true,
+            });
+            return planned;
+        }
+        let path = Path::new(name);
+        match std::fs::metadata(path) {
+            Err(error) => self.troubles.add_for(name, &Trouble::opening(error)),
+            Ok(metadata) if metadata.is_dir() => {
+                let found = plan::walk(path, &mut self.troubles);
+                planned.items = plan::arrange(found, &Root::of(path));
+                planned.is_dump = planned.items.iter().any(|item| item.place.real);
+                if planned.items.is_empty() {
+                    self.troubles.add_for(name, &Trouble::NothingInside);
+                }
+            }
+            Ok(metadata) => planned.items = named_file(path, name, metadata.len()),
+        }
+        planned
+    }
+
+    /// Takes note of what is going to be read, so that collections can be closed when they are.
+    fn expect(&mut self, items: &[Item]) {
+        for item in items {
+            match item.what {
+                What::Documents if is_open_ended(item) => self.open_ended += 1,
+                What::Documents => {
+                    *self.remaining.entry(item.place.namespace.clone()).or_default() += 1;
+                }
+                What::Zip => self.open_ended += 1,
+                _ => {}
+            }
+        }
+        self.engine.expect(self.remaining.len());
+    }
+
+    fn read_source(&mut self, planned: Planned) {
+        let Planned { source, items, is_dump } = planned;
+        let documents: Vec<_> = items.iter().filter(|item| item.what == What::Documents).collect();
+        let single = documents.len() == 1 && !items.iter().any(|item| item.what == What::Zip);
+        if is_dump {
+            self.sources[source].kind = SourceKind::Dump;
+        }
+        if self.request.namespace.is_some() && documents.len() > 1 {
+            self.troubles.add_for(self.sources[source].name.clone(), &Trouble::NamespaceUnused);
+        }
+        for item in &items {
+            if self.is_stopped() {
+                return;
+            }
+            match (item.what, &item.origin) {
+                (What::Zip, Origin::File(path)) => {
+                    self.read_zip(source, path, &item.display);
+                    self.open_ended -= 1;
+                }
+                (What::Documents, origin) => {
+                    let stream = match origin {
+                        Origin::File(path) => Stream::open(path).map_err(Trouble::opening),
+                        _ => Ok(Stream::stdin(self.stop)),
+                    };
+                    match stream {
+                        Ok(stream) => self.read_documents(source, item, stream, single),
+                        Err(trouble) => self.troubles.add_for(&*item.display, &trouble),
+                    }
+                    self.done(item);
+                }
+                (What::Oplog, _) => self.progress.note(&format!(
+                    "{}: the oplog is not audited, only the collections are",
+                    item.display
+                )),
+                _ => {}
+            }
+        }
+    }
+
+    /// Closes the collection of a file that was read, if nothing more of it can come.
+    fn done(&mut self, item: &Item) {
+        if is_open_ended(item) {
+            self.open_ended -= 1;
+            return;
+        }
+        let namespace = &item.place.namespace;
+        if let Some(count) = self.remaining.get_mut(namespace) {
+            *count -= 1;
+            if *count == 0 {
+                self.remaining.remove(namespace);
+                if self.open_ended == 0 && self.request.namespace.is_none() {
+                    let slot = self.table.slot(&self.place_of(item));
+                    self.engine.close(slot);
+                    self.table.entry(slot).closed = true;
+                }
+            }
+        }
+    }
+
+    /// Reads a file of documents, whatever it is. `single` allows `--namespace`.
+    fn read_documents(&mut self, source: usize, item: &Item, mut stream: Stream<'_>, single: bool) {
+        let file = self.file(source, &item.display);
+        let mut layers = 0;
+        let format = loop {
+            match detect::format(stream.peek(detect::HEAD), item.name.claim) {
+                Format::Gzip if layers == 2 => {
+                    break Format::Refused(Trouble::Packed("gzip within gzip within gzip"));
+                }
+                Format::Gzip => {
+                    layers += 1;
+                    stream = stream.gunzip();
+                }
+                format => break format,
+            }
+        };
+        let kind = match format {
+            Format::Bson => SourceKind::Bson,
+            Format::Json => SourceKind::Json,
+            Format::Archive => SourceKind::Archive,
+            Format::Zip => SourceKind::Zip,
+            Format::Gzip | Format::Empty | Format::Refused(_) => SourceKind::Unknown,
+        };
+        self.note_kind(source, if item.origin == Origin::Stdin { SourceKind::Stdin } else { kind });
+        if differs(&format, item.name.claim) {
+            self.progress.note(&format!(
+                "{}: read as {}, which it is, whatever its name says",
+                item.display,
+                kind.name()
+            ));
+        }
+        match format {
+            Format::Archive => {
+                if self.request.namespace.is_some() {
+                    self.troubles.add(file, &Trouble::NamespaceUnused);
+                }
+                self.read_archive(source, file, &item.display, stream);
+            }
+            Format::Zip => match &item.origin {
+                Origin::File(path) if layers == 0 => {
+                    let path: &PathBuf = path;
+                    self.read_zip(source, path, &item.display);
+                }
+                Origin::Stdin => self.troubles.add(file, &Trouble::ZipOnStdin),
+                _ => self.troubles.add(file, &Trouble::NestedZip),
+            },
+            Format::Refused(trouble) => self.troubles.add(file, &trouble),
+            Format::Bson | Format::Json | Format::Empty | Format::Gzip => {
+                let place = match &self.request.namespace {
+                    Some(namespace) if single => Place { namespace: namespace.clone(), real: true },
+                    _ => self.place_of(item),
+                };
+                self.read_collection(source, file, item, &place, &format, stream);
+            }
+        }
+    }
+
+    /// Reads the documents of one collection.
+    fn read_collection(
+        &mut self,
+        source: usize,
+        file: FileId,
+        item: &Item,
+        place: &Place,
+        format: &Format,
+        mut stream: Stream<'_>,
+    ) {
+        if !self.is_wanted(&place.namespace) {
+            return;
+        }
+        let slot = self.table.slot(place);
+        if self.request.metadata_only {
+            return;
+        }
+        if !item.named && !is_audited(&place.namespace) {
+            self.progress.note(&format!(
+                "{}: {} belongs to the server, its documents are not audited",
+                item.display, place.namespace
+            ));
+            return;
+        }
+        match format {
+            Format::Bson => self.read_bson(source, file, slot, stream),
+            Format::Json => self.read_json(source, file, slot, stream),
+            _ => {
+                // Nothing came, or nothing that could be unpacked.
+                if let (_, End::Failed(error)) = stream.fill(&mut [0; 1]) {
+                    self.failed(file, &stream, 0, error);
+                } else if !place.real {
+                    self.troubles.add(file, &Trouble::Empty);
+                }
+            }
+        }
+    }
+
+    /// A file of a source.
+    fn file(&mut self, source: usize, display: &str) -> FileId {
+        let file = self.troubles.file(display.to_owned());
+        self.source_of.insert(file, source);
+        file
+    }
+
+    /// The kind of a source is that of the first file that has one.
+    fn note_kind(&mut self, source: usize, kind: SourceKind) {
+        let source = &mut self.sources[source];
+        if source.kind == SourceKind::Unknown {
+            source.kind = kind;
+        }
+    }
+
+    /// The place of an item, with the whole name where the file's was cut.
+    fn place_of(&self, item: &Item) -> Place {
+        let mut place = item.place.clone();
+        if let Some(name) = self.whole_names.get(&place.namespace) {
+            place.namespace.collection.clone_from(name);
+        }
+        place
+    }
+
+    /// Whether the filters let a collection through. Buckets go with their time series.
+    fn is_wanted(&self, namespace: &Namespace) -> bool {
+        let collection = &namespace.collection;
+        let collection = collection.strip_prefix("system.buckets.").unwrap_or(collection);
+        let Request { database_glob, collection_glob, .. } = self.request;
+        database_glob.as_ref().is_none_or(|glob| glob.matches(&namespace.database))
+            && collection_glob.as_ref().is_none_or(|glob| {
+                glob.matches(collection)
+                    || glob.matches(&format!("{}.{collection}", namespace.database))
+            })
+    }
+
+    /// How many more documents of a collection are to be read.
+    fn allowance(&mut self, slot: Slot) -> u64 {
+        match self.request.sample {
+            Some(sample) => sample.saturating_sub(self.table.entry(slot).taken),
+            None => u64::MAX,
+        }
+    }
+
+    /// Notes documents that are there and were not read.
+    fn leave_unread(&mut self, source: usize, slot: Slot, documents: u64) {
+        if documents > 0 {
+            self.table.entry(slot).unread += documents;
+            self.sources[source].sampled = true;
+        }
+    }
+
+    fn is_stopped(&mut self) -> bool {
+        let stopped = self.stop.load(Ordering::Relaxed);
+        self.interrupted |= stopped;
+        stopped
+    }
+
+    /// Notes that a stream failed after `at` bytes.
+    fn failed(&mut self, file: FileId, stream: &Stream<'_>, at: u64, error: std::io::Error) {
+        use std::io::ErrorKind;
+        let trouble = match error.kind() {
+            ErrorKind::UnexpectedEof if stream.is_packed() => Trouble::GzipCut { at },
+            ErrorKind::InvalidInput | ErrorKind::InvalidData if stream.is_packed() => {
+                Trouble::Gzip { at, error }
+            }
+            _ => Trouble::Read { at, error },
+        };
+        self.troubles.add(file, &trouble);
+    }
+}
+
+/// Whether documents of a collection are profiled: those of users are, also in buckets.
+fn is_audited(namespace: &Namespace) -> bool {
+    !is_server_owned(namespace) || namespace.collection.starts_with("system.buckets.")
+}
+
+/// Whether only the content will tell which collections a file holds.
+fn is_open_ended(item: &Item) -> bool {
+    !matches!(item.name.claim, Claim::Bson | Claim::Json)
+}
+
+/// Whether a file is surely something else than its name says.
+fn differs(format: &Format, claim: Claim) -> bool {
+    match format {
+        Format::Bson => !matches!(claim, Claim::Bson | Claim::Nothing),
+        Format::Json => matches!(claim, Claim::Bson | Claim::Archive | Claim::Zip),
+        Format::Archive => matches!(claim, Claim::Bson | Claim::Json | Claim::Zip),
+        Format::Zip => matches!(claim, Claim::Bson | Claim::Json | Claim::Archive),
+        _ => false,
+    }
+}
+
+/// The reading list for a file the user named: itself, and its metadata if that lies beside it.
+fn named_file(path: &Path, display: &str, bytes: u64) -> Vec<Item> {
+    let file_name =
+        path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = FileName::read(&file_name);
+    let root = Root::of(path);
+    let in_dump = |claim| {
+        let namespace = Namespace::new(names::database(&root.parent), name.collection());
+        (claim, Place { namespace, real: true })
+    };
+    let mut items = Vec::new();
+    let (what, place) = match name.claim {
+        Claim::Metadata => in_dump(What::Metadata),
+        Claim::Zip => (What::Zip, loose(&name)),
+        Claim::Bson => {
+            let beside = ["metadata.json", "metadata.json.gz"]
+                .map(|end| path.with_file_name(format!("{}.{end}", name.stem)))
+                .into_iter()
+                .find(|path| path.is_file());
+            match beside {
+                Some(metadata) => {
+                    let (_, place) = in_dump(What::Metadata);
+                    items.push(Item {
+                        what: What::Metadata,
+                        display: metadata.display().to_string(),
+                        origin: Origin::File(metadata),
+                        name: FileName { claim: Claim::Metadata, stem: name.stem.clone() },
+                        bytes: 0,
+                        place: place.clone(),
+                        named: true,
+                    });
+                    (What::Documents, place)
+                }
+                None => (What::Documents, loose(&name)),
+            }
+        }
+        _ => (What::Documents, loose(&name)),
+    };
+    items.push(Item {
+        what,
+        origin: Origin::File(path.to_owned()),
+        name,
+        display: display.to_owned(),
+        bytes,
+        place,
+        named: true,
+    });
+    items
+}
+
+fn loose(name: &FileName) -> Place {
+    Place { namespace: Namespace::new(LOOSE_DATABASE, &name.stem), real: false }
+}
+
+/// Where a member of a zip stands, from its name in there.
+fn found_in_zip(name: &str, index: usize, bytes: u64, zip: &str) -> Option<Found> {
+    let mut directories: Vec<_> = name
+        .split(['/', '\\'])
+        .filter(|part| !part.is_empty() && *part != "." && *part != "..")
+        .map(str::to_owned)
+        .collect();
+    let file = directories.pop()?;
+    if directories.iter().any(|directory| names::is_foreign_directory(directory)) {
+        return None;
+    }
+    let display = format!("{zip}!{name}");
+    Some(Found { directories, name: file, bytes, origin: Origin::Member(index), display })
+}

@@ -1,0 +1,125 @@
+//! The collections met so far, and the evidence they become.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use docward_model::{
+    Collection, CollectionKind, CollectionOptions, Deployment, Evidence, Index, Namespace,
+};
+use docward_profile::{Profiled, families, relate};
+
+use crate::{catalogue::Facts, engine::Slot, kinds, plan::Place};
+
+/// A collection as it is being read.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) namespace: Namespace,
+    /// Whether the names were given by the data.
+    real: bool,
+    kind: CollectionKind,
+    options: Option<CollectionOptions>,
+    indexes: Option<Vec<Index>>,
+    /// Documents handed to the profiler.
+    pub(crate) taken: u64,
+    /// Documents that are there and were not read, as far as known.
+    pub(crate) unread: u64,
+    /// Set when nothing more is taken.
+    pub(crate) closed: bool,
+}
+
+/// Collections by name.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    entries: Vec<Entry>,
+    slots: BTreeMap<Namespace, Slot>,
+    /// Indexes out of `system.indexes`, for collections without metadata.
+    old_indexes: BTreeMap<Namespace, Vec<Index>>,
+    /// Major and minor version of the server, from the first source that says.
+    pub(crate) server_version: Option<(u32, u32)>,
+}
+
+impl Table {
+    /// The collection of a place; new if it was not met before.
+    pub(crate) fn slot(&mut self, place: &Place) -> Slot {
+        if let Some(&slot) = self.slots.get(&place.namespace) {
+            self.entries[slot.0].real |= place.real;
+            return slot;
+        }
+        let slot = Slot(self.entries.len());
+        self.entries.push(Entry {
+            namespace: place.namespace.clone(),
+            real: place.real,
+            kind: CollectionKind::Plain,
+            options: None,
+            indexes: None,
+            taken: 0,
+            unread: 0,
+            closed: false,
+        });
+        self.slots.insert(place.namespace.clone(), slot);
+        slot
+    }
+
+    /// What is known of a collection.
+    pub(crate) fn entry(&mut self, slot: Slot) -> &mut Entry {
+        &mut self.entries[slot.0]
+    }
+
+    /// Adds what metadata says. Of two sources with the same collection the first one counts.
+    pub(crate) fn add_facts(&mut self, slot: Slot, facts: Facts) {
+        let entry = self.entry(slot);
+        if entry.options.is_none() {
+            entry.kind = facts.kind;
+            entry.options = Some(facts.options);
+            entry.indexes = Some(facts.indexes);
+        }
+    }
+
+    /// Adds an index that `system.indexes` tells of.
+    pub(crate) fn add_old_index(&mut self, namespace: Namespace, index: Index) {
+        self.old_indexes.entry(namespace).or_default().push(index);
+    }
+
+    /// Puts everything together.
+    pub(crate) fn into_evidence(mut self, mut profiles: BTreeMap<Slot, Profiled>) -> Evidence {
+        let names_are_real = !self.entries.is_empty() && self.entries.iter().all(|e| e.real);
+        let databases: BTreeSet<_> =
+            self.entries.iter().map(|entry| entry.namespace.database.clone()).collect();
+        let mut all_links = BTreeMap::new();
+        let mut collections = Vec::new();
+        for (at, entry) in std::mem::take(&mut self.entries).into_iter().enumerate() {
+            let mut collection = Collection {
+                indexes: entry.indexes.or_else(|| self.old_indexes.remove(&entry.namespace)),
+                namespace: entry.namespace,
+                kind: entry.kind,
+                options: entry.options,
+                profile: None,
+            };
+            if let Some(Profiled { mut profile, links }) = profiles.remove(&Slot(at))
+                && profile.documents > 0
+            {
+                profile.total = profile.documents + entry.unread;
+                all_links.insert(collection.namespace.clone(), links);
+                collection.profile = Some(profile);
+            }
+            collections.push(collection);
+        }
+        collections.sort_by(|a, b| a.namespace.cmp(&b.namespace));
+        kinds::settle(&mut collections);
+        let mut links: Vec<_> = collections
+            .iter()
+            .filter(|collection| collection.kind != CollectionKind::System)
+            .filter_map(|c| Some((c.namespace.clone(), all_links.remove(&c.namespace)?)))
+            .collect();
+        let count = links.len();
+        links.iter_mut().for_each(|(_, links)| links.shrink(count));
+        let (references, copies) = relate(&links);
+        Evidence {
+            deployment: Deployment { server_version: self.server_version, names_are_real },
+            databases: databases.into_iter().collect(),
+            families: families(&collections),
+            collections,
+            references,
+            copies,
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! What can go wrong while reading, and the list it is kept in until the report.
+//!
+//! Nothing here ends a run: a trouble becomes a [`Problem`] of one file, and reading goes on with
+//! the next document or file. Every message says where, what became of the rest, and what to do.
+
+use docward_bson::{archive, json, walk};
+use docward_model::{Namespace, Problem};
+
+use crate::engine::FileId;
+
+/// How many problems of one file are told one by one.
+const TOLD: usize = 20;
+
+/// A situation in which something could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Trouble {
+    #[error("no such file or directory; check the path")]
+    NotFound,
+    #[error("permission denied; run as a user who may read it")]
+    Forbidden,
+    #[error("cannot be opened: {0}")]
+    Open(std::io::Error),
+    #[error("reading failed at byte {at}: {error}; what was read before is in the report")]
+    Read { at: u64, error: std::io::Error },
+    #[error("directories nested deeper than {0} levels; name the inner directory instead")]
+    TooDeep(usize),
+    #[error("the file is empty; nothing was read from it")]
+    Empty,
+    #[error(
+        "nothing in it that can be read: expected a mongodump directory, .bson, .json, .jsonl or \
+         an archive"
+    )]
+    NothingInside,
+    #[error(
+        "CSV and TSV carry no types and are not supported; convert with mongoimport (`mongoimport \
+         --type csv --headerline --file FILE`), then audit a dump of that collection"
+    )]
+    Delimited,
+    #[error(
+        "not recognised as BSON, JSON, a mongodump archive, gzip or zip; name a file of one of \
+         these kinds"
+    )]
+    Unknown,
+    #[error("{0} is not supported; unpack the file and name what was in it")]
+    Packed(&'static str),
+    #[error("the text is UTF-16; convert it to UTF-8 first (`iconv -f UTF-16 -t UTF-8`)")]
+    Utf16,
+    #[error("a zip cannot be read from standard input; save it and name the file")]
+    ZipOnStdin,
+    #[error("a zip inside a zip is not read; unpack it and name the file")]
+    NestedZip,
+    #[error("the zip cannot be read: {0}; check it with `unzip -t`")]
+    Zip(zip::result::ZipError),
+    #[error("the member is encrypted; unpack the zip with its password and name the files")]
+    Encrypted,
+    #[error("the member cannot be read: {0}; check it with `unzip -t`")]
+    Member(zip::result::ZipError),
+    #[error(
+        "gzip data ends too early, at byte {at} of the unpacked data; what was read before is in \
+         the report; copy or dump the file again"
+    )]
+    GzipCut { at: u64 },
+    #[error(
+        "gzip data is damaged at byte {at} of the unpacked data ({error}); what was read before \
+         is in the report; check the file with `gzip -t`"
+    )]
+    Gzip { at: u64, error: std::io::Error },
+    #[error(
+        "bad document length {length} at byte {at}; nothing after it can be read, what was before \
+         is in the report; {}", length_hint(*at)
+    )]
+    BadLength { at: u64, length: i32 },
+    #[error(
+        "the data ends inside a document: it begins at byte {at} and {have} of its {needed} bytes \
+         are there; it was left out; copy or dump the file again"
+    )]
+    CutShort { at: u64, have: usize, needed: usize },
+    #[error(
+        "{have} stray bytes at the end, at byte {at}: no document begins there; copy or dump the \
+         file again"
+    )]
+    StrayTail { at: u64, have: usize },
+    #[error(
+        "damaged document: {kind} at byte {at}; the document was left out or read in part; check \
+         the file with `bsondump --objcheck`"
+    )]
+    Damaged { at: u64, kind: walk::FaultKind },
+    #[error("{0}; left out, reading went on behind it")]
+    Json(json::Error),
+    #[error(
+        "the document that ends at byte {at} takes {bytes} bytes as BSON, more than MongoDB can \
+         store (16 MiB); it was left out; split it"
+    )]
+    TooLarge { at: u64, bytes: usize },
+    #[error("the metadata is no valid JSON: {0}; options and indexes of {1} are not known")]
+    Metadata(json::Error, Namespace),
+    #[error("the metadata is not UTF-8 text; options and indexes of {0} are not known")]
+    MetadataText(Namespace),
+    #[error(
+        "the metadata is longer than {limit} bytes; options and indexes of {namespace} are not \
+         known"
+    )]
+    MetadataLength { limit: u64, namespace: Namespace },
+    #[error(
+        "the archive is damaged at byte {at}: {why}; nothing after it can be read, what was before \
+         is in the report; dump again"
+    )]
+    Archive { at: u64, why: archive::Broken },
+    #[error(
+        "the archive ends too early, at byte {at}; what was read before is in the report; copy or \
+         dump it again"
+    )]
+    ArchiveCut { at: u64 },
+    #[error("the archive ends before this collection does; its last documents may be missing")]
+    Unfinished,
+    #[error(
+        "checksum of the documents is {found:016x}, the archive says {stated:016x} (end of the \
+         collection at byte {at}); documents were changed or lost, dump again"
+    )]
+    Checksum { at: u64, stated: u64, found: u64 },
+    #[error("the archive goes on with this collection after its end, at byte {at}; left out")]
+    AfterEnd { at: u64 },
+    #[error(
+        "--namespace was not applied: this source names its collections itself; use it with a \
+         single .bson or JSON file or standard input"
+    )]
+    NamespaceUnused,
+    #[error("prelude.json cannot be read as JSON: {0}; the server's version is not known")]
+    Prelude(json::Error),
+}
+
+fn length_hint(at: u64) -> &'static str {
+    if at == 0 {
+        "the file may not be BSON at all: check its name and origin"
+    } else {
+        "copy or dump the file again"
+    }
+}
+
+impl Trouble {
+    /// The right variant for a failure to open.
+    pub(crate) fn opening(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::NotFound => Self::NotFound,
+            std::io::ErrorKind::PermissionDenied => Self::Forbidden,
+            _ => Self::Open(error),
+        }
+    }
+
+    /// The place in the file, for sorting.
+    fn place(&self) -> u64 {
+        match self {
+            Self::Read { at, .. }
+            | Self::GzipCut { at }
+            | Self::Gzip { at, .. }
+            | Self::BadLength { at, .. }
+            | Self::CutShort { at, .. }
+            | Self::StrayTail { at, .. }
+            | Self::Damaged { at, .. }
+            | Self::TooLarge { at, .. }
+            | Self::Archive { at, .. }
+            | Self::ArchiveCut { at }
+            | Self::Checksum { at, .. }
+            | Self::AfterEnd { at } => *at,
+            Self::Json(error) => error.place().offset,
+            _ => 0,
+        }
+    }
+}
+
+/// Troubles by file, in the order the files were named.
+#[derive(Debug, Default)]
+pub(crate) struct Troubles {
+    files: Vec<FileTroubles>,
+}
+
+#[derive(Debug)]
+struct FileTroubles {
+    name: String,
+    /// The first ones by place.
+    told: Vec<(u64, String)>,
+    /// All, told or not.
+    count: u64,
+}
+
+impl Troubles {
+    /// A file troubles may be reported of.
+    pub(crate) fn file(&mut self, name: String) -> FileId {
+        self.files.push(FileTroubles { name, told: Vec::new(), count: 0 });
+        FileId(self.files.len() - 1)
+    }
+
+    /// Notes a trouble. The outcome does not depend on the order of calls.
+    pub(crate) fn add(&mut self, file: FileId, trouble: &Trouble) {
+        let Some(file) = self.files.get_mut(file.0) else { return };
+        let entry = (trouble.place(), trouble.to_string());
+        file.count += 1;
+        let at = file.told.partition_point(|other| *other <= entry);
+        if at < TOLD {
+            file.told.insert(at, entry);
+            file.told.truncate(TOLD);
+        }
+    }
+
+    /// Notes that there were more troubles than are known one by one.
+    pub(crate) fn add_unnamed(&mut self, file: FileId, count: u64) {
+        if let Some(file) = self.files.get_mut(file.0) {
+            file.count += count;
+        }
+    }
+
+    /// Notes a trouble of a file of its own.
+    pub(crate) fn add_for(&mut self, name: impl Into<String>, trouble: &Trouble) {
+        let file = self.file(name.into());
+        self.add(file, trouble);
+    }
+
+    /// The problems for the report.
+    pub(crate) fn into_problems(self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        for file in self.files {
+            let more = file.count - file.told.len() as u64;
+            problems.extend(
+                file.told
+                    .into_iter()
+                    .map(|(_, message)| Problem { source: file.name.clone(), message }),
+            );
+            if more > 0 {
+                let message = format!("and {more} more of this file, not listed");
+                problems.push(Problem { source: file.name, message });
+            }
+        }
+        problems
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_twenty_per_file_by_place_whatever_the_order() {
+        let mut troubles = Troubles::default();
+        troubles.file("quiet".into());
+        let loud = troubles.file("loud".into());
+        for at in (0..50).rev() {
+            troubles.add(loud, &Trouble::StrayTail { at, have: 1 });
+        }
+        troubles.add_unnamed(loud, 7);
+        let problems = troubles.into_problems();
+        assert_eq!(problems.len(), 21);
+        assert!(problems[0].message.contains("at byte 0"));
+        assert!(problems[19].message.contains("at byte 19"));
+        assert_eq!(problems[20].message, "and 37 more of this file, not listed");
+    }
+}

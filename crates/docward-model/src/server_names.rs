@@ -1,0 +1,166 @@
+//! The names the server itself gives to collections.
+//!
+//! One list for everybody: the collector marks these collections as the server's own, and naming
+//! rules leave them alone. A name that merely *looks* reserved (`system.orders`) is not on it, so
+//! that a rule can find it.
+
+use crate::Namespace;
+
+/// `system.` collections the server may create in any database.
+const IN_ANY_DATABASE: &[&str] = &[
+    "system.backup_users",
+    "system.extents",
+    "system.freelist",
+    "system.healthlog",
+    "system.indexBuilds",
+    "system.indexes",
+    "system.js",
+    "system.keys",
+    "system.namespaces",
+    "system.new_users",
+    "system.preimages",
+    "system.profile",
+    "system.replset",
+    "system.roles",
+    "system.sessions",
+    "system.sharding_ddl_coordinators",
+    "system.users",
+    "system.version",
+    "system.views",
+];
+
+/// Beginnings of names the server makes up as it goes, in any database.
+const PREFIXES_IN_ANY_DATABASE: &[&str] = &[
+    // Users and roles that `mongodump --dumpDbUsersAndRoles` puts beside a database.
+    "$admin.system.",
+    // State of encrypted fields (Queryable Encryption).
+    "enxcol_.",
+    "system.buckets.",
+    "system.drop.",
+    "system.resharding.",
+    "system.rollback.",
+    "system.statistics.",
+    "system.tenantMigration.",
+    // Results on their way to $out and mapReduce.
+    "tmp.agg_out.",
+    "tmp.mr.",
+];
+
+const IN_ADMIN: &[&str] = &["tempusers", "temproles"];
+
+const IN_LOCAL: &[&str] =
+    &["clustermanager", "me", "oplog.$main", "oplog.rs", "slaves", "sources", "startup_log"];
+
+const PREFIXES_IN_LOCAL: &[&str] = &["replset."];
+
+/// Metadata of sharding, sessions and transactions.
+const IN_CONFIG: &[&str] = &[
+    "actionlog",
+    "analyzeShardKeySplitPoints",
+    "changelog",
+    "chunks",
+    "clusterParameters",
+    "collection_critical_sections",
+    "collections",
+    "compactStructuredEncryptionCoordinator",
+    "databases",
+    "external_validation_keys",
+    "image_collection",
+    "lockpings",
+    "locks",
+    "migrationCoordinators",
+    "migrations",
+    "mongos",
+    "placementHistory",
+    "queryAnalyzers",
+    "rangeDeletions",
+    "rangeDeletionsForRename",
+    "reshardingOperations",
+    "sampledQueries",
+    "sampledQueriesDiff",
+    "settings",
+    "shardSplitDonors",
+    "shards",
+    "tags",
+    "tenantMigrationDonors",
+    "tenantMigrationRecipients",
+    "transaction_coordinators",
+    "transactions",
+    "vectorClock",
+    "version",
+];
+
+const PREFIXES_IN_CONFIG: &[&str] = &[
+    "cache.",
+    "csrs.",
+    "localReshardingConflictStash.",
+    "localReshardingOperations.",
+    "localReshardingOplogBuffer.",
+    "shard.",
+];
+
+/// Databases that belong to MongoDB's own tools as a whole.
+const DATABASE_PREFIXES: &[&str] = &["__mdb_internal", "mongosync_reserved_for_internal_use"];
+
+/// Whether the server (or one of MongoDB's own tools) made this collection for itself.
+///
+/// ```
+/// use docward_model::{Namespace, is_server_owned};
+///
+/// assert!(is_server_owned(&Namespace::new("shop", "system.buckets.t_metric")));
+/// assert!(is_server_owned(&Namespace::new("local", "oplog.rs")));
+/// assert!(!is_server_owned(&Namespace::new("shop", "system.orders")));
+/// assert!(!is_server_owned(&Namespace::new("admin", "app_settings")));
+/// ```
+pub fn is_server_owned(namespace: &Namespace) -> bool {
+    let collection = namespace.collection.as_str();
+    let is_one = |names: &[&str]| names.contains(&collection);
+    let begins = |names: &[&str]| names.iter().any(|name| collection.starts_with(name));
+    is_one(IN_ANY_DATABASE)
+        || begins(PREFIXES_IN_ANY_DATABASE)
+        || match namespace.database.as_str() {
+            "admin" => is_one(IN_ADMIN),
+            "local" => is_one(IN_LOCAL) || begins(PREFIXES_IN_LOCAL),
+            "config" => is_one(IN_CONFIG) || begins(PREFIXES_IN_CONFIG),
+            database => DATABASE_PREFIXES.iter().any(|prefix| database.starts_with(prefix)),
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_the_servers_own_and_nothing_else() {
+        for (name, owned) in [
+            ("admin.system.users", true),
+            ("admin.system.version", true),
+            ("admin.app_settings", false),
+            ("config.system.sessions", true),
+            ("config.cache.chunks.shop.t_order", true),
+            ("config.chunks", true),
+            ("config.t_feature_flags", false),
+            ("local.replset.minvalid", true),
+            ("local.startup_log", true),
+            ("local.t_cache", false),
+            ("shop.chunks", false),
+            ("shop.oplog.rs", false),
+            ("shop.system.profile", true),
+            ("shop.system.orders", false),
+            ("shop.system.bucketsX", false),
+            ("shop.$admin.system.users", true),
+            ("__mdb_internal_mongosync.state", true),
+            ("shop.t_system_config", false),
+        ] {
+            let namespace = Namespace::parse(name).unwrap();
+            assert_eq!(is_server_owned(&namespace), owned, "{name}");
+        }
+    }
+
+    #[test]
+    fn lists_are_sorted_and_have_no_doubles() {
+        for list in [IN_ANY_DATABASE, IN_CONFIG, IN_LOCAL, PREFIXES_IN_CONFIG] {
+            assert!(list.windows(2).all(|pair| pair[0] < pair[1]), "{list:?}");
+        }
+    }
+}
