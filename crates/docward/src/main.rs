@@ -1,1 +1,66 @@
-fn main() {}
+//! The `docward` binary: arguments in, printed reports and exit codes out. Everything else lives in
+//! the crates below; this is the only place that prints, reads the environment or exits.
+
+mod args;
+mod audit;
+mod config;
+mod explain;
+mod progress;
+mod rules;
+
+use std::{io::Write, process::ExitCode};
+
+use clap::Parser;
+
+/// Nothing at or above `--fail-on`.
+const CLEAN: u8 = 0;
+/// Findings at or above `--fail-on`.
+const FINDINGS: u8 = 1;
+/// Could not run, or ran with problems.
+const PROBLEMS: u8 = 2;
+
+fn main() -> ExitCode {
+    let cli = args::Cli::parse();
+    let outcome = match cli.command {
+        args::Command::Audit(args) => audit::audit(&args, false),
+        args::Command::Checklist(args) => audit::audit(&args, true),
+        args::Command::Rules(args) => rules::rules(&args),
+        args::Command::Explain(args) => explain::explain(&args),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(error) if is_broken_pipe(&error) => ExitCode::from(CLEAN),
+        Err(error) => {
+            complain(&format!("docward: {error:#}"));
+            ExitCode::from(PROBLEMS)
+        }
+    }
+}
+
+/// A reader that went away (`| head`) is no failure.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// Writes a line to standard error; if that is closed, nobody is listening.
+fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Writes to a file, or to standard output.
+fn put(text: &str, file: Option<&std::path::Path>) -> anyhow::Result<()> {
+    use anyhow::Context;
+    match file {
+        Some(path) => std::fs::write(path, text)
+            .with_context(|| format!("cannot write the report to {}", path.display())),
+        None => {
+            let mut out = std::io::stdout().lock();
+            out.write_all(text.as_bytes())?;
+            out.flush()?;
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! What can be typed. Parsing validates words and does nothing else.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Makes MongoDB development specifications executable.
+#[derive(Debug, Parser)]
+#[command(name = "docward", version, about, long_about = LONG_ABOUT, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const LONG_ABOUT: &str = "\
+Docward takes a MongoDB rule book (naming, document size, nesting, arrays, types, validators, \
+indexes, shard keys) and applies it to the data you already have: a mongodump directory or archive, \
+BSON or JSON files. It says what breaks a rule, why that matters and what to do.";
+
+const EXAMPLES: &str = "\
+Examples:
+  docward audit dump/                      audit a mongodump directory
+  docward audit orders.json users.bson.gz  audit single files
+  docward checklist dump/                  the launch review, item by item
+  docward explain D008                     what a rule checks, why, and how to fix it
+  docward rules --family T                 list rules
+
+Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 could not run or ran with problems.";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Audit documents and catalogue facts from files
+    #[command(after_help = AUDIT_EXAMPLES)]
+    Audit(AuditArgs),
+    /// Answer the launch checklist with pass, fail or unknown and the evidence
+    #[command(after_help = CHECKLIST_EXAMPLES)]
+    Checklist(AuditArgs),
+    /// List the rules
+    #[command(after_help = RULES_EXAMPLES)]
+    Rules(RulesArgs),
+    /// Explain a rule: what it checks, why it matters, how to fix it
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainArgs),
+}
+
+const AUDIT_EXAMPLES: &str = "\
+Examples:
+  docward audit dump/                               a mongodump directory, plain or --gzip
+  docward audit backup.archive.gz                   a mongodump --archive file
+  docward audit exports/orders.json --namespace db_shop.t_order
+  mongoexport ... | docward audit - --namespace db_shop.t_order
+  docward audit dump/ --format json --output report.json
+  docward audit dump/ --select D,T002 --fail-on warn
+  docward audit dump/ --profile neutral             without house naming (db_, t_)
+  docward audit dump/ --expand N006                 write out every finding of one rule
+
+Settings come from the nearest docward.toml; see docs/configuration.md.";
+
+const CHECKLIST_EXAMPLES: &str = "\
+Examples:
+  docward checklist dump/
+  docward checklist dump/ --format json";
+
+const RULES_EXAMPLES: &str = "\
+Examples:
+  docward rules
+  docward rules --family D
+  docward rules --clause DM-08.2
+  docward rules --format json
+  docward rules --config-schema > docward.schema.json";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  docward explain D008
+  docward explain money-as-double
+  docward explain D008 --format markdown";
+
+/// What to read and how to report.
+#[derive(Args, Debug)]
+pub(crate) struct AuditArgs {
+    /// mongodump directories, archives, .bson, .json, .jsonl (each also .gz), .zip, or - for stdin
+    #[arg(required = true, value_name = "SOURCE")]
+    pub(crate) sources: Vec<String>,
+
+    /// Name of the collection in a source that holds a single one
+    #[arg(long, value_name = "DB.COLL")]
+    pub(crate) namespace: Option<String>,
+
+    /// Only databases that match
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) db: Option<String>,
+
+    /// Only collections that match (name, or whole namespace)
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) collection: Option<String>,
+
+    /// Read everything (the default for files)
+    #[arg(long, conflicts_with = "sample")]
+    pub(crate) full: bool,
+
+    /// Read only the first N documents of each collection
+    #[arg(long, value_name = "N")]
+    pub(crate) sample: Option<u64>,
+
+    /// Read the catalogue only, no documents
+    #[arg(long)]
+    pub(crate) metadata_only: bool,
+
+    /// A client's connection string whose database name is compared with the catalogue
+    #[arg(long, value_name = "URI")]
+    pub(crate) uri: Vec<String>,
+
+    /// Threads that profile (default: as many as there are cores)
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+
+    /// Write out repeated findings: of all rules, or of the rules given
+    #[arg(long, value_name = "CODES", num_args = 0..=1, require_equals = false, default_missing_value = "all", value_delimiter = ',')]
+    pub(crate) expand: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+}
+
+/// Flags of every command that reports.
+#[derive(Args, Debug)]
+pub(crate) struct CommonArgs {
+    /// Shape of the report
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    pub(crate) format: Format,
+
+    /// Write the report to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Exit with 1 when there is a finding of this severity or above
+    #[arg(long, value_enum)]
+    pub(crate) fail_on: Option<FailOn>,
+
+    /// Only these rules: codes, families or names
+    #[arg(long, value_name = "CODES", value_delimiter = ',')]
+    pub(crate) select: Vec<String>,
+
+    /// Not these rules: codes, families or names
+    #[arg(long, value_name = "CODES", value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
+
+    /// Set of defaults: `vendor` with house naming, `neutral` without
+    #[arg(long, value_enum)]
+    pub(crate) profile: Option<Profile>,
+
+    /// Settings (default: the nearest docward.toml)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Print values out of documents as examples
+    #[arg(long)]
+    pub(crate) show_values: bool,
+
+    /// Print the summary only
+    #[arg(long)]
+    pub(crate) quiet: bool,
+
+    /// No progress bar
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+
+    /// Colours
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+}
+
+/// Shapes of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Terminal,
+    Json,
+}
+
+/// When to exit with 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    Error,
+    Warn,
+    Info,
+    Never,
+}
+
+/// Profiles by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Profile {
+    Vendor,
+    Neutral,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Which rules to list.
+#[derive(Args, Debug)]
+pub(crate) struct RulesArgs {
+    /// Only rules of this family (N, D, T, V, R, I, K, L)
+    #[arg(long, value_name = "LETTER")]
+    pub(crate) family: Option<String>,
+
+    /// Only rules that implement this clause
+    #[arg(long, value_name = "ID")]
+    pub(crate) clause: Option<String>,
+
+    /// Only rules whose code, name or title contains this text
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) grep: Option<String>,
+
+    /// Shape of the list
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    pub(crate) format: Format,
+
+    /// Write one Markdown page per rule, and an index, into a directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pages: Option<PathBuf>,
+
+    /// Print the JSON Schema of docward.toml
+    #[arg(long)]
+    pub(crate) config_schema: bool,
+}
+
+/// Which rule to explain.
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArgs {
+    /// Code or name
+    #[arg(value_name = "CODE|NAME")]
+    pub(crate) rule: String,
+
+    /// Shape of the page
+    #[arg(long, value_enum, default_value_t = PageFormat::Terminal)]
+    pub(crate) format: PageFormat,
+
+    /// Settings whose thresholds are shown (default: the nearest docward.toml)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// Shapes of a rule page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PageFormat {
+    Terminal,
+    Markdown,
+    Json,
+}

@@ -1,0 +1,164 @@
+//! `docward audit` and `docward checklist`: read, judge, print.
+
+use std::{
+    env,
+    io::IsTerminal,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+use anyhow::{Context, bail};
+use docward_collect::{Collected, Request, collect};
+use docward_config::FailOn;
+use docward_model::{Namespace, NamespacePattern, Problem, Report};
+use docward_report::{Expand, TerminalOptions};
+use docward_rules::{checklist, judge};
+
+use crate::{
+    CLEAN, FINDINGS, PROBLEMS,
+    args::{AuditArgs, Color, Format},
+    complain, config,
+    progress::Bar,
+    put,
+};
+
+/// Runs an audit; with `only_checklist` the launch review is printed instead of the findings.
+pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8> {
+    for source in &args.sources {
+        if source.starts_with("mongodb://") || source.starts_with("mongodb+srv://") {
+            bail!(
+                "live deployments cannot be audited yet; dump it with mongodump and audit the dump"
+            );
+        }
+    }
+    let (config, diagnostics) = config::load(args.common.config.as_deref(), &args.sources)?;
+    let mut config = config::with_arguments(config, &args.common)?;
+    config.settings.uri_databases.extend(args.uri.iter().filter_map(|uri| uri_database(uri)));
+    let request = request(args)?;
+
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    // A second Ctrl-C ends the program; the first one lets it report what it has read.
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::SeqCst) {
+            #[expect(clippy::exit, reason = "the user asked twice")]
+            std::process::exit(130);
+        }
+    });
+    let bar = Bar::new(!args.common.no_progress && !args.common.quiet);
+    let Collected { mut evidence, sources, mut problems, interrupted } =
+        collect(&request, &bar, &stop);
+    let notes = bar.finish();
+    if !args.common.quiet && std::io::stderr().is_terminal() {
+        notes.iter().for_each(|note| complain(&format!("note: {note}")));
+    }
+    if evidence.deployment.server_version.is_none() {
+        evidence.deployment.server_version = config.settings.server_version;
+    }
+    problems.extend(diagnostics.iter().map(|diagnostic| Problem {
+        source: diagnostic.file.clone(),
+        message: diagnostic.to_string(),
+    }));
+
+    let outcome = judge(&evidence, &config.settings);
+    let checklist = checklist(&evidence, &config.settings, &outcome);
+    let report = Report {
+        tool_version: env!("CARGO_PKG_VERSION"),
+        profile: config.settings.profile,
+        sources,
+        findings: outcome.findings,
+        suppressed: outcome.suppressed,
+        baselined: 0,
+        skipped: outcome.skipped,
+        problems,
+        checklist,
+        interrupted,
+        show_values: args.common.show_values,
+    };
+    put(&render(args, &report, only_checklist), args.common.output.as_deref())?;
+
+    if !report.problems.is_empty() || interrupted {
+        return Ok(PROBLEMS);
+    }
+    let fail_on = config.fail_on.unwrap_or(FailOn::Error);
+    let failed = if only_checklist {
+        fail_on != FailOn::Never
+            && report.checklist.iter().any(|item| item.verdict == docward_model::Verdict::Fail)
+    } else {
+        report.findings.iter().any(|finding| fail_on.fails(finding.severity))
+    };
+    Ok(if failed { FINDINGS } else { CLEAN })
+}
+
+fn render(args: &AuditArgs, report: &Report, only_checklist: bool) -> String {
+    let color = match args.common.color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            args.common.output.is_none()
+                && std::io::stdout().is_terminal()
+                && env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+        }
+    };
+    let width = terminal_width();
+    match (args.common.format, only_checklist) {
+        (Format::Json, _) => docward_report::json(report),
+        (Format::Terminal, true) => docward_report::checklist(report, color, width),
+        (Format::Terminal, false) => {
+            let expand = match args.expand.as_slice() {
+                [] => Expand::No,
+                [all] if all == "all" => Expand::All,
+                rules => Expand::Rules(rules.to_vec()),
+            };
+            let quiet = args.common.quiet;
+            docward_report::terminal(report, &TerminalOptions { color, width, expand, quiet })
+        }
+    }
+}
+
+/// Columns of the terminal, within what reads well.
+pub(crate) fn terminal_width() -> usize {
+    let columns = env::var("COLUMNS").ok().and_then(|c| c.parse::<usize>().ok());
+    columns.unwrap_or(100).clamp(60, 120)
+}
+
+fn request(args: &AuditArgs) -> anyhow::Result<Request> {
+    let glob = |text: &Option<String>, flag: &str| -> anyhow::Result<Option<NamespacePattern>> {
+        text.as_deref()
+            .map(|text| {
+                NamespacePattern::new(text)
+                    .map_err(|message| anyhow::anyhow!("{flag} {text}: {message}"))
+            })
+            .transpose()
+    };
+    let namespace = args
+        .namespace
+        .as_deref()
+        .map(|text| {
+            Namespace::parse(text)
+                .with_context(|| format!("--namespace {text}: expected database.collection"))
+        })
+        .transpose()?;
+    Ok(Request {
+        sources: args.sources.clone(),
+        namespace,
+        database_glob: glob(&args.db, "--db")?,
+        collection_glob: glob(&args.collection, "--collection")?,
+        metadata_only: args.metadata_only,
+        threads: args
+            .threads
+            .unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
+        sample: args.sample,
+    })
+}
+
+/// The database in the path of a connection string; nothing else of it is looked at or kept.
+fn uri_database(uri: &str) -> Option<String> {
+    let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+    let path = rest.split_once('/')?.1;
+    let name = path.split('?').next().unwrap_or_default();
+    (!name.is_empty()).then(|| name.to_owned())
+}

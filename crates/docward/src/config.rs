@@ -1,0 +1,79 @@
+//! Finds and reads `docward.toml`, and lays the command line over it.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use docward_config::{Config, Diagnostic};
+use docward_model::{ProfileName, RuleMeta};
+use docward_rules::RULES;
+
+use crate::args::{CommonArgs, FailOn, Profile};
+
+/// Metadata of every rule.
+pub(crate) fn metas() -> Vec<&'static RuleMeta> {
+    RULES.iter().map(|rule| &rule.meta).collect()
+}
+
+/// The settings of a file, or of the nearest `docward.toml`, or the defaults.
+pub(crate) fn load(
+    file: Option<&Path>,
+    near: &[String],
+) -> anyhow::Result<(Config, Vec<Diagnostic>)> {
+    let found = match file {
+        Some(path) => Some(path.to_owned()),
+        None => nearest(near),
+    };
+    let Some(path) = found else {
+        return Ok(docward_config::parse("", "docward.toml", &metas()));
+    };
+    let text = fs::read_to_string(&path)
+        .with_context(|| format!("cannot read the settings in {}", path.display()))?;
+    Ok(docward_config::parse(&text, &path.display().to_string(), &metas()))
+}
+
+/// `docward.toml` beside the first source that has one, else in the working directory or above it.
+fn nearest(sources: &[String]) -> Option<PathBuf> {
+    for source in sources {
+        let path = Path::new(source);
+        let directory = if path.is_dir() { Some(path) } else { path.parent() };
+        if let Some(file) = directory.map(|d| d.join("docward.toml")).filter(|f| f.is_file()) {
+            return Some(file);
+        }
+    }
+    let here = env::current_dir().ok()?;
+    here.ancestors().map(|d| d.join("docward.toml")).find(|f| f.is_file())
+}
+
+/// Settings with the command line laid over them; unknown selectors are usage errors.
+pub(crate) fn with_arguments(mut config: Config, args: &CommonArgs) -> anyhow::Result<Config> {
+    for selector in args.select.iter().chain(&args.ignore) {
+        if !docward_rules::selector_is_known(selector) {
+            let near = docward_rules::find(selector).err().unwrap_or_default();
+            match near.first() {
+                Some(word) => bail!("no rule is called `{selector}`; did you mean `{word}`?"),
+                None => bail!("no rule is called `{selector}`; `docward rules` lists them"),
+            }
+        }
+    }
+    if !args.select.is_empty() {
+        config.settings.select.clone_from(&args.select);
+    }
+    config.settings.ignore.extend(args.ignore.iter().cloned());
+    match args.profile {
+        Some(Profile::Vendor) => config.settings.profile = ProfileName::Vendor,
+        Some(Profile::Neutral) => config.settings.profile = ProfileName::Neutral,
+        None => {}
+    }
+    if let Some(fail_on) = args.fail_on {
+        config.fail_on = Some(match fail_on {
+            FailOn::Error => docward_config::FailOn::Error,
+            FailOn::Warn => docward_config::FailOn::Warn,
+            FailOn::Info => docward_config::FailOn::Info,
+            FailOn::Never => docward_config::FailOn::Never,
+        });
+    }
+    Ok(config)
+}

@@ -1,0 +1,110 @@
+//! `docward explain`: the rule's page in the terminal, with the thresholds in force here.
+
+use std::fmt::Write;
+
+use anyhow::bail;
+use docward_report::wrap;
+
+use crate::{
+    CLEAN,
+    args::{ExplainArgs, PageFormat},
+    audit::terminal_width,
+    config, put,
+    rules::{default_text, page},
+};
+
+/// Prints what a rule checks, why, and how to fix what it finds.
+pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
+    let rule = match docward_rules::find(&args.rule) {
+        Ok(rule) => &rule.meta,
+        Err(near) if near.is_empty() => {
+            bail!("no rule is called `{}`; `docward rules` lists them", args.rule)
+        }
+        Err(near) => {
+            bail!("no rule is called `{}`; did you mean `{}`?", args.rule, near.join("` or `"))
+        }
+    };
+    let text = match args.format {
+        PageFormat::Markdown => page(rule),
+        PageFormat::Json => docward_report::rules_json(&[rule]),
+        PageFormat::Terminal => {
+            let (config, _) = config::load(args.config.as_deref(), &[])?;
+            let mut out = format!(
+                "{} {}   {} · {} · {}\n\n",
+                rule.code,
+                rule.name,
+                rule.level.severity().name(),
+                rule.maturity.name(),
+                rule.clauses.join(" "),
+            );
+            terminal_page(rule.doc, &mut out);
+            if !rule.thresholds.is_empty() {
+                out.push_str("\nThresholds\n");
+            }
+            for threshold in rule.thresholds {
+                let _ = write!(
+                    out,
+                    "  {} = {} {}",
+                    threshold.key,
+                    default_text(threshold.default).trim_matches('`'),
+                    threshold.unit
+                );
+                if let Some(origin) = config.origin(rule.code, threshold.key, None) {
+                    let _ = write!(out, "  (yours: {}:{})", origin.file, origin.line);
+                }
+                let _ = writeln!(out, "\n      {}; source: {}", threshold.help, threshold.source);
+            }
+            out
+        }
+    };
+    put(&text, None)?;
+    Ok(CLEAN)
+}
+
+/// Headings and paragraphs broken to the terminal's width; fences as they are.
+fn terminal_page(doc: &str, out: &mut String) {
+    let width = terminal_width();
+    let mut paragraph = String::new();
+    let mut fenced = false;
+    let flush = |paragraph: &mut String, out: &mut String| {
+        if !paragraph.is_empty() {
+            let _ = writeln!(out, "  {}", wrap(paragraph, width, 2, 2));
+            paragraph.clear();
+        }
+    };
+    for line in doc.lines() {
+        let line = line.strip_prefix(' ').unwrap_or(line);
+        if let Some(info) = line.strip_prefix("```") {
+            flush(&mut paragraph, out);
+            fenced = !fenced;
+            if fenced {
+                let kind = if info.contains("fires") {
+                    "reported:"
+                } else if info.contains("clean") {
+                    "fine:"
+                } else {
+                    ""
+                };
+                if !kind.is_empty() {
+                    let _ = writeln!(out, "    {kind}");
+                }
+            }
+        } else if fenced {
+            let _ = writeln!(out, "      {line}");
+        } else if let Some(heading) = line.strip_prefix("## ") {
+            flush(&mut paragraph, out);
+            let _ = writeln!(out, "\n{heading}");
+        } else if let Some(title) = line.strip_prefix("# ") {
+            let _ = writeln!(out, "{title}");
+        } else if line.trim().is_empty() {
+            flush(&mut paragraph, out);
+        } else {
+            if line.trim_start().starts_with("- ") {
+                flush(&mut paragraph, out);
+            }
+            paragraph.push_str(line.trim());
+            paragraph.push(' ');
+        }
+    }
+    flush(&mut paragraph, out);
+}

@@ -1,0 +1,77 @@
+//! The progress bar: shown on a terminal when reading takes longer than a second, silent when piped.
+
+use std::{
+    io::IsTerminal,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use docward_collect::Progress;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How long reading must take before a bar appears.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A bar that waits before it shows itself.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    started: Instant,
+    documents: AtomicU64,
+    notes: Mutex<Vec<String>>,
+}
+
+impl Bar {
+    /// A bar on standard error, or nothing at all.
+    pub(crate) fn new(wanted: bool) -> Self {
+        let bar = if wanted && std::io::stderr().is_terminal() {
+            ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden())
+        } else {
+            ProgressBar::hidden()
+        };
+        let style = ProgressStyle::with_template(
+            "{bar:30} {bytes} of {total_bytes} · {bytes_per_sec} · {eta} left · {msg}",
+        );
+        if let Ok(style) = style {
+            bar.set_style(style);
+        }
+        Self {
+            bar,
+            started: Instant::now(),
+            documents: AtomicU64::new(0),
+            notes: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Takes the bar away and gives what was noted.
+    pub(crate) fn finish(self) -> Vec<String> {
+        self.bar.finish_and_clear();
+        self.notes.into_inner().unwrap_or_default()
+    }
+}
+
+impl Progress for Bar {
+    fn total_bytes(&self, n: u64) {
+        self.bar.set_length(n);
+    }
+
+    fn advance(&self, bytes: u64, documents: u64) {
+        let documents = self.documents.fetch_add(documents, Ordering::Relaxed) + documents;
+        self.bar.inc(bytes);
+        if self.bar.is_hidden()
+            && self.started.elapsed() > PATIENCE
+            && std::io::stderr().is_terminal()
+        {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_message(format!("{documents} documents"));
+    }
+
+    fn note(&self, text: &str) {
+        if let Ok(mut notes) = self.notes.lock() {
+            notes.push(text.to_owned());
+        }
+    }
+}
