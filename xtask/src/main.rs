@@ -1,1 +1,85 @@
-fn main() {}
+//! Development tasks, run as `cargo xtask COMMAND`. One module per command; a new one is a `mod` line
+//! and a row in `COMMANDS`.
+#![allow(clippy::print_stdout, reason = "a developer's tool talks to the terminal")]
+
+mod codegen;
+mod docs;
+mod new_rule;
+mod source;
+mod tidy;
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Result, bail};
+
+/// A task: its name, what it does in one line, and the function that takes what follows the name.
+struct Command {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Result<()>,
+}
+
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "codegen",
+        about: "write the rule registry and the rule columns of docs/clauses.toml",
+        run: |_| codegen::run(),
+    },
+    Command {
+        name: "docs",
+        about: "write docs/rules, docs/clauses.md and docs/docward.schema.json",
+        run: |_| docs::run(),
+    },
+    Command {
+        name: "new-rule",
+        about: "CODE NAME: write a rule file to fill in",
+        run: |words| match words {
+            [code, name] => new_rule::run(code, name),
+            _ => bail!("usage: cargo xtask new-rule CODE name-of-the-bad-pattern"),
+        },
+    },
+    Command {
+        name: "tidy",
+        about: "check layers, generated files, file sizes, the trace table and the code map",
+        run: |_| tidy::run(),
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nothing is left to be done when stderr is closed as well.
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<()> {
+    let name = arguments.first().map_or("help", String::as_str);
+    match COMMANDS.iter().find(|command| command.name == name) {
+        Some(command) => (command.run)(&arguments[1..]),
+        None if matches!(name, "help" | "--help" | "-h") => help(),
+        None => bail!("no task `{name}`; `cargo xtask help` lists them"),
+    }
+}
+
+fn help() -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "cargo xtask COMMAND")?;
+    for command in COMMANDS {
+        writeln!(out, "  {:<10} {}", command.name, command.about)?;
+    }
+    Ok(())
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+}

@@ -1,0 +1,76 @@
+//! Looking through the workspace's Rust files.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+
+use crate::root;
+
+/// Every Rust file of the product and its tools.
+pub fn rust_files() -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for folder in ["crates", "xtask", "fuzz", "bench"] {
+        let folder = root().join(folder);
+        if folder.is_dir() {
+            gather(&folder, &mut files)?;
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn gather(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(folder).with_context(|| format!("listing {}", folder.display()))? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if name != "target" && name != "node_modules" && name != "data" {
+                gather(&path, files)?;
+            }
+        } else if name.ends_with(".rs") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Names of functions marked as tests, sorted.
+pub fn test_names() -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for file in rust_files()? {
+        let text =
+            fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
+        let mut marked = false;
+        for line in text.lines().map(str::trim) {
+            if line.starts_with("#[test]") {
+                marked = true;
+            } else if let Some(rest) = line.strip_prefix("fn ").filter(|_| marked) {
+                names.push(rest.split('(').next().unwrap_or_default().to_owned());
+                marked = false;
+            } else if !line.starts_with("#[") && !line.starts_with("//") {
+                marked = false;
+            }
+        }
+    }
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+/// Lines of code before the tests of a file.
+pub fn code_lines(text: &str) -> usize {
+    let mut lines = 0;
+    for line in text.lines() {
+        if line.trim_start().starts_with("#[cfg(test)]") {
+            break;
+        }
+        let line = line.trim();
+        if !line.is_empty() && !line.starts_with("//") {
+            lines += 1;
+        }
+    }
+    lines
+}

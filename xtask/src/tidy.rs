@@ -1,0 +1,193 @@
+//! The house kept in order: layers, generated files, file sizes, the trace table, the code map.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use toml_edit::DocumentMut;
+
+use crate::{codegen, docs, root, source};
+
+/// Crates and their layers; an arrow up or sideways is a fault.
+const LAYERS: [(&str, u32); 8] = [
+    ("docward-model", 0),
+    ("docward-bson", 1),
+    ("docward-profile", 2),
+    ("docward-rules", 3),
+    ("docward-config", 3),
+    ("docward-collect", 4),
+    ("docward-report", 4),
+    ("docward", 5),
+];
+/// A file with more lines of code than this hides two ideas.
+const MAX_CODE_LINES: usize = 1000;
+const STATUSES: [&str; 7] =
+    ["rule", "command", "advice", "guard", "refactor", "information", "planned"];
+
+/// Runs every check and lists all faults.
+pub fn run() -> Result<()> {
+    let mut faults = Vec::new();
+    layers(&mut faults)?;
+    fresh(&mut faults)?;
+    sizes(&mut faults)?;
+    trace(&mut faults)?;
+    code_map(&mut faults)?;
+    if faults.is_empty() {
+        println!("tidy: all in order");
+        return Ok(());
+    }
+    for fault in &faults {
+        println!("tidy: {fault}");
+    }
+    bail!("{} things are not in order", faults.len())
+}
+
+fn metadata() -> Result<Value> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--no-deps"])
+        .current_dir(root())
+        .output()
+        .context("running cargo metadata")?;
+    serde_json::from_slice(&output.stdout).context("cargo metadata is JSON")
+}
+
+fn layers(faults: &mut Vec<String>) -> Result<()> {
+    let layer: BTreeMap<&str, u32> = LAYERS.into_iter().collect();
+    let metadata = metadata()?;
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let name = package["name"].as_str().unwrap_or_default();
+        if name == "xtask" {
+            continue;
+        }
+        let Some(own) = layer.get(name) else {
+            faults.push(format!("{name} has no layer: add it to xtask/src/tidy.rs"));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let on = dependency["name"].as_str().unwrap_or_default();
+            let normal = dependency["kind"].is_null();
+            if let Some(below) = layer.get(on).filter(|_| normal)
+                && below >= own
+            {
+                faults.push(format!("{name} (layer {own}) depends on {on} (layer {below})"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn fresh(faults: &mut Vec<String>) -> Result<()> {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap_or_default();
+    if read(codegen::MODULE) != codegen::module()? {
+        faults.push(format!("{} is stale: cargo xtask codegen", codegen::MODULE));
+    }
+    if read(codegen::CLAUSES) != codegen::clauses()? {
+        faults.push(format!("{} is stale: cargo xtask codegen", codegen::CLAUSES));
+    }
+    let fresh = std::env::temp_dir().join(format!("docward-docs-{}", std::process::id()));
+    fs::create_dir_all(&fresh)?;
+    let outcome =
+        docs::generate(&fresh).and_then(|()| compare(&fresh, &root().join("docs"), "", faults));
+    fs::remove_dir_all(&fresh)?;
+    outcome?;
+    let pages: BTreeSet<String> = codegen::rule_modules()?
+        .iter()
+        .map(|m| m.split('_').next().unwrap_or_default().to_uppercase())
+        .collect();
+    for entry in fs::read_dir(root().join("docs/rules"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let stem = name.trim_end_matches(".md");
+        if stem != "README" && !pages.contains(stem) {
+            faults.push(format!("docs/rules/{name} belongs to no rule"));
+        }
+    }
+    Ok(())
+}
+
+/// Every file of `fresh` is the same under `kept`.
+fn compare(fresh: &Path, kept: &Path, below: &str, faults: &mut Vec<String>) -> Result<()> {
+    for entry in fs::read_dir(fresh)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let shown = format!("{below}{name}");
+        if entry.path().is_dir() {
+            compare(&entry.path(), &kept.join(&name), &format!("{shown}/"), faults)?;
+        } else if fs::read(entry.path())? != fs::read(kept.join(&name)).unwrap_or_default() {
+            faults.push(format!("docs/{shown} is stale: cargo xtask docs"));
+        }
+    }
+    Ok(())
+}
+
+fn sizes(faults: &mut Vec<String>) -> Result<()> {
+    for file in source::rust_files()? {
+        let lines = source::code_lines(&fs::read_to_string(&file)?);
+        if lines > MAX_CODE_LINES {
+            let shown = file.strip_prefix(root()).unwrap_or(&file).display().to_string();
+            faults.push(format!("{shown} has {lines} lines of code: split it along an idea"));
+        }
+    }
+    Ok(())
+}
+
+fn trace(faults: &mut Vec<String>) -> Result<()> {
+    let text = fs::read_to_string(root().join(codegen::CLAUSES))?;
+    let document: DocumentMut = text.parse()?;
+    let clauses = document["clause"].as_array_of_tables().context("no [[clause]]")?;
+    let mut known = BTreeSet::new();
+    let tests: BTreeSet<String> = source::test_names()?.into_iter().collect();
+    for clause in clauses {
+        let id = clause["id"].as_str().unwrap_or_default().to_owned();
+        let status = clause["status"].as_str().unwrap_or_default();
+        let by = codegen::strings(clause.get("by"));
+        let named = codegen::strings(clause.get("tests"));
+        if !STATUSES.contains(&status) {
+            faults.push(format!("clause {id}: unknown status `{status}`"));
+        }
+        let done = status != "planned" && status != "information";
+        if done && by.is_empty() {
+            faults.push(format!("clause {id} is `{status}` but nothing implements it"));
+        }
+        if done && named.is_empty() {
+            faults.push(format!("clause {id} is `{status}` but no test cites it"));
+        }
+        if status == "planned" && by.iter().any(|b| codegen::is_rule_code(b)) {
+            faults.push(format!(
+                "clause {id}: {} implements it, but no test is named after it ({}_…)",
+                by.join(", "),
+                codegen::test_form(&id)
+            ));
+        }
+        for test in named.iter().filter(|t| !tests.contains(*t)) {
+            faults.push(format!("clause {id} names the test {test}, which does not exist"));
+        }
+        if !known.insert(id.clone()) {
+            faults.push(format!("clause {id} is listed twice"));
+        }
+    }
+    for (code, ids) in codegen::rule_clauses()? {
+        for id in ids.iter().filter(|id| !known.contains(*id)) {
+            faults.push(format!("{code} cites the clause {id}, which does not exist"));
+        }
+    }
+    Ok(())
+}
+
+fn code_map(faults: &mut Vec<String>) -> Result<()> {
+    let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap_or_default();
+    for (name, _) in LAYERS {
+        if !map.contains(&format!("crates/{name}")) {
+            faults.push(format!("ARCHITECTURE.md does not mention crates/{name}"));
+        }
+        if !root().join("crates").join(name).is_dir() {
+            faults.push(format!("crates/{name} is in the layer table but does not exist"));
+        }
+    }
+    Ok(())
+}
