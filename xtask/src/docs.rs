@@ -8,14 +8,14 @@ use toml_edit::DocumentMut;
 use crate::{codegen, root};
 
 /// Writes everything under `docs/`.
-pub fn run() -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     let docs = root().join("docs");
     let _ = fs::remove_dir_all(docs.join("rules"));
     generate(&docs)
 }
 
 /// Writes the generated files below a folder.
-pub fn generate(docs: &Path) -> Result<()> {
+pub(crate) fn generate(docs: &Path) -> Result<()> {
     let rules = docs.join("rules");
     docward(&["rules", "--pages", &rules.display().to_string()])?;
     let schema = docward(&["rules", "--config-schema"])?;
@@ -39,7 +39,7 @@ fn docward(arguments: &[&str]) -> Result<String> {
 }
 
 /// One row per clause, with the numbers by status on top.
-pub fn trace_page() -> Result<String> {
+pub(crate) fn trace_page() -> Result<String> {
     let text = fs::read_to_string(root().join(codegen::CLAUSES)).context("docs/clauses.toml")?;
     let document: DocumentMut = text.parse()?;
     let clauses = document["clause"].as_array_of_tables().context("no [[clause]]")?;

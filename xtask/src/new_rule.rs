@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use crate::{codegen, root};
 
 /// Writes the file.
-pub fn run(code: &str, name: &str) -> Result<()> {
+pub(crate) fn run(code: &str, name: &str) -> Result<()> {
     if !codegen::is_rule_code(code) {
         bail!("`{code}` is not a code: a family letter and three digits, such as D014");
     }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::root;
 
 /// Every Rust file of the product and its tools.
-pub fn rust_files() -> Result<Vec<PathBuf>> {
+pub(crate) fn rust_files() -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for folder in ["crates", "xtask", "fuzz", "bench"] {
         let folder = root().join(folder);
@@ -38,7 +38,7 @@ fn gather(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 /// Names of functions marked as tests, sorted.
-pub fn test_names() -> Result<Vec<String>> {
+pub(crate) fn test_names() -> Result<Vec<String>> {
     let mut names = Vec::new();
     for file in rust_files()? {
         let text =
@@ -61,7 +61,7 @@ pub fn test_names() -> Result<Vec<String>> {
 }
 
 /// Lines of code before the tests of a file.
-pub fn code_lines(text: &str) -> usize {
+pub(crate) fn code_lines(text: &str) -> usize {
     let mut lines = 0;
     for line in text.lines() {
         if line.trim_start().starts_with("#[cfg(test)]") {

@@ -30,7 +30,7 @@ const STATUSES: [&str; 7] =
     ["rule", "command", "advice", "guard", "refactor", "information", "planned"];
 
 /// Runs every check and lists all faults.
-pub fn run() -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     let mut faults = Vec::new();
     layers(&mut faults)?;
     fresh(&mut faults)?;
