@@ -29,6 +29,8 @@ const LARGEST: usize = 16;
 const LONG_TEXT: usize = 16 * 1024;
 /// How much of a long text is compressed.
 const PACKED_BYTES: usize = 64 * 1024;
+/// Not a position: the document is damaged.
+const FAULT: usize = 0;
 /// Longest server depth told apart.
 const DEPTHS: usize = 32;
 
@@ -103,6 +105,9 @@ struct Scratch {
     refs: Vec<(NodeId, u64)>,
     /// `_id` before this one: tag and bytes.
     previous_id: Vec<u8>,
+    /// What stopped the document. Kept here so that the functions below return plain numbers: a
+    /// `Result` per value goes through memory and costs more than the check itself.
+    fault: Option<Fault>,
 }
 
 impl Default for Profiler {
@@ -225,7 +230,7 @@ impl Profiler {
             ..Row::default()
         });
 
-        let result = self.object(block, start + 4, end - 1, ROOT, 0);
+        self.object(block, start + 4, end - 1, ROOT, 0);
 
         self.tree.nodes[ROOT as usize].stats.types[BsonType::Object as usize] += 1;
         self.depths[(self.scratch.depth as usize).min(DEPTHS - 1)] += 1;
@@ -246,10 +251,18 @@ impl Profiler {
                 id.map(|(tag, from, to)| (tag, from - start, to - start)),
             );
         }
-        result
+        self.scratch.fault.take().map_or(Ok(()), Err)
     }
 
-    /// The elements of an object: `at..end` lie between its length and its final NUL.
+    /// Notes what stopped the document; `FAULT` goes up through the calls.
+    #[cold]
+    fn stop(&mut self, at: usize, kind: FaultKind) -> usize {
+        self.scratch.fault.get_or_insert(Fault::new(at, kind));
+        FAULT
+    }
+
+    /// The elements of an object: `at..end` lie between its length and its final NUL. False when
+    /// the document is damaged.
     fn object(
         &mut self,
         bytes: &[u8],
@@ -257,9 +270,10 @@ impl Profiler {
         end: usize,
         object: NodeId,
         level: u32,
-    ) -> Result<(), Fault> {
+    ) -> bool {
         if level > walk::MAX_DEPTH {
-            return Err(Fault::new(at, FaultKind::Depth));
+            self.stop(at, FaultKind::Depth);
+            return false;
         }
         let begin = at;
         let refs_before = self.scratch.refs.len();
@@ -275,8 +289,10 @@ impl Profiler {
                     node
                 }
                 None => {
-                    let nul = find_nul(bytes, at, end)
-                        .ok_or_else(|| Fault::new(start, FaultKind::Unterminated))?;
+                    let Some(nul) = find_nul(bytes, at, end) else {
+                        self.stop(start, FaultKind::Unterminated);
+                        return false;
+                    };
                     let key = &bytes[at..nul];
                     if std::str::from_utf8(key).is_err() {
                         self.damaged(Fault::new(at, FaultKind::Utf8));
@@ -287,7 +303,8 @@ impl Profiler {
                 }
             };
             if at > end {
-                return Err(Fault::new(start, FaultKind::Truncated));
+                self.stop(start, FaultKind::Truncated);
+                return false;
             }
             fields += 1;
             if level == 0 {
@@ -298,12 +315,10 @@ impl Profiler {
                 }
                 self.scratch.fields.push(node);
             }
-            at = self.value(bytes, tag, at, end, node, level).map_err(|mut fault| {
-                if fault.at == usize::MAX {
-                    fault.at = start;
-                }
-                fault
-            })?;
+            at = self.value(bytes, tag, start, at, end, node, level);
+            if at == FAULT {
+                return false;
+            }
             previous = if self.tree.nodes[node as usize].kind == Kind::Named { node } else { NONE };
         }
         if fields > 0 {
@@ -321,8 +336,10 @@ impl Profiler {
         if self.scratch.refs.len() > refs_before {
             self.note_joins(&bytes[begin..end], object, refs_before);
         }
-        Ok(())
+        true
     }
+
+    /// The elements of an array; their number, or `None` when the document is damaged.
 
     fn array(
         &mut self,
@@ -331,12 +348,13 @@ impl Profiler {
         end: usize,
         array: NodeId,
         level: u32,
-    ) -> Result<u32, Fault> {
+    ) -> Option<u32> {
         if level > walk::MAX_DEPTH {
-            return Err(Fault::new(at, FaultKind::Depth));
+            self.stop(at, FaultKind::Depth);
+            return None;
         }
         if at >= end {
-            return Ok(0);
+            return Some(0);
         }
         let element = self.tree.element(array, self.scratch.base + at as u64);
         let mut length: u32 = 0;
@@ -354,134 +372,156 @@ impl Profiler {
             at = if bytes.get(at + 1 + width) == Some(&0) && bytes[at + 1] != 0 {
                 at + 2 + width
             } else {
-                find_nul(bytes, at + 1, end)
-                    .ok_or_else(|| Fault::new(start, FaultKind::Unterminated))?
-                    + 1
+                match find_nul(bytes, at + 1, end) {
+                    Some(nul) => nul + 1,
+                    None => {
+                        self.stop(start, FaultKind::Unterminated);
+                        return None;
+                    }
+                }
             };
             if at > end {
-                return Err(Fault::new(start, FaultKind::Truncated));
+                self.stop(start, FaultKind::Truncated);
+                return None;
             }
             length += 1;
-            at = self.value(bytes, tag, at, end, element, level).map_err(|mut fault| {
-                if fault.at == usize::MAX {
-                    fault.at = start;
-                }
-                fault
-            })?;
+            at = self.value(bytes, tag, start, at, end, element, level);
+            if at == FAULT {
+                return None;
+            }
         }
         if nested {
             let depth = self.tree.nodes[element as usize].depth;
             self.scratch.depth = self.scratch.depth.max(depth);
         }
-        Ok(length)
+        Some(length)
     }
 
-    /// One value; returns where the next element begins. A fault at `usize::MAX` means "this element".
+    /// One value of the element at `start`; where the next element begins, or `FAULT`.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the innermost function; a struct would go through memory"
+    )]
     #[inline]
     fn value(
         &mut self,
         bytes: &[u8],
         tag: u8,
+        start: usize,
         at: usize,
         end: usize,
         node: NodeId,
         level: u32,
-    ) -> Result<usize, Fault> {
-        let here = |kind| Fault::new(usize::MAX, kind);
+    ) -> usize {
         let place = &mut self.tree.nodes[node as usize];
         // Lengths are taken apart here rather than by `value_len`: one branch on the type, not two.
         match tag {
             0x02 => {
-                let len = i32_at(bytes, at).ok_or_else(|| here(FaultKind::Truncated))?;
+                let Some(len) = i32_at(bytes, at) else {
+                    return self.stop(start, FaultKind::Truncated);
+                };
                 let next = at + 4 + len.max(0) as usize;
                 if len < 1 {
-                    return Err(here(FaultKind::Length));
+                    return self.stop(start, FaultKind::Length);
                 }
                 if next > end {
-                    return Err(here(FaultKind::Truncated));
+                    return self.stop(start, FaultKind::Truncated);
                 }
                 if bytes[next - 1] != 0 {
-                    return Err(here(FaultKind::Unterminated));
+                    return self.stop(start, FaultKind::Unterminated);
                 }
                 place.stats.types[BsonType::String as usize] += 1;
                 place.stats.bytes += len as u64 + 4;
                 self.text(node, &bytes[at + 4..next - 1], at);
-                Ok(next)
+                next
             }
             0x10 => {
-                let value =
-                    fixed_at::<4>(bytes, at, end).ok_or_else(|| here(FaultKind::Truncated))?;
+                let Some(value) = fixed_at::<4>(bytes, at, end) else {
+                    return self.stop(start, FaultKind::Truncated);
+                };
                 place.stats.types[BsonType::Int as usize] += 1;
                 place.stats.bytes += 4;
                 self.whole(node, tag, i64::from(i32::from_le_bytes(value)));
-                Ok(at + 4)
+                at + 4
             }
             0x12 => {
-                let value =
-                    fixed_at::<8>(bytes, at, end).ok_or_else(|| here(FaultKind::Truncated))?;
+                let Some(value) = fixed_at::<8>(bytes, at, end) else {
+                    return self.stop(start, FaultKind::Truncated);
+                };
                 place.stats.types[BsonType::Long as usize] += 1;
                 place.stats.bytes += 8;
                 self.whole(node, tag, i64::from_le_bytes(value));
-                Ok(at + 8)
+                at + 8
             }
             0x01 => {
-                let value =
-                    fixed_at::<8>(bytes, at, end).ok_or_else(|| here(FaultKind::Truncated))?;
+                let Some(value) = fixed_at::<8>(bytes, at, end) else {
+                    return self.stop(start, FaultKind::Truncated);
+                };
                 place.stats.types[BsonType::Double as usize] += 1;
                 place.stats.bytes += 8;
                 self.double(node, f64::from_le_bytes(value));
-                Ok(at + 8)
+                at + 8
             }
             0x09 => {
-                let value =
-                    fixed_at::<8>(bytes, at, end).ok_or_else(|| here(FaultKind::Truncated))?;
+                let Some(value) = fixed_at::<8>(bytes, at, end) else {
+                    return self.stop(start, FaultKind::Truncated);
+                };
                 place.stats.types[BsonType::Date as usize] += 1;
                 place.stats.bytes += 8;
                 let ms = i64::from_le_bytes(value);
                 let dates = &mut place.stats.dates;
                 *dates = Some(dates.map_or((ms, ms), |(a, b)| (a.min(ms), b.max(ms))));
                 self.scalar(node, tag, hash::number(ms), ms, false, 24, || date_text(ms));
-                Ok(at + 8)
+                at + 8
             }
             0x07 => {
-                let value =
-                    fixed_at::<12>(bytes, at, end).ok_or_else(|| here(FaultKind::Truncated))?;
+                let Some(value) = fixed_at::<12>(bytes, at, end) else {
+                    return self.stop(start, FaultKind::Truncated);
+                };
                 place.stats.types[BsonType::ObjectId as usize] += 1;
                 place.stats.bytes += 12;
                 let sort = i64::from(seconds(&value));
                 self.scalar(node, tag, hash::bytes(&value), sort, false, 24, || hex(&value));
-                Ok(at + 12)
+                at + 12
             }
             0x08 => {
-                let [value] =
-                    fixed_at::<1>(bytes, at, end).ok_or_else(|| here(FaultKind::Truncated))?;
+                let Some([value]) = fixed_at::<1>(bytes, at, end) else {
+                    return self.stop(start, FaultKind::Truncated);
+                };
                 place.stats.types[BsonType::Bool as usize] += 1;
                 place.stats.bytes += 1;
                 let truth = i64::from(value != 0);
                 self.scalar(node, tag, hash::number(truth), truth, false, 5, || {
                     (truth == 1).to_string()
                 });
-                Ok(at + 1)
+                at + 1
             }
             0x0a => {
                 place.stats.types[BsonType::Null as usize] += 1;
-                Ok(at)
+                at
             }
             0x03 => {
-                let next = walk::document_end(bytes, at, end).map_err(here)?;
+                let next = match walk::document_end(bytes, at, end) {
+                    Ok(next) => next,
+                    Err(kind) => return self.stop(start, kind),
+                };
                 place.stats.types[BsonType::Object as usize] += 1;
                 place.stats.bytes += (next - at) as u64;
                 self.scratch.server_depth = self.scratch.server_depth.max(level + 1);
-                self.object(bytes, at + 4, next - 1, node, level + 1)?;
-                Ok(next)
+                if self.object(bytes, at + 4, next - 1, node, level + 1) { next } else { FAULT }
             }
             0x04 => {
-                let next = walk::document_end(bytes, at, end).map_err(here)?;
+                let next = match walk::document_end(bytes, at, end) {
+                    Ok(next) => next,
+                    Err(kind) => return self.stop(start, kind),
+                };
                 let len = (next - at) as u64;
                 place.stats.types[BsonType::Array as usize] += 1;
                 place.stats.bytes += len;
                 self.scratch.server_depth = self.scratch.server_depth.max(level + 1);
-                let length = self.array(bytes, at + 4, next - 1, node, level + 1)?;
+                let Some(length) = self.array(bytes, at + 4, next - 1, node, level + 1) else {
+                    return FAULT;
+                };
                 let arrays =
                     self.tree.nodes[node as usize].stats.arrays.get_or_insert_with(Box::default);
                 arrays.lengths.add(u64::from(length));
@@ -489,22 +529,24 @@ impl Profiler {
                 if let Some(row) = &mut self.scratch.row {
                     row.push_array(node, length);
                 }
-                Ok(next)
+                next
             }
             _ => {
-                let len = value_len(tag, bytes, at, end).map_err(here)?;
+                let len = match value_len(tag, bytes, at, end) {
+                    Ok(len) => len,
+                    Err(kind) => return self.stop(start, kind),
+                };
                 place.stats.bytes += len as u64;
-                self.rare(node, tag, &bytes[at..at + len])?;
-                Ok(at + len)
+                self.rare(node, tag, &bytes[at..at + len]);
+                at + len
             }
         }
     }
 
     /// Types that are seldom, or seldom many.
     #[cold]
-    fn rare(&mut self, node: NodeId, tag: u8, value: &[u8]) -> Result<(), Fault> {
-        let here = |kind| Fault::new(usize::MAX, kind);
-        let kind = BsonType::from_tag(tag).ok_or_else(|| here(FaultKind::Tag(tag)))?;
+    fn rare(&mut self, node: NodeId, tag: u8, value: &[u8]) {
+        let Some(kind) = BsonType::from_tag(tag) else { return };
         self.tree.nodes[node as usize].stats.types[kind as usize] += 1;
         match kind {
             BsonType::BinData => {
@@ -529,7 +571,6 @@ impl Profiler {
             }
             _ => {}
         }
-        Ok(())
     }
 
     #[inline]

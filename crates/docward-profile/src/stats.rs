@@ -15,21 +15,22 @@ const CASE_GROUPS: usize = 512;
 
 /// Statistics of one place.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Stats {
-    /// Values by type, indexed by [`BsonType`].
-    pub(crate) types: [u64; BsonType::COUNT],
     /// Bytes of all values.
     pub(crate) bytes: u64,
-    /// Distinct scalars with counts.
-    pub(crate) sketch: Sketch,
-    /// Range of int and long values.
-    pub(crate) ints: Option<(i64, i64)>,
-    /// Doubles.
-    pub(crate) doubles: Option<Box<Doubles>>,
-    /// Range of dates.
-    pub(crate) dates: Option<(i64, i64)>,
     /// Strings.
     pub(crate) text: Option<Box<Text>>,
+    /// Distinct scalars with counts.
+    pub(crate) sketch: Sketch,
+    /// Values by type, indexed by [`BsonType`].
+    pub(crate) types: [u64; BsonType::COUNT],
+    /// Range of int and long values.
+    pub(crate) ints: Option<(i64, i64)>,
+    /// Range of dates.
+    pub(crate) dates: Option<(i64, i64)>,
+    /// Doubles.
+    pub(crate) doubles: Option<Box<Doubles>>,
     /// Arrays.
     pub(crate) arrays: Option<Box<Arrays>>,
     /// Binaries and encoded files.

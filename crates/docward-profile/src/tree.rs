@@ -35,7 +35,9 @@ pub(crate) enum Kind {
     AnyKey,
 }
 
+/// Laid out by hand: what every value touches comes first, together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Node {
     /// First sixteen bytes of the name and its NUL, and which of them count.
     head: [u64; 2],
@@ -48,26 +50,27 @@ pub(crate) struct Node {
     pub(crate) element: NodeId,
     /// All values of an object whose keys are data; set once folded.
     pub(crate) any: NodeId,
-    pub(crate) parent: NodeId,
+    key_len: u32,
     pub(crate) kind: Kind,
-    /// Container depth of values here (ALG-1).
-    pub(crate) depth: u32,
-    /// Name without NUL.
-    pub(crate) key: Box<[u8]>,
-    /// Name's hash, mixed with the parent for look-up; alone it is the shape's salt.
-    pub(crate) key_hash: u64,
-    pub(crate) children: Vec<NodeId>,
     /// Whether the name says an identifier: its values may be references.
     pub(crate) id_like: bool,
     /// Whether this is the documents' own `_id`.
     pub(crate) is_own_id: bool,
+    /// Container depth of values here (ALG-1).
+    pub(crate) depth: u32,
+    /// Name's hash, mixed with the parent for look-up; alone it is the shape's salt.
+    pub(crate) key_hash: u64,
+    pub(crate) stats: Stats,
+    pub(crate) parent: NodeId,
+    /// Name without NUL.
+    pub(crate) key: Box<[u8]>,
+    pub(crate) children: Vec<NodeId>,
     /// Byte position at which it was first seen, for a stable order.
     pub(crate) first_at: u64,
     /// Distinct keys and keys per object, once folded.
     pub(crate) keys: Option<Box<Keys>>,
     /// Set when folded into another node.
     pub(crate) alias: NodeId,
-    pub(crate) stats: Stats,
 }
 
 /// Keys of a folded object.
@@ -166,7 +169,7 @@ impl Tree {
         if ((a ^ node.head[0]) & node.mask[0]) | ((b ^ node.head[1]) & node.mask[1]) != 0 {
             return false;
         }
-        node.key.len() < 16
+        node.key_len < 16
             || (bytes.get(at + 16..at + node.key.len()) == Some(&node.key[16..])
                 && bytes.get(at + node.key.len()) == Some(&0))
     }
@@ -185,16 +188,16 @@ impl Tree {
             let guess = self.nodes[parent as usize].first;
             return self
                 .is_at(guess, bytes, at)
-                .then(|| (guess, self.nodes[guess as usize].key.len()));
+                .then(|| (guess, self.nodes[guess as usize].key_len as usize));
         }
         let [first, second] = self.nodes[previous as usize].next;
         if self.is_at(first, bytes, at) {
-            return Some((first, self.nodes[first as usize].key.len()));
+            return Some((first, self.nodes[first as usize].key_len as usize));
         }
         if self.is_at(second, bytes, at) {
             // The one that was right last time is tried first.
             self.nodes[previous as usize].next = [second, first];
-            return Some((second, self.nodes[second as usize].key.len()));
+            return Some((second, self.nodes[second as usize].key_len as usize));
         }
         None
     }
@@ -478,6 +481,7 @@ impl Node {
             parent,
             kind,
             depth,
+            key_len: key.len() as u32,
             key: key.into(),
             key_hash,
             children: Vec::new(),
