@@ -81,6 +81,17 @@ struct Block {
     segments: Vec<Segment>,
 }
 
+impl Block {
+    fn lengthen(&mut self, length: usize) {
+        if self.bytes.is_empty() {
+            // Pages of fresh zeroes cost nothing until they are written to.
+            self.bytes = vec![0; length];
+        } else if self.bytes.len() < length {
+            self.bytes.resize(length, 0);
+        }
+    }
+}
+
 enum Job {
     Profile(Block),
     Close(Slot),
@@ -157,9 +168,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
     /// Room for reading into, which begins with the `held` bytes that are in it already. What is
     /// put there is lost unless it is held on to, or taken with [`Self::take`].
     pub(crate) fn room(&mut self, held: usize) -> &mut [u8] {
-        if self.block.bytes.len() < BLOCK {
-            self.block.bytes.resize(BLOCK, 0);
-        }
+        self.block.lengthen(BLOCK);
         if self.block.bytes.len() - self.block.filled < held + LEAST_ROOM {
             self.roll(held, held + LEAST_ROOM);
         }
@@ -206,7 +215,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
             self.block.filled = 0;
         } else {
             let mut next = self.fresh_block();
-            next.bytes.resize(BLOCK.max(needed), 0);
+            next.lengthen(BLOCK.max(needed));
             next.bytes[..keep].copy_from_slice(&self.block.bytes[from..from + keep]);
             let full = std::mem::replace(&mut self.block, next);
             self.send(full);
@@ -214,9 +223,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
                 self.close_now(slot);
             }
         }
-        if self.block.bytes.len() < needed {
-            self.block.bytes.resize(needed, 0);
-        }
+        self.block.lengthen(needed);
     }
 
     /// Makes the room large enough for a document of which `held` bytes are at hand.

@@ -59,6 +59,11 @@ impl Table {
         slot
     }
 
+    /// A collection met before.
+    pub(crate) fn find(&self, namespace: &Namespace) -> Option<Slot> {
+        self.slots.get(namespace).copied()
+    }
+
     /// What is known of a collection.
     pub(crate) fn entry(&mut self, slot: Slot) -> &mut Entry {
         &mut self.entries[slot.0]

@@ -18,6 +18,8 @@ pub(crate) enum Trouble {
     NotFound,
     #[error("permission denied; run as a user who may read it")]
     Forbidden,
+    #[error("live servers are not read yet; dump with mongodump and name the dump")]
+    Live,
     #[error("cannot be opened: {0}")]
     Open(std::io::Error),
     #[error("reading failed at byte {at}: {error}; what was read before is in the report")]
@@ -76,8 +78,8 @@ pub(crate) enum Trouble {
     )]
     CutShort { at: u64, have: usize, needed: usize },
     #[error(
-        "{have} stray bytes at the end, at byte {at}: no document begins there; copy or dump the \
-         file again"
+        "{have} {} at the end, at byte {at}, too few for a document; copy or dump the file again",
+        if *have == 1 { "stray byte" } else { "stray bytes" }
     )]
     StrayTail { at: u64, have: usize },
     #[error(

@@ -37,7 +37,6 @@ struct Archive<'d> {
     contents: BTreeMap<Namespace, Content>,
     /// The collection of the present block; `None` if its documents are to be left out.
     current: Option<Namespace>,
-    prelude_read: bool,
 }
 
 impl Reader<'_, '_, '_> {
@@ -49,13 +48,7 @@ impl Reader<'_, '_, '_> {
         display: &str,
         mut stream: Stream<'_>,
     ) {
-        let mut archive = Archive {
-            source,
-            display,
-            contents: BTreeMap::new(),
-            current: None,
-            prelude_read: false,
-        };
+        let mut archive = Archive { source, display, contents: BTreeMap::new(), current: None };
         let mut decoder = Decoder::new();
         let (mut offset, mut held) = (0_u64, 0);
         loop {
@@ -93,10 +86,9 @@ impl Reader<'_, '_, '_> {
                         self.block(&mut archive, header, offset);
                         false
                     }
-                    Item::BlockEnd => {
-                        archive.prelude_read = true;
-                        false
-                    }
+                    // The first block to end is the prelude.
+                    Item::BlockEnd if self.request.metadata_only => return,
+                    Item::BlockEnd => false,
                 };
                 if consumed_documents {
                     self.take_documents(&archive, offset, consumed);
@@ -106,11 +98,8 @@ impl Reader<'_, '_, '_> {
                 offset += consumed as u64;
                 held -= consumed;
             };
-            self.progress.advance(stream.progress(), documents);
+            self.advance(&mut stream, documents);
             let Some(needed) = needed else { return };
-            if archive.prelude_read && self.request.metadata_only {
-                return;
-            }
             if self.is_stopped() {
                 self.sources[source].sampled = true;
                 return;
@@ -201,15 +190,15 @@ impl Reader<'_, '_, '_> {
             return;
         }
         if content.file.is_none() {
-            let is_read = !namespace.database.is_empty()
-                && self.is_wanted(&namespace)
-                && !self.request.metadata_only;
+            let is_read = !namespace.database.is_empty() && self.is_wanted(&namespace);
             if is_read {
                 let slot = self.table.slot(&Place { namespace: namespace.clone(), real: true });
                 if self.table.entry(slot).closed {
                     self.troubles.add_for(name(), &Trouble::AfterEnd { at });
                 } else if is_audited(&namespace) {
                     content.slot = Some(slot);
+                } else {
+                    self.passed_over.insert(namespace.to_string());
                 }
             }
             let file = self.troubles.file(name());

@@ -36,6 +36,7 @@ impl Reader<'_, '_, '_> {
             offset += hop.bytes as u64;
             held -= hop.bytes;
             read += hop.documents;
+            let documents = hop.documents;
             if hop.next == Next::Limit {
                 hop = dump::hop(self.engine.held(held), u64::MAX);
                 self.engine.pass(hop.bytes);
@@ -43,7 +44,7 @@ impl Reader<'_, '_, '_> {
                 held -= hop.bytes;
                 counted += hop.documents;
             }
-            self.progress.advance(stream.progress(), hop.documents);
+            self.advance(&mut stream, documents);
 
             if let Next::BadLength { length } = hop.next {
                 self.troubles.add(file, &Trouble::BadLength { at: offset, length });
@@ -52,7 +53,10 @@ impl Reader<'_, '_, '_> {
             match end {
                 End::Full => {}
                 // Whoever stopped the run knows that the end is missing.
-                End::Eof if self.is_stopped() => break,
+                End::Eof if self.is_stopped() => {
+                    self.sources[source].sampled = true;
+                    break;
+                }
                 End::Eof => {
                     self.report_tail(file, offset, held, hop);
                     break;
@@ -61,6 +65,9 @@ impl Reader<'_, '_, '_> {
                     self.failed(file, &stream, offset + held as u64, error);
                     break;
                 }
+            }
+            if self.is_stopped() {
+                self.sources[source].sampled = true;
             }
             if self.is_stopped() || (counted > 0 && is_long(&stream)) {
                 counted = estimate(&stream, read + counted).saturating_sub(read);

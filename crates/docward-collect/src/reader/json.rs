@@ -74,7 +74,7 @@ impl Reader<'_, '_, '_> {
             }
             self.table.entry(slot).taken += documents;
             read += documents;
-            self.progress.advance(stream.progress(), documents);
+            self.advance(&mut stream, documents);
             if ended {
                 break;
             }
@@ -82,9 +82,13 @@ impl Reader<'_, '_, '_> {
                 End::Full => {}
                 End::Eof => break,
                 End::Failed(error) => {
-                    self.failed(file, &stream, parser.place().offset + held as u64, error);
+                    let at = parser.place().offset + (held - at) as u64;
+                    self.failed(file, &stream, at, error);
                     break;
                 }
+            }
+            if self.is_stopped() {
+                self.sources[source].sampled = true;
             }
             if self.is_stopped() || (counted > 0 && is_long(&stream)) {
                 counted = estimate(&stream, read + counted).saturating_sub(read);

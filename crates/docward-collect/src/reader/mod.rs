@@ -8,7 +8,7 @@ mod json;
 mod zip;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -37,6 +37,8 @@ pub(crate) struct Reader<'r, 'scope, 'env> {
     sources: Vec<Source>,
     /// Which source a file belongs to.
     source_of: BTreeMap<FileId, usize>,
+    /// True paths of the sources.
+    paths: BTreeSet<PathBuf>,
     /// Whole names of collections whose file names had to be cut.
     whole_names: BTreeMap<Namespace, String>,
     /// Files yet to be read, by collection.
@@ -45,6 +47,10 @@ pub(crate) struct Reader<'r, 'scope, 'env> {
     open_ended: usize,
     /// Text being parsed, kept for its memory.
     text: Vec<u8>,
+    /// Bytes of progress made with the present entry of the list.
+    advanced: u64,
+    /// Collections of the server, whose documents are not read.
+    passed_over: BTreeSet<String>,
     interrupted: bool,
 }
 
@@ -72,10 +78,13 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             table: Table::default(),
             sources: Vec::new(),
             source_of: BTreeMap::new(),
+            paths: BTreeSet::new(),
             whole_names: BTreeMap::new(),
             remaining: BTreeMap::new(),
             open_ended: 0,
             text: Vec::new(),
+            advanced: 0,
+            passed_over: BTreeSet::new(),
             interrupted: false,
         }
     }
@@ -83,10 +92,8 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
     /// Reads all sources.
     pub(crate) fn read(mut self) -> Collected {
         let planned: Vec<_> = self.request.sources.iter().map(|name| self.plan(name)).collect();
-        if !self.request.metadata_only {
-            let bytes = planned.iter().flat_map(|p| &p.items).map(|item| item.bytes).sum();
-            self.progress.total_bytes(bytes);
-        }
+        let items = planned.iter().flat_map(|plan| &plan.items);
+        self.progress.total_bytes(items.filter(|item| is_data(item)).map(|item| item.bytes).sum());
         for plan in &planned {
             self.expect(&plan.items);
         }
@@ -97,6 +104,11 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         }
         for plan in planned {
             self.read_source(plan);
+        }
+        if !self.passed_over.is_empty() {
+            let names: Vec<_> = std::mem::take(&mut self.passed_over).into_iter().collect();
+            let names = names.join(", ");
+            self.progress.note(&format!("not audited, because they are the server's own: {names}"));
         }
         self.collected()
     }
@@ -149,22 +161,56 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
                 place: Place { namespace, real: false },
                 named: true,
             });
+            self.rename_single(name, &mut planned.items);
+            return planned;
+        }
+        if name.starts_with("mongodb://") || name.starts_with("mongodb+srv://") {
+            // A connection string may hold a password: it is not repeated anywhere.
+            let name = format!("{}://…", name.split(':').next().unwrap_or_default());
+            self.troubles.add_for(&*name, &Trouble::Live);
+            self.sources[source].name = name;
             return planned;
         }
         let path = Path::new(name);
+        if let Ok(path) = path.canonicalize()
+            && !self.paths.insert(path)
+        {
+            self.progress.note(&format!("{name}: named twice, read once"));
+            return planned;
+        }
         match std::fs::metadata(path) {
             Err(error) => self.troubles.add_for(name, &Trouble::opening(error)),
             Ok(metadata) if metadata.is_dir() => {
                 let found = plan::walk(path, &mut self.troubles);
                 planned.items = plan::arrange(found, &Root::of(path));
-                planned.is_dump = planned.items.iter().any(|item| item.place.real);
                 if planned.items.is_empty() {
                     self.troubles.add_for(name, &Trouble::NothingInside);
                 }
             }
             Ok(metadata) => planned.items = named_file(path, name, metadata.len()),
         }
+        planned.is_dump = planned.items.iter().any(|item| item.place.real);
+        if path.is_file() && !matches!(planned.items[..], [Item { what: What::Metadata, .. }]) {
+            planned.is_dump = false;
+        }
+        self.rename_single(name, &mut planned.items);
         planned
+    }
+
+    /// Gives the only collection of a source the name that was asked for.
+    fn rename_single(&mut self, source: &str, items: &mut [Item]) {
+        let Some(namespace) = &self.request.namespace else { return };
+        let data: Vec<_> = items.iter().filter(|item| is_data(item)).collect();
+        match data[..] {
+            [Item { what: What::Documents, place, .. }] => {
+                let found = place.namespace.clone();
+                for item in items.iter_mut().filter(|item| item.place.namespace == found) {
+                    item.place = Place { namespace: namespace.clone(), real: true };
+                }
+            }
+            [] | [_] => {}
+            _ => self.troubles.add_for(source, &Trouble::NamespaceUnused),
+        }
     }
 
     /// Takes note of what is going to be read, so that collections can be closed when they are.
@@ -184,18 +230,15 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
 
     fn read_source(&mut self, planned: Planned) {
         let Planned { source, items, is_dump } = planned;
-        let documents: Vec<_> = items.iter().filter(|item| item.what == What::Documents).collect();
-        let single = documents.len() == 1 && !items.iter().any(|item| item.what == What::Zip);
         if is_dump {
             self.sources[source].kind = SourceKind::Dump;
         }
-        if self.request.namespace.is_some() && documents.len() > 1 {
-            self.troubles.add_for(self.sources[source].name.clone(), &Trouble::NamespaceUnused);
-        }
         for item in &items {
             if self.is_stopped() {
+                self.sources[source].sampled = true;
                 return;
             }
+            self.advanced = 0;
             match (item.what, &item.origin) {
                 (What::Zip, Origin::File(path)) => {
                     self.read_zip(source, path, &item.display);
@@ -207,7 +250,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
                         _ => Ok(Stream::stdin(self.stop)),
                     };
                     match stream {
-                        Ok(stream) => self.read_documents(source, item, stream, single),
+                        Ok(stream) => self.read_documents(source, item, stream),
                         Err(trouble) => self.troubles.add_for(&*item.display, &trouble),
                     }
                     self.done(item);
@@ -216,9 +259,18 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
                     "{}: the oplog is not audited, only the collections are",
                     item.display
                 )),
-                _ => {}
+                _ => continue,
             }
+            // What was left unread is done with, too.
+            self.progress.advance(item.bytes.saturating_sub(self.advanced), 0);
         }
+    }
+
+    /// Tells how far a stream has been read.
+    fn advance(&mut self, stream: &mut Stream<'_>, documents: u64) {
+        let bytes = stream.progress();
+        self.advanced += bytes;
+        self.progress.advance(bytes, documents);
     }
 
     /// Closes the collection of a file that was read, if nothing more of it can come.
@@ -232,8 +284,9 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             *count -= 1;
             if *count == 0 {
                 self.remaining.remove(namespace);
-                if self.open_ended == 0 && self.request.namespace.is_none() {
-                    let slot = self.table.slot(&self.place_of(item));
+                if self.open_ended == 0
+                    && let Some(slot) = self.table.find(&self.place_of(item).namespace)
+                {
                     self.engine.close(slot);
                     self.table.entry(slot).closed = true;
                 }
@@ -241,8 +294,8 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         }
     }
 
-    /// Reads a file of documents, whatever it is. `single` allows `--namespace`.
-    fn read_documents(&mut self, source: usize, item: &Item, mut stream: Stream<'_>, single: bool) {
+    /// Reads a file of documents, whatever it is.
+    fn read_documents(&mut self, source: usize, item: &Item, mut stream: Stream<'_>) {
         let file = self.file(source, &item.display);
         let mut layers = 0;
         let format = loop {
@@ -280,20 +333,13 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
                 self.read_archive(source, file, &item.display, stream);
             }
             Format::Zip => match &item.origin {
-                Origin::File(path) if layers == 0 => {
-                    let path: &PathBuf = path;
-                    self.read_zip(source, path, &item.display);
-                }
+                Origin::File(path) if layers == 0 => self.read_zip(source, path, &item.display),
                 Origin::Stdin => self.troubles.add(file, &Trouble::ZipOnStdin),
                 _ => self.troubles.add(file, &Trouble::NestedZip),
             },
             Format::Refused(trouble) => self.troubles.add(file, &trouble),
             Format::Bson | Format::Json | Format::Empty | Format::Gzip => {
-                let place = match &self.request.namespace {
-                    Some(namespace) if single => Place { namespace: namespace.clone(), real: true },
-                    _ => self.place_of(item),
-                };
-                self.read_collection(source, file, item, &place, &format, stream);
+                self.read_collection(source, file, item, &format, stream);
             }
         }
     }
@@ -304,10 +350,10 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         source: usize,
         file: FileId,
         item: &Item,
-        place: &Place,
         format: &Format,
         mut stream: Stream<'_>,
     ) {
+        let place = &self.place_of(item);
         if !self.is_wanted(&place.namespace) {
             return;
         }
@@ -316,10 +362,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             return;
         }
         if !item.named && !is_audited(&place.namespace) {
-            self.progress.note(&format!(
-                "{}: {} belongs to the server, its documents are not audited",
-                item.display, place.namespace
-            ));
+            self.passed_over.insert(place.namespace.to_string());
             return;
         }
         match format {
@@ -411,6 +454,11 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
 /// Whether documents of a collection are profiled: those of users are, also in buckets.
 fn is_audited(namespace: &Namespace) -> bool {
     !is_server_owned(namespace) || namespace.collection.starts_with("system.buckets.")
+}
+
+/// Whether an entry of the list is more than facts.
+fn is_data(item: &Item) -> bool {
+    matches!(item.what, What::Documents | What::Zip)
 }
 
 /// Whether only the content will tell which collections a file holds.

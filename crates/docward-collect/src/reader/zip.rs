@@ -28,14 +28,11 @@ impl Reader<'_, '_, '_> {
         self.note_kind(source, SourceKind::Zip);
         let found = self.members(&mut zip, display);
         let stem = FileName::read(&Root::of(path).name).stem;
-        let items = plan::arrange(found, &Root { name: stem, parent: String::new() });
+        let mut items = plan::arrange(found, &Root { name: stem, parent: String::new() });
         if items.is_empty() {
             self.troubles.add_for(display, &Trouble::NothingInside);
         }
-        let documents = items.iter().filter(|item| item.what == What::Documents).count();
-        if self.request.namespace.is_some() && documents > 1 {
-            self.troubles.add_for(display, &Trouble::NamespaceUnused);
-        }
+        self.rename_single(display, &mut items);
         self.expect(&items);
         for item in items.iter().filter(|item| is_facts(item.what)) {
             self.with_member(&mut zip, item, |reader, stream| {
@@ -49,7 +46,7 @@ impl Reader<'_, '_, '_> {
             match item.what {
                 What::Documents => {
                     self.with_member(&mut zip, item, |reader, stream| {
-                        reader.read_documents(source, item, stream, documents == 1);
+                        reader.read_documents(source, item, stream);
                     });
                     self.done(item);
                 }

@@ -1,0 +1,204 @@
+//! Damaged files: what can be read is read, the rest is told with its place.
+
+use bson::{Bson, doc};
+
+use crate::support::*;
+
+#[test]
+fn cut_at_every_byte_whole_documents_are_read() {
+    let documents_of = orders(4);
+    let all = bytes(&documents_of);
+    let mut ends = vec![0];
+    for document in &documents_of {
+        ends.push(ends.last().unwrap() + document.to_vec().unwrap().len());
+    }
+    let place = Place::new();
+    for cut in 1..all.len() {
+        place.put("t.bson", &all[..cut]);
+        let collected = place.read("t.bson");
+        let whole = ends.iter().filter(|&&end| end <= cut).count() - 1;
+        assert_eq!(documents(&collected, "test.t"), whole as u64, "cut at {cut}");
+        let problems = problems(&collected);
+        if ends.contains(&cut) {
+            assert_eq!(problems, [""; 0], "cut at {cut}");
+        } else {
+            assert_eq!(problems.len(), 1, "cut at {cut}: {problems:?}");
+            let at = format!("at byte {}", ends[whole]);
+            assert!(problems[0].contains(&at), "cut at {cut}: {problems:?}");
+        }
+    }
+}
+
+#[test]
+fn changed_at_every_byte_it_never_panics() {
+    let all = bytes(&[
+        doc! { "_id": 1, "a": { "b": ["x", 2.5, Bson::Null] }, "r": bson::Regex {
+        pattern: bson::raw::cstr!("a").into(), options: bson::raw::cstr!("i").into() } },
+        doc! { "_id": 2 },
+    ]);
+    let place = Place::new();
+    for at in 0..all.len() {
+        for value in [0x00, 0x01, 0x7f, 0x80, 0xff] {
+            let mut changed = all.clone();
+            changed[at] = value;
+            place.put("t.bson", &changed);
+            let _ = place.read("t.bson");
+        }
+    }
+}
+
+#[test]
+fn a_bad_length_ends_the_file_and_says_where() {
+    let place = Place::new();
+    let good = bytes(&orders(3));
+    for length in [-1, 0, 4, 16 * 1024 * 1024 + 16 * 1024 + 1, i32::MAX] {
+        let bad = [&good[..], &i32::to_le_bytes(length), &good].concat();
+        place.put("t.bson", &bad);
+        let collected = place.read("t.bson");
+        assert_eq!(documents(&collected, "test.t"), 3);
+        let problems = problems(&collected);
+        let expected = format!("t.bson: bad document length {length} at byte {}", good.len());
+        assert!(problems[0].starts_with(&expected), "{problems:?}");
+    }
+}
+
+#[test]
+fn a_damaged_document_is_skipped_by_its_length() {
+    let place = Place::new();
+    let mut bad = doc! { "_id": 7, "a": "text" }.to_vec().unwrap();
+    bad[4] = 0x42;
+    let at = bytes(&orders(2)).len();
+    let all = [bytes(&orders(2)), bad, bytes(&orders(3))].concat();
+    place.put("t.bson", all);
+    let collected = place.read("t.bson");
+    let problems = problems(&collected);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].contains("unknown element type 0x42"), "{problems:?}");
+    assert!(problems[0].contains(&format!("at byte {}", at + 4)), "{problems:?}");
+    assert!(documents(&collected, "test.t") >= 5);
+}
+
+#[test]
+fn offsets_are_those_of_the_file_also_behind_other_files() {
+    let place = Place::new();
+    let mut bad = doc! { "_id": 7, "a": "text" }.to_vec().unwrap();
+    bad[4] = 0x42;
+    let at = bytes(&orders(2)).len();
+    place
+        .put("a/t.bson", bytes(&orders(100)))
+        .put("b/t.bson", [bytes(&orders(2)), bad.clone()].concat())
+        .put("c/t.bson", bad);
+    let paths = ["a", "b", "c"].map(|dir| place.at(dir).join("t.bson"));
+    let collected = read(&[&paths[0], &paths[1], &paths[2]]);
+    let problems: Vec<_> = collected.problems.iter().map(|p| &p.message).collect();
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(problems[0].contains(&format!("at byte {};", at + 4)), "{problems:?}");
+    assert!(problems[1].contains("at byte 4;"), "{problems:?}");
+}
+
+#[test]
+fn many_problems_of_one_file_are_summed_up() {
+    let place = Place::new();
+    let mut bad = doc! { "_id": 7 }.to_vec().unwrap();
+    bad[4] = 0x42;
+    place.put("t.bson", bad.repeat(500)).put("t.json", "{oops}\n".repeat(70));
+    for (file, more) in [("t.bson", 480), ("t.json", 50)] {
+        let problems = problems(&place.read(file));
+        assert_eq!(problems.len(), 21, "{problems:?}");
+        assert!(problems[20].ends_with(&format!("and {more} more of this file, not listed")));
+    }
+}
+
+#[test]
+fn broken_json_is_told_by_line_and_the_rest_is_read() {
+    let place = Place::new();
+    place.put("t.json", "{\"a\":1}\n{\"a\":\n{\"a\":2}\n{\"a\":3}\n");
+    let collected = place.read("t.json");
+    assert!(documents(&collected, "test.t") >= 2);
+    assert!(problems(&collected)[0].contains("byte"), "{:?}", problems(&collected));
+    place.put("u.json", b"{\"a\":\"\xff\xfe\"}\n{\"a\":2}\n");
+    let collected = place.read("u.json");
+    assert_eq!(documents(&collected, "test.u"), 1);
+    assert!(problems(&collected)[0].contains("UTF-8"));
+}
+
+#[test]
+fn a_gzip_cut_short_gives_what_was_in_it() {
+    let place = Place::new();
+    // Hard to pack, so that half of the packed bytes is about half of the documents.
+    let noise: Vec<_> = (0..3000_u64)
+        .map(|n| doc! { "_id": n.wrapping_mul(0x9e37_79b9_7f4a_7c15) as i64, "n": n as i64 })
+        .collect();
+    let gz = packed(&bytes(&noise));
+    let text = packed(as_json(&noise).as_bytes());
+    place
+        .put("t.bson.gz", &gz[..gz.len() / 2])
+        .put("t.json.gz", &text[..text.len() / 2])
+        .put("h.bson.gz", &gz[..7])
+        .put("junk.bson.gz", [&gz[..], b"trailing junk"].concat());
+    for file in ["t.bson.gz", "t.json.gz"] {
+        let collected = place.read(file);
+        assert!(documents(&collected, "test.t") > 500);
+        let problems = problems(&collected);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].contains("gzip data ends too early, at byte"), "{problems:?}");
+    }
+    let collected = place.read("h.bson.gz");
+    assert!(problems(&collected)[0].contains("gzip data ends too early, at byte 0"));
+    let collected = place.read("junk.bson.gz");
+    assert_eq!(documents(&collected, "test.junk"), 3000);
+    assert!(problems(&collected)[0].contains("gzip data is damaged"), "{:?}", problems(&collected));
+}
+
+#[test]
+fn the_largest_document_and_deep_nesting() {
+    let place = Place::new();
+    let mut deep = doc! { "x": 1 };
+    for _ in 0..120 {
+        deep = doc! { "x": deep };
+    }
+    let large = doc! { "_id": 1, "blob": "x".repeat(16 * 1024 * 1024 - 40) };
+    assert!(large.to_vec().unwrap().len() <= 16 * 1024 * 1024);
+    let all = [bytes(&orders(10)), bytes(&[large, deep]), bytes(&orders(10))].concat();
+    place.put("t.bson", &all).put("t.bson.gz", packed(&all));
+    for file in ["t.bson", "t.bson.gz"] {
+        for threads in [1, 2] {
+            let collected = run(&docward_collect::Request { threads, ..place.request(file) });
+            assert_eq!(problems(&collected), [""; 0]);
+            assert_eq!(documents(&collected, "test.t"), 22);
+            let profile = collection(&collected, "test.t").profile.as_ref().unwrap();
+            assert!(profile.largest[0].bytes > 16 * 1024 * 1024 - 100);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_one_may_not_enter_is_a_problem() {
+    use std::{fs, os::unix::fs::PermissionsExt};
+    let place = Place::new();
+    place.put("data/a.json", "{}").put("data/locked/b.json", "{}");
+    let locked = place.at("data/locked");
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
+    let is_root = fs::read_dir(&locked).is_ok();
+    let collected = place.read("data");
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o755)).unwrap();
+    if is_root {
+        eprintln!("skipped: permissions do not bind this user");
+        return;
+    }
+    assert_eq!(names(&collected), ["test.a"]);
+    assert!(problems(&collected)[0].contains("permission denied"));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_in_a_circle_end() {
+    let place = Place::new();
+    place.put("data/sub/a.json", "{}");
+    std::os::unix::fs::symlink(place.at("data"), place.at("data/sub/up")).unwrap();
+    std::os::unix::fs::symlink(place.at("nowhere"), place.at("data/gone.json")).unwrap();
+    let collected = place.read("data");
+    assert_eq!(names(&collected), ["sub.a"]);
+    assert_eq!(problems(&collected), [""; 0]);
+}
