@@ -6,4 +6,6 @@ mod t002_money_as_double;
 use crate::Rule;
 
 /// Every rule, by code.
-pub static RULES: &[&Rule] = &[&t002_money_as_double::T002];
+pub static RULES: &[&Rule] = &[
+    &t002_money_as_double::T002,
+];
