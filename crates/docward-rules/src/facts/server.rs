@@ -2,6 +2,8 @@
 //! server's own table of reserved namespaces (3.6 to 8.x), so that none of them is called business
 //! data and none of them is judged by house naming (DM-01.1, DM-03.4, GC-49).
 
+use docward_model::{Evidence, Namespace};
+
 /// Databases nobody may use for business data.
 pub const SYSTEM_DATABASES: &[&str] = &["admin", "local", "config", "$external"];
 
@@ -175,6 +177,20 @@ pub fn is_tool_collection(collection: &str) -> bool {
         // Parse joins, and the state collections of Queryable Encryption.
         || collection.starts_with("_Join:")
         || collection.starts_with("enxcol_.")
+}
+
+/// Whether the collection is half of a GridFS bucket: `fs.files`, or any pair `x.files`/`x.chunks`.
+pub fn is_gridfs(evidence: &Evidence, namespace: &Namespace) -> bool {
+    let name = &namespace.collection;
+    let other = if let Some(bucket) = name.strip_suffix(".files") {
+        format!("{bucket}.chunks")
+    } else if let Some(bucket) = name.strip_suffix(".chunks") {
+        format!("{bucket}.files")
+    } else {
+        return false;
+    };
+    name.starts_with("fs.")
+        || evidence.collection(&Namespace::new(namespace.database.as_str(), other)).is_some()
 }
 
 #[cfg(test)]

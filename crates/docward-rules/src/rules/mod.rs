@@ -20,6 +20,12 @@ mod n016_many_spellings;
 mod n017_divergent_collection_names;
 mod n018_long_namespace;
 mod t002_money_as_double;
+mod v001_missing_validator;
+mod v002_weak_validation;
+mod v003_moderate_validation;
+mod v004_shallow_validator;
+mod v005_impossible_pattern;
+mod v006_validator_contradicts_data;
 
 use crate::Rule;
 
@@ -44,4 +50,10 @@ pub static RULES: &[&Rule] = &[
     &n017_divergent_collection_names::N017,
     &n018_long_namespace::N018,
     &t002_money_as_double::T002,
+    &v001_missing_validator::V001,
+    &v002_weak_validation::V002,
+    &v003_moderate_validation::V003,
+    &v004_shallow_validator::V004,
+    &v005_impossible_pattern::V005,
+    &v006_validator_contradicts_data::V006,
 ];

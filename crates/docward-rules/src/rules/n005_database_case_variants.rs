@@ -117,32 +117,19 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
-    use docward_model::{Deployment, Evidence, Settings, Severity};
-
-    fn with_uris(uris: &[&str]) -> Vec<docward_model::Finding> {
-        let evidence = Evidence {
-            deployment: Deployment { server_version: None, names_are_real: true },
-            databases: vec!["UserCenter".to_owned()],
-            ..Evidence::default()
-        };
-        let settings = Settings {
-            select: vec!["N005".to_owned()],
-            uri_databases: uris.iter().map(|&u| u.to_owned()).collect(),
-            ..Settings::default()
-        };
-        crate::judge(&evidence, &settings).findings
-    }
+    use crate::testing::{check, check_with};
+    use docward_model::Severity;
 
     #[test]
     fn dm_02_4_uri_differs_from_the_catalogue() {
-        let found = with_uris(&["usercenter", "usercenter"]);
+        let body = "@ UserCenter.t_user\n{\"_id\": 1}";
+        let found = check_with("N005", "uri-db=usercenter,uri-db=usercenter", body);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, Severity::Error);
         assert!(found[0].what.contains("`usercenter` in 2 connection strings"), "{}", found[0].what);
         assert!(found[0].todo.contains("write `UserCenter`"), "{}", found[0].todo);
         assert!(found[0].todo.contains("`db_user_center`"), "{}", found[0].todo);
-        assert!(with_uris(&["UserCenter", "db_order"]).is_empty());
+        assert!(check_with("N005", "uri-db=UserCenter,uri-db=db_order", body).is_empty());
     }
 
     #[test]

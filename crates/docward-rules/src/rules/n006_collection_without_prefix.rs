@@ -70,6 +70,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         || name.starts_with("system.")
         || server::is_system_database(&ns.database)
         || server::is_tool_collection(name)
+        || server::is_gridfs(cx.evidence(), ns)
         || cx.words(&EXEMPT).contains(name)
     {
         return;

@@ -74,6 +74,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if name.starts_with("system.")
         || server::is_system_database(&ns.database)
         || server::is_tool_collection(name)
+        || server::is_gridfs(cx.evidence(), ns)
     {
         return;
     }

@@ -59,9 +59,21 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let house = cx.settings().profile == ProfileName::Vendor;
-    let in_family = |ns: &Namespace, form: TailForm| {
+    let in_odd_family = |ns: &Namespace| {
         evidence.families.iter().any(|f| {
-            f.form == form && f.database == ns.database && f.members.binary_search(&ns.collection).is_ok()
+            f.form == TailForm::OddTimeSuffix
+                && f.database == ns.database
+                && f.members.binary_search(&ns.collection).is_ok()
+        })
+    };
+    // A run of numbers belongs to R012, whatever some of them look like.
+    let in_number_family = |ns: &Namespace| {
+        evidence.families.iter().any(|f| {
+            f.form == TailForm::Number
+                && f.database == ns.database
+                && ns.collection.strip_prefix(&f.stem).is_some_and(|tail| {
+                    !tail.is_empty() && tail.chars().all(|c| c.is_ascii_digit())
+                })
         })
     };
     let mut groups: BTreeMap<(&str, String), Vec<(&Namespace, CollectionKind, OddTail)>> =
@@ -71,12 +83,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         if server::is_system_database(&ns.database)
             || ns.collection.starts_with("system.")
             || !(collection.kind.is_business() || collection.kind == CollectionKind::View)
-            // A run of numbers belongs to R012, whatever some of them look like.
-            || in_family(ns, TailForm::Number)
+            || in_number_family(ns)
         {
             continue;
         }
-        let tail = if in_family(ns, TailForm::OddTimeSuffix) {
+        let tail = if in_odd_family(ns) {
             time_tail_in_family(&ns.collection)
         } else {
             time_tail(&ns.collection)
@@ -155,6 +166,15 @@ mod tests {
     #[test]
     fn dm_03_5_good_suffixes_and_numbers_pass() {
         assert!(named(&["t_log_202403", "t_device_17", "t_covid_19", "t_log_2024", "t_log_20240315"]).is_empty());
+    }
+
+    #[test]
+    fn dm_03_5_a_run_of_numbers_is_not_time() {
+        let mut names: Vec<String> = (0..8).map(|n| format!("t_device_{}", 202_408 + 100 * n)).collect();
+        names.push("t_device_7".to_owned());
+        names.extend((0..5).map(|n| format!("t_device_99{n}")));
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        assert!(named(&names).is_empty());
     }
 
     #[test]
