@@ -76,18 +76,16 @@ pub const ABBREVIATIONS: &[&str] = &[
     "at", "in", "on", "of", "or", "as", "is", "it", "if", "be", "do", "go", "up", "my", "me", "we",
     "an", "so", "he", "hi", "lo", "am", "pm", "ad", "vs", "cv", "hq", "po", "pk", "fk", "sk", "op",
     "ns", "ua", "qa", "pr", "mr", "ms", "dr", "jr", "sr", "st", "rx", "tx", "ac", "dc", "ev", "sn",
-    "eq", "ne", "gt", "lt", "px", "em", "md", "js", "ph",
-    // Axes, sizes, colours, pairs.
+    "eq", "ne", "gt", "lt", "px", "em", "md", "js", "ph", // Axes, sizes, colours, pairs.
     "a", "b", "d", "g", "h", "i", "j", "k", "l", "n", "r", "t", "v", "w", "x", "y", "z", "dx", "dy",
-    "dz", "vx", "vy", "vz", "cx", "cy", "ry",
-    // Units.
+    "dz", "vx", "vy", "vz", "cx", "cy", "ry", // Units.
     "kg", "mg", "cm", "km", "mm", "nm", "gb", "mb", "kb", "tb", "hz", "us", "dl", "oz", "lb", "ft",
     "yd", "mi", "kw", "wh", "mv", "ma", "pa", "hp", "cc", "bp", "hr", "rr", "rh", "gp", "mp",
     "mpg", "mph", "kph", "rpm", "kwh", "psi", "bpm", "fps", "dpi", "ppi", "lbs", "sqm", "hrs",
     // Languages and countries.
     "en", "de", "fr", "es", "zh", "cn", "jp", "ja", "ko", "kr", "ru", "pt", "nl", "pl", "sv", "da",
-    "fi", "tr", "ar", "vi", "th", "cs", "el", "hu", "ro", "uk", "br", "ca", "au", "mx", "eu", "usa",
-    // Currencies.
+    "fi", "tr", "ar", "vi", "th", "cs", "el", "hu", "ro", "uk", "br", "ca", "au", "mx", "eu",
+    "usa", // Currencies.
     "usd", "eur", "gbp", "cny", "jpy", "inr", "aud", "cad", "chf", "sek", "krw", "hkd", "sgd",
     // Identifiers and codes.
     "url", "uri", "api", "sku", "upc", "ean", "gtin", "isbn", "issn", "doi", "ssn", "vat", "dob",
@@ -102,8 +100,7 @@ pub const ABBREVIATIONS: &[&str] = &[
     "ssd", "hdd", "usb", "lan", "wan", "vpn", "ios", "sms", "mms", "rss", "cdn", "sdk", "http",
     // Figures.
     "src", "dst", "ref", "seq", "num", "pos", "len", "cnt", "min", "max", "avg", "sum", "qty",
-    "pct", "mrp", "msrp", "abv", "ibu",
-    // Business, medicine, sports.
+    "pct", "mrp", "msrp", "abv", "ibu", // Business, medicine, sports.
     "seo", "crm", "erp", "kpi", "roi", "cpc", "cpm", "ctr", "gmv", "ltv", "arr", "mrr", "eps",
     "pnl", "gdp", "ceo", "cfo", "cto", "vip", "faq", "nps", "llc", "dba", "bmi", "ecg", "ekg",
     "mri", "dna", "rna", "hiv", "ldl", "hdl", "cbc", "wbc", "rbc", "hgb", "era", "rbi", "nba",
@@ -162,8 +159,10 @@ pub fn named(profile: &Profile) -> Vec<Named<'_>> {
 
 /// Whether the keys of this object are data: folded by the profile, HTTP headers by name, or a bag of
 /// attributes of which each document has a few.
-fn holds_data_keys(profile: &Profile, field: &Field) -> bool {
-    if field.dynamic.is_some() || matches!(field.name.as_str(), "headers" | "httpHeaders" | "http_headers") {
+pub fn holds_data_keys(profile: &Profile, field: &Field) -> bool {
+    if field.dynamic.is_some()
+        || matches!(field.name.as_str(), "headers" | "httpHeaders" | "http_headers")
+    {
         return true;
     }
     let children: Vec<_> =
@@ -304,9 +303,9 @@ fn attach_abbreviations(
             .collect();
         let [concept] = fitting.as_slice() else { continue };
         let members = &concepts[concept];
-        let same_type = members.iter().all(|&at| {
-            profile.fields[at].types.dominant() == short.field.types.dominant()
-        });
+        let same_type = members
+            .iter()
+            .all(|&at| profile.fields[at].types.dominant() == short.field.types.dominant());
         let disjoint = || {
             let pair: Vec<_> = members.iter().copied().chain([short.at]).collect();
             match overlap(profile, &pair) {

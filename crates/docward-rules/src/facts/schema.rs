@@ -82,10 +82,13 @@ fn walk<'a>(node: &'a Value, path: &str, out: &mut Vec<Demand<'a>>) {
     for (key, value) in node.entries() {
         match key.as_str() {
             "required" => {
-                out.extend(value.items().iter().filter_map(Value::as_text).map(|name| Demand {
-                    path: child(name),
-                    kind: DemandKind::Required,
-                }));
+                out.extend(
+                    value
+                        .items()
+                        .iter()
+                        .filter_map(Value::as_text)
+                        .map(|name| Demand { path: child(name), kind: DemandKind::Required }),
+                );
             }
             "properties" => {
                 for (name, node) in value.entries() {
@@ -105,10 +108,7 @@ fn walk<'a>(node: &'a Value, path: &str, out: &mut Vec<Demand<'a>>) {
             }
             "pattern" => {
                 if let Some(pattern) = value.as_text() {
-                    out.push(Demand {
-                        path: path.to_owned(),
-                        kind: DemandKind::Pattern(pattern),
-                    });
+                    out.push(Demand { path: path.to_owned(), kind: DemandKind::Pattern(pattern) });
                 }
             }
             _ => {}
@@ -141,7 +141,11 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
         let field = profile.field(&demand.path);
         let found = match &demand.kind {
             DemandKind::Required => match field {
-                Some(f) => Some(("required but absent".to_owned(), f.parents.saturating_sub(f.count), f.parents)),
+                Some(f) => Some((
+                    "required but absent".to_owned(),
+                    f.parents.saturating_sub(f.count),
+                    f.parents,
+                )),
                 None => {
                     let parents = objects_at(profile, &demand.path);
                     Some(("required but absent".to_owned(), parents, parents))
@@ -203,9 +207,10 @@ impl Coverage {
     /// Whether the field has a type, by name or by a pattern over names.
     pub fn is_typed(&self, name: &str) -> bool {
         self.typed.contains(name)
-            || self.typed_patterns.iter().any(|p| {
-                regex::Regex::new(p).is_ok_and(|pattern| pattern.is_match(name))
-            })
+            || self
+                .typed_patterns
+                .iter()
+                .any(|p| regex::Regex::new(p).is_ok_and(|pattern| pattern.is_match(name)))
     }
 
     fn join(&mut self, other: Self) {
@@ -295,9 +300,7 @@ const DRIFT_SHARE: f64 = 0.01;
 
 /// Top-level fields to be described: named, not the key, not an object mapper's.
 pub fn described(profile: &Profile) -> impl Iterator<Item = &Field> {
-    profile
-        .top_level()
-        .filter(|f| f.shape == FieldShape::Named && !is_framework(&f.name))
+    profile.top_level().filter(|f| f.shape == FieldShape::Named && !is_framework(&f.name))
 }
 
 /// Proposes a validator that requires fields present in at least `required_share` of documents.
@@ -324,10 +327,8 @@ pub fn propose(profile: &Profile, required_share: f64) -> Proposal {
             continue;
         }
         let names: Vec<_> = types.iter().map(|t| Value::Text((*t).to_owned())).collect();
-        let bson_type =
-            if names.len() == 1 { names[0].clone() } else { Value::List(names) };
-        properties
-            .push((field.name.clone(), Value::Map(vec![("bsonType".to_owned(), bson_type)])));
+        let bson_type = if names.len() == 1 { names[0].clone() } else { Value::List(names) };
+        properties.push((field.name.clone(), Value::Map(vec![("bsonType".to_owned(), bson_type)])));
     }
     let typed = properties.len();
     let mut schema = vec![("bsonType".to_owned(), Value::Text("object".to_owned()))];
@@ -399,7 +400,10 @@ mod tests {
                         "items",
                         map(vec![
                             ("required", Value::List(vec![text("price")])),
-                            ("properties", map(vec![("price", map(vec![("bsonType", text("decimal"))]))])),
+                            (
+                                "properties",
+                                map(vec![("price", map(vec![("bsonType", text("decimal"))]))]),
+                            ),
                         ]),
                     ),
                 ]),

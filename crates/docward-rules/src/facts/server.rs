@@ -210,9 +210,12 @@ mod tests {
         ] {
             assert!(is_own_collection(database, collection), "{database}.{collection}");
         }
-        for (database, collection) in
-            [("admin", "app_settings"), ("config", "orders"), ("local", "cache"), ("admin", "chunks")]
-        {
+        for (database, collection) in [
+            ("admin", "app_settings"),
+            ("config", "orders"),
+            ("local", "cache"),
+            ("admin", "chunks"),
+        ] {
             assert!(!is_own_collection(database, collection), "{database}.{collection}");
         }
     }

@@ -30,19 +30,24 @@ pub enum Tail {
 }
 
 static DIGITS: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"^(?P<stem>.*?[^0-9_.$-])(?P<sep>[_.$-]*)(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})?$")
+    regex(
+        r"^(?P<stem>.*?[^0-9_.$-])(?P<sep>[_.$-]*)(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})?$",
+    )
 });
 static PARTED: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"^(?P<stem>.*?[^0-9_.$-])[_.$-]*(?P<year>\d{4})[_.-](?P<month>\d{2})(?:[_.-](?P<day>\d{2}))?$")
+    regex(
+        r"^(?P<stem>.*?[^0-9_.$-])[_.$-]*(?P<year>\d{4})[_.-](?P<month>\d{2})(?:[_.-](?P<day>\d{2}))?$",
+    )
 });
 static WORDED: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)^(?P<stem>.+?)[_.$-](?:(?P<before>\d{4})[_.-]?)?(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?:[_.-]?(?P<after>\d{4}|\d{2}))?$")
+    regex(
+        r"(?i)^(?P<stem>.+?)[_.$-](?:(?P<before>\d{4})[_.-]?)?(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?:[_.-]?(?P<after>\d{4}|\d{2}))?$",
+    )
 });
 static MONTH_FIRST: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"^(?P<stem>.*?[^0-9_.$-])[_.$-](?P<month>0[1-9]|1[0-2])(?P<year>20[0-3]\d)$")
 });
-static YEAR: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"^.*[^0-9_.$-]_(?:19[7-9]\d|20\d\d)$"));
+static YEAR: LazyLock<Regex> = LazyLock::new(|| regex(r"^.*[^0-9_.$-]_(?:19[7-9]\d|20\d\d)$"));
 
 fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the patterns of this file are constants")
@@ -56,7 +61,9 @@ fn is_plausible(year: u32) -> bool {
 fn days(year: u32, month: u32) -> u32 {
     match month {
         4 | 6 | 9 | 11 => 30,
-        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
         2 => 28,
         _ => 31,
     }
@@ -73,12 +80,13 @@ pub fn time_tail(name: &str) -> Tail {
             return Tail::None;
         };
         let day = number("day");
-        let valid = (1..=12).contains(&month)
-            && day.is_none_or(|d| (1..=days(year, month)).contains(&d));
+        let valid =
+            (1..=12).contains(&month) && day.is_none_or(|d| (1..=days(year, month)).contains(&d));
         if !is_plausible(year) || !valid {
             return Tail::None;
         }
-        let tail = format!("{year}{month:02}{}", day.map(|d| format!("{d:02}")).unwrap_or_default());
+        let tail =
+            format!("{year}{month:02}{}", day.map(|d| format!("{d:02}")).unwrap_or_default());
         return odd(&found["stem"], "is broken up by separators", Some(&tail), false);
     }
     if let Some(found) = WORDED.captures(name) {
@@ -122,7 +130,8 @@ fn from_digits(found: &regex::Captures<'_>) -> Tail {
         if !is_plausible(year) {
             return Tail::None;
         }
-        let tail = format!("{year}{month:02}{}", day.map(|d| format!("{d:02}")).unwrap_or_default());
+        let tail =
+            format!("{year}{month:02}{}", day.map(|d| format!("{d:02}")).unwrap_or_default());
         let fault = match sep {
             "" => "is not set off by an underscore".to_owned(),
             sep => format!("follows `{sep}` instead of one underscore"),
@@ -170,8 +179,18 @@ mod tests {
     #[test]
     fn dm_03_5_numbers_and_words_are_not_time() {
         for name in [
-            "t_device_17", "t_covid_19", "t_users", "t_device_202455", "t_device_123456", "t_march",
-            "t_item_00012345", "t_device_20245678", "t_office2019", "t_may_24", "t_v2", "t_log_2024_13",
+            "t_device_17",
+            "t_covid_19",
+            "t_users",
+            "t_device_202455",
+            "t_device_123456",
+            "t_march",
+            "t_item_00012345",
+            "t_device_20245678",
+            "t_office2019",
+            "t_may_24",
+            "t_v2",
+            "t_log_2024_13",
         ] {
             assert_eq!(time_tail(name), Tail::None, "{name}");
         }

@@ -57,12 +57,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
     let target = target(&ns.collection);
     let documents = collection.profile.as_ref().map(|p| p.total.max(p.documents));
-    let held = documents
-        .map(|n| format!(" with {}", text::plural(n, "document")))
-        .unwrap_or_default();
+    let held =
+        documents.map(|n| format!(" with {}", text::plural(n, "document"))).unwrap_or_default();
     let why = match ns.database.as_str() {
         "local" => "`local` is not replicated: this data is lost with the node that holds it",
-        "config" => "sharding and sessions own `config`: the server rewrites it and backups treat it specially",
+        "config" => {
+            "sharding and sessions own `config`: the server rewrites it and backups treat it specially"
+        }
         _ => "administrative commands lock `admin` for everybody, and backups treat it specially",
     };
     cx.report(
@@ -100,7 +101,10 @@ fn target(collection: &str) -> Namespace {
     let name = names::collection_proposal(bare, "t_");
     let parts = names::words(bare);
     let is_config = parts.iter().any(|w| {
-        matches!(w.as_str(), "config" | "configuration" | "setting" | "settings" | "option" | "options")
+        matches!(
+            w.as_str(),
+            "config" | "configuration" | "setting" | "settings" | "option" | "options"
+        )
     });
     let module = if is_config {
         "config".to_owned()

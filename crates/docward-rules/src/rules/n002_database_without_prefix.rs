@@ -111,7 +111,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         } else if temporary {
             format!("archive it if it is a leftover, else name it `{proposal}`")
         } else {
-            format!("name it `{proposal}`: copy the collections, change the connection strings, then drop the old database")
+            format!(
+                "name it `{proposal}`: copy the collections, change the connection strings, then drop the old database"
+            )
         };
         cx.report(
             Draft::new(
@@ -135,7 +137,8 @@ mod tests {
 
     #[test]
     fn dm_02_1_order_gets_a_proposal() {
-        let found = check("N002", "@ Order.t_order\n{\"_id\": 1}\n@ db_order.t_order\n{\"_id\": 1}");
+        let found =
+            check("N002", "@ Order.t_order\n{\"_id\": 1}\n@ db_order.t_order\n{\"_id\": 1}");
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, Severity::Warn);
         assert!(found[0].todo.contains("`db_order`"), "{}", found[0].todo);

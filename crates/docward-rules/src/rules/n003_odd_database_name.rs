@@ -44,14 +44,7 @@ declare_rule! {
     check: Deployment(check),
 }
 
-threshold!(
-    PREFIX,
-    "prefix",
-    Text("db_"),
-    "text",
-    "DM-02.1",
-    "the house prefix, kept in proposals"
-);
+threshold!(PREFIX, "prefix", Text("db_"), "text", "DM-02.1", "the house prefix, kept in proposals");
 threshold!(
     ALLOW_DIGITS,
     "allow-digits",
@@ -107,16 +100,24 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         } else if !number.is_empty() && !digits {
             (format!("the digits {}", show(&number)), Severity::Warn, Level::Recommended)
         } else if prefixed && body.starts_with(|c: char| c.is_ascii_digit()) {
-            ("a digit where its first letter belongs".to_owned(), Severity::Info, Level::Recommended)
+            (
+                "a digit where its first letter belongs".to_owned(),
+                Severity::Info,
+                Level::Recommended,
+            )
         } else {
             continue;
         };
-        let needs_word = body.starts_with(|c: char| c.is_ascii_digit())
-            || (!digits && !number.is_empty());
+        let needs_word =
+            body.starts_with(|c: char| c.is_ascii_digit()) || (!digits && !number.is_empty());
         let todo = if needs_word {
-            format!("name it by what it holds, `{prefix}<module>`, in lower-case letters and underscores")
+            format!(
+                "name it by what it holds, `{prefix}<module>`, in lower-case letters and underscores"
+            )
         } else {
-            format!("name it `{proposal}`: copy the collections, change the connection strings, then drop the old database")
+            format!(
+                "name it `{proposal}`: copy the collections, change the connection strings, then drop the old database"
+            )
         };
         let why = if illegal.contains(&'.') {
             "a dot ends the database name in `database.collection`, so no client can address it"
@@ -161,7 +162,8 @@ mod tests {
 
     #[test]
     fn dm_02_2_hyphen_is_odd() {
-        let found = check("N003", "@ db-payment.t_a\n{\"_id\": 1}\n@ db_user_center.t_a\n{\"_id\": 1}");
+        let found =
+            check("N003", "@ db-payment.t_a\n{\"_id\": 1}\n@ db_user_center.t_a\n{\"_id\": 1}");
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, Severity::Warn);
         assert!(found[0].todo.contains("`db_payment`"), "{}", found[0].todo);

@@ -38,14 +38,7 @@ declare_rule! {
     check: Deployment(check),
 }
 
-threshold!(
-    MAX_BYTES,
-    "max-bytes",
-    Int(63),
-    "bytes",
-    "DM-02.3, GC-20",
-    "longest database name"
-);
+threshold!(MAX_BYTES, "max-bytes", Int(63), "bytes", "DM-02.3, GC-20", "longest database name");
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let max = cx.count(&MAX_BYTES);

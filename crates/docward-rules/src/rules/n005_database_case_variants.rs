@@ -81,7 +81,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             .map(|(name, (stored, uris))| {
                 let place = match (*stored, *uris) {
                     (true, 0) => "in the catalogue".to_owned(),
-                    (true, n) => format!("in the catalogue and {}", text::plural(n, "connection string")),
+                    (true, n) => {
+                        format!("in the catalogue and {}", text::plural(n, "connection string"))
+                    }
                     (false, n) => format!("in {}", text::plural(n, "connection string")),
                 };
                 format!("`{name}` {place}")
@@ -126,7 +128,11 @@ mod tests {
         let found = check_with("N005", "uri-db=usercenter,uri-db=usercenter", body);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, Severity::Error);
-        assert!(found[0].what.contains("`usercenter` in 2 connection strings"), "{}", found[0].what);
+        assert!(
+            found[0].what.contains("`usercenter` in 2 connection strings"),
+            "{}",
+            found[0].what
+        );
         assert!(found[0].todo.contains("write `UserCenter`"), "{}", found[0].todo);
         assert!(found[0].todo.contains("`db_user_center`"), "{}", found[0].todo);
         assert!(check_with("N005", "uri-db=UserCenter,uri-db=db_order", body).is_empty());

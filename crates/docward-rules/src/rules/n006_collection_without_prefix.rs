@@ -79,11 +79,15 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let target = Namespace::new(ns.database.as_str(), proposal.as_str());
     let taken = cx.evidence().collection(&target).is_some();
     let todo = if taken {
-        format!("`{proposal}` exists already: merge the two, or choose a name that tells them apart")
+        format!(
+            "`{proposal}` exists already: merge the two, or choose a name that tells them apart"
+        )
     } else if collection.kind == CollectionKind::TimeSeries {
         format!("create `{proposal}` and copy: a time series collection cannot be renamed")
     } else {
-        format!("rename it to `{proposal}`, with a view under the old name until every client has moved")
+        format!(
+            "rename it to `{proposal}`, with a view under the old name until every client has moved"
+        )
     };
     let mut draft = Draft::new(
         Subject::Collection(ns.clone()),
@@ -126,7 +130,8 @@ mod tests {
 
     #[test]
     fn dm_03_1_a_taken_name_is_not_proposed_blindly() {
-        let found = check("N006", "@ db_shop.orders\n{\"_id\": 1}\n@ db_shop.t_orders\n{\"_id\": 1}");
+        let found =
+            check("N006", "@ db_shop.orders\n{\"_id\": 1}\n@ db_shop.t_orders\n{\"_id\": 1}");
         assert_eq!(found.len(), 1);
         assert!(found[0].todo.contains("exists already"), "{}", found[0].todo);
         assert!(found[0].fix.is_none());

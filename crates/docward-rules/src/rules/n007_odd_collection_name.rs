@@ -51,14 +51,7 @@ declare_rule! {
     check: Collection(check),
 }
 
-threshold!(
-    PREFIX,
-    "prefix",
-    Text("t_"),
-    "text",
-    "DM-03.1",
-    "the house prefix, kept in proposals"
-);
+threshold!(PREFIX, "prefix", Text("t_"), "text", "DM-03.1", "the house prefix, kept in proposals");
 threshold!(
     ALLOW_DIGITS,
     "allow-digits",
@@ -81,10 +74,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let prefix = cx.text(&PREFIX);
     let house = cx.settings().profile == ProfileName::Vendor;
     let tail = time_tail(name);
-    let mut odd: Vec<char> = name
-        .chars()
-        .filter(|&c| !(c.is_ascii_alphanumeric() || c == '_'))
-        .collect();
+    let mut odd: Vec<char> =
+        name.chars().filter(|&c| !(c.is_ascii_alphanumeric() || c == '_')).collect();
     odd.sort_unstable();
     odd.dedup();
     let prefixed = name.starts_with(&prefix);
@@ -98,8 +89,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     } else if !house || belongs_to_suffix(&tail, &odd) {
         return;
     } else if !odd.is_empty() {
-        let shown: Vec<_> =
-            odd.iter().map(|c| if *c == ' ' { "space".to_owned() } else { c.to_string() }).collect();
+        let shown: Vec<_> = odd
+            .iter()
+            .map(|c| if *c == ' ' { "space".to_owned() } else { c.to_string() })
+            .collect();
         let what = format!("{} beside letters, digits and underscores", text::list(&shown, 5));
         (what, Severity::Warn, Level::Recommended)
     } else if prefixed && name.chars().any(|c| c.is_ascii_uppercase()) {
@@ -116,7 +109,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Tail::Odd(odd) => odd.proposal.clone(),
         _ => None,
     }
-    .map_or_else(|| names::collection_proposal(name, &prefix), |p| names::collection_proposal(&p, &prefix));
+    .map_or_else(
+        || names::collection_proposal(name, &prefix),
+        |p| names::collection_proposal(&p, &prefix),
+    );
     let needs_word = digit_first || (has_digits && proposal == *name);
     let renamable = !needs_word && collection.kind != CollectionKind::TimeSeries;
     let todo = if needs_word {
@@ -181,7 +177,9 @@ mod tests {
         assert!(found[0].todo.contains("`t_log_202403`"), "{}", found[0].todo);
         let neutral = check_with("N007", "profile=neutral", "@ shop.log$202403\n{\"_id\": 1}");
         assert_eq!(neutral.len(), 1);
-        assert!(check_with("N007", "profile=neutral", "@ shop.user-address\n{\"_id\": 1}").is_empty());
+        assert!(
+            check_with("N007", "profile=neutral", "@ shop.user-address\n{\"_id\": 1}").is_empty()
+        );
     }
 
     #[test]

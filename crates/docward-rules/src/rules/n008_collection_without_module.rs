@@ -46,14 +46,7 @@ declare_rule! {
     check: Collection(check),
 }
 
-threshold!(
-    PREFIX,
-    "prefix",
-    Text("t_"),
-    "text",
-    "DM-03.1",
-    "the prefix before module and entity"
-);
+threshold!(PREFIX, "prefix", Text("t_"), "text", "DM-03.1", "the prefix before module and entity");
 threshold!(
     REQUIRE_MODULE,
     "require-module",

@@ -57,6 +57,8 @@ declare_rule! {
     check: Deployment(check),
 }
 
+type Member<'a> = (&'a Namespace, CollectionKind, OddTail);
+
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let house = cx.settings().profile == ProfileName::Vendor;
     let in_odd_family = |ns: &Namespace| {
@@ -76,8 +78,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 })
         })
     };
-    let mut groups: BTreeMap<(&str, String), Vec<(&Namespace, CollectionKind, OddTail)>> =
-        BTreeMap::new();
+    let mut groups: BTreeMap<(&str, String), Vec<Member<'_>>> = BTreeMap::new();
     for collection in &evidence.collections {
         let ns = &collection.namespace;
         if server::is_system_database(&ns.database)
@@ -95,10 +96,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         if let Tail::Odd(odd) = tail
             && (house || odd.impossible)
         {
-            groups
-                .entry((&ns.database, odd.stem.clone()))
-                .or_default()
-                .push((ns, collection.kind, odd));
+            groups.entry((&ns.database, odd.stem.clone())).or_default().push((
+                ns,
+                collection.kind,
+                odd,
+            ));
         }
     }
     for ((_, stem), members) in groups {
@@ -116,7 +118,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         };
         let todo = match &odd.proposal {
             Some(proposal) if members.len() == 1 => {
-                format!("rename it to `{proposal}`, or merge the periods into one collection with a TTL index")
+                format!(
+                    "rename it to `{proposal}`, or merge the periods into one collection with a TTL index"
+                )
             }
             Some(proposal) => format!(
                 "rename them (`{}` to `{proposal}` and so on), or merge the periods into one collection with a TTL index",
@@ -140,7 +144,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             draft = draft.fix(
                 Some("RF-11"),
                 Safety::Manual,
-                format!("{}.renameCollection({})", shell::collection(first), shell::quote(proposal)),
+                format!(
+                    "{}.renameCollection({})",
+                    shell::collection(first),
+                    shell::quote(proposal)
+                ),
             );
         }
         cx.report(draft);
@@ -152,7 +160,8 @@ mod tests {
     use crate::testing::{check, check_with};
 
     fn named(names: &[&str]) -> Vec<docward_model::Finding> {
-        let body: String = names.iter().map(|n| format!("@ db_shop.{n}\n{{\"_id\": 1}}\n")).collect();
+        let body: String =
+            names.iter().map(|n| format!("@ db_shop.{n}\n{{\"_id\": 1}}\n")).collect();
         check("N010", &body)
     }
 
@@ -165,12 +174,16 @@ mod tests {
 
     #[test]
     fn dm_03_5_good_suffixes_and_numbers_pass() {
-        assert!(named(&["t_log_202403", "t_device_17", "t_covid_19", "t_log_2024", "t_log_20240315"]).is_empty());
+        assert!(
+            named(&["t_log_202403", "t_device_17", "t_covid_19", "t_log_2024", "t_log_20240315"])
+                .is_empty()
+        );
     }
 
     #[test]
     fn dm_03_5_a_run_of_numbers_is_not_time() {
-        let mut names: Vec<String> = (0..8).map(|n| format!("t_device_{}", 202_408 + 100 * n)).collect();
+        let mut names: Vec<String> =
+            (0..8).map(|n| format!("t_device_{}", 202_408 + 100 * n)).collect();
         names.push("t_device_7".to_owned());
         names.extend((0..5).map(|n| format!("t_device_99{n}")));
         let names: Vec<_> = names.iter().map(String::as_str).collect();

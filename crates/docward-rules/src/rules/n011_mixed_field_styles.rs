@@ -69,9 +69,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let owned = spelled_twice(profile);
     let mongoose = profile.top_level().any(|f| f.name == "__v");
     all.retain(|n| {
-        let timestamps = mongoose
-            && n.field.parent.is_none()
-            && matches!(n.name(), "createdAt" | "updatedAt");
+        let timestamps =
+            mongoose && n.field.parent.is_none() && matches!(n.name(), "createdAt" | "updatedAt");
         !owned.contains(&n.at) && !timestamps
     });
     let short: BTreeSet<usize> =
@@ -85,9 +84,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let is_acronym = |n: &Named<'_>| {
         n.style == Style::Screaming && !n.name().contains('_') && is_known_abbreviation(n.name())
     };
-    let offends = |n: &Named<'_>| {
-        n.style != target && n.style != Style::Neutral && !is_acronym(n)
-    };
+    let offends = |n: &Named<'_>| n.style != target && n.style != Style::Neutral && !is_acronym(n);
     let mut offenders: Vec<_> = all.iter().copied().filter(offends).collect();
     if offenders.is_empty() {
         return;
@@ -126,9 +123,17 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             kept.len(),
             target.name(),
             if kept.len() == 1 { "name" } else { "names" }
-        ) + &by_style.keys().next().map(|s| {
-            if *s == Style::Other { " has spaces or signs".to_owned() } else { format!(" is {}", s.name()) }
-        }).unwrap_or_default()
+        ) + &by_style
+            .keys()
+            .next()
+            .map(|s| {
+                if *s == Style::Other {
+                    " has spaces or signs".to_owned()
+                } else {
+                    format!(" is {}", s.name())
+                }
+            })
+            .unwrap_or_default()
     } else {
         format!(
             "field names mix styles: {} {} beside {}: {shown}",
@@ -237,7 +242,9 @@ fn foreign_part(profile: &Profile, all: &[Named<'_>], offenders: &[Named<'_>]) -
         .filter(|n| matches!(n.style, Style::Camel | Style::Snake))
         .map(|n| n.style)
         .collect::<BTreeSet<_>>();
-    (all_inside && offenders.len() > 1 && strangers.len() <= 1
+    (all_inside
+        && offenders.len() > 1
+        && strangers.len() <= 1
         && offenders.iter().all(|n| strangers.contains(&n.style)))
     .then(|| profile.fields[first].name.clone())
 }
@@ -301,22 +308,41 @@ mod tests {
     #[test]
     fn dm_04_1_the_good_sample_passes() {
         assert!(check("N011", r#"{"_id": 1, "userName": "a", "createTime": 1, "orderItems": [], "totalAmount": 1}"#).is_empty());
-        assert!(check("N011", r#"{"_id": 1, "user_name": "a", "create_time": 1, "items": [{"product_id": 1}]}"#).is_empty());
+        assert!(
+            check(
+                "N011",
+                r#"{"_id": 1, "user_name": "a", "create_time": 1, "items": [{"product_id": 1}]}"#
+            )
+            .is_empty()
+        );
     }
 
     #[test]
     fn dm_04_1_an_outlier_is_named_with_its_rename() {
-        let found = check("N011", r#"{"_id": 1, "userName": "a", "createTime": 1, "ship_to_city": "x"}"#);
+        let found =
+            check("N011", r#"{"_id": 1, "userName": "a", "createTime": 1, "ship_to_city": "x"}"#);
         assert_eq!(found.len(), 1);
-        assert!(found[0].what.contains("`ship_to_city` among 2 camelCase names is snake_case"), "{}", found[0].what);
-        let Some(DataValue::Map(renames)) = found[0].data.get("renames") else { panic!("no renames") };
-        assert_eq!(renames[0], ("ship_to_city".to_owned(), DataValue::Text("shipToCity".to_owned())));
+        assert!(
+            found[0].what.contains("`ship_to_city` among 2 camelCase names is snake_case"),
+            "{}",
+            found[0].what
+        );
+        let Some(DataValue::Map(renames)) = found[0].data.get("renames") else {
+            panic!("no renames")
+        };
+        assert_eq!(
+            renames[0],
+            ("ship_to_city".to_owned(), DataValue::Text("shipToCity".to_owned()))
+        );
         assert!(found[0].fix.as_ref().unwrap().command.contains(r#""ship_to_city": "shipToCity""#));
     }
 
     #[test]
     fn dm_04_1_two_camps_are_one_finding() {
-        let found = check("N011", r#"{"_id": 1, "userName": "a", "createTime": 1, "orderNo": 1, "first_name": 1, "last_name": 1}"#);
+        let found = check(
+            "N011",
+            r#"{"_id": 1, "userName": "a", "createTime": 1, "orderNo": 1, "first_name": 1, "last_name": 1}"#,
+        );
         assert_eq!(found.len(), 1);
         assert!(found[0].what.contains("3 camelCase beside 2 snake_case"), "{}", found[0].what);
     }
@@ -326,13 +352,18 @@ mod tests {
         // Create_Time is N012's, UN is N013's, createTime/create_time are N016's.
         assert!(check("N011", r#"{"_id": 1, "userName": "a", "Create_Time": 1}"#).is_empty());
         assert!(check("N011", r#"{"_id": 1, "orderName": "a", "payTime": 1, "UN": 1}"#).is_empty());
-        assert!(check("N011", r#"{"_id": 1, "userName": "a", "createTime": 1, "create_time": 1}"#).is_empty());
+        assert!(
+            check("N011", r#"{"_id": 1, "userName": "a", "createTime": 1, "create_time": 1}"#)
+                .is_empty()
+        );
     }
 
     #[test]
     fn dm_04_1_frameworks_geojson_and_acronyms_pass() {
         assert!(check("N011", r#"{"_id": 1, "__v": 0, "_class": "a.B", "user_name": "a", "createdAt": 1, "updatedAt": 1, "loc": {"type": "Point", "coordinates": [1, 2]}}"#).is_empty());
-        assert!(check("N011", r#"{"_id": 1, "userName": "a", "URL": "x", "homePage": 1}"#).is_empty());
+        assert!(
+            check("N011", r#"{"_id": 1, "userName": "a", "URL": "x", "homePage": 1}"#).is_empty()
+        );
     }
 
     #[test]
@@ -345,7 +376,10 @@ mod tests {
 
     #[test]
     fn dm_04_1_a_foreign_message_is_information() {
-        let found = check("N011", r#"{"_id": 1, "userName": "a", "payTime": 1, "stripe": {"client_secret": "x", "payment_intent": "y"}}"#);
+        let found = check(
+            "N011",
+            r#"{"_id": 1, "userName": "a", "payTime": 1, "stripe": {"client_secret": "x", "payment_intent": "y"}}"#,
+        );
         assert_eq!(found[0].severity, Severity::Info);
         assert!(found[0].todo.contains("inside `stripe`"), "{}", found[0].todo);
     }

@@ -82,7 +82,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         if names.len() == 1 {
             format!("field name {} mixes capitals and underscores", text::list(&names, 1))
         } else {
-            format!("{} field names mix capitals and underscores: {}", names.len(), text::list(&names, 5))
+            format!(
+                "{} field names mix capitals and underscores: {}",
+                names.len(),
+                text::list(&names, 5)
+            )
         },
         "such a name is neither camelCase nor snake_case, so queries written from memory miss it",
         format!("rename {}{more}", few.join(", ")),
@@ -122,7 +126,8 @@ mod tests {
 
     #[test]
     fn dm_04_2_the_proposal_follows_the_collection() {
-        let found = check("N012", r#"{"_id": 1, "user_name": "a", "order_no": 1, "Create_Time": 1}"#);
+        let found =
+            check("N012", r#"{"_id": 1, "user_name": "a", "order_no": 1, "Create_Time": 1}"#);
         assert!(found[0].todo.contains("`create_time`"), "{}", found[0].todo);
     }
 

@@ -104,7 +104,8 @@ pub(super) fn abbreviations(
     }
     // Where capitals are the rule, an upper-case name is style and not an abbreviation.
     let capitals = all.iter().filter(|n| n.style == Style::Screaming).count();
-    let shouting = capitals * 2 > all.len() && all.iter().any(|n| n.name().len() > 4 && n.style == Style::Screaming);
+    let shouting = capitals * 2 > all.len()
+        && all.iter().any(|n| n.name().len() > 4 && n.style == Style::Screaming);
     let long: BTreeSet<String> = profile
         .fields
         .iter()
@@ -117,7 +118,8 @@ pub(super) fn abbreviations(
         if are_codes(&names) || are_candles(&names) {
             continue;
         }
-        let trade = names.iter().filter(|n| n.len() == 3 && is_capital_abbreviation(n, 3)).count() >= 3;
+        let trade =
+            names.iter().filter(|n| n.len() == 3 && is_capital_abbreviation(n, 3)).count() >= 3;
         for name in group {
             let text = name.name();
             let lower = text.to_lowercase();
@@ -146,9 +148,9 @@ pub(super) fn abbreviations(
 /// at least two of them are common ones.
 fn are_codes(names: &[&str]) -> bool {
     const COMMON: &[&str] = &[
-        "en", "de", "fr", "es", "it", "zh", "cn", "jp", "ja", "ko", "kr", "ru", "pt", "nl", "pl", "sv",
-        "da", "fi", "tr", "ar", "vi", "th", "cs", "el", "hu", "ro", "uk", "us", "gb", "br", "ca", "au",
-        "mx", "in", "no", "he", "id",
+        "en", "de", "fr", "es", "it", "zh", "cn", "jp", "ja", "ko", "kr", "ru", "pt", "nl", "pl",
+        "sv", "da", "fi", "tr", "ar", "vi", "th", "cs", "el", "hu", "ro", "uk", "us", "gb", "br",
+        "ca", "au", "mx", "in", "no", "he", "id",
     ];
     let two = names.iter().filter(|n| n.len() == 2).count();
     let common = names.iter().filter(|n| COMMON.contains(&n.to_lowercase().as_str())).count();
@@ -185,7 +187,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .take(5)
         .collect();
     let todo = if known.is_empty() {
-        "write the words out, or add the names to `allow` if they are terms of your trade".to_owned()
+        "write the words out, or add the names to `allow` if they are terms of your trade"
+            .to_owned()
     } else {
         format!(
             "write the words out ({}), or add the names to `allow` if they are terms of your trade",
@@ -198,7 +201,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             if names.len() == 1 {
                 format!("field name {} says nothing to a reader", text::list(&names, 1))
             } else {
-                format!("{} field names say nothing to a reader: {}", names.len(), text::list(&names, 8))
+                format!(
+                    "{} field names say nothing to a reader: {}",
+                    names.len(),
+                    text::list(&names, 8)
+                )
             },
             "the name is the only description a field has, and short forms are guessed differently",
             todo,
@@ -209,7 +216,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             DataValue::Map(
                 proposals
                     .iter()
-                    .map(|(name, long)| (name.clone(), DataValue::from(long.as_deref().unwrap_or(""))))
+                    .map(|(name, long)| {
+                        (name.clone(), DataValue::from(long.as_deref().unwrap_or("")))
+                    })
                     .collect(),
             ),
         )
@@ -265,7 +274,8 @@ mod tests {
 
     #[test]
     fn dm_04_3_the_bad_sample_is_found_once() {
-        let found = check("N013", r#"{"UN": "a", "Create_Time": 1, "oi": [], "_total": 1, "CT": 1}"#);
+        let found =
+            check("N013", r#"{"UN": "a", "Create_Time": 1, "oi": [], "_total": 1, "CT": 1}"#);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, Severity::Warn);
         assert!(found[0].todo.contains("`UN` perhaps `userName`"), "{}", found[0].todo);
@@ -288,8 +298,13 @@ mod tests {
 
     #[test]
     fn dm_04_3_codes_trades_and_candles_pass() {
-        assert!(names(r#"{"title": {"en": "a", "de": "b", "oc": "c", "fr": "d", "eu": "e"}}"#).is_empty());
-        assert!(names(r#"{"playerName": "x", "stats": {"PTS": 1, "STL": 2, "BLK": 3}}"#).is_empty());
+        assert!(
+            names(r#"{"title": {"en": "a", "de": "b", "oc": "c", "fr": "d", "eu": "e"}}"#)
+                .is_empty()
+        );
+        assert!(
+            names(r#"{"playerName": "x", "stats": {"PTS": 1, "STL": 2, "BLK": 3}}"#).is_empty()
+        );
         assert!(names(r#"{"o": 1, "h": 2, "l": 3, "c": 4, "v": 5}"#).is_empty());
         assert!(names(r#"{"patientId": 1, "BMI": 22}"#).is_empty());
     }

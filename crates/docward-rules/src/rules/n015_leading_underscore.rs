@@ -66,7 +66,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let found: Vec<_> = all
         .iter()
         .filter(|n| {
-            n.name().starts_with('_') && !exempt.iter().any(|e| e == n.name()) && !owned.contains(&n.at)
+            n.name().starts_with('_')
+                && !exempt.iter().any(|e| e == n.name())
+                && !owned.contains(&n.at)
         })
         .collect();
     if found.is_empty() {

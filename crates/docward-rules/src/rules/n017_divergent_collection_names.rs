@@ -86,10 +86,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         if spellings.len() < 2 || (without_prefix.len() < 2 && !one_database) {
             continue;
         }
-        let documents =
-            |c: &Collection| c.profile.as_ref().map_or(0, |p| p.total.max(p.documents));
+        let documents = |c: &Collection| c.profile.as_ref().map_or(0, |p| p.total.max(p.documents));
         let Some(main) = members.iter().max_by_key(|c| {
-            (documents(c), c.namespace.collection.starts_with(&prefix), std::cmp::Reverse(&c.namespace))
+            (
+                documents(c),
+                c.namespace.collection.starts_with(&prefix),
+                std::cmp::Reverse(&c.namespace),
+            )
         }) else {
             continue;
         };
@@ -147,7 +150,16 @@ mod tests {
 
     #[test]
     fn ap_s0_1_equal_names_and_other_words_pass() {
-        assert!(named(&["db_a.t_order", "db_b.t_order", "db_a.t_orders", "db_a.t_log_1_12", "db_a.t_log_11_2"]).is_empty());
+        assert!(
+            named(&[
+                "db_a.t_order",
+                "db_b.t_order",
+                "db_a.t_orders",
+                "db_a.t_log_1_12",
+                "db_a.t_log_11_2"
+            ])
+            .is_empty()
+        );
         assert!(named(&["db_a.t_order", "db_b.order"]).is_empty());
     }
 

@@ -69,7 +69,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if server::is_system_database(&ns.database) || ns.collection.starts_with("system.") {
         return;
     }
-    let buckets = if collection.kind == CollectionKind::TimeSeries { "system.buckets.".len() } else { 0 };
+    let buckets =
+        if collection.kind == CollectionKind::TimeSeries { "system.buckets.".len() } else { 0 };
     let bytes = (ns.database.len() + 1 + ns.collection.len() + buckets) as u64;
     let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
     let old = version.is_some_and(|v| v < (4, 4));
@@ -135,7 +136,10 @@ mod tests {
     #[test]
     fn lm_10_buckets_count_for_time_series() {
         let series = |bytes| {
-            format!("{}\noptions {{\"timeseries\": {{\"timeField\": \"ts\"}}}}", body(bytes).lines().next().unwrap())
+            format!(
+                "{}\noptions {{\"timeseries\": {{\"timeField\": \"ts\"}}}}",
+                body(bytes).lines().next().unwrap()
+            )
         };
         assert!(check("N018", &series(220)).is_empty());
         assert_eq!(check("N018", &series(221))[0].severity, Severity::Warn);

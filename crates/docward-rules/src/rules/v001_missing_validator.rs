@@ -93,9 +93,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             } else {
                 let names: Vec<_> = p.refused.iter().map(|(name, _)| name.as_str()).collect();
                 format!(
-                    "{} in {} break it and need cleaning first",
+                    "{} in {} {} not and must be cleaned first",
                     text::plural(refused, "value"),
-                    text::list(&names, 3)
+                    text::list(&names, 3),
+                    if refused == 1 { "does" } else { "do" }
                 )
             };
             format!(
@@ -193,7 +194,7 @@ x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": n
         assert!(command.contains(r#"age: {bsonType: ["int", "long"]}"#), "{command}");
         assert!(command.contains(r#"score: {bsonType: ["double", "int"]}"#), "{command}");
         assert!(!command.contains("nick"), "{command}");
-        assert!(found[0].todo.contains("1 value in `userName` break"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("1 value in `userName` does not"), "{}", found[0].todo);
     }
 
     #[test]

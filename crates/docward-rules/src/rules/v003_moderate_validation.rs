@@ -66,7 +66,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             "nothing seems left to be lenient about: confirm with the query in the fix and set level `strict`".to_owned(),
         ),
         (Some(_), _) => (
-            format!("{} break one of its demands", text::plural(worst, "stored value")),
+            format!(
+                "{} {} one of its demands",
+                text::plural(worst, "stored value"),
+                if worst == 1 { "breaks" } else { "break" }
+            ),
             "repair the invalid documents, then set level `strict`".to_owned(),
         ),
         _ => (
@@ -86,7 +90,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .fix(
             Some("RF-19"),
             Safety::Safe,
-            format!("{}.countDocuments({{$nor: [{}]}})", shell::collection(ns), shell::value(validator)),
+            format!(
+                "{}.countDocuments({{$nor: [{}]}})",
+                shell::collection(ns),
+                shell::value(validator)
+            ),
         )
         .severity(Severity::Info),
     );
@@ -100,9 +108,12 @@ mod tests {
     #[test]
     fn dm_11_3_moderate_is_information_with_a_count() {
         let options = r#"options {"validator": {"$jsonSchema": {"required": ["sku"]}}, "validationLevel": "moderate"}"#;
-        let found = check("V003", &format!("{options}\nx3 {{\"_id\": $i, \"sku\": \"a\"}}\n{{\"_id\": \"z\"}}"));
+        let found = check(
+            "V003",
+            &format!("{options}\nx3 {{\"_id\": $i, \"sku\": \"a\"}}\n{{\"_id\": \"z\"}}"),
+        );
         assert_eq!(found[0].severity, Severity::Info);
-        assert!(found[0].what.contains("1 stored value break"), "{}", found[0].what);
+        assert!(found[0].what.contains("1 stored value breaks"), "{}", found[0].what);
         let found = check("V003", &format!("{options}\nx3 {{\"_id\": $i, \"sku\": \"a\"}}"));
         assert!(found[0].what.contains("none of 3 documents"), "{}", found[0].what);
     }

@@ -1,8 +1,6 @@
 //! DM-11.6: a validator that says enough.
 
-use docward_model::{
-    Collection, CoreSource, Draft, Field, Seen, Severity, Subject, TextClass,
-};
+use docward_model::{Collection, CoreSource, Draft, Field, Seen, Severity, Subject, TextClass};
 
 use crate::{
     Cx, declare_rule,
@@ -157,7 +155,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         steps.push(format!("require {}", text::list(&optional, 5)));
     }
     if shares[1] < cx.limit(&MIN_TYPED) {
-        faults.push(format!("{} of {} fields have a type", fields.len() - untyped.len(), fields.len()));
+        faults.push(format!(
+            "{} of {} fields have a type",
+            fields.len() - untyped.len(),
+            fields.len()
+        ));
         steps.push(format!("give a `bsonType` to {}", text::list(&untyped, 5)));
     }
     if shares[2] < cx.limit(&MIN_FORMAT) {
@@ -215,9 +217,8 @@ fn form(field: &Field) -> Option<&'static str> {
     if total == 0 || text.total() * 2 < field.types.non_null() {
         return None;
     }
-    let has = |test: &dyn Fn(TextClass) -> bool| {
-        text.count(test) as f64 >= FORM_SHARE * total as f64
-    };
+    let has =
+        |test: &dyn Fn(TextClass) -> bool| text.count(test) as f64 >= FORM_SHARE * total as f64;
     let is = |class: TextClass| has(&move |c| c == class);
     if is(TextClass::Email) {
         Some("e-mail")
@@ -269,7 +270,11 @@ x50 {"_id": $i, "userName": "zhang$i", "email": "zhang$i@example.com", "age": 30
 x20 {"_id": $i, "a": 1, "b": "x$i@example.com", "c": 2, "d": "y"}"#;
         let found = check("V004", body);
         assert_eq!(found.len(), 1);
-        assert!(found[0].what.contains("1 of 4 always-present fields are required"), "{}", found[0].what);
+        assert!(
+            found[0].what.contains("1 of 4 always-present fields are required"),
+            "{}",
+            found[0].what
+        );
         assert!(found[0].what.contains("1 of 4 fields have a type"), "{}", found[0].what);
         assert!(found[0].todo.contains("`b` (e-mail)"), "{}", found[0].todo);
     }

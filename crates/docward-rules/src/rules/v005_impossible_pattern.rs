@@ -93,7 +93,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 pattern.replace("\\\\", "\\")
             )
         } else {
-            "correct the pattern and test it on real values before the validator refuses writes".to_owned()
+            "correct the pattern and test it on real values before the validator refuses writes"
+                .to_owned()
         };
         let seen = collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen());
         let ns = &collection.namespace;
@@ -144,8 +145,12 @@ fn form(field: &Field) -> Option<TextClass> {
 
 fn samples(class: TextClass) -> &'static [&'static str] {
     match class {
-        TextClass::Email => &["zhangsan@example.com", "a.b+c@mail.example.org", "x_1@example.co.uk"],
-        TextClass::Url => &["https://example.com/a?b=c", "http://example.org", "https://www.example.com/"],
+        TextClass::Email => {
+            &["zhangsan@example.com", "a.b+c@mail.example.org", "x_1@example.co.uk"]
+        }
+        TextClass::Url => {
+            &["https://example.com/a?b=c", "http://example.org", "https://www.example.com/"]
+        }
         TextClass::UuidV4 | TextClass::Uuid => {
             &["3f2504e0-4f89-41d3-9a0c-0305e82c3301", "9B2E4F61-0C4D-4B6E-8E8A-6A1C0F5D2B3A"]
         }

@@ -76,11 +76,20 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let only_warns = options.validation_action == ValidationAction::Warn;
     let moderate = options.validation_level == ValidationLevel::Moderate;
     let (why, severity) = if only_warns {
-        ("each write of such a document is logged as a breach and stored all the same", Severity::Info)
+        (
+            "each write of such a document is logged as a breach and stored all the same",
+            Severity::Info,
+        )
     } else if moderate {
-        ("level `moderate` lets these documents be updated and stay invalid; at `strict` every update of them would be refused", Severity::Warn)
+        (
+            "level `moderate` lets these documents be updated and stay invalid; at `strict` every update of them would be refused",
+            Severity::Warn,
+        )
     } else {
-        ("the server refuses the next update of each such document, whatever it changes", Severity::Error)
+        (
+            "the server refuses the next update of each such document, whatever it changes",
+            Severity::Error,
+        )
     };
     let cautious = if moderate || only_warns {
         "repair them before the level is raised"
@@ -135,25 +144,46 @@ mod tests {
 
     fn with(extra: &str, body: &str) -> Vec<docward_model::Finding> {
         let schema = r#"{"required": ["email"], "properties": {"age": {"bsonType": "int"}, "tags": {"bsonType": "array", "maxItems": 2}, "items": {"bsonType": "array", "items": {"required": ["sku"]}}}}"#;
-        check("V006", &format!("options {{\"validator\": {{\"$jsonSchema\": {schema}}}{extra}}}\n{body}"))
+        check(
+            "V006",
+            &format!("options {{\"validator\": {{\"$jsonSchema\": {schema}}}{extra}}}\n{body}"),
+        )
     }
 
     #[test]
     fn dm_11_6_absent_fields_and_wrong_types_are_counted() {
-        let body = "x98 {\"_id\": $i, \"email\": \"a\", \"age\": 1}\nx2 {\"_id\": $i, \"age\": \"1\"}";
+        let body =
+            "x98 {\"_id\": $i, \"email\": \"a\", \"age\": 1}\nx2 {\"_id\": $i, \"age\": \"1\"}";
         let found = with("", body);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, Severity::Error);
-        assert!(found[0].what.contains("`email` is required but absent in 2 of 100"), "{}", found[0].what);
-        assert!(found[0].what.contains("`age` is string where int is admitted in 2 of 100"), "{}", found[0].what);
+        assert!(
+            found[0].what.contains("`email` is required but absent in 2 of 100"),
+            "{}",
+            found[0].what
+        );
+        assert!(
+            found[0].what.contains("`age` is string where int is admitted in 2 of 100"),
+            "{}",
+            found[0].what
+        );
     }
 
     #[test]
     fn dm_11_6_nested_and_length_demands() {
-        let body = r#"{"_id": 1, "email": "a", "tags": [1, 2, 3], "items": [{"sku": 1}, {"qty": 2}]}"#;
+        let body =
+            r#"{"_id": 1, "email": "a", "tags": [1, 2, 3], "items": [{"sku": 1}, {"qty": 2}]}"#;
         let found = with("", body);
-        assert!(found[0].what.contains("`tags` is longer than 2 elements in 1 of 1"), "{}", found[0].what);
-        assert!(found[0].what.contains("`items[].sku` is required but absent in 1 of 2"), "{}", found[0].what);
+        assert!(
+            found[0].what.contains("`tags` is longer than 2 elements in 1 of 1"),
+            "{}",
+            found[0].what
+        );
+        assert!(
+            found[0].what.contains("`items[].sku` is required but absent in 1 of 2"),
+            "{}",
+            found[0].what
+        );
     }
 
     #[test]
@@ -166,6 +196,9 @@ mod tests {
 
     #[test]
     fn dm_11_6_clean_documents_pass() {
-        assert!(with("", r#"{"_id": 1, "email": null, "age": 3, "tags": [1], "items": [{"sku": 1}]}"#).is_empty());
+        assert!(
+            with("", r#"{"_id": 1, "email": null, "age": 3, "tags": [1], "items": [{"sku": 1}]}"#)
+                .is_empty()
+        );
     }
 }
