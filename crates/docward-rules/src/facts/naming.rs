@@ -76,9 +76,11 @@ pub const ABBREVIATIONS: &[&str] = &[
     "at", "in", "on", "of", "or", "as", "is", "it", "if", "be", "do", "go", "up", "my", "me", "we",
     "an", "so", "he", "hi", "lo", "am", "pm", "ad", "vs", "cv", "hq", "po", "pk", "fk", "sk", "op",
     "ns", "ua", "qa", "pr", "mr", "ms", "dr", "jr", "sr", "st", "rx", "tx", "ac", "dc", "ev", "sn",
-    "eq", "ne", "gt", "lt", "px", "em", "md", "js", "ph", // Axes, sizes, colours, pairs.
-    "a", "b", "d", "g", "h", "i", "j", "k", "l", "n", "r", "t", "v", "w", "x", "y", "z", "dx", "dy",
-    "dz", "vx", "vy", "vz", "cx", "cy", "ry", // Units.
+    "eq", "ne", "gt", "lt", "px", "em", "md", "js", "ph", "dn", "ou", "bg", "fg", "io", "vm", "qr",
+    "nr", "yr", "mo", "wk", "pi", "ra", "az", "xp", "uv", "co",
+    "dj", // Axes, sizes, colours, pairs.
+    "a", "b", "d", "g", "h", "i", "j", "k", "l", "n", "r", "t", "v", "w", "x", "y", "z", "dx",
+    "dy", "dz", "vx", "vy", "vz", "cx", "cy", "ry", // Units.
     "kg", "mg", "cm", "km", "mm", "nm", "gb", "mb", "kb", "tb", "hz", "us", "dl", "oz", "lb", "ft",
     "yd", "mi", "kw", "wh", "mv", "ma", "pa", "hp", "cc", "bp", "hr", "rr", "rh", "gp", "mp",
     "mpg", "mph", "kph", "rpm", "kwh", "psi", "bpm", "fps", "dpi", "ppi", "lbs", "sqm", "hrs",

@@ -289,7 +289,7 @@ pub struct Proposal {
     pub required: Vec<String>,
     /// Fields it types.
     pub typed: usize,
-    /// Fields with values it would refuse, and how many.
+    /// Fields with documents it would refuse (another type, or absent though required), and how many.
     pub refused: Vec<(String, u64)>,
 }
 
@@ -316,10 +316,11 @@ pub fn propose(profile: &Profile, required_share: f64) -> Proposal {
     let mut properties = Vec::new();
     let mut refused = Vec::new();
     for field in fields {
+        let (types, mut left_out) = honest_types(field);
         if field.presence() >= required_share {
             required.push(field.name.clone());
+            left_out += field.parents.saturating_sub(field.count);
         }
-        let (types, left_out) = honest_types(field);
         if left_out > 0 {
             refused.push((field.name.clone(), left_out));
         }

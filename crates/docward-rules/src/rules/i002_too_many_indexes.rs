@@ -78,11 +78,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let first = if redundant.is_empty() {
         "measure their use with `$indexStats` on every member".to_owned()
     } else {
-        format!(
-            "begin with {} that another index covers ({})",
-            text::plural(redundant.len() as u64, "index").replace("indexs", "indexes"),
-            text::list(&redundant, 3)
-        )
+        format!("begin with those another index covers ({})", text::list(&redundant, 3))
     };
     let mut draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),

@@ -78,8 +78,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             ),
             "every insert writes all of these indexes, while indexes made field by field follow no query",
             format!(
-                "look at `$indexStats`, keep one index for each kind of query, hide the others and drop them when nothing gets slower; each insert now writes {}",
-                text::plural(indexes, "index entry").replace("entrys", "entries")
+                "look at `$indexStats`, keep one index for each kind of query, hide the others and drop them when nothing gets slower; each insert now writes {} index entries or more",
+text::count(indexes)
             ),
             profile.seen(),
         )

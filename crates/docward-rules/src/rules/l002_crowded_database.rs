@@ -1,5 +1,7 @@
 //! DM-12.2: how many collections a database carries (GC-05).
 
+use std::collections::BTreeMap;
+
 use docward_model::{Draft, Evidence, Seen, Subject, TailForm};
 
 use crate::{
@@ -57,22 +59,14 @@ threshold!(
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let max = cx.count(&MAX_COLLECTIONS);
-    for database in &evidence.databases {
-        if server::is_system_database(database) {
-            continue;
+    let mut counts: BTreeMap<&String, u64> = BTreeMap::new();
+    for collection in evidence.collections.iter().filter(|c| c.kind.is_business()) {
+        let ns = &collection.namespace;
+        if !server::is_system_database(&ns.database) && !ns.collection.starts_with("system.") {
+            *counts.entry(&ns.database).or_default() += 1;
         }
-        let n = evidence
-            .collections
-            .iter()
-            .filter(|c| {
-                &c.namespace.database == database
-                    && c.kind.is_business()
-                    && !c.namespace.collection.starts_with("system.")
-            })
-            .count() as u64;
-        if n <= max {
-            continue;
-        }
+    }
+    for (database, n) in counts.into_iter().filter(|(_, n)| *n > max) {
         let mut families: Vec<_> = evidence
             .families
             .iter()

@@ -86,7 +86,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             let stem = w.trim_end_matches(|c: char| c.is_ascii_digit());
             matches!(stem, "tmp" | "temp" | "test" | "bak" | "backup" | "old" | "copy" | "demo")
         });
-        let proposal = names::database_proposal(database, &prefix);
+        // `OrderDB` says database already.
+        let bare = ["_db", "-db", "DB", "Db", "_database", "Database"]
+            .iter()
+            .find_map(|tail| database.strip_suffix(tail))
+            .filter(|rest| rest.len() > 1)
+            .unwrap_or(database);
+        let proposal = names::database_proposal(bare, &prefix);
         let holds = match documents {
             Some(n) => format!(
                 "{}, {}",
@@ -148,6 +154,8 @@ mod tests {
     fn dm_02_1_user_center_is_split_into_words() {
         let found = check("N002", "@ UserCenter.t_user\n{\"_id\": 1}");
         assert!(found[0].todo.contains("`db_user_center`"), "{}", found[0].todo);
+        let found = check("N002", "@ OrderDB.t_user\n{\"_id\": 1}");
+        assert!(found[0].todo.contains("`db_order`"), "{}", found[0].todo);
     }
 
     #[test]

@@ -188,6 +188,22 @@ mod tests {
     }
 
     #[test]
+    fn dm_02_2_dots_are_refused_by_servers() {
+        let evidence = docward_model::Evidence {
+            deployment: docward_model::Deployment { server_version: None, names_are_real: true },
+            databases: vec!["db.user.center".to_owned()],
+            ..docward_model::Evidence::default()
+        };
+        let settings = docward_model::Settings {
+            select: vec!["N003".to_owned()],
+            ..docward_model::Settings::default()
+        };
+        let found = crate::judge(&evidence, &settings).findings;
+        assert_eq!(found[0].severity, Severity::Error);
+        assert!(found[0].todo.contains("`db_user_center`"), "{}", found[0].todo);
+    }
+
+    #[test]
     fn dm_02_2_capitals_without_prefix_belong_to_n002() {
         assert!(check("N003", "@ UserCenter.t_a\n{\"_id\": 1}").is_empty());
         assert_eq!(check("N003", "@ db_UserCenter.t_a\n{\"_id\": 1}").len(), 1);

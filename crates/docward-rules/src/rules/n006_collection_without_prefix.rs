@@ -75,7 +75,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     {
         return;
     }
-    let proposal = names::collection_proposal(name, &prefix);
+    let proposal = names::collection_proposal(without_other_prefix(name), &prefix);
     let target = Namespace::new(ns.database.as_str(), proposal.as_str());
     let taken = cx.evidence().collection(&target).is_some();
     let todo = if taken {
@@ -107,6 +107,15 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(draft);
 }
 
+/// `tbl_user` and `tb_user` carry another house's prefix: it goes.
+fn without_other_prefix(name: &str) -> &str {
+    ["tbl_", "tb_", "table_", "coll_", "col_"]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or(name)
+}
+
 #[cfg(test)]
 mod tests {
     use crate::testing::{check, check_with};
@@ -116,6 +125,8 @@ mod tests {
         let found = check("N006", "@ db_shop.OrderDetail\n{\"_id\": 1}");
         assert_eq!(found.len(), 1);
         assert!(found[0].todo.contains("`t_order_detail`"), "{}", found[0].todo);
+        let found = check("N006", "@ db_shop.tbl_user\n{\"_id\": 1}");
+        assert!(found[0].todo.contains("`t_user`"), "{}", found[0].todo);
     }
 
     #[test]

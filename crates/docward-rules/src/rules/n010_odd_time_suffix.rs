@@ -1,6 +1,6 @@
 //! DM-03.5: collections split by time end in `_YYYYMM`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
     CollectionKind, Draft, Evidence, Namespace, ProfileName, Safety, Seen, Subject, TailForm,
@@ -61,22 +61,16 @@ type Member<'a> = (&'a Namespace, CollectionKind, OddTail);
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let house = cx.settings().profile == ProfileName::Vendor;
-    let in_odd_family = |ns: &Namespace| {
-        evidence.families.iter().any(|f| {
-            f.form == TailForm::OddTimeSuffix
-                && f.database == ns.database
-                && f.members.binary_search(&ns.collection).is_ok()
-        })
-    };
+    let of = |form: TailForm| evidence.families.iter().filter(move |f| f.form == form);
+    let odd_members: BTreeSet<(&str, &str)> = of(TailForm::OddTimeSuffix)
+        .flat_map(|f| f.members.iter().map(|m| (f.database.as_str(), m.as_str())))
+        .collect();
     // A run of numbers belongs to R012, whatever some of them look like.
+    let number_stems: BTreeSet<(&str, &str)> =
+        of(TailForm::Number).map(|f| (f.database.as_str(), f.stem.as_str())).collect();
     let in_number_family = |ns: &Namespace| {
-        evidence.families.iter().any(|f| {
-            f.form == TailForm::Number
-                && f.database == ns.database
-                && ns.collection.strip_prefix(&f.stem).is_some_and(|tail| {
-                    !tail.is_empty() && tail.chars().all(|c| c.is_ascii_digit())
-                })
-        })
+        let stem = ns.collection.trim_end_matches(|c: char| c.is_ascii_digit());
+        number_stems.contains(&(ns.database.as_str(), stem))
     };
     let mut groups: BTreeMap<(&str, String), Vec<Member<'_>>> = BTreeMap::new();
     for collection in &evidence.collections {
@@ -88,7 +82,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         {
             continue;
         }
-        let tail = if in_odd_family(ns) {
+        let tail = if odd_members.contains(&(ns.database.as_str(), ns.collection.as_str())) {
             time_tail_in_family(&ns.collection)
         } else {
             time_tail(&ns.collection)

@@ -110,6 +110,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let what = if let (true, Some(style)) = (one_style, by_style.keys().next()) {
         let how = if *style == Style::Other { "with spaces or signs" } else { style.name() };
         format!("all {} field names are written in {how}: {shown}", names.len())
+    } else if kept.is_empty() && neutral.is_empty() {
+        format!(
+            "field names follow neither camelCase nor snake_case: {}: {shown}",
+            camps.join(", ")
+        )
     } else if kept.is_empty() {
         format!(
             "field names follow neither camelCase nor snake_case: {} beside {} in lower case: {shown}",
@@ -236,17 +241,10 @@ fn foreign_part(profile: &Profile, all: &[Named<'_>], offenders: &[Named<'_>]) -
     let first = top(offenders.first()?.at);
     let inside = |n: &&Named<'_>| top(n.at) == first && n.field.parent.is_some();
     let all_inside = offenders.iter().all(|n| inside(&n));
-    let strangers = all
-        .iter()
-        .filter(inside)
-        .filter(|n| matches!(n.style, Style::Camel | Style::Snake))
-        .map(|n| n.style)
-        .collect::<BTreeSet<_>>();
-    (all_inside
-        && offenders.len() > 1
-        && strangers.len() <= 1
-        && offenders.iter().all(|n| strangers.contains(&n.style)))
-    .then(|| profile.fields[first].name.clone())
+    let styles: BTreeSet<Style> =
+        all.iter().filter(inside).map(|n| n.style).filter(|s| *s != Style::Neutral).collect();
+    (all_inside && offenders.len() > 1 && styles.len() == 1)
+        .then(|| profile.fields[first].name.clone())
 }
 
 fn renames(offenders: &[Named<'_>], target: Style) -> Vec<(String, String)> {
@@ -356,6 +354,29 @@ mod tests {
             check("N011", r#"{"_id": 1, "userName": "a", "createTime": 1, "create_time": 1}"#)
                 .is_empty()
         );
+    }
+
+    #[test]
+    fn sn_30_each_bad_name_has_one_owner() {
+        let bad = r#"{"UN": "a", "Create_Time": 1, "oi": [], "_total": 1}"#;
+        for (rule, expect) in
+            [("N011", 0), ("N012", 1), ("N013", 1), ("N014", 0), ("N015", 1), ("N016", 0)]
+        {
+            assert_eq!(check(rule, bad).len(), expect, "{rule}");
+        }
+        // ST-04: four spellings of one concept belong to N016 alone.
+        let story = "{\"createTime\": 1}\n{\"Create_Time\": 1}\n{\"create_time\": 1}\n{\"CT\": 1}";
+        for (rule, expect) in [("N011", 0), ("N012", 0), ("N013", 0), ("N015", 0), ("N016", 1)] {
+            assert_eq!(check(rule, story).len(), expect, "{rule}");
+        }
+    }
+
+    #[test]
+    fn dm_04_1_data_keys_and_messages_are_not_names() {
+        let body = r#"x30 {"_id": $i, "userName": "a", "perDay": {"2024-01-01": {"page_views": 1}, "2024-01-02": {"page_views": 2}}, "headers": {"content-type": "x", "user-agent": "y"}}"#;
+        assert!(check("N011", body).is_empty());
+        let env = r#"{"_id": 1, "userName": "a", "startTime": 1, "env": {"NODE_ENV": "x", "HOME_DIR": "y"}}"#;
+        assert_eq!(check("N011", env)[0].severity, Severity::Info);
     }
 
     #[test]

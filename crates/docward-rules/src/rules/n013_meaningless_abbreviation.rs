@@ -115,7 +115,8 @@ pub(super) fn abbreviations(
     let mut out = Vec::new();
     for group in siblings.values() {
         let names: Vec<_> = group.iter().map(|n| n.name()).collect();
-        if are_codes(&names) || are_candles(&names) {
+        let nested = group.first().is_some_and(|n| n.field.parent.is_some());
+        if are_codes(&names, nested) || are_candles(&names) {
             continue;
         }
         let trade =
@@ -144,9 +145,10 @@ pub(super) fn abbreviations(
     out
 }
 
-/// Whether the siblings are keys of translations or countries: nearly all are two-letter codes, and
-/// at least two of them are common ones.
-fn are_codes(names: &[&str]) -> bool {
+/// Whether the siblings are keys of translations, countries or states: nearly all are two-letter
+/// codes and at least two of them are common ones, or an embedded object has nothing but such codes
+/// in capitals.
+fn are_codes(names: &[&str], nested: bool) -> bool {
     const COMMON: &[&str] = &[
         "en", "de", "fr", "es", "it", "zh", "cn", "jp", "ja", "ko", "kr", "ru", "pt", "nl", "pl",
         "sv", "da", "fi", "tr", "ar", "vi", "th", "cs", "el", "hu", "ro", "uk", "us", "gb", "br",
@@ -154,7 +156,8 @@ fn are_codes(names: &[&str]) -> bool {
     ];
     let two = names.iter().filter(|n| n.len() == 2).count();
     let common = names.iter().filter(|n| COMMON.contains(&n.to_lowercase().as_str())).count();
-    common >= 2 && two * 5 >= names.len() * 4
+    let capitals = names.iter().all(|n| n.len() == 2 && is_capital_abbreviation(n, 2));
+    (common >= 2 && two * 5 >= names.len() * 4) || (nested && names.len() >= 4 && capitals)
 }
 
 /// `o`, `h`, `l`, `c` and their company: prices of a period.
@@ -307,6 +310,7 @@ mod tests {
         );
         assert!(names(r#"{"o": 1, "h": 2, "l": 3, "c": 4, "v": 5}"#).is_empty());
         assert!(names(r#"{"patientId": 1, "BMI": 22}"#).is_empty());
+        assert!(names(r#"{"salesByState": {"CA": 1, "NY": 2, "WV": 3, "CT": 4}}"#).is_empty());
     }
 
     #[test]

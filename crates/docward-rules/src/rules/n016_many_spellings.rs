@@ -5,7 +5,7 @@ use docward_model::{BsonType, Collection, DataValue, Draft, Profile, Safety, Sub
 use crate::{
     Cx, declare_rule,
     facts::{
-        names::Style,
+        names::{Style, in_style},
         naming::{Overlap, Spellings, dominant_style, named, spellings, style_of},
         shell, text,
     },
@@ -80,9 +80,12 @@ fn report(
     }) else {
         return;
     };
+    // All of them odd (`Create_Time` beside `CT`): none is worth keeping as it is.
+    let poor = rank(&keep.name) >= 2 || keep.name.starts_with('_');
+    let target = if poor { in_style(&keep.name, style) } else { keep.name.clone() };
     let counts: Vec<_> =
         fields.iter().map(|f| format!("`{}` {}", f.name, text::count(f.count))).collect();
-    let rename: u64 = fields.iter().filter(|f| f.name != keep.name).map(|f| f.count).sum();
+    let rename: u64 = fields.iter().filter(|f| f.name != target).map(|f| f.count).sum();
     let parent = keep.parent.map(|at| profile.fields[at].path.clone());
     let holders = if parent.is_some() { "object" } else { "document" };
     let place = parent.as_ref().map(|p| format!(" inside `{p}`")).unwrap_or_default();
@@ -98,11 +101,11 @@ fn report(
         }
     };
     let others: Vec<_> =
-        fields.iter().filter(|f| f.name != keep.name).map(|f| f.name.as_str()).collect();
+        fields.iter().filter(|f| f.name != target).map(|f| f.name.as_str()).collect();
     let disjoint = group.overlap == Overlap::Exactly(0);
     let todo = format!(
-        "keep `{}` and move {} from {}{}",
-        keep.name,
+        "{} `{target}` and move {} from {}{}",
+        if poor { "introduce" } else { "keep" },
         text::plural(rename, "value"),
         text::list(&others, 4),
         if disjoint { "" } else { ", after comparing the values where two stand together" }
@@ -122,7 +125,7 @@ fn report(
         "spellings",
         DataValue::Map(fields.iter().map(|f| (f.name.clone(), DataValue::from(f.count))).collect()),
     )
-    .data("keep", keep.name.as_str())
+    .data("keep", target.as_str())
     .data("to_move", rename)
     .data("disjoint", disjoint);
     match group.overlap {
@@ -139,7 +142,7 @@ fn report(
             .iter()
             .map(|o| format!("{{{}: {{$exists: true}}}}", shell::quote(&path(o))))
             .collect();
-        let values = others.iter().fold(format!("\"${}\"", path(&keep.name)), |inner, other| {
+        let values = others.iter().fold(format!("\"${}\"", path(&target)), |inner, other| {
             format!("{{$ifNull: [{inner}, \"${}\"]}}", path(other))
         });
         let unset: Vec<_> = others.iter().map(|o| shell::quote(&path(o))).collect();
@@ -150,7 +153,7 @@ fn report(
                 "{}.updateMany({{$or: [{}]}}, [{{$set: {{{}: {values}}}}}, {{$unset: [{}]}}])",
                 shell::collection(&collection.namespace),
                 exists.join(", "),
-                shell::quote(&path(&keep.name)),
+                shell::quote(&path(&target)),
                 unset.join(", ")
             ),
         );
@@ -207,6 +210,16 @@ x1 {"_id": "d$i", "CT": ISODate("2024-03-15T10:30:00Z")}"#;
         ] {
             assert!(check("N016", body).is_empty(), "{body}");
         }
+    }
+
+    #[test]
+    fn dm_04_6_odd_spellings_only_give_way_to_a_good_one() {
+        let found = check("N016", "{\"Create_Time\": 1}\n{\"Create_time\": 1}");
+        assert!(
+            found[0].todo.starts_with("introduce `createTime` and move 2 values"),
+            "{}",
+            found[0].todo
+        );
     }
 
     #[test]

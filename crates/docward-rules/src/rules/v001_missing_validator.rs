@@ -93,10 +93,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             } else {
                 let names: Vec<_> = p.refused.iter().map(|(name, _)| name.as_str()).collect();
                 format!(
-                    "{} in {} {} not and must be cleaned first",
-                    text::plural(refused, "value"),
-                    text::list(&names, 3),
-                    if refused == 1 { "does" } else { "do" }
+                    "up to {} {} not because of {} and must be cleaned first",
+                    text::plural(refused, "document"),
+                    if refused == 1 { "does" } else { "do" },
+                    text::list(&names, 3)
                 )
             };
             format!(
@@ -124,7 +124,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         draft = draft
             .data("required", p.required.clone())
             .data("typed", p.typed)
-            .data("refused_values", p.refused.iter().map(|(_, n)| n).sum::<u64>());
+            .data("refused_documents", p.refused.iter().map(|(_, n)| n).sum::<u64>());
     }
     let skeleton = proposal.map_or_else(
         || Value::Map(vec![("bsonType".to_owned(), Value::Text("object".to_owned()))]),
@@ -194,7 +194,11 @@ x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": n
         assert!(command.contains(r#"age: {bsonType: ["int", "long"]}"#), "{command}");
         assert!(command.contains(r#"score: {bsonType: ["double", "int"]}"#), "{command}");
         assert!(!command.contains("nick"), "{command}");
-        assert!(found[0].todo.contains("1 value in `userName` does not"), "{}", found[0].todo);
+        assert!(
+            found[0].todo.contains("up to 1 document does not because of `userName`"),
+            "{}",
+            found[0].todo
+        );
     }
 
     #[test]

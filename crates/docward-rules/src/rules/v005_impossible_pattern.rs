@@ -64,7 +64,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         if values.iter().any(|v| regex.is_match(v)) {
             continue;
         }
-        let (tried, held, known) = if values.is_empty() {
+        let (tried, tries, known) = if values.is_empty() {
             // Only the tell-tale doubled escape convicts without data: a narrow pattern (one company's
             // addresses) rejects samples too and is right.
             let samples = match field.and_then(form) {
@@ -77,9 +77,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             {
                 continue;
             }
-            (samples.len() as u64, "sample values of its form", false)
+            (text::plural(samples.len() as u64, "sample value"), samples.len(), false)
         } else {
-            (values.len() as u64, "stored values", true)
+            (text::plural(values.len() as u64, "stored value"), values.len(), true)
         };
         let doubled = pattern.contains("\\\\");
         let cause = if doubled {
@@ -102,16 +102,15 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Field(ns.clone(), docward_model::FieldPath::new(demand.path.as_str())),
                 format!(
-                    "the pattern `{pattern}` of `{}` matches none of {} tried{cause}",
-                    demand.path,
-                    text::count(tried) + " " + held
+                    "the pattern `{pattern}` of `{}` matches none of {tried} tried{cause}",
+                    demand.path
                 ),
                 "every write of a good value is refused, or the validator is switched off and checks nothing",
                 todo,
                 seen,
             )
             .data("pattern", pattern)
-            .data("tried", tried)
+            .data("tried", tries)
             .data("stored_values", known)
             .data("doubled_escape", doubled)
             .examples(values.into_iter().take(3))
