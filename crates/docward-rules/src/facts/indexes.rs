@@ -1,0 +1,136 @@
+//! Indexes compared: which one another covers, which fields have one of their own (AP-S4.6).
+
+use std::collections::BTreeSet;
+
+use docward_model::{
+    BsonType, Collection, DirectionKind, FieldPath, Index, IndexKey, Profile, Settings,
+};
+
+use super::schema::described;
+
+/// Whether all keys are plain ascending or descending fields.
+pub fn is_plain(index: &Index) -> bool {
+    index.keys.iter().all(is_plain_key)
+}
+
+fn is_plain_key(key: &IndexKey) -> bool {
+    matches!(key.kind, DirectionKind::Ascending | DirectionKind::Descending)
+        && !key.path.contains("$**")
+}
+
+/// Whether `long` begins with the fields of `short`, in an order that serves the same sorts: one
+/// field may be read either way, several all forwards or all backwards.
+fn begins_with(long: &Index, short: &Index) -> bool {
+    if short.keys.is_empty() || short.keys.len() > long.keys.len() {
+        return false;
+    }
+    let pairs = || short.keys.iter().zip(&long.keys);
+    pairs().all(|(a, b)| a.path == b.path)
+        && (short.keys.len() == 1
+            || pairs().all(|(a, b)| a.kind == b.kind)
+            || pairs().all(|(a, b)| a.kind != b.kind))
+}
+
+/// Whether an index of the collection answers everything that `short` answers, so that `short` only
+/// costs. Guards: the key index, unique and TTL indexes, hidden ones, other collations, sparse and
+/// partial ones, hashed, text, geo and wildcard keys, and the index a shard key rests on.
+pub fn covering<'a>(
+    collection: &'a Collection,
+    short: &Index,
+    settings: &Settings,
+) -> Option<&'a Index> {
+    let indexes = collection.indexes.as_deref()?;
+    let duty = short.is_id() || short.hidden || short.ttl_seconds.is_some();
+    if duty || !is_plain(short) || carries_shard_key(collection, short, settings) {
+        return None;
+    }
+    let mut best: Option<&Index> = None;
+    for long in indexes {
+        if covers(long, short, collection.profile.as_ref())
+            // The longest cover is the one least likely to be redundant itself.
+            && best.is_none_or(|b| {
+                (std::cmp::Reverse(long.keys.len()), &long.name)
+                    < (std::cmp::Reverse(b.keys.len()), &b.name)
+            })
+        {
+            best = Some(long);
+        }
+    }
+    best
+}
+
+fn covers(long: &Index, short: &Index, profile: Option<&Profile>) -> bool {
+    if std::ptr::eq(long, short)
+        || long.name == short.name
+        || long.hidden
+        || long.collation != short.collation
+        || long.sparse != short.sparse
+        || long.partial_filter != short.partial_filter
+        || !begins_with(long, short)
+        // 2dsphere and text indexes leave out documents without their field; a wildcard has no prefix.
+        || !long.keys.iter().all(|k| is_plain_key(k) || k.kind == DirectionKind::Hashed)
+    {
+        return false;
+    }
+    let equal = long.keys.len() == short.keys.len();
+    if short.unique && !(equal && long.unique) {
+        return false;
+    }
+    if equal {
+        // Of two that do the same one stays: the one with more duties, else the first by name.
+        let rank = |i: &Index| (!i.unique, i.ttl_seconds.is_none(), i.name.clone());
+        return rank(long) < rank(short);
+    }
+    // Array fields behind the prefix multiply the entries; the short index is then another thing.
+    let extra_arrays = profile.is_some_and(|p| {
+        long.keys[short.keys.len()..].iter().any(|k| is_array_path(p, &k.path))
+            && !short.keys.iter().any(|k| is_array_path(p, &k.path))
+    });
+    !extra_arrays
+}
+
+/// Whether a declared shard key needs this very index: a longer one might be multikey.
+fn carries_shard_key(collection: &Collection, index: &Index, settings: &Settings) -> bool {
+    settings.shard_keys.iter().any(|key| {
+        key.namespace == collection.namespace
+            && key.fields.len() <= index.keys.len()
+            && key.fields.iter().zip(&index.keys).all(|((path, _), k)| *path == k.path)
+    })
+}
+
+/// Whether an index on this path is multikey by what the documents hold.
+pub fn is_array_path(profile: &Profile, path: &str) -> bool {
+    profile
+        .fields
+        .iter()
+        .any(|f| f.path.dotted() == path && (in_array(&f.path) || f.types.of(BsonType::Array) > 0))
+}
+
+fn in_array(path: &FieldPath) -> bool {
+    path.in_array()
+}
+
+/// Top-level fields that are the first key of an index of their own, and all top-level fields, the
+/// key and object mappers' fields aside.
+pub fn leading_fields(collection: &Collection) -> Option<(BTreeSet<String>, usize)> {
+    let profile = collection.profile.as_ref().filter(|p| p.documents > 0)?;
+    let names: BTreeSet<&str> = described(profile).map(|f| f.name.as_str()).collect();
+    let leading = collection
+        .indexes
+        .as_deref()?
+        .iter()
+        .filter(|i| !i.is_id())
+        .filter_map(|i| i.keys.first())
+        .filter_map(|k| k.path.split('.').next())
+        .filter(|name| names.contains(name))
+        .map(str::to_owned)
+        .collect();
+    Some((leading, names.len()))
+}
+
+/// Whether nearly every field has an index of its own (GC-38).
+pub fn indexes_every_field(collection: &Collection, ratio: f64, least: u64) -> bool {
+    leading_fields(collection).is_some_and(|(leading, all)| {
+        leading.len() as u64 >= least && leading.len() as f64 >= ratio * all as f64
+    })
+}

@@ -1,0 +1,430 @@
+//! `$jsonSchema` validators read and proposed (DM-11). Only what holds without conditions is judged:
+//! the branches of `anyOf`, `oneOf` and `not` apply to some documents, and a profile cannot say which.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use docward_model::{BsonType, Field, FieldShape, Profile, Value};
+
+use super::naming::is_framework;
+
+/// Every `$jsonSchema` of a validator that each document must meet: at the top and inside `$and`.
+pub fn schemas(validator: &Value) -> Vec<&Value> {
+    let mut out = Vec::new();
+    for (key, value) in validator.entries() {
+        match key.as_str() {
+            "$jsonSchema" => out.push(value),
+            "$and" => out.extend(value.items().iter().flat_map(schemas)),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// The types a schema node admits; `None` when it does not say.
+pub fn admitted_types(node: &Value) -> Option<BTreeSet<BsonType>> {
+    let words = |value: &Value| -> Vec<String> {
+        match value {
+            Value::Text(text) => vec![text.clone()],
+            Value::List(items) => {
+                items.iter().filter_map(|i| i.as_text().map(str::to_owned)).collect()
+            }
+            _ => Vec::new(),
+        }
+    };
+    let (key, value) = node.entries().iter().find(|(k, _)| k == "bsonType" || k == "type")?;
+    let mut out = BTreeSet::new();
+    for word in words(value) {
+        match word.as_str() {
+            "number" => out.extend(BsonType::ALL.into_iter().filter(|t| t.is_number())),
+            "boolean" if key == "type" => {
+                out.insert(BsonType::Bool);
+            }
+            word => out.extend(BsonType::ALL.into_iter().find(|t| t.name() == word)),
+        }
+    }
+    // A word this table does not know admits something it cannot name: say nothing then.
+    (!out.is_empty()).then_some(out)
+}
+
+/// One thing a schema demands of every document.
+#[derive(Clone, Debug)]
+pub struct Demand<'a> {
+    /// Where, written as field paths are: `items[].price`.
+    pub path: String,
+    /// What.
+    pub kind: DemandKind<'a>,
+}
+
+/// What is demanded of a place.
+#[derive(Clone, Debug)]
+pub enum DemandKind<'a> {
+    /// It is there.
+    Required,
+    /// It has one of these types.
+    Types(BTreeSet<BsonType>),
+    /// An array has no more elements than this.
+    MaxItems(u64),
+    /// A string matches this pattern.
+    Pattern(&'a str),
+}
+
+/// Everything a schema demands without conditions.
+pub fn demands(schema: &Value) -> Vec<Demand<'_>> {
+    let mut out = Vec::new();
+    walk(schema, "", &mut out);
+    out
+}
+
+fn walk<'a>(node: &'a Value, path: &str, out: &mut Vec<Demand<'a>>) {
+    let child = |name: &str| {
+        if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+    };
+    for (key, value) in node.entries() {
+        match key.as_str() {
+            "required" => {
+                out.extend(
+                    value
+                        .items()
+                        .iter()
+                        .filter_map(Value::as_text)
+                        .map(|name| Demand { path: child(name), kind: DemandKind::Required }),
+                );
+            }
+            "properties" => {
+                for (name, node) in value.entries() {
+                    walk(node, &child(name), out);
+                }
+            }
+            "items" if matches!(value, Value::Map(_)) => walk(value, &format!("{path}[]"), out),
+            "allOf" => {
+                for node in value.items() {
+                    walk(node, path, out);
+                }
+            }
+            "maxItems" => {
+                if let Some(n) = value.as_int().and_then(|n| u64::try_from(n).ok()) {
+                    out.push(Demand { path: path.to_owned(), kind: DemandKind::MaxItems(n) });
+                }
+            }
+            "pattern" => {
+                if let Some(pattern) = value.as_text() {
+                    out.push(Demand { path: path.to_owned(), kind: DemandKind::Pattern(pattern) });
+                }
+            }
+            _ => {}
+        }
+    }
+    if !path.is_empty()
+        && let Some(types) = admitted_types(node)
+    {
+        out.push(Demand { path: path.to_owned(), kind: DemandKind::Types(types) });
+    }
+}
+
+/// A demand that stored documents break.
+#[derive(Clone, Debug)]
+pub struct Breach {
+    /// Where.
+    pub path: String,
+    /// In words: "`email` is required but absent".
+    pub what: String,
+    /// Values (documents, for the top level) that break it.
+    pub count: u64,
+    /// Values looked at.
+    pub of: u64,
+}
+
+/// Which demands of the validator the profiled documents break.
+pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
+    let mut out: BTreeMap<(String, String), Breach> = BTreeMap::new();
+    for demand in schemas(validator).into_iter().flat_map(demands) {
+        let field = profile.field(&demand.path);
+        let found = match &demand.kind {
+            DemandKind::Required => match field {
+                Some(f) => Some((
+                    "required but absent".to_owned(),
+                    f.parents.saturating_sub(f.count),
+                    f.parents,
+                )),
+                None => {
+                    let parents = objects_at(profile, &demand.path);
+                    Some(("required but absent".to_owned(), parents, parents))
+                }
+            },
+            DemandKind::Types(types) => field.map(|f| {
+                let wrong: Vec<_> =
+                    f.types.seen().into_iter().filter(|(t, _)| !types.contains(t)).collect();
+                let names: Vec<_> = wrong.iter().map(|(t, _)| t.name()).collect();
+                let admitted: Vec<_> = types.iter().map(|t| t.name()).collect();
+                (
+                    format!("{} where {} is admitted", names.join(" and "), admitted.join("/")),
+                    wrong.iter().map(|(_, n)| n).sum(),
+                    f.count,
+                )
+            }),
+            DemandKind::MaxItems(max) => field.and_then(|f| f.array.as_ref()).map(|a| {
+                (
+                    format!("longer than {max} elements"),
+                    a.lengths.at_least(max.saturating_add(1)),
+                    a.lengths.count,
+                )
+            }),
+            // Patterns are judged by V005, which knows when it cannot tell.
+            DemandKind::Pattern(_) => None,
+        };
+        if let Some((what, count, of)) = found.filter(|&(_, count, _)| count > 0) {
+            let key = (demand.path.clone(), what.clone());
+            out.insert(key, Breach { path: demand.path, what, count, of });
+        }
+    }
+    let mut out: Vec<_> = out.into_values().collect();
+    out.sort_by(|a, b| (b.count, &a.path, &a.what).cmp(&(a.count, &b.path, &b.what)));
+    out
+}
+
+/// Objects that could hold the field at `path`, when no document holds it.
+fn objects_at(profile: &Profile, path: &str) -> u64 {
+    match path.rsplit_once('.') {
+        None => profile.documents,
+        Some((parent, _)) => profile.field(parent).map_or(0, |f| f.types.of(BsonType::Object)),
+    }
+}
+
+/// What a schema says of top-level fields, `allOf` and the branches of `anyOf` and `oneOf` included.
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    /// Fields every document must have.
+    pub required: BTreeSet<String>,
+    /// Fields with a type or an enumeration.
+    pub typed: BTreeSet<String>,
+    /// Fields with a pattern, a length or an enumeration.
+    pub formatted: BTreeSet<String>,
+    /// Patterns over names that carry a type.
+    pub typed_patterns: Vec<String>,
+}
+
+impl Coverage {
+    /// Whether the field has a type, by name or by a pattern over names.
+    pub fn is_typed(&self, name: &str) -> bool {
+        self.typed.contains(name)
+            || self
+                .typed_patterns
+                .iter()
+                .any(|p| regex::Regex::new(p).is_ok_and(|pattern| pattern.is_match(name)))
+    }
+
+    fn join(&mut self, other: Self) {
+        self.required.extend(other.required);
+        self.typed.extend(other.typed);
+        self.formatted.extend(other.formatted);
+        self.typed_patterns.extend(other.typed_patterns);
+    }
+}
+
+/// The coverage of one schema.
+pub fn coverage(schema: &Value) -> Coverage {
+    let mut out = Coverage::default();
+    for (key, value) in schema.entries() {
+        match key.as_str() {
+            "required" => out
+                .required
+                .extend(value.items().iter().filter_map(Value::as_text).map(str::to_owned)),
+            "properties" => {
+                for (name, node) in value.entries() {
+                    if says_type(node) {
+                        out.typed.insert(name.clone());
+                    }
+                    if says_format(node) {
+                        out.formatted.insert(name.clone());
+                    }
+                }
+            }
+            "patternProperties" => out.typed_patterns.extend(
+                value.entries().iter().filter(|(_, node)| says_type(node)).map(|(p, _)| p.clone()),
+            ),
+            "allOf" => value.items().iter().for_each(|node| out.join(coverage(node))),
+            // One branch holds for each document: a field is required when every branch requires it,
+            // and described when any branch describes it.
+            "anyOf" | "oneOf" => {
+                let branches: Vec<_> = value.items().iter().map(coverage).collect();
+                let required = branches
+                    .iter()
+                    .map(|b| b.required.clone())
+                    .reduce(|a, b| a.intersection(&b).cloned().collect())
+                    .unwrap_or_default();
+                for mut branch in branches {
+                    branch.required.clone_from(&required);
+                    out.join(branch);
+                }
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+fn any_branch(node: &Value, test: fn(&Value) -> bool) -> bool {
+    ["allOf", "anyOf", "oneOf"]
+        .iter()
+        .filter_map(|key| node.get(key))
+        .any(|branches| branches.items().iter().any(test))
+}
+
+fn says_type(node: &Value) -> bool {
+    ["bsonType", "type", "enum", "properties", "items"].iter().any(|key| node.get(key).is_some())
+        || any_branch(node, says_type)
+}
+
+fn says_format(node: &Value) -> bool {
+    ["pattern", "minLength", "maxLength", "enum"].iter().any(|key| node.get(key).is_some())
+        || any_branch(node, says_format)
+}
+
+/// A small validator read off the documents (ALG-10 without values: no enumerations, no ranges).
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// The `$jsonSchema`.
+    pub schema: Value,
+    /// Fields it requires.
+    pub required: Vec<String>,
+    /// Fields it types.
+    pub typed: usize,
+    /// Fields with documents it would refuse (another type, or absent though required), and how many.
+    pub refused: Vec<(String, u64)>,
+}
+
+/// At most this many properties: the command is a skeleton to be read, not a data model.
+const MOST_PROPERTIES: usize = 40;
+/// A type below this share of a field's values is taken for drift and left out.
+const DRIFT_SHARE: f64 = 0.01;
+
+/// Top-level fields to be described: named, not the key, not an object mapper's.
+pub fn described(profile: &Profile) -> impl Iterator<Item = &Field> {
+    profile.top_level().filter(|f| f.shape == FieldShape::Named && !is_framework(&f.name))
+}
+
+/// Proposes a validator that requires fields present in at least `required_share` of documents.
+pub fn propose(profile: &Profile, required_share: f64) -> Proposal {
+    let mut fields: Vec<_> = described(profile).collect();
+    // The most frequent first when there are too many; then back in document order.
+    if fields.len() > MOST_PROPERTIES {
+        fields.sort_by_key(|f| std::cmp::Reverse(f.count));
+        fields.truncate(MOST_PROPERTIES);
+        fields.sort_by_key(|f| profile.fields.iter().position(|g| g.path == f.path));
+    }
+    let mut required = Vec::new();
+    let mut properties = Vec::new();
+    let mut refused = Vec::new();
+    for field in fields {
+        let (types, mut left_out) = honest_types(field);
+        if field.presence() >= required_share {
+            required.push(field.name.clone());
+            left_out += field.parents.saturating_sub(field.count);
+        }
+        if left_out > 0 {
+            refused.push((field.name.clone(), left_out));
+        }
+        if types.is_empty() {
+            continue;
+        }
+        let names: Vec<_> = types.iter().map(|t| Value::Text((*t).to_owned())).collect();
+        let bson_type = if names.len() == 1 { names[0].clone() } else { Value::List(names) };
+        properties.push((field.name.clone(), Value::Map(vec![("bsonType".to_owned(), bson_type)])));
+    }
+    let typed = properties.len();
+    let mut schema = vec![("bsonType".to_owned(), Value::Text("object".to_owned()))];
+    if !required.is_empty() {
+        let list = required.iter().cloned().map(Value::Text).collect();
+        schema.push(("required".to_owned(), Value::List(list)));
+    }
+    schema.push(("properties".to_owned(), Value::Map(properties)));
+    Proposal { schema: Value::Map(schema), required, typed, refused }
+}
+
+/// The types to admit, most frequent first, and how many values have another. All numeric types that
+/// occur are admitted, since drivers choose among them by value (GC-52), and so is null.
+fn honest_types(field: &Field) -> (Vec<&'static str>, u64) {
+    let total = field.types.total().max(1) as f64;
+    let mut names = Vec::new();
+    let mut refused = 0;
+    for (kind, n) in field.types.seen() {
+        let frequent = n as f64 / total >= DRIFT_SHARE;
+        let number_beside_number =
+            kind.is_number() && field.types.numbers() as f64 / total >= DRIFT_SHARE;
+        if kind == BsonType::Undefined {
+            refused += n;
+        } else if frequent || number_beside_number || kind == BsonType::Null {
+            names.push(kind.name());
+        } else {
+            refused += n;
+        }
+    }
+    // A field that is only ever null says nothing about its type.
+    if names == ["null"] {
+        names.clear();
+    }
+    (names, refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(value: &str) -> Value {
+        Value::Text(value.to_owned())
+    }
+
+    fn map(entries: Vec<(&str, Value)>) -> Value {
+        Value::Map(entries.into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
+    }
+
+    #[test]
+    fn dm_11_6_types_are_read_in_both_dialects() {
+        let number = admitted_types(&map(vec![("bsonType", text("number"))])).unwrap();
+        assert_eq!(number.len(), 4);
+        let list = Value::List(vec![text("int"), text("long")]);
+        assert_eq!(admitted_types(&map(vec![("bsonType", list)])).unwrap().len(), 2);
+        let boolean = admitted_types(&map(vec![("type", text("boolean"))])).unwrap();
+        assert!(boolean.contains(&BsonType::Bool));
+        assert!(admitted_types(&map(vec![("minimum", Value::Int(1))])).is_none());
+    }
+
+    #[test]
+    fn dm_11_6_demands_have_paths() {
+        let schema = map(vec![(
+            "properties",
+            map(vec![(
+                "items",
+                map(vec![
+                    ("bsonType", text("array")),
+                    (
+                        "items",
+                        map(vec![
+                            ("required", Value::List(vec![text("price")])),
+                            (
+                                "properties",
+                                map(vec![("price", map(vec![("bsonType", text("decimal"))]))]),
+                            ),
+                        ]),
+                    ),
+                ]),
+            )]),
+        )]);
+        let paths: Vec<_> = demands(&schema).into_iter().map(|d| d.path).collect();
+        assert_eq!(paths, ["items[].price", "items[].price", "items"]);
+    }
+
+    #[test]
+    fn dm_11_6_one_of_requires_what_all_branches_require() {
+        let branch = |extra: &str| {
+            map(vec![
+                ("required", Value::List(vec![text("type"), text(extra)])),
+                ("properties", map(vec![(extra, map(vec![("bsonType", text("int"))]))])),
+            ])
+        };
+        let schema = map(vec![("oneOf", Value::List(vec![branch("doors"), branch("payload")]))]);
+        let coverage = coverage(&schema);
+        assert_eq!(coverage.required, BTreeSet::from(["type".to_owned()]));
+        assert!(coverage.is_typed("doors") && coverage.is_typed("payload"));
+    }
+}

@@ -1,0 +1,208 @@
+//! AP-S4.6: an index that another one covers.
+
+use docward_model::{Collection, Draft, Safety, Seen, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{indexes::covering, shell},
+};
+
+declare_rule! {
+    /// # Redundant index
+    ///
+    /// ## What it checks
+    /// Reports an index whose fields are the first fields of another index, or the same fields read the
+    /// other way round. Directions are compared as the server uses them. An index is never called
+    /// redundant when it has a duty of its own: `_id`, unique, TTL, hidden already, sparse or partial
+    /// unlike the other, another collation, hashed, text, geo or wildcard keys, or a declared shard key
+    /// resting on it; nor when the longer index runs over an array and the shorter one does not.
+    ///
+    /// ## Why it matters
+    /// Every insert, delete and update of those fields maintains both indexes, and both compete for
+    /// memory, while queries need only one.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// index {"key": {"userId": 1}, "name": "userId_1"}
+    /// index {"key": {"userId": 1, "createTime": -1}, "name": "userId_1_createTime_-1"}
+    /// {"_id": 1, "userId": 7}
+    /// ```
+    /// A unique index is not redundant: it enforces something.
+    /// ```jsonl,clean
+    /// index {"key": {"userId": 1}, "name": "userId_1", "unique": true}
+    /// index {"key": {"userId": 1, "createTime": -1}, "name": "userId_1_createTime_-1"}
+    /// {"_id": 1, "userId": 7}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Hide the shorter index, watch slow queries for a business cycle, then drop it. Unhiding is
+    /// immediate if something depends on it.
+    ///
+    /// ## When to ignore it
+    /// The shorter index is much smaller and serves the hottest query from memory.
+    I001, "redundant-index",
+    level: Recommended,
+    clauses: ["AP-S4.6"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Indexes],
+    thresholds: [],
+    check: Collection(check),
+}
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(indexes) = &collection.indexes else { return };
+    let ns = &collection.namespace;
+    let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
+    let can_hide = version.is_none_or(|v| v >= (4, 4));
+    for index in indexes {
+        let Some(cover) = covering(collection, index, cx.settings()) else { continue };
+        let same = cover.keys.len() == index.keys.len();
+        let how = if !same {
+            "is a prefix of"
+        } else if cover.keys == index.keys {
+            "has the same keys as"
+        } else {
+            "is read backwards the same as"
+        };
+        let duty = if cover.unique { ", which is unique too" } else { "" };
+        let (todo, command, safety) = if can_hide {
+            (
+                format!(
+                    "hide `{}`, watch slow queries for a business cycle, then drop it",
+                    index.name
+                ),
+                format!("{}.hideIndex({})", shell::collection(ns), shell::quote(&index.name)),
+                Safety::Safe,
+            )
+        } else {
+            (
+                format!(
+                    "drop `{}` at a quiet hour and keep its definition at hand (servers before 4.4 cannot hide indexes)",
+                    index.name
+                ),
+                format!("{}.dropIndex({})", shell::collection(ns), shell::quote(&index.name)),
+                Safety::Guarded,
+            )
+        };
+        cx.report(
+            Draft::new(
+                Subject::Index(ns.clone(), index.name.clone()),
+                format!(
+                    "index `{}` {} {how} `{}` {}{duty}",
+                    index.name,
+                    index.key_text(),
+                    cover.name,
+                    cover.key_text()
+                ),
+                "every write maintains both, and the other index answers the same queries",
+                todo,
+                Seen::all(indexes.len() as u64),
+            )
+            .data("index", index.name.as_str())
+            .data("covered_by", cover.name.as_str())
+            .fix(Some("RF-20"), safety, command),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+
+    fn with(indexes: &[&str]) -> Vec<String> {
+        let body: String = indexes.iter().map(|i| format!("index {i}\n")).collect();
+        check("I001", &format!("{body}{{\"_id\": 1, \"a\": 1, \"b\": 2, \"tags\": [1, 2]}}"))
+            .into_iter()
+            .map(|f| match f.at {
+                docward_model::Subject::Index(_, name) => name,
+                _ => String::new(),
+            })
+            .collect()
+    }
+
+    const LONG: &str = r#"{"key": {"a": 1, "b": 1}, "name": "long"}"#;
+
+    #[test]
+    fn ap_s4_6_prefix_is_redundant() {
+        assert_eq!(with(&[r#"{"key": {"a": 1}, "name": "short"}"#, LONG]), ["short"]);
+        assert_eq!(with(&[r#"{"key": {"a": -1}, "name": "short"}"#, LONG]), ["short"]);
+    }
+
+    #[test]
+    fn ap_s4_6_direction_matters_for_compound_prefixes() {
+        let three = r#"{"key": {"a": 1, "b": 1, "c": 1}, "name": "three"}"#;
+        assert_eq!(with(&[r#"{"key": {"a": -1, "b": -1}, "name": "short"}"#, three]), ["short"]);
+        assert!(with(&[r#"{"key": {"a": 1, "b": -1}, "name": "short"}"#, three]).is_empty());
+        assert!(with(&[r#"{"key": {"b": 1}, "name": "short"}"#, three]).is_empty());
+    }
+
+    #[test]
+    fn ap_s4_6_of_two_equal_indexes_one_is_reported() {
+        let found =
+            with(&[r#"{"key": {"a": 1}, "name": "a_1"}"#, r#"{"key": {"a": -1}, "name": "a_-1"}"#]);
+        assert_eq!(found.len(), 1);
+        let unique = with(&[
+            r#"{"key": {"a": 1}, "name": "aa"}"#,
+            r#"{"key": {"a": -1}, "name": "zz", "unique": true}"#,
+        ]);
+        assert_eq!(unique, ["aa"]);
+    }
+
+    #[test]
+    fn ap_s4_6_duties_protect_an_index() {
+        for short in [
+            r#"{"key": {"a": 1}, "name": "s", "unique": true}"#,
+            r#"{"key": {"a": 1}, "name": "s", "expireAfterSeconds": 60}"#,
+            r#"{"key": {"a": 1}, "name": "s", "sparse": true}"#,
+            r#"{"key": {"a": 1}, "name": "s", "hidden": true}"#,
+            r#"{"key": {"a": 1}, "name": "s", "partialFilterExpression": {"b": 1}}"#,
+            r#"{"key": {"a": 1}, "name": "s", "collation": {"locale": "en", "strength": 2}}"#,
+            r#"{"key": {"a": "hashed"}, "name": "s"}"#,
+            r#"{"key": {"a": "2dsphere"}, "name": "s"}"#,
+            r#"{"key": {"_fts": "text", "_ftsx": 1}, "name": "s", "weights": {"a": 1}}"#,
+            r#"{"key": {"$**": 1}, "name": "s"}"#,
+        ] {
+            assert!(with(&[short, LONG]).is_empty(), "{short}");
+        }
+    }
+
+    #[test]
+    fn ap_s4_6_weak_covers_do_not_count() {
+        let short = r#"{"key": {"a": 1}, "name": "s"}"#;
+        for long in [
+            r#"{"key": {"a": 1, "b": 1}, "name": "long", "hidden": true}"#,
+            r#"{"key": {"a": 1, "b": 1}, "name": "long", "sparse": true}"#,
+            r#"{"key": {"a": 1, "b": 1}, "name": "long", "partialFilterExpression": {"b": 1}}"#,
+            r#"{"key": {"a": 1, "b": "2dsphere"}, "name": "long"}"#,
+            r#"{"key": {"a": 1, "b": 1}, "name": "long", "collation": {"locale": "en"}}"#,
+            r#"{"key": {"a": 1, "tags": 1}, "name": "long"}"#,
+        ] {
+            assert!(with(&[short, long]).is_empty(), "{long}");
+        }
+        // The same partial filter on both covers.
+        let partial = [
+            r#"{"key": {"a": 1}, "name": "s", "partialFilterExpression": {"b": 1}}"#,
+            r#"{"key": {"a": 1, "b": 1}, "name": "long", "partialFilterExpression": {"b": 1}}"#,
+        ];
+        assert_eq!(with(&partial), ["s"]);
+    }
+
+    #[test]
+    fn ap_s4_6_a_chain_names_the_longest() {
+        let found = check(
+            "I001",
+            "index {\"key\": {\"a\": 1}, \"name\": \"one\"}\nindex {\"key\": {\"a\": 1, \"b\": 1}, \"name\": \"two\"}\nindex {\"key\": {\"a\": 1, \"b\": 1, \"c\": 1}, \"name\": \"three\"}",
+        );
+        assert_eq!(found.len(), 2);
+        assert!(found.iter().all(|f| f.what.contains("`three`")), "{}", found[0].what);
+    }
+
+    #[test]
+    fn ap_s4_6_a_shard_key_rests_on_its_index() {
+        let body = "index {\"key\": {\"a\": 1}, \"name\": \"s\"}\nindex {\"key\": {\"a\": 1, \"b\": 1}, \"name\": \"long\"}";
+        let settings = "shard-key=db_shop.t_order_item:{\"a\": 1}";
+        assert!(check_with("I001", settings, body).is_empty());
+        assert!(check_with("I001", "version=4.2", body)[0].todo.starts_with("drop `s`"));
+    }
+}

@@ -1,0 +1,138 @@
+//! AP-S4.6 and LM-10: how many indexes a collection carries.
+
+use docward_model::{Collection, Draft, Level, Seen, Severity, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        indexes::{covering, indexes_every_field},
+        text,
+    },
+    threshold,
+};
+
+declare_rule! {
+    /// # Too many indexes
+    ///
+    /// ## What it checks
+    /// Reports collections with more than 10 indexes, the one on `_id` included, and as an error those
+    /// that have reached 64, the most a server takes. Where nearly every field has an index of its own
+    /// I003 says so instead.
+    ///
+    /// ## Why it matters
+    /// Each write maintains every index it touches and each index wants memory. At 64 the next
+    /// `createIndex` fails, usually in a deployment.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,max-indexes=2
+    /// index {"key": {"a": 1}, "name": "a_1"}
+    /// index {"key": {"b": 1}, "name": "b_1"}
+    /// {"_id": 1, "a": 1, "b": 2}
+    /// ```
+    /// ```jsonl,clean
+    /// index {"key": {"a": 1}, "name": "a_1"}
+    /// index {"key": {"b": 1}, "name": "b_1"}
+    /// {"_id": 1, "a": 1, "b": 2}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Look at `$indexStats` on every member, hide what is not used for a business cycle, then drop it.
+    /// One compound index often replaces several single ones.
+    ///
+    /// ## When to ignore it
+    /// The collection is read in many ways and hardly written.
+    I002, "too-many-indexes",
+    level: Recommended,
+    clauses: ["AP-S4.6", "LM-10"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Indexes],
+    thresholds: [MAX_INDEXES, HARD_LIMIT],
+    check: Collection(check),
+}
+
+threshold!(
+    MAX_INDEXES,
+    "max-indexes",
+    Int(10),
+    "indexes",
+    "no figure in source; Compass warns above 10",
+    "most indexes of a collection, `_id` included"
+);
+threshold!(HARD_LIMIT, "hard-limit", Int(64), "indexes", "LM-10", "most indexes a server takes");
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(indexes) = &collection.indexes else { return };
+    let (max, hard) = (cx.count(&MAX_INDEXES), cx.count(&HARD_LIMIT));
+    let n = indexes.len() as u64;
+    let full = n >= hard;
+    // The same cause, said better by I003.
+    if n <= max || (!full && indexes_every_field(collection, 0.8, 5)) {
+        return;
+    }
+    let redundant: Vec<_> = indexes
+        .iter()
+        .filter(|i| covering(collection, i, cx.settings()).is_some())
+        .map(|i| i.name.as_str())
+        .collect();
+    let first = if redundant.is_empty() {
+        "measure their use with `$indexStats` on every member".to_owned()
+    } else {
+        format!("begin with those another index covers ({})", text::list(&redundant, 3))
+    };
+    let mut draft = Draft::new(
+        Subject::Collection(collection.namespace.clone()),
+        if full {
+            format!("{n} indexes: the server takes no further one, limit {hard}")
+        } else {
+            format!(
+                "{n} indexes, recommended at most {max}; {} more fit before the server refuses",
+                hard - n
+            )
+        },
+        if full {
+            "the next index build fails"
+        } else {
+            "each write maintains every index it touches, and all of them compete for memory"
+        },
+        format!("{first}, hide what no query uses for a business cycle, then drop it"),
+        Seen::all(n),
+    )
+    .data("indexes", n)
+    .data("limit", if full { hard } else { max })
+    .data("redundant", redundant.len());
+    draft = if full {
+        draft.clauses(&["LM-10", "AP-S4.6"]).severity(Severity::Error).level(Level::Mandatory)
+    } else {
+        draft.clauses(&["AP-S4.6"])
+    };
+    cx.report(draft);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::Severity;
+
+    /// `n` indexes with `_id`, on nested fields so that I003 has no say.
+    fn with(n: usize) -> Vec<docward_model::Finding> {
+        let indexes: String = (1..n)
+            .map(|i| format!("index {{\"key\": {{\"stats.f{i}\": 1}}, \"name\": \"f{i}\"}}\n"))
+            .collect();
+        check("I002", &format!("{indexes}{{\"_id\": 1, \"stats\": {{\"f1\": 1}}}}"))
+    }
+
+    #[test]
+    fn ap_s4_6_10_pass_11_warn() {
+        assert!(with(10).is_empty());
+        assert_eq!(with(11)[0].severity, Severity::Warn);
+    }
+
+    #[test]
+    fn lm_10_64_indexes_take_no_further_one() {
+        assert_eq!(with(63)[0].severity, Severity::Warn);
+        let found = with(64);
+        assert_eq!(found[0].severity, Severity::Error);
+        assert_eq!(found[0].clauses, ["LM-10", "AP-S4.6"]);
+    }
+}

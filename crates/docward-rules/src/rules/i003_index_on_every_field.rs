@@ -1,0 +1,135 @@
+//! AP-S4.6: an index for every field instead of one for every query (GC-38).
+
+use docward_model::{Collection, Draft, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{indexes::leading_fields, text},
+    threshold,
+};
+
+declare_rule! {
+    /// # Index on every field
+    ///
+    /// ## What it checks
+    /// Reports collections where at least 80 % of the top-level fields, and at least five of them, are
+    /// the first key of an index. `_id` and the fields of object mappers do not count. Several indexes
+    /// that begin with the same field count once.
+    ///
+    /// ## Why it matters
+    /// Indexes made field by field follow no query: most are never used, yet every insert writes all of
+    /// them.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// index {"key": {"a": 1}, "name": "a_1"}
+    /// index {"key": {"b": 1}, "name": "b_1"}
+    /// index {"key": {"c": 1}, "name": "c_1"}
+    /// index {"key": {"d": 1}, "name": "d_1"}
+    /// index {"key": {"e": 1}, "name": "e_1"}
+    /// {"_id": 1, "a": 1, "b": 2, "c": 3, "d": 4, "e": 5}
+    /// ```
+    /// ```jsonl,clean
+    /// index {"key": {"a": 1, "d": -1}, "name": "a_1_d_-1"}
+    /// index {"key": {"b": 1}, "name": "b_1"}
+    /// {"_id": 1, "a": 1, "b": 2, "c": 3, "d": 4, "e": 5}
+    /// ```
+    ///
+    /// ## How to fix
+    /// List the queries, build one compound index for each kind (equality, sort, range), hide the rest,
+    /// and drop them when nothing gets slower.
+    ///
+    /// ## When to ignore it
+    /// The collection is a small reference table that is hardly ever written.
+    I003, "index-on-every-field",
+    level: Recommended,
+    clauses: ["AP-S4.6"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Indexes, Documents],
+    thresholds: [RATIO, LEAST],
+    check: Collection(check),
+}
+
+threshold!(
+    RATIO,
+    "min-ratio",
+    Float(0.8),
+    "share of top-level fields",
+    "GC-38",
+    "share of fields with an index of their own"
+);
+threshold!(LEAST, "min-indexes", Int(5), "fields", "GC-38", "fewest such fields that are reported");
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = &collection.profile else { return };
+    let Some((leading, fields)) = leading_fields(collection) else { return };
+    let own = leading.len() as u64;
+    if own < cx.count(&LEAST) || (own as f64) < cx.limit(&RATIO) * fields as f64 {
+        return;
+    }
+    let indexes = collection.indexes.as_ref().map_or(0, Vec::len) as u64;
+    cx.report(
+        Draft::new(
+            Subject::Collection(collection.namespace.clone()),
+            format!(
+                "{own} of {} top-level fields have an index of their own ({indexes} indexes in all)",
+                text::count(fields as u64)
+            ),
+            "every insert writes all of these indexes, while indexes made field by field follow no query",
+            format!(
+                "look at `$indexStats`, keep one index for each kind of query, hide the others and drop them when nothing gets slower; each insert now writes {} index entries or more",
+text::count(indexes)
+            ),
+            profile.seen(),
+        )
+        .data("fields_with_index", own)
+        .data("fields", fields)
+        .data("indexes", indexes),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    fn with(fields: usize, indexed: usize) -> Vec<docward_model::Finding> {
+        let names: Vec<_> = (0..fields).map(|i| format!("field{i}")).collect();
+        let document: Vec<_> = names.iter().map(|n| format!("\"{n}\": 1")).collect();
+        let indexes: String = names
+            .iter()
+            .take(indexed)
+            .map(|n| format!("index {{\"key\": {{\"{n}\": 1}}, \"name\": \"{n}_1\"}}\n"))
+            .collect();
+        check("I003", &format!("{indexes}{{\"_id\": 1, {}}}", document.join(", ")))
+    }
+
+    #[test]
+    fn ap_s4_6_ten_fields_ten_indexes_are_found() {
+        let found = with(10, 10);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("10 of 10"), "{}", found[0].what);
+        // The number of indexes is the same cause and not reported again.
+        assert!(check("I002", "").is_empty());
+    }
+
+    #[test]
+    fn ap_s4_6_boundaries() {
+        assert_eq!(with(10, 8).len(), 1);
+        assert!(with(10, 7).is_empty());
+        assert!(with(4, 4).is_empty());
+        assert_eq!(with(5, 5).len(), 1);
+    }
+
+    #[test]
+    fn ap_s4_6_compound_indexes_of_one_field_pass() {
+        let indexes: String = ["b", "c", "d", "e", "f"]
+            .iter()
+            .map(|n| format!("index {{\"key\": {{\"a\": 1, \"{n}\": 1}}, \"name\": \"a_{n}\"}}\n"))
+            .collect();
+        let body = format!(
+            "{indexes}{{\"_id\": 1, \"a\": 1, \"b\": 1, \"c\": 1, \"d\": 1, \"e\": 1, \"f\": 1}}"
+        );
+        assert!(check("I003", &body).is_empty());
+    }
+}

@@ -1,0 +1,91 @@
+//! DM-06.3: index keys on deep paths.
+
+use docward_model::{Collection, Draft, Seen, Subject};
+
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Deep index key
+    ///
+    /// ## What it checks
+    /// Reports index keys whose path has more than five names, such as `a.b.c.d.e.f`. Wildcards and
+    /// array positions do not count.
+    ///
+    /// ## Why it matters
+    /// A path of that length is mistyped in queries and updates, and the mistyped one uses no index and
+    /// matches nothing. It also shows that the document is nested more deeply than it is queried.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// index {"key": {"config.region.zone.rack.slot.value": 1}, "name": "deep"}
+    /// {"_id": 1, "config": {"region": {"zone": {"rack": {"slot": {"value": 1}}}}}}
+    /// ```
+    /// ```jsonl,clean
+    /// index {"key": {"customer.contact.phone": 1}, "name": "phone"}
+    /// {"_id": 1, "customer": {"contact": {"phone": "1"}}}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Move what is searched for closer to the top, or into a collection of its own, and index it there.
+    ///
+    /// ## When to ignore it
+    /// The shape is given by a standard and the paths are generated.
+    I004, "deep-index-key",
+    level: Recommended,
+    clauses: ["DM-06.3"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Indexes],
+    thresholds: [MAX_PARTS],
+    check: Collection(check),
+}
+
+threshold!(
+    MAX_PARTS,
+    "max-parts",
+    Int(5),
+    "names",
+    "DM-06.3",
+    "most names in the path of an index key"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(indexes) = &collection.indexes else { return };
+    let max = cx.count(&MAX_PARTS);
+    for index in indexes {
+        let parts = |path: &str| {
+            path.split('.').filter(|p| *p != "$**" && p.parse::<u32>().is_err()).count() as u64
+        };
+        let deepest = index.keys.iter().map(|k| (parts(&k.path), &k.path)).max();
+        let Some((n, path)) = deepest.filter(|(n, _)| *n > max) else { continue };
+        let leaf = path.rsplit('.').find(|p| *p != "$**").unwrap_or(path);
+        cx.report(
+            Draft::new(
+                Subject::Index(collection.namespace.clone(), index.name.clone()),
+                format!("index `{}` has a key of {n} names, limit {max}: `{path}`", index.name),
+                "a path this long is mistyped, and the mistyped one uses no index and matches nothing",
+                format!("move `{leaf}` closer to the top of the document and index it there"),
+                Seen::all(indexes.len() as u64),
+            )
+            .data("index", index.name.as_str())
+            .data("path", path.as_str())
+            .data("parts", n),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    fn with(path: &str) -> Vec<docward_model::Finding> {
+        check("I004", &format!("index {{\"key\": {{\"{path}\": 1}}, \"name\": \"i\"}}"))
+    }
+
+    #[test]
+    fn dm_06_3_five_names_pass_six_warn() {
+        assert!(with("a.b.c.d.e").is_empty());
+        assert_eq!(with("a.b.c.d.e.f").len(), 1);
+        assert!(with("a.b.c.d.e.$**").is_empty());
+    }
+}

@@ -1,0 +1,264 @@
+//! DM-06.3: an index on a path that no document has.
+
+use docward_model::{
+    Collection, CollectionKind, DirectionKind, Draft, Index, Profile, Safety, Severity, Subject,
+};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        naming::{concept, holds_data_keys},
+        shell, text,
+    },
+    threshold,
+};
+
+declare_rule! {
+    /// # Index on an absent field
+    ///
+    /// ## What it checks
+    /// Compares the paths of index keys with the paths in the documents and reports keys that no
+    /// document has. The nearest existing path is named when it looks like a slip of spelling. Sparse,
+    /// partial and TTL indexes are meant for fields that come and go: they are reported only with such
+    /// a near path. Collections with few documents, sampled in part, or with keys that are data on the
+    /// way are not judged.
+    ///
+    /// ## Why it matters
+    /// The index holds one null per document and serves no query, and the query it was made for scans
+    /// the collection.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,min-documents=3
+    /// index {"key": {"customerID": 1}, "name": "customerID_1"}
+    /// x3 {"_id": $i, "customerId": $i}
+    /// ```
+    /// ```jsonl,clean,min-documents=3
+    /// index {"key": {"items.sku": 1}, "name": "items.sku_1"}
+    /// x3 {"_id": $i, "items": [{"sku": "P$i"}]}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Build the index on the path the documents have, then drop this one. Without a near path, ask
+    /// whether the field is still to come.
+    ///
+    /// ## When to ignore it
+    /// The field belongs to a release that has not written documents yet.
+    I005, "index-on-absent-field",
+    level: Recommended,
+    clauses: ["DM-06.3"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Indexes, Documents],
+    thresholds: [MIN_DOCUMENTS],
+    check: Collection(check),
+}
+
+threshold!(
+    MIN_DOCUMENTS,
+    "min-documents",
+    Int(100),
+    "documents",
+    "no figure in source",
+    "fewer documents do not show that a field is absent"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let (Some(indexes), Some(profile)) = (&collection.indexes, &collection.profile) else { return };
+    // A time series keeps its fields inside buckets, where the paths are others.
+    if profile.documents < cx.count(&MIN_DOCUMENTS)
+        || profile.documents < profile.total
+        || profile.fields_capped
+        || collection.kind == CollectionKind::TimeSeries
+    {
+        return;
+    }
+    for index in indexes {
+        let absent: Vec<(&str, Option<String>)> = index
+            .keys
+            .iter()
+            .filter(|k| k.kind != DirectionKind::Text && is_absent(profile, &k.path))
+            .map(|k| (k.path.as_str(), nearest(profile, &k.path)))
+            .collect();
+        let typo = absent.iter().find_map(|(path, near)| Some((*path, near.clone()?)));
+        let comes_and_goes =
+            index.sparse || index.partial_filter.is_some() || index.ttl_seconds.is_some();
+        if absent.is_empty() || (comes_and_goes && typo.is_none()) {
+            continue;
+        }
+        report(collection, profile, index, &absent, typo, cx);
+    }
+}
+
+fn report(
+    collection: &Collection,
+    profile: &Profile,
+    index: &Index,
+    absent: &[(&str, Option<String>)],
+    typo: Option<(&str, String)>,
+    cx: &mut Cx<'_>,
+) {
+    let ns = &collection.namespace;
+    let paths: Vec<_> = absent.iter().map(|(path, _)| *path).collect();
+    let key = if paths.len() == 1 { "key" } else { "keys" };
+    let ttl = index.ttl_seconds.is_some();
+    let why = if ttl {
+        "documents without the field never expire"
+    } else if paths.len() == index.keys.len() {
+        "the index holds one null per document and serves no query"
+    } else {
+        "the absent part of the key narrows nothing, and the query it was made for reads more than it needs"
+    };
+    let todo = match &typo {
+        Some((path, near)) => format!(
+            "the documents have `{near}`: build the index with it instead of `{path}`, then drop `{}`",
+            index.name
+        ),
+        None => format!(
+            "ask whether the field is still to come; if not, hide and then drop `{}`",
+            index.name
+        ),
+    };
+    let mut draft = Draft::new(
+        Subject::Index(ns.clone(), index.name.clone()),
+        format!(
+            "no document of {} has the {key} {} of index `{}`",
+            text::count(profile.documents),
+            text::list(&paths, 3),
+            index.name
+        ),
+        why,
+        todo,
+        profile.seen(),
+    )
+    .data("index", index.name.as_str())
+    .data("absent", paths.iter().map(|p| (*p).to_owned()).collect::<Vec<_>>());
+    if let Some((_, near)) = &typo {
+        draft = draft.data("nearest", near.as_str());
+    } else {
+        draft = draft
+            .fix(
+                Some("RF-20"),
+                Safety::Safe,
+                format!("{}.hideIndex({})", shell::collection(ns), shell::quote(&index.name)),
+            )
+            // Without a likely slip the field may simply not have been written yet.
+            .severity(Severity::Info);
+    }
+    cx.report(draft);
+}
+
+fn plain(path: &str) -> String {
+    let parts: Vec<_> = path.split('.').filter(|p| p.parse::<u32>().is_err()).collect();
+    parts.join(".")
+}
+
+/// Whether no document has the path, and the documents can tell: nothing on the way is a map with
+/// keys that are data, or an array of arrays.
+fn is_absent(profile: &Profile, path: &str) -> bool {
+    if path.contains("$**") || path == "_id" || path.starts_with("_id.") {
+        return false;
+    }
+    let path = plain(path);
+    let mut known = profile.fields.iter().map(|f| (f, f.path.dotted()));
+    !known.any(|(field, dotted)| {
+        dotted == path
+            || (path.starts_with(&format!("{dotted}.")) && holds_data_keys(profile, field))
+            // Keys folded at the top level.
+            || dotted == "*"
+    })
+}
+
+/// The existing path nearest to the absent one, when near enough to be a slip.
+fn nearest(profile: &Profile, path: &str) -> Option<String> {
+    let path = plain(path);
+    let wanted: Vec<String> = path.split('.').map(concept).collect();
+    let mut best: Option<(usize, String)> = None;
+    for field in &profile.fields {
+        let known = field.path.dotted();
+        if known.contains('*') || known == "_id" {
+            continue;
+        }
+        // The same words in another spelling are nearer than any edit.
+        let same_words = known.split('.').map(concept).eq(wanted.iter().cloned());
+        let distance = if same_words { 0 } else { strsim::damerau_levenshtein(&known, &path) };
+        let allowed = match path.len() {
+            0..=4 => 0,
+            5..=9 => 1,
+            _ => 2,
+        };
+        if distance <= allowed && best.as_ref().is_none_or(|b| (distance, &known) < (b.0, &b.1)) {
+            best = Some((distance, known));
+        }
+    }
+    best.map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+    use docward_model::Severity;
+
+    fn with(index: &str, documents: &str) -> Vec<docward_model::Finding> {
+        check("I005", &format!("index {index}\n{documents}"))
+    }
+
+    const DEEP: &str = r#"x100 {"_id": $i, "a": {"b": {"c": {"d": {"e": {"f": {"g": {"value": 1}}}}}}}, "customerId": 1, "items": [{"sku": 1}]}"#;
+
+    #[test]
+    fn dm_06_3_a_slip_in_a_deep_path_is_named() {
+        let found = with(r#"{"key": {"a.b.c.d.e.f.h.value": 1}, "name": "deep"}"#, DEEP);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].todo.contains("`a.b.c.d.e.f.g.value`"), "{}", found[0].todo);
+        assert_eq!(found[0].severity, Severity::Warn);
+    }
+
+    #[test]
+    fn dm_06_3_existing_paths_pass() {
+        for key in ["customerId", "items.sku", "items.0.sku", "a.b", "_id", "$**", "a.b.$**"] {
+            let index = format!(r#"{{"key": {{"{key}": 1}}, "name": "i"}}"#);
+            assert!(with(&index, DEEP).is_empty(), "{key}");
+        }
+    }
+
+    #[test]
+    fn dm_06_3_optional_indexes_need_a_near_path() {
+        for more in [
+            r#""sparse": true"#,
+            r#""expireAfterSeconds": 0"#,
+            r#""partialFilterExpression": {"x": 1}"#,
+        ] {
+            assert!(
+                with(&format!(r#"{{"key": {{"expireAt": 1}}, "name": "i", {more}}}"#), DEEP)
+                    .is_empty(),
+                "{more}"
+            );
+            let near = format!(r#"{{"key": {{"customerID": 1}}, "name": "i", {more}}}"#);
+            assert_eq!(with(&near, DEEP).len(), 1, "{more}");
+        }
+        let plain = with(r#"{"key": {"expireAt": 1}, "name": "i"}"#, DEEP);
+        assert_eq!(plain[0].severity, Severity::Info);
+    }
+
+    #[test]
+    fn dm_06_3_few_documents_and_data_keys_are_not_judged() {
+        let few = DEEP.replace("x100", "x99");
+        assert!(with(r#"{"key": {"customerID": 1}, "name": "i"}"#, &few).is_empty());
+        let map = r#"x200 {"_id": $i, "perUser": {"u$i": {"n": 1}}}"#;
+        assert!(with(r#"{"key": {"perUser.admin.n": 1}, "name": "i"}"#, map).is_empty());
+        assert_eq!(
+            check_with(
+                "I005",
+                "min-documents=50",
+                &format!("index {{\"key\": {{\"customerID\": 1}}, \"name\": \"i\"}}\n{few}")
+            )
+            .len(),
+            1
+        );
+    }
+
+    #[test]
+    fn dm_06_3_text_indexes_pass() {
+        let text = r#"{"key": {"_fts": "text", "_ftsx": 1}, "name": "t", "weights": {"plot": 1}}"#;
+        assert!(with(text, DEEP).is_empty());
+    }
+}

@@ -1,0 +1,184 @@
+//! DM-12.1, DM-12.3 and AP-S0.4: how many collections an instance carries.
+
+use docward_model::{CollectionKind, Draft, Evidence, Level, Seen, Severity, Subject, TailForm};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{server, text},
+    threshold,
+};
+
+declare_rule! {
+    /// # Too many collections
+    ///
+    /// ## What it checks
+    /// Counts the collections of all databases, without views (they store nothing) and without the
+    /// server's own. At the limit of 5000 it warns, above it the check fails. The number of data files
+    /// is estimated as collections plus indexes, each of which is one file.
+    ///
+    /// ## Why it matters
+    /// Starting up reads the metadata of each collection in turn; that metadata stays in memory; every
+    /// file takes a handle of the operating system; monitoring, migration and upgrades visit each one;
+    /// and physical backups copy each file until they run out of time.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,max-collections=2
+    /// @ db_iot.t_device_1
+    /// {"_id": 1}
+    /// @ db_iot.t_device_2
+    /// {"_id": 1}
+    /// @ db_iot.t_device_3
+    /// {"_id": 1}
+    /// ```
+    /// ```jsonl,clean
+    /// @ db_iot.t_device
+    /// {"_id": 1, "deviceId": 1}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Merge families of like collections (one per device, per day, per tenant) into one with a compound
+    /// index on the part that was in the name. R012 lists the families.
+    ///
+    /// ## When to ignore it
+    /// The instance is sized for it: the vendor of a managed service states another maximum for your
+    /// tier (often counting collections and indexes together).
+    L001, "too-many-collections",
+    level: Recommended,
+    clauses: ["DM-12.1", "DM-12.3", "AP-S0.4"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Names],
+    thresholds: [MAX_COLLECTIONS],
+    check: Deployment(check),
+}
+
+threshold!(
+    MAX_COLLECTIONS,
+    "max-collections",
+    Int(5000),
+    "collections",
+    "DM-12.1",
+    "collections of an instance: this many warn, more fail"
+);
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let max = cx.count(&MAX_COLLECTIONS);
+    let stored: Vec<_> =
+        evidence.collections.iter().filter(|c| c.kind != CollectionKind::View).collect();
+    let own = stored.iter().filter(|c| {
+        c.kind == CollectionKind::System
+            || server::is_own_collection(&c.namespace.database, &c.namespace.collection)
+    });
+    let system = own.count() as u64;
+    let total = stored.len() as u64 - system;
+    if total < max {
+        return;
+    }
+    let files: u64 =
+        stored.iter().map(|c| 1 + c.indexes.as_ref().map_or(1, |i| i.len().max(1)) as u64).sum();
+    let mut families: Vec<_> = evidence
+        .families
+        .iter()
+        .filter(|f| f.form == TailForm::Number || f.members.len() >= 24)
+        .collect();
+    families.sort_by_key(|f| (std::cmp::Reverse(f.members.len()), &f.database, &f.stem));
+    let merges: Vec<_> = families
+        .iter()
+        .take(3)
+        .map(|f| format!("{} `{}.{}…`", text::count(f.members.len() as u64), f.database, f.stem))
+        .collect();
+    let saved: u64 = families.iter().map(|f| f.members.len() as u64 - 1).sum();
+    let todo = if merges.is_empty() {
+        "merge collections of like documents into one with a compound index on what now tells them apart by name".to_owned()
+    } else {
+        format!(
+            "merge the families {} into one collection each: {} collections would remain",
+            merges.join(", "),
+            text::count(total.saturating_sub(saved))
+        )
+    };
+    let over = total > max;
+    cx.report(
+        Draft::new(
+            Subject::Deployment,
+            format!(
+                "{} collections on one instance, limit {}; about {} data files with their indexes",
+                text::count(total),
+                text::count(max),
+                text::count(files)
+            ),
+            format!(
+                "starting up loads the metadata of {0} collections one by one, the cache keeps it, about {1} files need handles, monitoring and upgrades visit each of them, and physical backups copy {1} files until they time out",
+                text::count(total),
+                text::count(files)
+            ),
+            todo,
+            Seen::all(evidence.collections.len() as u64),
+        )
+        .data("collections", total)
+        .data("system_collections", system)
+        .data("files", files)
+        .data("limit", max)
+        .data(
+            "impacts",
+            vec![
+                format!("start: metadata of {} collections is loaded one by one", text::count(total)),
+                format!("memory: metadata of {} files stays cached", text::count(files)),
+                format!("file handles: about {} of the operating system's limit", text::count(files)),
+                format!("operations: monitoring, migration and upgrade visit {} collections", text::count(total)),
+                format!("backup: physical copies of {} files time out or fail", text::count(files)),
+            ],
+        )
+        .severity(if over { Severity::Error } else { Severity::Warn })
+        .level(Level::Recommended),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::{
+        Collection, DataValue, Deployment, Evidence, Finding, Index, Namespace, Settings, Severity,
+    };
+
+    fn with(collections: usize, indexes: usize) -> Vec<Finding> {
+        let evidence = Evidence {
+            deployment: Deployment { server_version: None, names_are_real: true },
+            databases: vec!["db_iot".to_owned()],
+            collections: (0..collections)
+                .map(|n| Collection {
+                    indexes: Some(vec![Index::default(); indexes]),
+                    ..Collection::named(Namespace::new("db_iot", format!("t_{n:06}")))
+                })
+                .collect(),
+            ..Evidence::default()
+        };
+        let settings = Settings { select: vec!["L001".to_owned()], ..Settings::default() };
+        crate::judge(&evidence, &settings).findings
+    }
+
+    #[test]
+    fn dm_12_1_4999_pass_5000_warn_5001_fail() {
+        assert!(with(4999, 1).is_empty());
+        assert_eq!(with(5000, 1)[0].severity, Severity::Warn);
+        assert_eq!(with(5001, 1)[0].severity, Severity::Error);
+    }
+
+    #[test]
+    fn dm_12_3_files_are_collections_and_indexes() {
+        let found = with(5000, 4);
+        assert_eq!(found[0].data.get("files"), Some(&DataValue::Int(25_000)));
+        let Some(DataValue::List(impacts)) = found[0].data.get("impacts") else { panic!() };
+        assert_eq!(impacts.len(), 5);
+    }
+
+    #[test]
+    fn ap_s0_4_5001_collections_are_a_finding() {
+        assert!(with(5001, 1)[0].clauses.contains(&"AP-S0.4"));
+    }
+
+    #[test]
+    fn dm_12_1_views_and_server_collections_do_not_count() {
+        let body = "@ db_a.t_a\n{\"_id\": 1}\n@ db_a.v_a\noptions {\"viewOn\": \"t_a\", \"pipeline\": []}\n@ admin.system.users\n{\"_id\": 1}\n@ config.chunks\n{\"_id\": 1}";
+        assert!(crate::testing::check_with("L001", "max-collections=2", body).is_empty());
+    }
+}

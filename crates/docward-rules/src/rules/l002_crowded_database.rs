@@ -1,0 +1,131 @@
+//! DM-12.2: how many collections a database carries (GC-05).
+
+use std::collections::BTreeMap;
+
+use docward_model::{Draft, Evidence, Seen, Subject, TailForm};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{server, text},
+    threshold,
+};
+
+declare_rule! {
+    /// # Crowded database
+    ///
+    /// ## What it checks
+    /// Reports databases with more than 100 business collections. Views, GridFS pairs and the server's
+    /// own collections do not count. The limit for the whole instance is L001's.
+    ///
+    /// ## Why it matters
+    /// Nobody keeps an overview of that many, and the number usually comes from splitting one collection
+    /// by device, day or tenant.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,max-collections=1
+    /// @ db_iot.t_device_a
+    /// {"_id": 1}
+    /// @ db_iot.t_device_b
+    /// {"_id": 1}
+    /// ```
+    /// ```jsonl,clean
+    /// @ db_iot.t_device
+    /// {"_id": 1}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Merge collections of like documents, or divide the database by module.
+    ///
+    /// ## When to ignore it
+    /// A product you do not write made the database.
+    L002, "crowded-database",
+    level: Recommended,
+    clauses: ["DM-12.2"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Names],
+    thresholds: [MAX_COLLECTIONS],
+    check: Deployment(check),
+}
+
+threshold!(
+    MAX_COLLECTIONS,
+    "max-collections",
+    Int(100),
+    "collections",
+    "DM-12.2, GC-05",
+    "most business collections of a database"
+);
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let max = cx.count(&MAX_COLLECTIONS);
+    let mut counts: BTreeMap<&String, u64> = BTreeMap::new();
+    for collection in evidence.collections.iter().filter(|c| c.kind.is_business()) {
+        let ns = &collection.namespace;
+        if !server::is_system_database(&ns.database) && !ns.collection.starts_with("system.") {
+            *counts.entry(&ns.database).or_default() += 1;
+        }
+    }
+    for (database, n) in counts.into_iter().filter(|(_, n)| *n > max) {
+        let mut families: Vec<_> = evidence
+            .families
+            .iter()
+            .filter(|f| {
+                &f.database == database && (f.form == TailForm::Number || f.members.len() >= 24)
+            })
+            .collect();
+        families.sort_by_key(|f| (std::cmp::Reverse(f.members.len()), &f.stem));
+        let saved: u64 = families.iter().map(|f| f.members.len() as u64 - 1).sum();
+        let todo = match families.first() {
+            Some(family) => format!(
+                "merge the {} collections `{}…` into one (see R012); {} collections would remain after merging all such families",
+                text::count(family.members.len() as u64),
+                family.stem,
+                text::count(n.saturating_sub(saved))
+            ),
+            None => {
+                "divide the database by module, or merge collections of like documents".to_owned()
+            }
+        };
+        cx.report(
+            Draft::new(
+                Subject::Database(database.clone()),
+                format!(
+                    "{} business collections in database `{database}`, limit {max}",
+                    text::count(n)
+                ),
+                "that many collections are past overview, and usually one collection split by name",
+                todo,
+                Seen::all(n),
+            )
+            .data("collections", n)
+            .data("limit", max),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    fn with(n: usize) -> Vec<docward_model::Finding> {
+        let word = |n: usize| {
+            format!("{}{}", char::from(b'a' + (n / 26) as u8), char::from(b'a' + (n % 26) as u8))
+        };
+        let body: String =
+            (0..n).map(|n| format!("@ db_a.t_{}\n{{\"_id\": 1}}\n", word(n))).collect();
+        check("L002", &body)
+    }
+
+    #[test]
+    fn dm_12_2_100_pass_101_warn() {
+        assert!(with(100).is_empty());
+        assert_eq!(with(101).len(), 1);
+    }
+
+    #[test]
+    fn ck_7_120_in_one_database_warns_on_that_database_only() {
+        assert_eq!(with(120).len(), 1);
+        assert!(check("L001", "").is_empty());
+    }
+}

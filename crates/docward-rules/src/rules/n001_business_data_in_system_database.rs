@@ -1,0 +1,144 @@
+//! DM-01.1: no business collection in a database of the server.
+
+use docward_model::{Collection, Draft, Namespace, Safety, Seen, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{names, server, shell, text, words},
+};
+
+declare_rule! {
+    /// # Business data in a system database
+    ///
+    /// ## What it checks
+    /// Reports every collection in `admin`, `local` or `config` that is not the server's own: users
+    /// and roles, the oplog and replica set state, sharding and session metadata are known by name.
+    ///
+    /// ## Why it matters
+    /// Administrative commands take strong locks on these databases, `local` is not replicated,
+    /// `config` is rewritten by the balancer, and backup and restore treat all three specially. Data
+    /// kept there slows down the whole server or is lost with it.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=admin.app_settings
+    /// {"_id": "theme", "value": "dark"}
+    /// ```
+    /// The same collection in a database of its own:
+    /// ```jsonl,clean,ns=db_config.t_app_settings
+    /// {"_id": "theme", "value": "dark"}
+    /// ```
+    /// What the server keeps there is left alone:
+    /// ```jsonl,clean,ns=config.system.sessions
+    /// {"_id": 1, "lastUse": ISODate("2024-03-15T10:30:00Z")}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Copy the collection to a business database, compare counts, point the application at it, and
+    /// drop the old one only then.
+    ///
+    /// ## When to ignore it
+    /// A tool of your platform keeps its own state there and documents it.
+    N001, "business-data-in-system-database",
+    level: Prohibited,
+    clauses: ["DM-01.1"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Names],
+    thresholds: [],
+    check: AnyCollection(check),
+}
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let ns = &collection.namespace;
+    if !server::is_system_database(&ns.database)
+        || server::is_own_collection(&ns.database, &ns.collection)
+    {
+        return;
+    }
+    let target = target(&ns.collection);
+    let documents = collection.profile.as_ref().map(|p| p.total.max(p.documents));
+    let held =
+        documents.map(|n| format!(" with {}", text::plural(n, "document"))).unwrap_or_default();
+    let why = match ns.database.as_str() {
+        "local" => "`local` is not replicated: this data is lost with the node that holds it",
+        "config" => {
+            "sharding and sessions own `config`: the server rewrites it and backups treat it specially"
+        }
+        _ => "administrative commands lock `admin` for everybody, and backups treat it specially",
+    };
+    cx.report(
+        Draft::new(
+            Subject::Collection(ns.clone()),
+            format!(
+                "`{}` is a business collection{held} in the system database `{}`",
+                ns.collection, ns.database
+            ),
+            why,
+            format!(
+                "copy it to `{target}`, compare the counts, switch the application over, then drop the old collection"
+            ),
+            collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen()),
+        )
+        .data("documents", documents.unwrap_or(0))
+        .data("target", target.to_string())
+        .data("critical", true)
+        .fix(
+            Some("RF-14"),
+            Safety::Guarded,
+            format!(
+                "{}.aggregate([{{$out: {{db: {}, coll: {}}}}}])",
+                shell::collection(ns),
+                shell::quote(&target.database),
+                shell::quote(&target.collection)
+            ),
+        ),
+    );
+}
+
+/// `app_settings` to `db_config.t_app_settings`, `orders` to `db_order.t_orders`.
+fn target(collection: &str) -> Namespace {
+    let bare = collection.strip_prefix("system.").unwrap_or(collection);
+    let name = names::collection_proposal(bare, "t_");
+    let parts = names::words(bare);
+    let is_config = parts.iter().any(|w| {
+        matches!(
+            w.as_str(),
+            "config" | "configuration" | "setting" | "settings" | "option" | "options"
+        )
+    });
+    let module = if is_config {
+        "config".to_owned()
+    } else {
+        parts.iter().find(|w| *w != "t").map_or_else(|| "app".to_owned(), |w| words::singular(w))
+    };
+    Namespace::new(format!("db_{module}"), name)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::Severity;
+
+    #[test]
+    fn dm_01_1_app_settings_in_admin_is_found() {
+        let found = check("N001", "@ admin.app_settings\n{\"_id\": 1, \"theme\": \"dark\"}");
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Error);
+        assert!(found[0].todo.contains("db_config.t_app_settings"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_01_1_own_collections_pass() {
+        let body = "@ admin.system.users\n{\"_id\": 1}\n@ config.system.sessions\n{\"_id\": 1}\n\
+                    @ config.chunks\n{\"_id\": 1}\n@ local.oplog.rs\n{\"_id\": 1}\n@ db_shop.t_order\n{\"_id\": 1}";
+        assert!(check("N001", body).is_empty());
+    }
+
+    #[test]
+    fn dm_01_1_each_collection_is_named() {
+        let body = "@ config.orders\n{\"_id\": 1}\n@ local.cache\n{\"_id\": 1}";
+        let found = check("N001", body);
+        assert_eq!(found.len(), 2);
+        assert!(found.iter().any(|f| f.todo.contains("db_order.t_orders")));
+    }
+}

@@ -1,0 +1,181 @@
+//! DM-02.1 and DM-02.5: business databases carry a common prefix.
+
+use docward_model::{Draft, Evidence, Seen, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{names, server, text},
+    threshold,
+};
+
+declare_rule! {
+    /// # Database without prefix
+    ///
+    /// ## What it checks
+    /// Reports business databases whose name does not begin with the house prefix (`db_`). The
+    /// server's own databases and those listed in `exempt` are left alone. A database that holds no
+    /// documents, or whose name says temporary, is pointed out as a likely leftover.
+    ///
+    /// ## Why it matters
+    /// With one prefix everybody sees which databases belong to the business. Without it an
+    /// administrator who clears out old databases has to guess.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=UserCenter.t_user
+    /// {"_id": 1, "userName": "zhang"}
+    /// ```
+    /// ```jsonl,clean,ns=db_user_center.t_user
+    /// {"_id": 1, "userName": "zhang"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// MongoDB cannot rename a database: copy the collections to the new name, compare counts, change
+    /// the connection strings, and drop the old database only then.
+    ///
+    /// ## When to ignore it
+    /// The name is given by a product you do not write; list it in `exempt`. The `neutral` profile
+    /// switches all house naming off.
+    N002, "database-without-prefix",
+    level: Recommended,
+    clauses: ["DM-02.1", "DM-02.5"],
+    maturity: Stable,
+    scope: HouseNaming,
+    needs: [Names],
+    thresholds: [PREFIX, EXEMPT],
+    check: Deployment(check),
+}
+
+threshold!(
+    PREFIX,
+    "prefix",
+    Text("db_"),
+    "text",
+    "DM-02.1",
+    "what the name of a business database begins with"
+);
+threshold!(
+    EXEMPT,
+    "exempt",
+    Words(&[]),
+    "database names",
+    "DM-02.5",
+    "databases that keep a name without prefix"
+);
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let prefix = cx.text(&PREFIX);
+    let exempt = cx.words(&EXEMPT);
+    for database in &evidence.databases {
+        if database.starts_with(&prefix)
+            || database.is_empty()
+            || server::is_system_database(database)
+            || exempt.contains(database)
+        {
+            continue;
+        }
+        let inside: Vec<_> = evidence
+            .collections
+            .iter()
+            .filter(|c| &c.namespace.database == database && c.kind.is_business())
+            .collect();
+        // Documents are known only when every collection was read.
+        let documents: Option<u64> =
+            inside.iter().map(|c| c.profile.as_ref().map(|p| p.total.max(p.documents))).sum();
+        let empty = documents == Some(0);
+        let temporary = names::words(database).iter().any(|w| {
+            let stem = w.trim_end_matches(|c: char| c.is_ascii_digit());
+            matches!(stem, "tmp" | "temp" | "test" | "bak" | "backup" | "old" | "copy" | "demo")
+        });
+        // `OrderDB` says database already.
+        let bare = ["_db", "-db", "DB", "Db", "_database", "Database"]
+            .iter()
+            .find_map(|tail| database.strip_suffix(tail))
+            .filter(|rest| rest.len() > 1)
+            .unwrap_or(database);
+        let proposal = names::database_proposal(bare, &prefix);
+        let holds = match documents {
+            Some(n) => format!(
+                "{}, {}",
+                text::plural(inside.len() as u64, "collection"),
+                text::plural(n, "document")
+            ),
+            None => text::plural(inside.len() as u64, "collection"),
+        };
+        let why = if database == "test" {
+            "`test` is where clients write when their connection string names no database"
+        } else if empty || temporary {
+            "without the prefix nobody can tell a leftover from a business database"
+        } else {
+            "without a common prefix an administrator cannot tell business databases from leftovers"
+        };
+        let todo = if database == "test" {
+            format!(
+                "name the database in the connection string and move the data to a business database such as `{prefix}<module>`"
+            )
+        } else if empty {
+            format!("drop it if nobody uses it (it holds no documents), else name it `{proposal}`")
+        } else if temporary {
+            format!("archive it if it is a leftover, else name it `{proposal}`")
+        } else {
+            format!(
+                "name it `{proposal}`: copy the collections, change the connection strings, then drop the old database"
+            )
+        };
+        cx.report(
+            Draft::new(
+                Subject::Database(database.clone()),
+                format!("database `{database}` ({holds}) does not begin with `{prefix}`"),
+                why,
+                todo,
+                Seen::all(evidence.databases.len() as u64),
+            )
+            .data("proposal", proposal)
+            .data("collections", inside.len())
+            .data("leftover_candidate", empty || temporary),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+    use docward_model::{DataValue, Severity};
+
+    #[test]
+    fn dm_02_1_order_gets_a_proposal() {
+        let found =
+            check("N002", "@ Order.t_order\n{\"_id\": 1}\n@ db_order.t_order\n{\"_id\": 1}");
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert!(found[0].todo.contains("`db_order`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_02_1_user_center_is_split_into_words() {
+        let found = check("N002", "@ UserCenter.t_user\n{\"_id\": 1}");
+        assert!(found[0].todo.contains("`db_user_center`"), "{}", found[0].todo);
+        let found = check("N002", "@ OrderDB.t_user\n{\"_id\": 1}");
+        assert!(found[0].todo.contains("`db_order`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_02_5_leftovers_are_pointed_out() {
+        let found = check("N002", "@ tmp_test1.t_a\n{\"_id\": 1}");
+        assert_eq!(found[0].data.get("leftover_candidate"), Some(&DataValue::Bool(true)));
+        let found = check("N002", "@ orders.t_a\n{\"_id\": 1}");
+        assert_eq!(found[0].data.get("leftover_candidate"), Some(&DataValue::Bool(false)));
+    }
+
+    #[test]
+    fn dm_02_1_test_is_the_default_database() {
+        let found = check("N002", "@ test.t_a\n{\"_id\": 1}");
+        assert!(found[0].why.contains("connection string names no database"), "{}", found[0].why);
+    }
+
+    #[test]
+    fn dm_02_5_system_and_exempt_databases_pass() {
+        assert!(check("N002", "@ admin.system.users\n{\"_id\": 1}").is_empty());
+        assert!(check_with("N002", "exempt=grafana", "@ grafana.t_a\n{\"_id\": 1}").is_empty());
+        assert!(check_with("N002", "prefix=app_", "@ app_shop.t_a\n{\"_id\": 1}").is_empty());
+    }
+}

@@ -1,0 +1,155 @@
+//! DM-03.1: collections carry the house prefix.
+
+use docward_model::{Collection, CollectionKind, Draft, Namespace, Safety, Seen, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{names, server, shell},
+    threshold,
+};
+
+declare_rule! {
+    /// # Collection without prefix
+    ///
+    /// ## What it checks
+    /// Reports collections whose name does not begin with the house prefix (`t_`). Views, GridFS
+    /// pairs, time series buckets, the server's collections and those of well-known migration tools
+    /// are left alone.
+    ///
+    /// ## Why it matters
+    /// One form of name lets people and scripts recognise business collections, and leaves one way
+    /// only to write each name.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=db_shop.OrderDetail
+    /// {"_id": 1}
+    /// ```
+    /// ```jsonl,clean,ns=db_shop.t_order_detail
+    /// {"_id": 1}
+    /// ```
+    ///
+    /// ## How to fix
+    /// `renameCollection` is quick inside one database. Keep a view under the old name until every
+    /// client has moved.
+    ///
+    /// ## When to ignore it
+    /// The collection belongs to a product you do not write; list it in `exempt`. The `neutral`
+    /// profile switches all house naming off.
+    N006, "collection-without-prefix",
+    level: Recommended,
+    clauses: ["DM-03.1"],
+    maturity: Stable,
+    scope: HouseNaming,
+    needs: [Names],
+    thresholds: [PREFIX, EXEMPT],
+    check: Collection(check),
+}
+
+threshold!(
+    PREFIX,
+    "prefix",
+    Text("t_"),
+    "text",
+    "DM-03.1",
+    "what the name of a collection begins with"
+);
+threshold!(
+    EXEMPT,
+    "exempt",
+    Words(&[]),
+    "collection names",
+    "no figure in source",
+    "collections that keep a name without prefix"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let ns = &collection.namespace;
+    let name = &ns.collection;
+    let prefix = cx.text(&PREFIX);
+    if name.starts_with(&prefix)
+        || name.starts_with("system.")
+        || server::is_system_database(&ns.database)
+        || server::is_tool_collection(name)
+        || server::is_gridfs(cx.evidence(), ns)
+        || cx.words(&EXEMPT).contains(name)
+    {
+        return;
+    }
+    let proposal = names::collection_proposal(without_other_prefix(name), &prefix);
+    let target = Namespace::new(ns.database.as_str(), proposal.as_str());
+    let taken = cx.evidence().collection(&target).is_some();
+    let todo = if taken {
+        format!(
+            "`{proposal}` exists already: merge the two, or choose a name that tells them apart"
+        )
+    } else if collection.kind == CollectionKind::TimeSeries {
+        format!("create `{proposal}` and copy: a time series collection cannot be renamed")
+    } else {
+        format!(
+            "rename it to `{proposal}`, with a view under the old name until every client has moved"
+        )
+    };
+    let mut draft = Draft::new(
+        Subject::Collection(ns.clone()),
+        format!("collection `{name}` does not begin with `{prefix}`"),
+        "one prefix makes business collections recognisable and leaves one spelling per name",
+        todo,
+        Seen::all(cx.evidence().collections.len() as u64),
+    )
+    .data("proposal", proposal.as_str());
+    if !taken && collection.kind != CollectionKind::TimeSeries {
+        draft = draft.fix(
+            Some("RF-11"),
+            Safety::Manual,
+            format!("{}.renameCollection({})", shell::collection(ns), shell::quote(&proposal)),
+        );
+    }
+    cx.report(draft);
+}
+
+/// `tbl_user` and `tb_user` carry another house's prefix: it goes.
+fn without_other_prefix(name: &str) -> &str {
+    ["tbl_", "tb_", "table_", "coll_", "col_"]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+
+    #[test]
+    fn dm_03_1_order_detail_gets_a_proposal() {
+        let found = check("N006", "@ db_shop.OrderDetail\n{\"_id\": 1}");
+        assert_eq!(found.len(), 1);
+        assert!(found[0].todo.contains("`t_order_detail`"), "{}", found[0].todo);
+        let found = check("N006", "@ db_shop.tbl_user\n{\"_id\": 1}");
+        assert!(found[0].todo.contains("`t_user`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_03_1_gridfs_views_and_server_collections_are_exempt() {
+        let body = "@ db_shop.fs.chunks\n{\"_id\": 1, \"files_id\": 1, \"n\": 0, \"data\": BinData(0, \"AAAA\")}\n\
+                    @ db_shop.fs.files\n{\"_id\": 1, \"length\": NumberLong(3), \"chunkSize\": 261120}\n\
+                    @ db_shop.open_orders\noptions {\"viewOn\": \"t_order\", \"pipeline\": []}\n\
+                    @ db_shop.system.profile\n{\"_id\": 1}\n@ db_shop.system.buckets.t_metric\n{\"_id\": 1}\n\
+                    @ db_shop.DATABASECHANGELOG\n{\"_id\": 1}\n@ db_shop.t_order\n{\"_id\": 1}";
+        assert!(check("N006", body).is_empty());
+    }
+
+    #[test]
+    fn dm_03_1_a_taken_name_is_not_proposed_blindly() {
+        let found =
+            check("N006", "@ db_shop.orders\n{\"_id\": 1}\n@ db_shop.t_orders\n{\"_id\": 1}");
+        assert_eq!(found.len(), 1);
+        assert!(found[0].todo.contains("exists already"), "{}", found[0].todo);
+        assert!(found[0].fix.is_none());
+    }
+
+    #[test]
+    fn dm_03_1_exempt_names_pass() {
+        assert!(check_with("N006", "exempt=legacy", "@ db_shop.legacy\n{\"_id\": 1}").is_empty());
+    }
+}

@@ -1,0 +1,128 @@
+//! DM-03.3: a collection name is module and entity (GC-23).
+
+use docward_model::{Collection, Draft, Seen, Severity, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        server,
+        suffix::{Tail, time_tail},
+        words,
+    },
+    threshold,
+};
+
+declare_rule! {
+    /// # Collection without module
+    ///
+    /// ## What it checks
+    /// Reports prefixed collection names with one word only, such as `t_orders`; a time suffix does
+    /// not count as a word. The rule book asks for module and entity, yet uses one-word names in its
+    /// own examples, so this is information unless `require-module` is on.
+    ///
+    /// ## Why it matters
+    /// In a database that several modules share, `t_address` does not say whose address it is.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=db_shop.t_orders
+    /// {"_id": 1}
+    /// ```
+    /// ```jsonl,clean,ns=db_shop.t_user_address
+    /// {"_id": 1}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Put the module in front of the entity when the collection is next renamed.
+    ///
+    /// ## When to ignore it
+    /// The database belongs to one module, so that its name says it already.
+    N008, "collection-without-module",
+    level: Recommended,
+    clauses: ["DM-03.3"],
+    maturity: Stable,
+    scope: HouseNaming,
+    needs: [Names],
+    thresholds: [PREFIX, REQUIRE_MODULE],
+    check: Collection(check),
+}
+
+threshold!(PREFIX, "prefix", Text("t_"), "text", "DM-03.1", "the prefix before module and entity");
+threshold!(
+    REQUIRE_MODULE,
+    "require-module",
+    Flag(false),
+    "on or off",
+    "GC-23",
+    "whether a missing module is a warning"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let ns = &collection.namespace;
+    let prefix = cx.text(&PREFIX);
+    let Some(body) = ns.collection.strip_prefix(&prefix) else { return };
+    if server::is_system_database(&ns.database) || body.is_empty() {
+        return;
+    }
+    let entity = match time_tail(&ns.collection) {
+        Tail::Good => body.rsplit_once('_').map_or(body, |(entity, _)| entity),
+        Tail::Odd(tail) => {
+            let at = tail.stem.len().saturating_sub(prefix.len()).min(body.len());
+            body.get(..at).unwrap_or(body)
+        }
+        Tail::None => body,
+    };
+    if entity.split(['_', '.', '-']).filter(|s| !s.is_empty()).count() != 1 {
+        return;
+    }
+    let module = ns.database.strip_prefix("db_").unwrap_or(&ns.database);
+    // `t_order_orders` would say it twice.
+    let says_it = words::singular(module) == words::singular(entity)
+        || entity.starts_with(module)
+        || server::is_system_database(module)
+        || module == "test";
+    let todo = if says_it {
+        format!("put the module that owns it in front: `{prefix}<module>_{entity}`")
+    } else {
+        format!("put the module in front, for instance `{prefix}{module}_{entity}`")
+    };
+    let severity = if cx.flag(&REQUIRE_MODULE) { Severity::Warn } else { Severity::Info };
+    cx.report(
+        Draft::new(
+            Subject::Collection(ns.clone()),
+            format!("collection `{}` names an entity without its module", ns.collection),
+            "where modules share a database, a one-word name does not say whose data it is",
+            todo,
+            Seen::all(cx.evidence().collections.len() as u64),
+        )
+        .data("entity", entity)
+        .severity(severity),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+    use docward_model::Severity;
+
+    #[test]
+    fn dm_03_3_one_word_is_information_by_default() {
+        let body = "@ db_order.t_orders\n{\"_id\": 1}";
+        let found = check("N008", body);
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(found[0].todo.contains("t_<module>_orders"), "{}", found[0].todo);
+        assert_eq!(check_with("N008", "require-module=true", body)[0].severity, Severity::Warn);
+    }
+
+    #[test]
+    fn dm_03_3_module_and_entity_pass() {
+        assert!(check("N008", "@ db_shop.t_user_address\n{\"_id\": 1}").is_empty());
+        assert!(check("N008", "@ db_shop.t_pay_log_202403\n{\"_id\": 1}").is_empty());
+        assert!(check("N008", "@ db_shop.orders\n{\"_id\": 1}").is_empty());
+    }
+
+    #[test]
+    fn dm_03_3_a_time_suffix_is_no_entity() {
+        let found = check("N008", "@ db_shop.t_log_202403\n{\"_id\": 1}");
+        assert!(found[0].todo.contains("`t_shop_log`"), "{}", found[0].todo);
+    }
+}

@@ -1,0 +1,96 @@
+//! DM-03.4: `system.` belongs to the server.
+
+use docward_model::{Collection, Draft, Safety, Seen, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{names, server, shell},
+};
+
+declare_rule! {
+    /// # System-prefixed collection
+    ///
+    /// ## What it checks
+    /// Reports collections whose name begins with `system.` and that are not among those the server
+    /// itself makes (`system.views`, `system.profile`, `system.buckets.…` and so on).
+    ///
+    /// ## Why it matters
+    /// The prefix is reserved. Backup and copy tools skip such collections, so a restore comes back
+    /// without them, and current servers refuse to create them.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=db_shop.system.orders
+    /// {"_id": 1}
+    /// ```
+    /// ```jsonl,clean,ns=db_shop.t_system_config
+    /// {"_id": 1}
+    /// @ db_shop.system.buckets.t_metric
+    /// {"_id": 1}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Rename the collection. Where the server forbids touching it, restore it under the new name from
+    /// a dump (`mongorestore --nsFrom … --nsTo …`).
+    ///
+    /// ## When to ignore it
+    /// Never for business data. A new kind of server collection should be reported to this project.
+    N009, "system-prefixed-collection",
+    level: Prohibited,
+    clauses: ["DM-03.4"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Names],
+    thresholds: [],
+    check: AnyCollection(check),
+}
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let ns = &collection.namespace;
+    let Some(rest) = ns.collection.strip_prefix("system.") else { return };
+    // In the server's databases N001 says what is not the server's own.
+    if server::is_known_system_name(&ns.collection) || server::is_system_database(&ns.database) {
+        return;
+    }
+    let proposal = names::collection_proposal(rest, "t_");
+    cx.report(
+        Draft::new(
+            Subject::Collection(ns.clone()),
+            format!("collection `{}` uses the reserved prefix `system.`", ns.collection),
+            "backup and copy tools skip `system.` collections, so a restore comes back without this data",
+            format!(
+                "rename it to `{proposal}`; where the server refuses, restore it from a dump with `mongorestore --nsFrom '{ns}' --nsTo '{}.{proposal}'`",
+                ns.database
+            ),
+            Seen::all(cx.evidence().collections.len() as u64),
+        )
+        .data("proposal", proposal.as_str())
+        .data("critical", true)
+        .fix(
+            Some("RF-11"),
+            Safety::Manual,
+            format!("{}.renameCollection({})", shell::collection(ns), shell::quote(&proposal)),
+        ),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::Severity;
+
+    #[test]
+    fn dm_03_4_system_orders_is_found() {
+        let found = check("N009", "@ db_shop.system.orders\n{\"_id\": 1}");
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Error);
+        assert!(found[0].todo.contains("`t_orders`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_03_4_server_collections_pass() {
+        let body = "@ db_shop.t_system_config\n{\"_id\": 1}\n@ db_shop.system.buckets.t_metric\n{\"_id\": 1}\n\
+                    @ db_shop.system.views\n{\"_id\": 1}\n@ db_shop.system.indexes\n{\"_id\": 1}\n\
+                    @ admin.system.users\n{\"_id\": 1}\n@ config.system.sessions\n{\"_id\": 1}";
+        assert!(check("N009", body).is_empty());
+    }
+}

@@ -1,0 +1,201 @@
+//! DM-03.5: collections split by time end in `_YYYYMM`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use docward_model::{
+    CollectionKind, Draft, Evidence, Namespace, ProfileName, Safety, Seen, Subject, TailForm,
+};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        server, shell,
+        suffix::{OddTail, Tail, time_tail, time_tail_in_family},
+        text,
+    },
+};
+
+declare_rule! {
+    /// # Odd time suffix
+    ///
+    /// ## What it checks
+    /// Reports collections that are split by time but whose suffix is not an underscore and digits in
+    /// the form `YYYYMM` (`YYYY` and `YYYYMMDD` are fine too): spelled months, other separators,
+    /// months that do not exist. Collections with one stem are one finding. Plain numbers such as
+    /// `t_device_17` are not time.
+    ///
+    /// ## Why it matters
+    /// Suffixes in one form sort by age and can be computed, so jobs that create, query and expire
+    /// collections need no table of exceptions.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=db_shop.t_log_mar24
+    /// {"_id": 1}
+    /// ```
+    /// ```jsonl,fires,ns=db_shop.t_log_202413
+    /// {"_id": 1}
+    /// ```
+    /// ```jsonl,clean,ns=db_shop.t_log_202403
+    /// {"_id": 1}
+    /// @ db_shop.t_device_17
+    /// {"_id": 1}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Rename to the house form, or merge the collections into one with a TTL index or a time series
+    /// collection, which needs no suffix at all.
+    ///
+    /// ## When to ignore it
+    /// Another system writes these names. The `neutral` profile reports only dates that do not exist.
+    N010, "odd-time-suffix",
+    level: Recommended,
+    clauses: ["DM-03.5"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Names],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+type Member<'a> = (&'a Namespace, CollectionKind, OddTail);
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let house = cx.settings().profile == ProfileName::Vendor;
+    let of = |form: TailForm| evidence.families.iter().filter(move |f| f.form == form);
+    let odd_members: BTreeSet<(&str, &str)> = of(TailForm::OddTimeSuffix)
+        .flat_map(|f| f.members.iter().map(|m| (f.database.as_str(), m.as_str())))
+        .collect();
+    // A run of numbers belongs to R012, whatever some of them look like.
+    let number_stems: BTreeSet<(&str, &str)> =
+        of(TailForm::Number).map(|f| (f.database.as_str(), f.stem.as_str())).collect();
+    let in_number_family = |ns: &Namespace| {
+        let stem = ns.collection.trim_end_matches(|c: char| c.is_ascii_digit());
+        number_stems.contains(&(ns.database.as_str(), stem))
+    };
+    let mut groups: BTreeMap<(&str, String), Vec<Member<'_>>> = BTreeMap::new();
+    for collection in &evidence.collections {
+        let ns = &collection.namespace;
+        if server::is_system_database(&ns.database)
+            || ns.collection.starts_with("system.")
+            || !(collection.kind.is_business() || collection.kind == CollectionKind::View)
+            || in_number_family(ns)
+        {
+            continue;
+        }
+        let tail = if odd_members.contains(&(ns.database.as_str(), ns.collection.as_str())) {
+            time_tail_in_family(&ns.collection)
+        } else {
+            time_tail(&ns.collection)
+        };
+        if let Tail::Odd(odd) = tail
+            && (house || odd.impossible)
+        {
+            groups.entry((&ns.database, odd.stem.clone())).or_default().push((
+                ns,
+                collection.kind,
+                odd,
+            ));
+        }
+    }
+    for ((_, stem), members) in groups {
+        let Some((first, kind, odd)) = members.first() else { continue };
+        let names: Vec<_> = members.iter().map(|(ns, ..)| ns.collection.as_str()).collect();
+        let what = if members.len() == 1 {
+            format!("the time suffix of `{}` {}", first.collection, odd.fault)
+        } else {
+            format!(
+                "{} collections `{stem}…` have a time suffix outside the house form: {}; that of the first {}",
+                text::count(members.len() as u64),
+                text::list(&names, 3),
+                odd.fault
+            )
+        };
+        let todo = match &odd.proposal {
+            Some(proposal) if members.len() == 1 => {
+                format!(
+                    "rename it to `{proposal}`, or merge the periods into one collection with a TTL index"
+                )
+            }
+            Some(proposal) => format!(
+                "rename them (`{}` to `{proposal}` and so on), or merge the periods into one collection with a TTL index",
+                first.collection
+            ),
+            None => format!("find out which month it holds and name it `{stem}_YYYYMM`"),
+        };
+        let mut draft = Draft::new(
+            Subject::Collection((*first).clone()),
+            what,
+            "suffixes in one form sort by age and can be computed; others need a table of exceptions",
+            todo,
+            Seen::all(evidence.collections.len() as u64),
+        )
+        .data("stem", stem.as_str())
+        .data("collections", names)
+        .key(stem.as_str());
+        if let Some(proposal) = &odd.proposal
+            && matches!(kind, CollectionKind::Plain | CollectionKind::Capped)
+        {
+            draft = draft.fix(
+                Some("RF-11"),
+                Safety::Manual,
+                format!(
+                    "{}.renameCollection({})",
+                    shell::collection(first),
+                    shell::quote(proposal)
+                ),
+            );
+        }
+        cx.report(draft);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+
+    fn named(names: &[&str]) -> Vec<docward_model::Finding> {
+        let body: String =
+            names.iter().map(|n| format!("@ db_shop.{n}\n{{\"_id\": 1}}\n")).collect();
+        check("N010", &body)
+    }
+
+    #[test]
+    fn dm_03_5_spelled_month_and_month_13_are_found() {
+        assert!(named(&["t_log_mar24"])[0].todo.contains("`t_log_202403`"));
+        assert!(named(&["t_log_202413"])[0].what.contains("month 13"));
+        assert!(named(&["t_log$202403"])[0].todo.contains("`t_log_202403`"));
+    }
+
+    #[test]
+    fn dm_03_5_good_suffixes_and_numbers_pass() {
+        assert!(
+            named(&["t_log_202403", "t_device_17", "t_covid_19", "t_log_2024", "t_log_20240315"])
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn dm_03_5_a_run_of_numbers_is_not_time() {
+        let mut names: Vec<String> =
+            (0..8).map(|n| format!("t_device_{}", 202_408 + 100 * n)).collect();
+        names.push("t_device_7".to_owned());
+        names.extend((0..5).map(|n| format!("t_device_99{n}")));
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        assert!(named(&names).is_empty());
+    }
+
+    #[test]
+    fn dm_03_5_one_finding_per_stem() {
+        let found = named(&["t_log_jan24", "t_log_feb24", "t_log_mar24", "t_bill_2024_01"]);
+        assert_eq!(found.len(), 2);
+        assert!(found.iter().any(|f| f.what.starts_with("3 collections `t_log…`")));
+    }
+
+    #[test]
+    fn dm_03_5_neutral_reports_impossible_dates_only() {
+        let body = "@ shop.log_2024_03\n{\"_id\": 1}\n@ shop.log_202413\n{\"_id\": 1}";
+        let found = check_with("N010", "profile=neutral", body);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("month 13"));
+    }
+}

@@ -1,0 +1,407 @@
+//! DM-04.1: one way of writing field names per collection.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use docward_model::{Collection, DataValue, Draft, Profile, Safety, Severity, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        names::{Style, in_style},
+        naming::{Named, dominant_style, is_known_abbreviation, named, spelled_twice},
+        shell, text,
+    },
+    threshold,
+};
+
+use super::n013_meaningless_abbreviation::{abbreviations, allowed};
+
+declare_rule! {
+    /// # Mixed field styles
+    ///
+    /// ## What it checks
+    /// Takes all field names of a collection, finds whether camelCase or snake_case prevails, and
+    /// reports names written otherwise: the other style, PascalCase, UPPER_CASE, hyphens, spaces.
+    /// One-word lower-case names fit either style. Keys that are data, fields of object mappers
+    /// (`_id`, `__v`, `_class`, Mongoose's timestamps), known acronyms such as `URL`, and names that
+    /// N012, N013 or N016 report are left out.
+    ///
+    /// ## Why it matters
+    /// MongoDB does not know field names: a query for `orderDate` where the data says `order_date` is
+    /// not an error, it finds nothing.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// {"_id": 1, "userName": "zhang", "createTime": ISODate("2024-03-15T10:30:00Z"), "order_items": []}
+    /// ```
+    /// ```jsonl,clean
+    /// {"_id": 1, "userName": "zhang", "createTime": ISODate("2024-03-15T10:30:00Z"), "orderItems": []}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Rename with `$rename`; fields inside arrays need a pipeline update with `$map`. Let clients read
+    /// both names while the rename runs.
+    ///
+    /// ## When to ignore it
+    /// Part of the document is a copy of another system's message and has to stay as it came.
+    N011, "mixed-field-styles",
+    level: Recommended,
+    clauses: ["DM-04.1"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [PREFER],
+    check: Collection(check),
+}
+
+threshold!(
+    PREFER,
+    "prefer",
+    Text("camelCase"),
+    "camelCase or snake_case",
+    "DM-04.1",
+    "the style to propose when neither prevails in the collection nor in the project"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = &collection.profile else { return };
+    let mut all = named(profile);
+    let owned = spelled_twice(profile);
+    let mongoose = profile.top_level().any(|f| f.name == "__v");
+    all.retain(|n| {
+        let timestamps =
+            mongoose && n.field.parent.is_none() && matches!(n.name(), "createdAt" | "updatedAt");
+        !owned.contains(&n.at) && !timestamps
+    });
+    let short: BTreeSet<usize> =
+        abbreviations(profile, &all, &allowed(&[])).into_iter().map(|a| a.at).collect();
+    all.retain(|n| !short.contains(&n.at) && n.style != Style::Mixed);
+
+    let preferred = if cx.text(&PREFER).starts_with("snake") { Style::Snake } else { Style::Camel };
+    let target = dominant_style(&all, preferred)
+        .map(|style| if is_tie(&all) { project_style(cx).unwrap_or(style) } else { style })
+        .unwrap_or(preferred);
+    let is_acronym = |n: &Named<'_>| {
+        n.style == Style::Screaming && !n.name().contains('_') && is_known_abbreviation(n.name())
+    };
+    let offends = |n: &Named<'_>| n.style != target && n.style != Style::Neutral && !is_acronym(n);
+    let mut offenders: Vec<_> = all.iter().copied().filter(offends).collect();
+    if offenders.is_empty() {
+        return;
+    }
+    let kept = unique(all.iter().filter(|n| n.style == target));
+    let neutral = unique(all.iter().filter(|n| n.style == Style::Neutral));
+    // `First Name`, `URL`: once something is renamed, acronyms in capitals go along.
+    if offenders.iter().any(|n| matches!(n.style, Style::Pascal | Style::Screaming)) {
+        offenders.extend(all.iter().copied().filter(|n| is_acronym(n)));
+        offenders.sort_by_key(|n| n.at);
+    }
+    let by_style = count_by_style(&offenders);
+    let names: Vec<_> = unique(offenders.iter()).into_iter().collect();
+    let one_style = by_style.len() == 1 && kept.is_empty() && neutral.is_empty();
+    let foreign = foreign_part(profile, &all, &offenders);
+
+    let counts = |style: &Style, n: usize| match style {
+        Style::Other => format!("{n} with spaces or signs"),
+        style => format!("{n} {}", style.name()),
+    };
+    let camps: Vec<_> = by_style.iter().map(|(style, n)| counts(style, *n)).collect();
+    let shown = text::list(&in_document_order(&offenders), 5);
+    let what = if let (true, Some(style)) = (one_style, by_style.keys().next()) {
+        let how = if *style == Style::Other { "with spaces or signs" } else { style.name() };
+        format!("all {} field names are written in {how}: {shown}", names.len())
+    } else if kept.is_empty() && neutral.is_empty() {
+        format!(
+            "field names follow neither camelCase nor snake_case: {}: {shown}",
+            camps.join(", ")
+        )
+    } else if kept.is_empty() {
+        format!(
+            "field names follow neither camelCase nor snake_case: {} beside {} in lower case: {shown}",
+            camps.join(", "),
+            text::plural(neutral.len() as u64, "name")
+        )
+    } else if names.len() == 1 {
+        format!(
+            "{} among {} {} {}",
+            shown,
+            kept.len(),
+            target.name(),
+            if kept.len() == 1 { "name" } else { "names" }
+        ) + &by_style
+            .keys()
+            .next()
+            .map(|s| {
+                if *s == Style::Other {
+                    " has spaces or signs".to_owned()
+                } else {
+                    format!(" is {}", s.name())
+                }
+            })
+            .unwrap_or_default()
+    } else {
+        format!(
+            "field names mix styles: {} {} beside {}: {shown}",
+            kept.len(),
+            target.name(),
+            camps.join(", ")
+        )
+    };
+    let renames = renames(&offenders, target);
+    let todo = {
+        let few: Vec<_> =
+            renames.iter().take(3).map(|(from, to)| format!("`{from}` to `{to}`")).collect();
+        let rest = renames.len().saturating_sub(few.len());
+        let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        let origin = foreign.as_ref().map_or_else(String::new, |top| {
+            format!("; all of them stand inside `{top}`, so leave them if that part is copied from another system")
+        });
+        format!("write all names in {}: rename {}{more}{origin}", target.name(), few.join(", "))
+    };
+    let mut draft = Draft::new(
+        Subject::Collection(collection.namespace.clone()),
+        what,
+        "a query that uses the other spelling finds nothing and reports no error",
+        todo,
+        profile.seen(),
+    )
+    .data("style", target.name())
+    .data("in_style", kept.len())
+    .data(
+        "others",
+        DataValue::Map(
+            by_style.iter().map(|(s, n)| (s.name().to_owned(), DataValue::from(*n))).collect(),
+        ),
+    )
+    .data(
+        "renames",
+        DataValue::Map(
+            renames.iter().map(|(a, b)| (a.clone(), DataValue::from(b.as_str()))).collect(),
+        ),
+    );
+    if one_style || foreign.is_some() {
+        draft = draft.severity(Severity::Info);
+    }
+    if let Some(command) = rename_command(collection, profile, &offenders, target) {
+        draft = draft.fix(Some("RF-11"), Safety::Guarded, command);
+    }
+    cx.report(draft);
+}
+
+fn unique<'a>(names: impl Iterator<Item = &'a Named<'a>>) -> BTreeSet<&'a str> {
+    names.map(Named::name).collect()
+}
+
+fn in_document_order<'a>(names: &[Named<'a>]) -> Vec<&'a str> {
+    let mut seen = BTreeSet::new();
+    names.iter().map(Named::name).filter(|name| seen.insert(*name)).collect()
+}
+
+fn count_by_style(names: &[Named<'_>]) -> BTreeMap<Style, usize> {
+    let mut sets: BTreeMap<Style, BTreeSet<&str>> = BTreeMap::new();
+    for name in names {
+        sets.entry(name.style).or_default().insert(name.name());
+    }
+    sets.into_iter().map(|(style, set)| (style, set.len())).collect()
+}
+
+fn is_tie(names: &[Named<'_>]) -> bool {
+    dominant_style(names, Style::Camel) != dominant_style(names, Style::Snake)
+}
+
+/// The style that prevails in the collections of the project, one vote each.
+fn project_style(cx: &Cx<'_>) -> Option<Style> {
+    let mut votes: BTreeMap<Style, u32> = BTreeMap::new();
+    for profile in cx.evidence().collections.iter().filter_map(|c| c.profile.as_ref()) {
+        let names = named(profile);
+        if !is_tie(&names)
+            && let Some(style) = dominant_style(&names, Style::Camel)
+        {
+            *votes.entry(style).or_default() += 1;
+        }
+    }
+    let of = |style| votes.get(&style).copied().unwrap_or(0);
+    match of(Style::Camel).cmp(&of(Style::Snake)) {
+        std::cmp::Ordering::Greater => Some(Style::Camel),
+        std::cmp::Ordering::Less => Some(Style::Snake),
+        std::cmp::Ordering::Equal => None,
+    }
+}
+
+/// The top-level field that holds every offender, when nothing inside it is in the other style and
+/// there are at least two: a message of another system kept as it came.
+fn foreign_part(profile: &Profile, all: &[Named<'_>], offenders: &[Named<'_>]) -> Option<String> {
+    let top = |at: usize| {
+        let mut at = at;
+        while let Some(parent) = profile.fields[at].parent {
+            at = parent;
+        }
+        at
+    };
+    let first = top(offenders.first()?.at);
+    let inside = |n: &&Named<'_>| top(n.at) == first && n.field.parent.is_some();
+    let all_inside = offenders.iter().all(|n| inside(&n));
+    let styles: BTreeSet<Style> =
+        all.iter().filter(inside).map(|n| n.style).filter(|s| *s != Style::Neutral).collect();
+    (all_inside && offenders.len() > 1 && styles.len() == 1)
+        .then(|| profile.fields[first].name.clone())
+}
+
+fn renames(offenders: &[Named<'_>], target: Style) -> Vec<(String, String)> {
+    let mut seen = BTreeSet::new();
+    offenders
+        .iter()
+        .map(|n| (n.name().to_owned(), in_style(n.name(), target)))
+        .filter(|(from, to)| !to.is_empty() && from != to && seen.insert(from.clone()))
+        .collect()
+}
+
+/// `$rename` for what it can reach: not inside arrays, and not below a field that moves itself.
+fn rename_command(
+    collection: &Collection,
+    profile: &Profile,
+    offenders: &[Named<'_>],
+    target: Style,
+) -> Option<String> {
+    const MOST: usize = 20;
+    let moving: BTreeSet<usize> = offenders.iter().map(|n| n.at).collect();
+    let entries: Vec<_> = offenders
+        .iter()
+        .filter(|n| !n.field.path.in_array() && !n.name().contains('.'))
+        .filter(|n| {
+            let mut parent = n.field.parent;
+            while let Some(at) = parent {
+                if moving.contains(&at) {
+                    return false;
+                }
+                parent = profile.fields[at].parent;
+            }
+            true
+        })
+        .map(|n| {
+            let from = n.field.path.dotted();
+            let stem = from.strip_suffix(n.name()).unwrap_or("").to_owned();
+            format!(
+                "{}: {}",
+                shell::quote(&from),
+                shell::quote(&format!("{stem}{}", in_style(n.name(), target)))
+            )
+        })
+        .take(MOST)
+        .collect();
+    (!entries.is_empty()).then(|| {
+        format!(
+            "{}.updateMany({{}}, {{$rename: {{{}}}}})",
+            shell::collection(&collection.namespace),
+            entries.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::{DataValue, Severity};
+
+    #[test]
+    fn dm_04_1_the_good_sample_passes() {
+        assert!(check("N011", r#"{"_id": 1, "userName": "a", "createTime": 1, "orderItems": [], "totalAmount": 1}"#).is_empty());
+        assert!(
+            check(
+                "N011",
+                r#"{"_id": 1, "user_name": "a", "create_time": 1, "items": [{"product_id": 1}]}"#
+            )
+            .is_empty()
+        );
+    }
+
+    #[test]
+    fn dm_04_1_an_outlier_is_named_with_its_rename() {
+        let found =
+            check("N011", r#"{"_id": 1, "userName": "a", "createTime": 1, "ship_to_city": "x"}"#);
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].what.contains("`ship_to_city` among 2 camelCase names is snake_case"),
+            "{}",
+            found[0].what
+        );
+        let Some(DataValue::Map(renames)) = found[0].data.get("renames") else {
+            panic!("no renames")
+        };
+        assert_eq!(
+            renames[0],
+            ("ship_to_city".to_owned(), DataValue::Text("shipToCity".to_owned()))
+        );
+        assert!(found[0].fix.as_ref().unwrap().command.contains(r#""ship_to_city": "shipToCity""#));
+    }
+
+    #[test]
+    fn dm_04_1_two_camps_are_one_finding() {
+        let found = check(
+            "N011",
+            r#"{"_id": 1, "userName": "a", "createTime": 1, "orderNo": 1, "first_name": 1, "last_name": 1}"#,
+        );
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("3 camelCase beside 2 snake_case"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn dm_04_1_names_of_other_rules_are_left_to_them() {
+        // Create_Time is N012's, UN is N013's, createTime/create_time are N016's.
+        assert!(check("N011", r#"{"_id": 1, "userName": "a", "Create_Time": 1}"#).is_empty());
+        assert!(check("N011", r#"{"_id": 1, "orderName": "a", "payTime": 1, "UN": 1}"#).is_empty());
+        assert!(
+            check("N011", r#"{"_id": 1, "userName": "a", "createTime": 1, "create_time": 1}"#)
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn sn_30_each_bad_name_has_one_owner() {
+        let bad = r#"{"UN": "a", "Create_Time": 1, "oi": [], "_total": 1}"#;
+        for (rule, expect) in
+            [("N011", 0), ("N012", 1), ("N013", 1), ("N014", 0), ("N015", 1), ("N016", 0)]
+        {
+            assert_eq!(check(rule, bad).len(), expect, "{rule}");
+        }
+        // ST-04: four spellings of one concept belong to N016 alone.
+        let story = "{\"createTime\": 1}\n{\"Create_Time\": 1}\n{\"create_time\": 1}\n{\"CT\": 1}";
+        for (rule, expect) in [("N011", 0), ("N012", 0), ("N013", 0), ("N015", 0), ("N016", 1)] {
+            assert_eq!(check(rule, story).len(), expect, "{rule}");
+        }
+    }
+
+    #[test]
+    fn dm_04_1_data_keys_and_messages_are_not_names() {
+        let body = r#"x30 {"_id": $i, "userName": "a", "perDay": {"2024-01-01": {"page_views": 1}, "2024-01-02": {"page_views": 2}}, "headers": {"content-type": "x", "user-agent": "y"}}"#;
+        assert!(check("N011", body).is_empty());
+        let env = r#"{"_id": 1, "userName": "a", "startTime": 1, "env": {"NODE_ENV": "x", "HOME_DIR": "y"}}"#;
+        assert_eq!(check("N011", env)[0].severity, Severity::Info);
+    }
+
+    #[test]
+    fn dm_04_1_frameworks_geojson_and_acronyms_pass() {
+        assert!(check("N011", r#"{"_id": 1, "__v": 0, "_class": "a.B", "user_name": "a", "createdAt": 1, "updatedAt": 1, "loc": {"type": "Point", "coordinates": [1, 2]}}"#).is_empty());
+        assert!(
+            check("N011", r#"{"_id": 1, "userName": "a", "URL": "x", "homePage": 1}"#).is_empty()
+        );
+    }
+
+    #[test]
+    fn dm_04_1_pascal_case_throughout_is_information() {
+        let found = check("N011", r#"{"_id": 1, "FirstName": "a", "LastName": "b"}"#);
+        assert_eq!(found[0].severity, Severity::Info);
+        let found = check("N011", r#"{"_id": 1, "FirstName": "a", "LastName": "b", "phone": 1}"#);
+        assert_eq!(found[0].severity, Severity::Warn);
+    }
+
+    #[test]
+    fn dm_04_1_a_foreign_message_is_information() {
+        let found = check(
+            "N011",
+            r#"{"_id": 1, "userName": "a", "payTime": 1, "stripe": {"client_secret": "x", "payment_intent": "y"}}"#,
+        );
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(found[0].todo.contains("inside `stripe`"), "{}", found[0].todo);
+    }
+}

@@ -1,0 +1,145 @@
+//! DM-04.2: one style within one name.
+
+use std::collections::BTreeSet;
+
+use docward_model::{Collection, DataValue, Draft, Safety, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        names::{Style, in_style},
+        naming::{dominant_style, named, spelled_twice},
+        shell, text,
+    },
+};
+
+declare_rule! {
+    /// # Mixed style in a name
+    ///
+    /// ## What it checks
+    /// Reports field names that are neither camelCase nor snake_case because they are both: capitals
+    /// and underscores together, such as `Create_Time` or `createTime_utc`. A language or unit in
+    /// capitals behind a snake_case name (`title_zh_CN`) is not mixed. Spellings of one concept side by
+    /// side are N016's.
+    ///
+    /// ## Why it matters
+    /// Nobody guesses such a name right; every guess is a query that finds nothing.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// {"_id": 1, "userName": "zhang", "Create_Time": ISODate("2024-03-15T10:30:00Z")}
+    /// ```
+    /// ```jsonl,clean
+    /// {"_id": 1, "userName": "zhang", "createTime": ISODate("2024-03-15T10:30:00Z")}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Rename to the style of the rest of the collection.
+    ///
+    /// ## When to ignore it
+    /// The name is the column name of an import that has to be comparable with its source.
+    N012, "mixed-style-in-name",
+    level: Recommended,
+    clauses: ["DM-04.2"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [],
+    check: Collection(check),
+}
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = &collection.profile else { return };
+    let all = named(profile);
+    let owned = spelled_twice(profile);
+    let mixed: Vec<_> =
+        all.iter().filter(|n| n.style == Style::Mixed && !owned.contains(&n.at)).collect();
+    if mixed.is_empty() {
+        return;
+    }
+    let target = dominant_style(&all, Style::Camel).unwrap_or(Style::Camel);
+    let mut seen = BTreeSet::new();
+    let renames: Vec<_> = mixed
+        .iter()
+        .filter(|n| seen.insert(n.name()))
+        .map(|n| (n.name().to_owned(), in_style(n.name(), target)))
+        .collect();
+    let names: Vec<_> = renames.iter().map(|(from, _)| from.as_str()).collect();
+    let few: Vec<_> =
+        renames.iter().take(3).map(|(from, to)| format!("`{from}` to `{to}`")).collect();
+    let rest = renames.len() - few.len();
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    let reachable: Vec<_> = mixed
+        .iter()
+        .filter(|n| n.field.parent.is_none())
+        .take(20)
+        .map(|n| {
+            format!("{}: {}", shell::quote(n.name()), shell::quote(&in_style(n.name(), target)))
+        })
+        .collect();
+    let mut draft = Draft::new(
+        Subject::Collection(collection.namespace.clone()),
+        if names.len() == 1 {
+            format!("field name {} mixes capitals and underscores", text::list(&names, 1))
+        } else {
+            format!(
+                "{} field names mix capitals and underscores: {}",
+                names.len(),
+                text::list(&names, 5)
+            )
+        },
+        "such a name is neither camelCase nor snake_case, so queries written from memory miss it",
+        format!("rename {}{more}", few.join(", ")),
+        profile.seen(),
+    )
+    .data("style", target.name())
+    .data(
+        "renames",
+        DataValue::Map(
+            renames.iter().map(|(a, b)| (a.clone(), DataValue::from(b.as_str()))).collect(),
+        ),
+    );
+    if !reachable.is_empty() {
+        draft = draft.fix(
+            Some("RF-11"),
+            Safety::Guarded,
+            format!(
+                "{}.updateMany({{}}, {{$rename: {{{}}}}})",
+                shell::collection(&collection.namespace),
+                reachable.join(", ")
+            ),
+        );
+    }
+    cx.report(draft);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn dm_04_2_create_time_with_both_is_found() {
+        let found = check("N012", r#"{"_id": 1, "userName": "a", "Create_Time": 1}"#);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].todo.contains("`Create_Time` to `createTime`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_04_2_the_proposal_follows_the_collection() {
+        let found =
+            check("N012", r#"{"_id": 1, "user_name": "a", "order_no": 1, "Create_Time": 1}"#);
+        assert!(found[0].todo.contains("`create_time`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_04_2_pure_styles_pass_alone() {
+        for name in ["create_time", "createTime", "title_zh_CN", "CREATE_TIME", "CreateTime"] {
+            assert!(check("N012", &format!(r#"{{"_id": 1, "{name}": 1}}"#)).is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn dm_04_2_spellings_belong_to_n016() {
+        assert!(check("N012", r#"{"_id": 1, "createTime": 1, "Create_Time": 1}"#).is_empty());
+    }
+}

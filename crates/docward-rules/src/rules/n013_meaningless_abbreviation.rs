@@ -1,0 +1,325 @@
+//! DM-04.3: names explain themselves (GC-24).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use docward_model::{Collection, DataValue, Draft, Evidence, Profile, Severity, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        names::{Style, in_style, initials, words},
+        naming::{
+            ABBREVIATIONS, Named, dominant_style, is_capital_abbreviation, named, spelled_twice,
+        },
+        text,
+    },
+    threshold,
+};
+
+declare_rule! {
+    /// # Meaningless abbreviation
+    ///
+    /// ## What it checks
+    /// Reports field names nobody can read without asking: one or two letters, two capitals, or three
+    /// capitals without a vowel or that are the initials of another field. Common short forms (`id`,
+    /// `ip`, `ts`, `qty`, units, currencies, language codes, `x`/`y`/`z`, `k`/`v`, candle data) are
+    /// known and may be extended with `allow`; a set of three-letter capitals side by side is taken
+    /// for the vocabulary of a trade. Where another field has matching initials it is proposed.
+    ///
+    /// ## Why it matters
+    /// The name is the only description a document carries. `UN` can be a user name, a unit or the
+    /// United Nations, and the next developer will guess.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// {"_id": 1, "UN": "zhang", "oi": [], "totalAmount": 1}
+    /// ```
+    /// ```jsonl,clean
+    /// {"_id": 1, "userName": "zhang", "orderItems": [], "qty": 2, "ip": "10.0.0.1", "ts": 1}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Rename to whole words. Names cost little: storage compresses repeated keys.
+    ///
+    /// ## When to ignore it
+    /// The short form is a word of your trade; add it to `allow`.
+    N013, "meaningless-abbreviation",
+    level: Prohibited,
+    clauses: ["DM-04.3"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [ALLOW],
+    check: Collection(check),
+}
+
+threshold!(
+    ALLOW,
+    "allow",
+    Words(ABBREVIATIONS),
+    "names",
+    "GC-24",
+    "short names that are words; yours are added to the list"
+);
+
+/// What the rule book's examples stand for, when the data itself does not say.
+const GLOSSARY: &[(&str, &str)] = &[
+    ("un", "userName"),
+    ("ct", "createTime"),
+    ("ut", "updateTime"),
+    ("oi", "orderItems"),
+    ("fn", "firstName"),
+    ("ln", "lastName"),
+    ("pw", "password"),
+    ("dt", "date"),
+    ("cd", "code"),
+    ("nm", "name"),
+];
+
+/// A name that says nothing.
+#[derive(Clone, Debug)]
+pub(super) struct Abbreviation {
+    /// Its index in the profile's fields.
+    pub(super) at: usize,
+}
+
+/// The allow list as a set, with the user's words.
+pub(super) fn allowed(more: &[String]) -> BTreeSet<String> {
+    ABBREVIATIONS
+        .iter()
+        .map(|&w| w.to_owned())
+        .chain(more.iter().map(|w| w.to_lowercase()))
+        .collect()
+}
+
+/// The names among `all` that say nothing. Demands strong evidence, because trades have short words.
+pub(super) fn abbreviations(
+    profile: &Profile,
+    all: &[Named<'_>],
+    allow: &BTreeSet<String>,
+) -> Vec<Abbreviation> {
+    let mut siblings: BTreeMap<Option<usize>, Vec<&Named<'_>>> = BTreeMap::new();
+    for name in all {
+        siblings.entry(name.field.parent).or_default().push(name);
+    }
+    // Where capitals are the rule, an upper-case name is style and not an abbreviation.
+    let capitals = all.iter().filter(|n| n.style == Style::Screaming).count();
+    let shouting = capitals * 2 > all.len()
+        && all.iter().any(|n| n.name().len() > 4 && n.style == Style::Screaming);
+    let long: BTreeSet<String> = profile
+        .fields
+        .iter()
+        .filter(|f| words(&f.name).len() > 1)
+        .map(|f| initials(&f.name))
+        .collect();
+    let mut out = Vec::new();
+    for group in siblings.values() {
+        let names: Vec<_> = group.iter().map(|n| n.name()).collect();
+        let nested = group.first().is_some_and(|n| n.field.parent.is_some());
+        if are_codes(&names, nested) || are_candles(&names) {
+            continue;
+        }
+        let trade =
+            names.iter().filter(|n| n.len() == 3 && is_capital_abbreviation(n, 3)).count() >= 3;
+        for name in group {
+            let text = name.name();
+            let lower = text.to_lowercase();
+            if !text.chars().all(|c| c.is_ascii_alphabetic()) || allow.contains(&lower) {
+                continue;
+            }
+            let matched = long.contains(&lower);
+            let vowel = lower.contains(['a', 'e', 'i', 'o', 'u']);
+            let upper = is_capital_abbreviation(text, 3);
+            let meaningless = match text.len() {
+                1 | 2 => !(shouting && upper),
+                3 if upper => matched || (!vowel && !trade && !shouting),
+                3 => matched && !vowel,
+                _ => false,
+            };
+            if meaningless {
+                out.push(Abbreviation { at: name.at });
+            }
+        }
+    }
+    out.sort_by_key(|a| a.at);
+    out
+}
+
+/// Whether the siblings are keys of translations, countries or states: nearly all are two-letter
+/// codes and at least two of them are common ones, or an embedded object has nothing but such codes
+/// in capitals.
+fn are_codes(names: &[&str], nested: bool) -> bool {
+    const COMMON: &[&str] = &[
+        "en", "de", "fr", "es", "it", "zh", "cn", "jp", "ja", "ko", "kr", "ru", "pt", "nl", "pl",
+        "sv", "da", "fi", "tr", "ar", "vi", "th", "cs", "el", "hu", "ro", "uk", "us", "gb", "br",
+        "ca", "au", "mx", "in", "no", "he", "id",
+    ];
+    let two = names.iter().filter(|n| n.len() == 2).count();
+    let common = names.iter().filter(|n| COMMON.contains(&n.to_lowercase().as_str())).count();
+    let capitals = names.iter().all(|n| n.len() == 2 && is_capital_abbreviation(n, 2));
+    (common >= 2 && two * 5 >= names.len() * 4) || (nested && names.len() >= 4 && capitals)
+}
+
+/// `o`, `h`, `l`, `c` and their company: prices of a period.
+fn are_candles(names: &[&str]) -> bool {
+    ["o", "h", "l", "c"].iter().all(|c| names.iter().any(|n| n.eq_ignore_ascii_case(c)))
+}
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = &collection.profile else { return };
+    let owned = spelled_twice(profile);
+    let mut all = named(profile);
+    all.retain(|n| !owned.contains(&n.at));
+    let allow: BTreeSet<String> = cx.words(&ALLOW).iter().map(|w| w.to_lowercase()).collect();
+    let found = abbreviations(profile, &all, &allow);
+    if found.is_empty() {
+        return;
+    }
+    let style = dominant_style(&all, Style::Camel).unwrap_or(Style::Camel);
+    let mut proposals: Vec<(String, Option<String>)> = Vec::new();
+    for short in &found {
+        let name = &profile.fields[short.at].name;
+        if proposals.iter().all(|(known, _)| known != name) {
+            proposals.push((name.clone(), proposal(name, profile, cx.evidence(), style)));
+        }
+    }
+    let names: Vec<_> = proposals.iter().map(|(name, _)| name.as_str()).collect();
+    let known: Vec<_> = proposals
+        .iter()
+        .filter_map(|(name, long)| long.as_ref().map(|long| format!("`{name}` perhaps `{long}`")))
+        .take(5)
+        .collect();
+    let todo = if known.is_empty() {
+        "write the words out, or add the names to `allow` if they are terms of your trade"
+            .to_owned()
+    } else {
+        format!(
+            "write the words out ({}), or add the names to `allow` if they are terms of your trade",
+            known.join(", ")
+        )
+    };
+    cx.report(
+        Draft::new(
+            Subject::Collection(collection.namespace.clone()),
+            if names.len() == 1 {
+                format!("field name {} says nothing to a reader", text::list(&names, 1))
+            } else {
+                format!(
+                    "{} field names say nothing to a reader: {}",
+                    names.len(),
+                    text::list(&names, 8)
+                )
+            },
+            "the name is the only description a field has, and short forms are guessed differently",
+            todo,
+            profile.seen(),
+        )
+        .data(
+            "names",
+            DataValue::Map(
+                proposals
+                    .iter()
+                    .map(|(name, long)| {
+                        (name.clone(), DataValue::from(long.as_deref().unwrap_or("")))
+                    })
+                    .collect(),
+            ),
+        )
+        // GC-24: no measure in the rule book, so never louder than a warning.
+        .severity(Severity::Warn),
+    );
+}
+
+/// A name with these initials in the same collection, else in another, else from the glossary.
+fn proposal(short: &str, profile: &Profile, evidence: &Evidence, style: Style) -> Option<String> {
+    let letters = short.to_lowercase();
+    if letters.len() < 2 {
+        return None;
+    }
+    let in_profile = |profile: &Profile| {
+        let fitting: BTreeSet<String> = profile
+            .fields
+            .iter()
+            .filter(|f| words(&f.name).len() > 1 && initials(&f.name) == letters)
+            .map(|f| in_style(&f.name, style))
+            .collect();
+        // Two candidates are no answer.
+        (fitting.len() == 1).then(|| fitting.into_iter().next()).flatten()
+    };
+    in_profile(profile)
+        .or_else(|| {
+            evidence.collections.iter().filter_map(|c| c.profile.as_ref()).find_map(in_profile)
+        })
+        .or_else(|| {
+            GLOSSARY
+                .iter()
+                .find(|(known, _)| *known == letters)
+                .map(|(_, long)| in_style(long, style))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+    use docward_model::{DataValue, Severity};
+
+    fn names(body: &str) -> Vec<String> {
+        check("N013", body)
+            .first()
+            .and_then(|f| match f.data.get("names") {
+                Some(DataValue::Map(entries)) => {
+                    Some(entries.iter().map(|(name, _)| name.clone()).collect())
+                }
+                _ => None,
+            })
+            .unwrap_or_default()
+    }
+
+    #[test]
+    fn dm_04_3_the_bad_sample_is_found_once() {
+        let found =
+            check("N013", r#"{"UN": "a", "Create_Time": 1, "oi": [], "_total": 1, "CT": 1}"#);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert!(found[0].todo.contains("`UN` perhaps `userName`"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("`oi` perhaps `orderItems`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_04_3_known_short_forms_pass() {
+        let body = r#"{"_id": 1, "id": 1, "qty": 2, "ip": "a", "ts": 1, "URL": "x", "SKU": "y", "size": {"h": 1, "w": 2, "uom": "cm"},
+                      "loc": {"lat": 1, "lng": 2}, "tags": [{"k": "a", "v": 1}], "dob": 1}"#
+            .replace('\n', " ");
+        assert!(names(&body).is_empty());
+    }
+
+    #[test]
+    fn dm_04_3_initials_of_another_field_are_proposed() {
+        let found = check("N013", r#"{"_id": 1, "sourceWarehouse": 1, "SW": {"a": 1}}"#);
+        assert!(found[0].todo.contains("`sourceWarehouse`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_04_3_codes_trades_and_candles_pass() {
+        assert!(
+            names(r#"{"title": {"en": "a", "de": "b", "oc": "c", "fr": "d", "eu": "e"}}"#)
+                .is_empty()
+        );
+        assert!(
+            names(r#"{"playerName": "x", "stats": {"PTS": 1, "STL": 2, "BLK": 3}}"#).is_empty()
+        );
+        assert!(names(r#"{"o": 1, "h": 2, "l": 3, "c": 4, "v": 5}"#).is_empty());
+        assert!(names(r#"{"patientId": 1, "BMI": 22}"#).is_empty());
+        assert!(names(r#"{"salesByState": {"CA": 1, "NY": 2, "WV": 3, "CT": 4}}"#).is_empty());
+    }
+
+    #[test]
+    fn dm_04_3_users_extend_the_list() {
+        assert!(check_with("N013", "allow=oi", r#"{"oi": 1, "userName": 2}"#).is_empty());
+    }
+
+    #[test]
+    fn dm_04_3_other_scripts_are_not_abbreviations() {
+        assert!(names(r#"{"姓名": "a", "q1": 1, "s3": 2}"#).is_empty());
+    }
+}

@@ -1,0 +1,155 @@
+//! DM-04.4: names without piled-up description (GC-24).
+
+use std::collections::BTreeSet;
+
+use docward_model::{Collection, Draft, Severity, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{names::words, naming::named, text},
+    threshold,
+};
+
+declare_rule! {
+    /// # Over-descriptive name
+    ///
+    /// ## What it checks
+    /// Reports field names longer than 40 characters; names of more than five words that are shorter
+    /// than that are information. Keys that are data are not names and are left out.
+    ///
+    /// ## Why it matters
+    /// Every document repeats its field names, index and query paths repeat them again, and long names
+    /// are mistyped.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// {"_id": 1, "theUniqueIdentifierOfTheCustomerWhoPlacedTheOrder": 7}
+    /// ```
+    /// ```jsonl,clean
+    /// {"_id": 1, "customerId": 7}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Drop what the collection or the parent object already says, articles and prepositions first.
+    ///
+    /// ## When to ignore it
+    /// The name is fixed by a standard you exchange data in.
+    N014, "over-descriptive-name",
+    level: Recommended,
+    clauses: ["DM-04.4"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [MAX_LENGTH, MAX_WORDS],
+    check: Collection(check),
+}
+
+threshold!(
+    MAX_LENGTH,
+    "max-length",
+    Int(40),
+    "characters",
+    "DM-04.4, GC-24: no figure in source",
+    "longest field name"
+);
+threshold!(
+    MAX_WORDS,
+    "max-words",
+    Int(5),
+    "words",
+    "DM-04.4: no figure in source",
+    "most words in a field name"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = &collection.profile else { return };
+    let (max_length, max_words) = (cx.count(&MAX_LENGTH), cx.count(&MAX_WORDS));
+    let length = |name: &str| name.chars().count() as u64;
+    let all = named(profile);
+    let long: Vec<_> = all
+        .iter()
+        .filter(|n| length(n.name()) > max_length || words(n.name()).len() as u64 > max_words)
+        .collect();
+    if long.is_empty() {
+        return;
+    }
+    let too_long = long.iter().filter(|n| length(n.name()) > max_length).count();
+    let mut unique = BTreeSet::new();
+    let mut names: Vec<_> = long.iter().map(|n| n.name()).filter(|n| unique.insert(*n)).collect();
+    names.sort_by_key(|n| std::cmp::Reverse(length(n)));
+    let longest = names.first().map_or(0, |n| length(n));
+    let bytes: u64 = long.iter().map(|n| n.field.count * n.name().len() as u64).sum();
+    let short: Vec<_> = names.iter().map(|n| clip(n)).collect();
+    let what = if too_long > 0 {
+        format!(
+            "{} longer than {max_length} characters (longest {longest}): {}",
+            text::plural(too_long as u64, "field name"),
+            text::list(&short, 3)
+        )
+    } else {
+        format!(
+            "{} of more than {max_words} words: {}",
+            text::plural(names.len() as u64, "field name"),
+            text::list(&short, 3)
+        )
+    };
+    let severity = if too_long > 0 { Severity::Warn } else { Severity::Info };
+    cx.report(
+        Draft::new(
+            Subject::Collection(collection.namespace.clone()),
+            what,
+            "every document, query and index path repeats its field names, and long ones are mistyped",
+            format!(
+                "keep the noun and what tells it apart (`customerId`), and drop what the collection already says; these names take {} in the {} read",
+                text::bytes(bytes),
+                text::plural(profile.documents, "document")
+            ),
+            profile.seen(),
+        )
+        .data("names", names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>())
+        .data("longest", longest)
+        .data("limit", max_length)
+        .data("name_bytes", bytes)
+        .severity(severity),
+    );
+}
+
+/// A name too long for a line is cut in the sentence; the data has it whole.
+fn clip(name: &str) -> String {
+    const SHOWN: usize = 60;
+    if name.chars().count() <= SHOWN {
+        return name.to_owned();
+    }
+    let head: String = name.chars().take(SHOWN).collect();
+    format!("{head}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::Severity;
+
+    fn named(name: &str) -> Vec<docward_model::Finding> {
+        check("N014", &format!(r#"{{"_id": 1, "{name}": 1}}"#))
+    }
+
+    #[test]
+    fn dm_04_4_the_sample_is_found() {
+        let found = named("theUniqueIdentifierOfTheCustomerWhoPlacedTheOrder");
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert!(named("customerId").is_empty());
+    }
+
+    #[test]
+    fn dm_04_4_40_characters_pass_41_warn() {
+        assert!(named(&"a".repeat(40)).is_empty());
+        assert_eq!(named(&"a".repeat(41))[0].severity, Severity::Warn);
+    }
+
+    #[test]
+    fn dm_04_4_many_short_words_are_information() {
+        assert_eq!(named("days_since_the_user_logged_in")[0].severity, Severity::Info);
+        assert!(named("days_since_the_user_login").is_empty());
+    }
+}

@@ -1,0 +1,163 @@
+//! DM-04.5: business fields do not begin with an underscore.
+
+use std::collections::BTreeSet;
+
+use docward_model::{Collection, DataValue, Draft, FieldShape, Safety, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        naming::{FRAMEWORK, is_framework, named, spelled_twice},
+        shell, text,
+    },
+    threshold,
+};
+
+declare_rule! {
+    /// # Leading underscore
+    ///
+    /// ## What it checks
+    /// Reports field names that begin with an underscore, except `_id` at any depth and the fields
+    /// that object mappers and platforms write (`__v`, `_class`, `_t`, Parse's `_rperm`, HAL's `_links`
+    /// and so on). The exempt names that occur are listed in the data.
+    ///
+    /// ## Why it matters
+    /// By convention such names belong to the database or a framework; a business field among them
+    /// may collide with one and is hidden by tools that fold system fields away.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// {"_id": 1, "_total": 397, "__v": 0}
+    /// ```
+    /// ```jsonl,clean
+    /// {"_id": 1, "total": 397, "__v": 0, "items": [{"_id": 2, "quantity": 1}]}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Drop the underscore.
+    ///
+    /// ## When to ignore it
+    /// A framework of yours writes the field; add it to `exempt`.
+    N015, "leading-underscore",
+    level: Recommended,
+    clauses: ["DM-04.5"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [EXEMPT],
+    check: Collection(check),
+}
+
+threshold!(
+    EXEMPT,
+    "exempt",
+    Words(FRAMEWORK),
+    "names",
+    "DM-04.5",
+    "names a framework writes; yours are added to the list"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = &collection.profile else { return };
+    let exempt = cx.words(&EXEMPT);
+    // `_total` beside `total` is one concept in two spellings, which N016 reports.
+    let owned = spelled_twice(profile);
+    let all = named(profile);
+    let found: Vec<_> = all
+        .iter()
+        .filter(|n| {
+            n.name().starts_with('_')
+                && !exempt.iter().any(|e| e == n.name())
+                && !owned.contains(&n.at)
+        })
+        .collect();
+    if found.is_empty() {
+        return;
+    }
+    let mut unique = BTreeSet::new();
+    let renames: Vec<_> = found
+        .iter()
+        .filter(|n| unique.insert(n.name()))
+        .map(|n| (n.name().to_owned(), n.name().trim_start_matches('_').to_owned()))
+        .collect();
+    let names: Vec<_> = renames.iter().map(|(from, _)| from.as_str()).collect();
+    let left_alone: BTreeSet<&str> = profile
+        .fields
+        .iter()
+        .filter(|f| f.shape == FieldShape::Named && f.name.starts_with('_'))
+        .map(|f| f.name.as_str())
+        .filter(|name| is_framework(name) || exempt.iter().any(|e| e == name))
+        .collect();
+    let few: Vec<_> =
+        renames.iter().take(3).map(|(from, to)| format!("`{from}` to `{to}`")).collect();
+    let rest = renames.len() - few.len();
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    let top: Vec<_> = found
+        .iter()
+        .filter(|n| n.field.parent.is_none())
+        .take(20)
+        .map(|n| {
+            let to = n.name().trim_start_matches('_');
+            format!("{}: {}", shell::quote(n.name()), shell::quote(to))
+        })
+        .collect();
+    let mut draft = Draft::new(
+        Subject::Collection(collection.namespace.clone()),
+        if names.len() == 1 {
+            format!("field name {} begins with an underscore", text::list(&names, 1))
+        } else {
+            format!("{} field names begin with an underscore: {}", names.len(), text::list(&names, 5))
+        },
+        "a leading underscore marks fields of the database or a framework, and may collide with one",
+        format!("rename {}{more}", few.join(", ")),
+        profile.seen(),
+    )
+    .data(
+        "renames",
+        DataValue::Map(
+            renames.iter().map(|(a, b)| (a.clone(), DataValue::from(b.as_str()))).collect(),
+        ),
+    )
+    .data("exempt_present", left_alone.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
+    if !top.is_empty() {
+        draft = draft.fix(
+            Some("RF-11"),
+            Safety::Guarded,
+            format!(
+                "{}.updateMany({{}}, {{$rename: {{{}}}}})",
+                shell::collection(&collection.namespace),
+                top.join(", ")
+            ),
+        );
+    }
+    cx.report(draft);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+    use docward_model::DataValue;
+
+    #[test]
+    fn dm_04_5_total_is_found_and_exempt_fields_are_listed() {
+        let found = check("N015", r#"{"_id": 1, "_total": 1, "__v": 0}"#);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].todo.contains("`_total` to `total`"));
+        let listed = DataValue::from(vec!["__v", "_id"]);
+        assert_eq!(found[0].data.get("exempt_present"), Some(&listed));
+    }
+
+    #[test]
+    fn dm_04_5_framework_fields_pass() {
+        let body = r#"{"_id": 1, "__v": 0, "_class": "x", "_t": "y", "_etag": "z", "_p_user": "a", "_rperm": [], "_wperm": [],
+                      "_acl": {}, "_hashed_password": "h", "_session_token": "s", "_created_at": 1, "_updated_at": 2,
+                      "_email_verify_token": "e", "items": [{"_id": 2}], "_links": {"self": {"href": "u"}}}"#
+            .replace('\n', " ");
+        assert!(check("N015", &body).is_empty());
+    }
+
+    #[test]
+    fn dm_04_5_users_extend_the_list() {
+        assert!(check_with("N015", "exempt=_tenant", r#"{"_id": 1, "_tenant": 1}"#).is_empty());
+    }
+}

@@ -1,0 +1,231 @@
+//! DM-04.6: one spelling per concept.
+
+use docward_model::{BsonType, Collection, DataValue, Draft, Profile, Safety, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        names::{Style, in_style},
+        naming::{Overlap, Spellings, dominant_style, named, spellings, style_of},
+        shell, text,
+    },
+};
+
+declare_rule! {
+    /// # Many spellings
+    ///
+    /// ## What it checks
+    /// Reports fields of one object whose names are the same words written differently: `createTime`,
+    /// `Create_Time`, `create_time`. An abbreviation in capitals (`CT`) counts as a spelling when it is
+    /// the initials of exactly one of them, has the same type, and does not stand beside it. The
+    /// finding counts each spelling and says whether documents hold more than one.
+    ///
+    /// ## Why it matters
+    /// Each part of the application sees only the documents that use its spelling. Queries, sorts and
+    /// reports come back incomplete and nothing fails.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// {"_id": 1, "createTime": ISODate("2024-03-15T10:30:00Z")}
+    /// {"_id": 2, "Create_Time": ISODate("2024-03-15T10:30:00Z")}
+    /// {"_id": 3, "create_time": ISODate("2024-03-15T10:30:00Z")}
+    /// {"_id": 4, "CT": ISODate("2024-03-15T10:30:00Z")}
+    /// ```
+    /// ```jsonl,clean
+    /// {"_id": 1, "createTime": ISODate("2024-03-15T10:30:00Z"), "updateTime": ISODate("2024-03-15T10:30:00Z")}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Keep the prevailing spelling, copy the value where it is missing, and unset the others. Look at
+    /// documents that hold two different values before anything is overwritten.
+    ///
+    /// ## When to ignore it
+    /// A rename is under way and both spellings are written on purpose.
+    N016, "many-spellings",
+    level: Recommended,
+    clauses: ["DM-04.6"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [],
+    check: Collection(check),
+}
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = &collection.profile else { return };
+    let style = dominant_style(&named(profile), Style::Camel).unwrap_or(Style::Camel);
+    for group in spellings(profile) {
+        report(collection, profile, &group, style, cx);
+    }
+}
+
+fn report(
+    collection: &Collection,
+    profile: &Profile,
+    group: &Spellings,
+    style: Style,
+    cx: &mut Cx<'_>,
+) {
+    let fields: Vec<_> = group.members.iter().map(|&at| &profile.fields[at]).collect();
+    // The most frequent spelling in a style people write in; a frequent `CT` is no name to keep.
+    let rank = |name: &str| match style_of(name) {
+        s if s == style => 0,
+        Style::Camel | Style::Snake | Style::Neutral => 1,
+        Style::Pascal => 2,
+        _ => 3,
+    };
+    let Some(keep) = fields.iter().min_by_key(|f| {
+        let poor = rank(&f.name) >= 2 || f.name.starts_with('_');
+        (poor, std::cmp::Reverse(f.count), rank(&f.name), &f.name)
+    }) else {
+        return;
+    };
+    // All of them odd (`Create_Time` beside `CT`): none is worth keeping as it is.
+    let poor = rank(&keep.name) >= 2 || keep.name.starts_with('_');
+    let target = if poor { in_style(&keep.name, style) } else { keep.name.clone() };
+    let counts: Vec<_> =
+        fields.iter().map(|f| format!("`{}` {}", f.name, text::count(f.count))).collect();
+    let rename: u64 = fields.iter().filter(|f| f.name != target).map(|f| f.count).sum();
+    let parent = keep.parent.map(|at| profile.fields[at].path.clone());
+    let holders = if parent.is_some() { "object" } else { "document" };
+    let place = parent.as_ref().map(|p| format!(" inside `{p}`")).unwrap_or_default();
+    let overlap = match group.overlap {
+        Overlap::Exactly(0) => format!("no {holders} holds more than one of them"),
+        Overlap::Exactly(1) => format!("1 {holders} holds more than one of them"),
+        Overlap::Exactly(n) => format!("{} hold more than one of them", text::plural(n, holders)),
+        Overlap::AtLeast(n) => {
+            format!("at least {} with more than one of them", text::plural(n, holders))
+        }
+        Overlap::Unknown => {
+            format!("it is not known whether any {holders} holds more than one of them")
+        }
+    };
+    let others: Vec<_> =
+        fields.iter().filter(|f| f.name != target).map(|f| f.name.as_str()).collect();
+    let disjoint = group.overlap == Overlap::Exactly(0);
+    let todo = format!(
+        "{} `{target}` and move {} from {}{}",
+        if poor { "introduce" } else { "keep" },
+        text::plural(rename, "value"),
+        text::list(&others, 4),
+        if disjoint { "" } else { ", after comparing the values where two stand together" }
+    );
+    let mut draft = Draft::new(
+        Subject::Field(collection.namespace.clone(), keep.path.clone()),
+        format!(
+            "one concept in {} spellings{place}: {}; {overlap}",
+            fields.len(),
+            counts.join(", ")
+        ),
+        "each spelling sees only its own documents, so queries come back incomplete without an error",
+        todo,
+        profile.seen(),
+    )
+    .data(
+        "spellings",
+        DataValue::Map(fields.iter().map(|f| (f.name.clone(), DataValue::from(f.count))).collect()),
+    )
+    .data("keep", target.as_str())
+    .data("to_move", rename)
+    .data("disjoint", disjoint);
+    match group.overlap {
+        Overlap::Exactly(n) | Overlap::AtLeast(n) => draft = draft.data("overlap", n),
+        Overlap::Unknown => {}
+    }
+    let plain = fields.iter().all(|f| {
+        !f.path.in_array() && !f.name.contains(['.', '$']) && f.types.of(BsonType::Array) == 0
+    });
+    if plain {
+        let stem = parent.map(|p| format!("{}.", p.dotted())).unwrap_or_default();
+        let path = |name: &str| format!("{stem}{name}");
+        let exists: Vec<_> = others
+            .iter()
+            .map(|o| format!("{{{}: {{$exists: true}}}}", shell::quote(&path(o))))
+            .collect();
+        let values = others.iter().fold(format!("\"${}\"", path(&target)), |inner, other| {
+            format!("{{$ifNull: [{inner}, \"${}\"]}}", path(other))
+        });
+        let unset: Vec<_> = others.iter().map(|o| shell::quote(&path(o))).collect();
+        draft = draft.fix(
+            Some("RF-11"),
+            if disjoint { Safety::Guarded } else { Safety::Manual },
+            format!(
+                "{}.updateMany({{$or: [{}]}}, [{{$set: {{{}: {values}}}}}, {{$unset: [{}]}}])",
+                shell::collection(&collection.namespace),
+                exists.join(", "),
+                shell::quote(&path(&target)),
+                unset.join(", ")
+            ),
+        );
+    }
+    cx.report(draft);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::DataValue;
+
+    #[test]
+    fn dm_04_6_four_spellings_are_one_finding_with_four_counts() {
+        let body = r#"x3 {"_id": "a$i", "createTime": ISODate("2024-03-15T10:30:00Z")}
+x2 {"_id": "b$i", "Create_Time": ISODate("2024-03-15T10:30:00Z")}
+x2 {"_id": "c$i", "create_time": ISODate("2024-03-15T10:30:00Z")}
+x1 {"_id": "d$i", "CT": ISODate("2024-03-15T10:30:00Z")}"#;
+        let found = check("N016", body);
+        assert_eq!(found.len(), 1);
+        let Some(DataValue::Map(spellings)) = found[0].data.get("spellings") else { panic!() };
+        assert_eq!(spellings.len(), 4);
+        assert_eq!(spellings[0], ("createTime".to_owned(), DataValue::Int(3)));
+        assert!(found[0].what.contains("no document holds more than one"), "{}", found[0].what);
+        assert!(
+            found[0].todo.starts_with("keep `createTime` and move 5 values"),
+            "{}",
+            found[0].todo
+        );
+    }
+
+    #[test]
+    fn dm_04_6_side_by_side_in_one_document() {
+        let found =
+            check("N016", r#"{"createTime": 1, "Create_Time": 1, "create_time": 1, "CT": 1}"#);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("4 spellings"), "{}", found[0].what);
+        assert!(
+            found[0].what.ends_with("1 document holds more than one of them"),
+            "{}",
+            found[0].what
+        );
+    }
+
+    #[test]
+    fn dm_04_6_different_concepts_pass() {
+        for body in [
+            r#"{"_id": 1, "id": 2, "street1": "a", "street2": "b"}"#,
+            r#"{"_id": 1, "createTime": 1, "updateTime": 2}"#,
+            // The same word in two objects is not two spellings.
+            r#"{"_id": 1, "fileName": "a", "upload": {"filename": "b"}}"#,
+            // Initials that stand beside the long name are another field (N013 asks what it means).
+            r#"{"_id": 1, "contentType": "a", "CT": "b"}"#,
+        ] {
+            assert!(check("N016", body).is_empty(), "{body}");
+        }
+    }
+
+    #[test]
+    fn dm_04_6_odd_spellings_only_give_way_to_a_good_one() {
+        let found = check("N016", "{\"Create_Time\": 1}\n{\"Create_time\": 1}");
+        assert!(
+            found[0].todo.starts_with("introduce `createTime` and move 2 values"),
+            "{}",
+            found[0].todo
+        );
+    }
+
+    #[test]
+    fn dm_04_6_nested_spellings_name_their_object() {
+        let found = check("N016", r#"{"_id": 1, "items": [{"productId": 1}, {"product_id": 2}]}"#);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("inside `items[]`"), "{}", found[0].what);
+    }
+}

@@ -1,0 +1,225 @@
+//! DM-11.1 and AP-S4.5: core collections have a validator.
+
+use docward_model::{
+    Collection, CollectionKind, CoreSource, Draft, Safety, Seen, Severity, Subject, Value,
+};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{schema, server, shell, text},
+    threshold,
+};
+
+declare_rule! {
+    /// # Missing validator
+    ///
+    /// ## What it checks
+    /// Reports core collections without a `$jsonSchema` validator. Which collections are core is
+    /// declared in the configuration (`core`), else inferred: ordinary collections with documents,
+    /// other than logs, caches, sessions and the like. A declared core collection is an error, an
+    /// inferred one a warning. Time series collections cannot have a validator and capped ones are
+    /// logs as a rule: both are left alone, like views and the server's own.
+    ///
+    /// ## Why it matters
+    /// Without a validator every client may store any type under any name. One faulty release is
+    /// enough to store prices as text, and every reader has to cope with it from then on.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,core=db_shop.t_user
+    /// @ db_shop.t_user
+    /// {"_id": 1, "userName": "zhang", "createTime": ISODate("2024-03-15T10:30:00Z")}
+    /// ```
+    /// ```jsonl,clean,core=db_shop.t_user
+    /// @ db_shop.t_user
+    /// options {"validator": {"$jsonSchema": {"bsonType": "object", "required": ["userName"], "properties": {"userName": {"bsonType": "string"}}}}}
+    /// {"_id": 1, "userName": "zhang"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// The finding carries a skeleton read off the documents: required fields and their types. Add
+    /// formats and enumerations, apply it with `validationAction: "warn"`, watch the log, and raise it
+    /// to `error` when nothing is reported any more.
+    ///
+    /// ## When to ignore it
+    /// The collection is not core: declare the core collections, and this rule keeps to them.
+    V001, "missing-validator",
+    level: Mandatory,
+    clauses: ["DM-11.1", "AP-S4.5"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Options],
+    thresholds: [REQUIRED_SHARE],
+    check: Collection(check),
+}
+
+threshold!(
+    REQUIRED_SHARE,
+    "required-share",
+    Float(0.999),
+    "share of documents",
+    "ALG-10",
+    "fields present in this share of documents are required in the proposed validator"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(options) = &collection.options else { return };
+    let ns = &collection.namespace;
+    if collection.kind != CollectionKind::Plain
+        || server::is_system_database(&ns.database)
+        || !cx.is_core(collection)
+    {
+        return;
+    }
+    let declared = matches!(cx.settings().core, CoreSource::Declared(_));
+    let core = if declared { "core collection" } else { "collection (inferred core)" };
+    if let Some(validator) = &options.validator {
+        if schema::schemas(validator).is_empty() {
+            report_expression(collection, declared, core, cx);
+        }
+        return;
+    }
+    let seen = collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen());
+    let documents = collection.profile.as_ref().map_or(0, |p| p.total.max(p.documents));
+    let proposal = collection
+        .profile
+        .as_ref()
+        .filter(|p| p.documents > 0)
+        .map(|p| schema::propose(p, cx.limit(&REQUIRED_SHARE)));
+    let todo = match &proposal {
+        Some(p) => {
+            let refused: u64 = p.refused.iter().map(|(_, n)| n).sum();
+            let clean = if refused == 0 {
+                "every document read meets it".to_owned()
+            } else {
+                let names: Vec<_> = p.refused.iter().map(|(name, _)| name.as_str()).collect();
+                format!(
+                    "up to {} {} not because of {} and must be cleaned first",
+                    text::plural(refused, "document"),
+                    if refused == 1 { "does" } else { "do" },
+                    text::list(&names, 3)
+                )
+            };
+            format!(
+                "start from the skeleton ({} required, {} typed; {clean}), apply it with action `warn`, and raise it to `error` when the log stays silent",
+                text::plural(p.required.len() as u64, "field"),
+                text::count(p.typed as u64)
+            )
+        }
+        None => "describe required fields, types and formats in a `$jsonSchema` and apply it with collMod".to_owned(),
+    };
+    let mut draft = Draft::new(
+        Subject::Collection(ns.clone()),
+        if documents > 0 {
+            format!("{core} of {} has no validator", text::plural(documents, "document"))
+        } else {
+            format!("{core} has no validator")
+        },
+        "without a validator any client can store any type under any name",
+        todo,
+        seen,
+    )
+    .data("declared_core", declared)
+    .data("documents", documents);
+    if let Some(p) = &proposal {
+        draft = draft
+            .data("required", p.required.clone())
+            .data("typed", p.typed)
+            .data("refused_documents", p.refused.iter().map(|(_, n)| n).sum::<u64>());
+    }
+    let skeleton = proposal.map_or_else(
+        || Value::Map(vec![("bsonType".to_owned(), Value::Text("object".to_owned()))]),
+        |p| p.schema,
+    );
+    draft = draft.fix(
+        Some("RF-19"),
+        Safety::Safe,
+        format!(
+            "{}.runCommand({{collMod: {}, validator: {{$jsonSchema: {}}}, validationLevel: \"moderate\", validationAction: \"warn\"}})",
+            shell::database(&ns.database),
+            shell::quote(&ns.collection),
+            shell::value(&skeleton)
+        ),
+    );
+    if !declared {
+        draft = draft.severity(Severity::Warn);
+    }
+    cx.report(draft);
+}
+
+/// There is a validator, but made of query operators: it checks something, yet not the whole shape.
+fn report_expression(collection: &Collection, declared: bool, core: &str, cx: &mut Cx<'_>) {
+    let seen = collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen());
+    cx.report(
+        Draft::new(
+            Subject::Collection(collection.namespace.clone()),
+            format!("{core} is validated by query operators, without a `$jsonSchema`"),
+            "query operators check single conditions; a schema says which fields there are and of what type",
+            "keep the conditions and add a `$jsonSchema` beside them in the same validator",
+            seen,
+        )
+        .data("declared_core", declared)
+        .severity(if declared { Severity::Warn } else { Severity::Info }),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+    use docward_model::Severity;
+
+    const USER: &str = r#"{"_id": 1, "userName": "zhang", "age": 30, "createTime": ISODate("2024-03-15T10:30:00Z")}"#;
+
+    #[test]
+    fn dm_11_1_inferred_core_warns_declared_core_is_an_error() {
+        let body = format!("@ db_shop.t_users\n{USER}");
+        let found = check("V001", &body);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert!(found[0].what.contains("inferred core"), "{}", found[0].what);
+        let found = check_with("V001", "core=db_shop.t_users", &body);
+        assert_eq!(found[0].severity, Severity::Error);
+        assert!(check_with("V001", "core=db_pay.*", &body).is_empty());
+    }
+
+    #[test]
+    fn dm_11_1_the_skeleton_is_read_off_the_documents() {
+        let body = r#"@ db_shop.t_users
+x1500 {"_id": $i, "userName": "zhang", "age": 30, "score": 1.5}
+x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": null}
+{"_id": "z", "userName": 7, "age": 1, "score": 1.5}"#;
+        let found = check("V001", body);
+        let command = &found[0].fix.as_ref().unwrap().command;
+        assert!(command.contains(r#"required: ["userName", "age", "score"]"#), "{command}");
+        assert!(command.contains(r#"userName: {bsonType: "string"}"#), "{command}");
+        assert!(command.contains(r#"age: {bsonType: ["int", "long"]}"#), "{command}");
+        assert!(command.contains(r#"score: {bsonType: ["double", "int"]}"#), "{command}");
+        assert!(!command.contains("nick"), "{command}");
+        assert!(
+            found[0].todo.contains("up to 1 document does not because of `userName`"),
+            "{}",
+            found[0].todo
+        );
+    }
+
+    #[test]
+    fn dm_11_1_time_series_views_capped_and_logs_are_exempt() {
+        for options in [
+            r#"{"timeseries": {"timeField": "ts"}}"#,
+            r#"{"viewOn": "t_users", "pipeline": []}"#,
+            r#"{"capped": true, "size": 4096}"#,
+        ] {
+            let body = format!("@ db_shop.t_users\noptions {options}\n{USER}");
+            assert!(check("V001", &body).is_empty(), "{options}");
+        }
+        assert!(check("V001", &format!("@ db_shop.t_login_log\n{USER}")).is_empty());
+    }
+
+    #[test]
+    fn ap_s4_5_query_operators_are_less_than_a_schema() {
+        let body = format!(
+            "@ db_shop.t_users\noptions {{\"validator\": {{\"userName\": {{\"$type\": \"string\"}}}}}}\n{USER}"
+        );
+        assert_eq!(check("V001", &body)[0].severity, Severity::Info);
+        assert_eq!(check_with("V001", "core=db_shop.*", &body)[0].severity, Severity::Warn);
+    }
+}

@@ -1,0 +1,154 @@
+//! DM-11.2: a validator refuses what is wrong.
+
+use docward_model::{
+    Collection, Draft, Safety, Seen, Severity, Subject, ValidationAction, ValidationLevel,
+};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{schema, shell, text},
+};
+
+declare_rule! {
+    /// # Weak validation
+    ///
+    /// ## What it checks
+    /// Reports validators that stop nothing: `validationLevel: "off"`, or `validationAction: "warn"`,
+    /// which writes a log line and stores the document. Level `moderate` with action `error` does
+    /// refuse wrong documents and is V003's.
+    ///
+    /// ## Why it matters
+    /// The rules are written down and yet wrong documents keep coming in; the log is read too late.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// options {"validator": {"$jsonSchema": {"required": ["sku"]}}, "validationAction": "warn"}
+    /// {"_id": 1, "sku": "P001"}
+    /// ```
+    /// ```jsonl,clean
+    /// options {"validator": {"$jsonSchema": {"required": ["sku"]}}, "validationLevel": "strict", "validationAction": "error"}
+    /// {"_id": 1, "sku": "P001"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// When the documents meet the validator, set level `strict` and action `error` with `collMod`.
+    /// While old documents do not, use level `moderate` with action `error`: new ones are then refused.
+    ///
+    /// ## When to ignore it
+    /// The validator is new and is being watched before it may refuse.
+    V002, "weak-validation",
+    level: Recommended,
+    clauses: ["DM-11.2"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Options],
+    thresholds: [],
+    check: Collection(check),
+}
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(options) = &collection.options else { return };
+    let Some(validator) = &options.validator else { return };
+    let off = options.validation_level == ValidationLevel::Off;
+    let warn = options.validation_action == ValidationAction::Warn;
+    if !off && !warn {
+        return;
+    }
+    let setting = if off { "`validationLevel: \"off\"`" } else { "`validationAction: \"warn\"`" };
+    let effect = if off { "checks nothing" } else { "logs a breach and stores the document" };
+    let breaches = collection
+        .profile
+        .as_ref()
+        .filter(|p| p.documents > 0)
+        .map(|p| schema::breaches(validator, p));
+    let (level, todo) = match &breaches {
+        Some(found) if found.is_empty() => (
+            "strict",
+            "the documents read break no required field, type or length: set level `strict` and action `error`".to_owned(),
+        ),
+        Some(found) => {
+            let worst: u64 = found.iter().map(|b| b.count).max().unwrap_or(0);
+            (
+                "moderate",
+                format!(
+                    "set level `moderate` and action `error` so that new documents are checked, clean the old ones (up to {} break one demand), then go to `strict`",
+                    text::count(worst)
+                ),
+            )
+        }
+        None => (
+            "strict",
+            "count the documents that break it (`$nor` with the `$jsonSchema`), then set level `strict` and action `error`".to_owned(),
+        ),
+    };
+    let ns = &collection.namespace;
+    let core = cx.is_core(collection);
+    let mut draft = Draft::new(
+        Subject::Collection(ns.clone()),
+        format!("the validator has {setting} and {effect}"),
+        "wrong documents keep coming in although the rules are written down",
+        todo,
+        collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen()),
+    )
+    .data("level", level_name(options.validation_level))
+    .data("action", if warn { "warn" } else { "error" })
+    .data("core", core);
+    if let Some(found) = &breaches {
+        draft = draft.data("demands_broken", found.len());
+    }
+    draft = draft.fix(
+        Some("RF-19"),
+        Safety::Safe,
+        format!(
+            "{}.runCommand({{collMod: {}, validationLevel: \"{level}\", validationAction: \"error\"}})",
+            shell::database(&ns.database),
+            shell::quote(&ns.collection)
+        ),
+    );
+    if !core {
+        draft = draft.severity(Severity::Info);
+    }
+    cx.report(draft);
+}
+
+fn level_name(level: ValidationLevel) -> &'static str {
+    match level {
+        ValidationLevel::Off => "off",
+        ValidationLevel::Moderate => "moderate",
+        ValidationLevel::Strict => "strict",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::Severity;
+
+    fn with(level: &str, action: &str, document: &str) -> Vec<docward_model::Finding> {
+        check(
+            "V002",
+            &format!(
+                "options {{\"validator\": {{\"$jsonSchema\": {{\"required\": [\"sku\"]}}}}, \"validationLevel\": \"{level}\", \"validationAction\": \"{action}\"}}\n{document}"
+            ),
+        )
+    }
+
+    #[test]
+    fn dm_11_2_off_and_warn_are_weak() {
+        let good = r#"{"_id": 1, "sku": "a"}"#;
+        assert_eq!(with("off", "error", good)[0].severity, Severity::Warn);
+        assert_eq!(with("strict", "warn", good).len(), 1);
+        assert_eq!(with("moderate", "warn", good).len(), 1);
+        assert!(with("strict", "error", good).is_empty());
+        assert!(with("moderate", "error", good).is_empty());
+        assert!(with("strict", "errorAndLog", good).is_empty());
+    }
+
+    #[test]
+    fn dm_11_2_advice_depends_on_the_data() {
+        let clean = with("strict", "warn", r#"{"_id": 1, "sku": "a"}"#);
+        assert!(clean[0].fix.as_ref().unwrap().command.contains("\"strict\""));
+        let dirty = with("strict", "warn", r#"{"_id": 1}"#);
+        assert!(dirty[0].fix.as_ref().unwrap().command.contains("\"moderate\""));
+    }
+}

@@ -1,0 +1,128 @@
+//! DM-11.3: what level `moderate` means (GC-01).
+
+use docward_model::{
+    Collection, Draft, Safety, Seen, Severity, Subject, ValidationAction, ValidationLevel,
+};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{schema, shell, text},
+};
+
+declare_rule! {
+    /// # Moderate validation
+    ///
+    /// ## What it checks
+    /// Points out validators at level `moderate` with action `error`, and counts the documents that
+    /// break a required field, a type or an array length, as far as the documents read can tell.
+    ///
+    /// ## Why it matters
+    /// `moderate` checks inserts and updates of documents that are valid. A document that is invalid
+    /// already may be updated and stay invalid. No level looks at stored documents by itself, so
+    /// somebody has to count and clean them before `strict` can be set.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// options {"validator": {"$jsonSchema": {"required": ["sku"]}}, "validationLevel": "moderate"}
+    /// {"_id": 1, "sku": "P001"}
+    /// ```
+    /// ```jsonl,clean
+    /// options {"validator": {"$jsonSchema": {"required": ["sku"]}}}
+    /// {"_id": 1, "sku": "P001"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Find the invalid documents with `find({$nor: [{$jsonSchema: …}]})`, repair them, then set level
+    /// `strict`.
+    ///
+    /// ## When to ignore it
+    /// A migration is under way and old documents are being cleaned.
+    V003, "moderate-validation",
+    level: Information,
+    clauses: ["DM-11.3"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Options],
+    thresholds: [],
+    check: Collection(check),
+}
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(options) = &collection.options else { return };
+    let Some(validator) = &options.validator else { return };
+    // With action `warn` nothing is refused at any level: V002 says so.
+    if options.validation_level != ValidationLevel::Moderate
+        || options.validation_action == ValidationAction::Warn
+    {
+        return;
+    }
+    let ns = &collection.namespace;
+    let judged = collection.profile.as_ref().filter(|p| p.documents > 0);
+    let breaches = judged.map(|p| schema::breaches(validator, p));
+    let worst = breaches.iter().flatten().map(|b| b.count).max().unwrap_or(0);
+    let (found, todo) = match (&breaches, judged) {
+        (Some(found), Some(profile)) if found.is_empty() => (
+            format!("none of {} read breaks a required field, type or length", text::plural(profile.documents, "document")),
+            "nothing seems left to be lenient about: confirm with the query in the fix and set level `strict`".to_owned(),
+        ),
+        (Some(_), _) => (
+            format!(
+                "{} {} one of its demands",
+                text::plural(worst, "stored value"),
+                if worst == 1 { "breaks" } else { "break" }
+            ),
+            "repair the invalid documents, then set level `strict`".to_owned(),
+        ),
+        _ => (
+            "how many stored documents break it is not known".to_owned(),
+            "count the invalid documents with the query in the fix, repair them, then set level `strict`".to_owned(),
+        ),
+    };
+    cx.report(
+        Draft::new(
+            Subject::Collection(ns.clone()),
+            format!("the validator is at level `moderate`: {found}"),
+            "updates of documents that are invalid already pass unchecked, so they stay invalid",
+            todo,
+            judged.map_or_else(|| Seen::all(1), |p| p.seen()),
+        )
+        .data("broken_values", worst)
+        .fix(
+            Some("RF-19"),
+            Safety::Safe,
+            format!(
+                "{}.countDocuments({{$nor: [{}]}})",
+                shell::collection(ns),
+                shell::value(validator)
+            ),
+        )
+        .severity(Severity::Info),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::Severity;
+
+    #[test]
+    fn dm_11_3_moderate_is_information_with_a_count() {
+        let options = r#"options {"validator": {"$jsonSchema": {"required": ["sku"]}}, "validationLevel": "moderate"}"#;
+        let found = check(
+            "V003",
+            &format!("{options}\nx3 {{\"_id\": $i, \"sku\": \"a\"}}\n{{\"_id\": \"z\"}}"),
+        );
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(found[0].what.contains("1 stored value breaks"), "{}", found[0].what);
+        let found = check("V003", &format!("{options}\nx3 {{\"_id\": $i, \"sku\": \"a\"}}"));
+        assert!(found[0].what.contains("none of 3 documents"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn dm_11_3_warn_belongs_to_v002() {
+        let body = r#"options {"validator": {"$jsonSchema": {"required": ["sku"]}}, "validationLevel": "moderate", "validationAction": "warn"}
+{"_id": 1}"#;
+        assert!(check("V003", body).is_empty());
+        assert_eq!(check("V002", body).len(), 1);
+    }
+}

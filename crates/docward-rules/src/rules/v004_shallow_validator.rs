@@ -1,0 +1,289 @@
+//! DM-11.6: a validator that says enough.
+
+use docward_model::{Collection, CoreSource, Draft, Field, Seen, Severity, Subject, TextClass};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        schema::{Coverage, coverage, described, schemas},
+        text,
+    },
+    threshold,
+};
+
+declare_rule! {
+    /// # Shallow validator
+    ///
+    /// ## What it checks
+    /// Compares a `$jsonSchema` with the documents in three ways: how many of the fields that every
+    /// document has are `required`; how many fields have a type or an enumeration; and how many text
+    /// fields with one recognisable form (e-mail, URL, UUID, date, …) have a pattern, a length or an
+    /// enumeration. Reports when a share is below its threshold, and always when the schema names no
+    /// field at all. The top level is judged; fields of object mappers are left out.
+    ///
+    /// ## Why it matters
+    /// `{bsonType: "object"}` is a validator that accepts everything, yet every report says the
+    /// collection is validated.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// options {"validator": {"$jsonSchema": {"bsonType": "object"}}}
+    /// {"_id": 1, "userName": "zhang", "email": "zhang@example.com"}
+    /// ```
+    /// ```jsonl,clean
+    /// options {"validator": {"$jsonSchema": {"bsonType": "object", "required": ["userName", "email"], "properties": {"userName": {"bsonType": "string", "minLength": 2, "maxLength": 50}, "email": {"bsonType": "string", "pattern": "^\\S+@\\S+\\.\\S+$"}}}}}
+    /// x20 {"_id": $i, "userName": "zhang", "email": "zhang$i@example.com"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Add the fields the finding names: to `required` when no document lacks them, a `bsonType` for
+    /// each, and a `pattern` or lengths where the text has a form.
+    ///
+    /// ## When to ignore it
+    /// The rest of the document is free by design, such as attributes of a product.
+    V004, "shallow-validator",
+    level: Mandatory,
+    clauses: ["DM-11.6"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Options],
+    thresholds: [MIN_REQUIRED, MIN_TYPED, MIN_FORMAT, ALWAYS, MIN_DOCUMENTS],
+    check: Collection(check),
+}
+
+threshold!(
+    MIN_REQUIRED,
+    "min-required-share",
+    Float(0.5),
+    "share of always-present fields",
+    "DM-11.6: no figure in source",
+    "always-present fields that must be required"
+);
+threshold!(
+    MIN_TYPED,
+    "min-typed-share",
+    Float(0.8),
+    "share of fields",
+    "DM-11.6: no figure in source",
+    "fields that must have a type or enumeration"
+);
+threshold!(
+    MIN_FORMAT,
+    "min-format-share",
+    Float(0.5),
+    "share of text fields with a form",
+    "DM-11.6: no figure in source",
+    "text fields with one form that must have a pattern, length or enumeration"
+);
+threshold!(
+    ALWAYS,
+    "always-present-share",
+    Float(0.999),
+    "share of documents",
+    "ALG-10",
+    "presence from which a field counts as always there"
+);
+threshold!(
+    MIN_DOCUMENTS,
+    "min-documents",
+    Int(20),
+    "documents",
+    "no figure in source",
+    "fewer documents do not show which fields are always there"
+);
+
+/// Share of a field's strings that must have one form before a pattern is missed.
+const FORM_SHARE: f64 = 0.95;
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(validator) = collection.options.as_ref().and_then(|o| o.validator.as_ref()) else {
+        return;
+    };
+    let found = schemas(validator);
+    if found.is_empty() {
+        return;
+    }
+    let covered = found.into_iter().map(coverage).fold(Coverage::default(), |mut all, one| {
+        all.required.extend(one.required);
+        all.typed.extend(one.typed);
+        all.formatted.extend(one.formatted);
+        all.typed_patterns.extend(one.typed_patterns);
+        all
+    });
+    if covered.required.is_empty() && covered.typed.is_empty() && covered.typed_patterns.is_empty()
+    {
+        report(
+            collection,
+            "the validator names no field: it accepts any document".to_owned(),
+            "list the required fields, a `bsonType` for each, and a pattern or length where the text has a form".to_owned(),
+            [0.0; 3],
+            cx,
+        );
+        return;
+    }
+    let Some(profile) = &collection.profile else { return };
+    if profile.documents < cx.count(&MIN_DOCUMENTS) {
+        return;
+    }
+    // A field in a few documents may be anything; one in a hundred is part of the shape.
+    let fields: Vec<&Field> = described(profile).filter(|f| f.presence() >= 0.01).collect();
+    let always: Vec<_> =
+        fields.iter().filter(|f| f.presence() >= cx.limit(&ALWAYS)).copied().collect();
+    let formed: Vec<_> = fields.iter().filter(|f| form(f).is_some()).copied().collect();
+    let missing = |among: &[&Field], has: &dyn Fn(&str) -> bool| -> Vec<String> {
+        among.iter().filter(|f| !has(&f.name)).map(|f| f.name.clone()).collect()
+    };
+    let share = |all: usize, missing: usize| {
+        if all == 0 { 1.0 } else { (all - missing) as f64 / all as f64 }
+    };
+    let optional = missing(&always, &|name| covered.required.contains(name));
+    let untyped = missing(&fields, &|name| covered.is_typed(name));
+    let unformed = missing(&formed, &|name| covered.formatted.contains(name));
+    let shares = [
+        share(always.len(), optional.len()),
+        share(fields.len(), untyped.len()),
+        share(formed.len(), unformed.len()),
+    ];
+    let mut faults = Vec::new();
+    let mut steps = Vec::new();
+    if shares[0] < cx.limit(&MIN_REQUIRED) {
+        faults.push(format!(
+            "{} of {} always-present fields are required",
+            always.len() - optional.len(),
+            always.len()
+        ));
+        steps.push(format!("require {}", text::list(&optional, 5)));
+    }
+    if shares[1] < cx.limit(&MIN_TYPED) {
+        faults.push(format!(
+            "{} of {} fields have a type",
+            fields.len() - untyped.len(),
+            fields.len()
+        ));
+        steps.push(format!("give a `bsonType` to {}", text::list(&untyped, 5)));
+    }
+    if shares[2] < cx.limit(&MIN_FORMAT) {
+        faults.push(format!(
+            "{} of {} text fields with a form have a pattern or length",
+            formed.len() - unformed.len(),
+            formed.len()
+        ));
+        let forms: Vec<_> = formed
+            .iter()
+            .filter(|f| unformed.contains(&f.name))
+            .filter_map(|f| form(f).map(|form| format!("`{}` ({form})", f.name)))
+            .take(5)
+            .collect();
+        steps.push(format!("give a pattern or length to {}", forms.join(", ")));
+    }
+    if !faults.is_empty() {
+        report(
+            collection,
+            format!("the validator leaves most of the document open: {}", faults.join("; ")),
+            steps.join("; "),
+            shares,
+            cx,
+        );
+    }
+}
+
+fn report(
+    collection: &Collection,
+    what: String,
+    todo: String,
+    [required, typed, formatted]: [f64; 3],
+    cx: &mut Cx<'_>,
+) {
+    let declared = matches!(cx.settings().core, CoreSource::Declared(_)) && cx.is_core(collection);
+    cx.report(
+        Draft::new(
+            Subject::Collection(collection.namespace.clone()),
+            what,
+            "the collection counts as validated, yet wrong types and missing fields pass",
+            todo,
+            collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen()),
+        )
+        .data("required_share", required)
+        .data("typed_share", typed)
+        .data("format_share", formatted)
+        .severity(if declared { Severity::Error } else { Severity::Warn }),
+    );
+}
+
+/// The one form the strings of a field have, when a pattern could hold them to it.
+fn form(field: &Field) -> Option<&'static str> {
+    let text = field.text.as_ref()?;
+    let total = text.total() - text.of(TextClass::Empty);
+    if total == 0 || text.total() * 2 < field.types.non_null() {
+        return None;
+    }
+    let has =
+        |test: &dyn Fn(TextClass) -> bool| text.count(test) as f64 >= FORM_SHARE * total as f64;
+    let is = |class: TextClass| has(&move |c| c == class);
+    if is(TextClass::Email) {
+        Some("e-mail")
+    } else if is(TextClass::Url) {
+        Some("URL")
+    } else if has(&|c| matches!(c, TextClass::UuidV4 | TextClass::UuidV7 | TextClass::Uuid)) {
+        Some("UUID")
+    } else if is(TextClass::Ulid) {
+        Some("ULID")
+    } else if is(TextClass::ObjectIdHex) || is(TextClass::HexDigest) {
+        Some("hexadecimal")
+    } else if has(&|c| c.is_date() || c == TextClass::YearMonth) {
+        Some("date")
+    } else if has(&|c| matches!(c, TextClass::Integer | TextClass::LeadingZero)) {
+        Some("digits")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+    use docward_model::Severity;
+
+    /// The sample of the rule book, with its e-mail pattern corrected (GC-17).
+    const SAMPLE: &str = r#"options {"validator": {"$jsonSchema": {"bsonType": "object", "required": ["userName", "email", "createTime"], "properties": {"userName": {"bsonType": "string", "minLength": 2, "maxLength": 50}, "email": {"bsonType": "string", "pattern": "^\\S+@\\S+\\.\\S+$"}, "age": {"bsonType": "int", "minimum": 0, "maximum": 150}, "status": {"enum": ["active", "inactive", "deleted"]}, "createTime": {"bsonType": "date"}}}}, "validationLevel": "strict", "validationAction": "error"}
+x50 {"_id": $i, "userName": "zhang$i", "email": "zhang$i@example.com", "age": 30, "status": "active", "createTime": ISODate("2024-03-15T10:30:00Z")}"#;
+
+    #[test]
+    fn dm_11_6_the_sample_validator_passes() {
+        assert!(check("V004", SAMPLE).is_empty());
+        for rule in ["V001", "V002", "V003", "V005", "V006"] {
+            assert!(check(rule, SAMPLE).is_empty(), "{rule}");
+        }
+    }
+
+    #[test]
+    fn dm_11_6_bson_type_object_alone_fails() {
+        let body = r#"options {"validator": {"$jsonSchema": {"bsonType": "object"}}}
+{"_id": 1, "userName": "zhang"}"#;
+        assert_eq!(check("V004", body)[0].severity, Severity::Warn);
+        assert_eq!(check_with("V004", "core=db_shop.*", body)[0].severity, Severity::Error);
+    }
+
+    #[test]
+    fn dm_11_6_missing_parts_are_named() {
+        let body = r#"options {"validator": {"$jsonSchema": {"required": ["a"], "properties": {"a": {"bsonType": "int"}}}}}
+x20 {"_id": $i, "a": 1, "b": "x$i@example.com", "c": 2, "d": "y"}"#;
+        let found = check("V004", body);
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].what.contains("1 of 4 always-present fields are required"),
+            "{}",
+            found[0].what
+        );
+        assert!(found[0].what.contains("1 of 4 fields have a type"), "{}", found[0].what);
+        assert!(found[0].todo.contains("`b` (e-mail)"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_11_6_one_of_branches_count() {
+        let body = r#"options {"validator": {"$jsonSchema": {"required": ["type"], "properties": {"type": {"enum": ["car", "truck"]}}, "oneOf": [{"required": ["doors"], "properties": {"doors": {"bsonType": "int"}}}, {"required": ["load"], "properties": {"load": {"bsonType": "int"}}}]}}}
+x20 {"_id": $i, "type": "car", "doors": 4}
+x20 {"_id": $i, "type": "truck", "load": 4}"#;
+        assert!(check("V004", body).is_empty());
+    }
+}

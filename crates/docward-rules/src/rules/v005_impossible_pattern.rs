@@ -1,0 +1,231 @@
+//! DM-11.6: a pattern that no good value can meet (GC-17).
+
+use docward_model::{BsonType, Collection, Draft, Field, Seen, Severity, Subject, TextClass};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        names::words,
+        schema::{DemandKind, demands, schemas},
+        text,
+    },
+};
+
+declare_rule! {
+    /// # Impossible pattern
+    ///
+    /// ## What it checks
+    /// Tries the `pattern` of a validator on the values the documents hold and reports it when all of
+    /// them fail. Where no values are known, a pattern that demands a literal backslash is tried on
+    /// sample values of the form the field has (e-mail, URL, …) or its name says. Patterns that use
+    /// features of PCRE this tool cannot run are left alone.
+    ///
+    /// ## Why it matters
+    /// The usual cause is a doubled escape: `\\\\S` in JavaScript becomes `\\S`, a backslash followed by
+    /// an S, which no address contains. Every insert is then refused, or nothing is checked because
+    /// somebody switched the validator off.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// options {"validator": {"$jsonSchema": {"properties": {"email": {"bsonType": "string", "pattern": "^\\\\S+@\\\\S+$"}}}}, "validationAction": "warn"}
+    /// {"_id": 1, "email": "zhangsan@example.com"}
+    /// ```
+    /// ```jsonl,clean
+    /// options {"validator": {"$jsonSchema": {"properties": {"email": {"bsonType": "string", "pattern": "^\\S+@\\S+\\.\\S+$"}}}}}
+    /// {"_id": 1, "email": "zhangsan@example.com"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Write one backslash in the regular expression itself: two inside a JavaScript or JSON string.
+    ///
+    /// ## When to ignore it
+    /// The pattern describes the future form and the stored values are about to be converted.
+    V005, "impossible-pattern",
+    level: Mandatory,
+    clauses: ["DM-11.6"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Options],
+    thresholds: [],
+    check: Collection(check),
+}
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(validator) = collection.options.as_ref().and_then(|o| o.validator.as_ref()) else {
+        return;
+    };
+    for demand in schemas(validator).into_iter().flat_map(demands) {
+        let DemandKind::Pattern(pattern) = demand.kind else { continue };
+        let Ok(regex) = regex::RegexBuilder::new(pattern).size_limit(1 << 20).build() else {
+            continue;
+        };
+        let field = collection.profile.as_ref().and_then(|p| p.field(&demand.path));
+        let values = field.map(known_values).unwrap_or_default();
+        if values.iter().any(|v| regex.is_match(v)) {
+            continue;
+        }
+        let (tried, tries, known) = if values.is_empty() {
+            // Only the tell-tale doubled escape convicts without data: a narrow pattern (one company's
+            // addresses) rejects samples too and is right.
+            let samples = match field.and_then(form) {
+                Some(class) => samples(class),
+                None => samples_by_name(&demand.path),
+            };
+            if samples.is_empty()
+                || !pattern.contains("\\\\")
+                || samples.iter().any(|s| regex.is_match(s))
+            {
+                continue;
+            }
+            (text::plural(samples.len() as u64, "sample value"), samples.len(), false)
+        } else {
+            (text::plural(values.len() as u64, "stored value"), values.len(), true)
+        };
+        let doubled = pattern.contains("\\\\");
+        let cause = if doubled {
+            "; it demands a literal backslash, which points to a doubled escape"
+        } else {
+            ""
+        };
+        let todo = if doubled {
+            format!(
+                "write `{}` in the schema (with each backslash doubled inside a string literal), and test it on real values",
+                pattern.replace("\\\\", "\\")
+            )
+        } else {
+            "correct the pattern and test it on real values before the validator refuses writes"
+                .to_owned()
+        };
+        let seen = collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen());
+        let ns = &collection.namespace;
+        cx.report(
+            Draft::new(
+                Subject::Field(ns.clone(), docward_model::FieldPath::new(demand.path.as_str())),
+                format!(
+                    "the pattern `{pattern}` of `{}` matches none of {tried} tried{cause}",
+                    demand.path
+                ),
+                "every write of a good value is refused, or the validator is switched off and checks nothing",
+                todo,
+                seen,
+            )
+            .data("pattern", pattern)
+            .data("tried", tries)
+            .data("stored_values", known)
+            .data("doubled_escape", doubled)
+            .examples(values.into_iter().take(3))
+            // A narrow pattern that stored values miss may be the new form; the escape never is.
+            .severity(if doubled { Severity::Error } else { Severity::Warn }),
+        );
+    }
+}
+
+/// Whole string values of a field: all of them when they are few, else the examples kept.
+fn known_values(field: &Field) -> Vec<String> {
+    if !field.is_only(BsonType::String) {
+        return Vec::new();
+    }
+    let all: Vec<&String> = match &field.enumeration {
+        Some(values) => values.iter().map(|(value, _)| value).collect(),
+        None => field.examples.iter().collect(),
+    };
+    // Shortened values would fail a pattern they meet.
+    all.into_iter().filter(|v| !v.is_empty() && !v.ends_with('…')).cloned().collect()
+}
+
+/// The class nearly all strings of a field have.
+fn form(field: &Field) -> Option<TextClass> {
+    let text = field.text.as_ref()?;
+    TextClass::ALL.into_iter().find(|&class| {
+        !matches!(class, TextClass::Other | TextClass::Empty)
+            && text.of(class) as f64 >= 0.95 * text.total() as f64
+    })
+}
+
+fn samples(class: TextClass) -> &'static [&'static str] {
+    match class {
+        TextClass::Email => {
+            &["zhangsan@example.com", "a.b+c@mail.example.org", "x_1@example.co.uk"]
+        }
+        TextClass::Url => {
+            &["https://example.com/a?b=c", "http://example.org", "https://www.example.com/"]
+        }
+        TextClass::UuidV4 | TextClass::Uuid => {
+            &["3f2504e0-4f89-41d3-9a0c-0305e82c3301", "9B2E4F61-0C4D-4B6E-8E8A-6A1C0F5D2B3A"]
+        }
+        TextClass::DateOnly => &["2024-03-15", "1999-12-31"],
+        TextClass::DateTimeOffset => &["2024-03-15T10:30:00Z", "2024-03-15T10:30:00.123+08:00"],
+        TextClass::Integer => &["1", "42", "13800138000"],
+        TextClass::LeadingZero => &["007", "01234"],
+        TextClass::ObjectIdHex => &["65f3a2b8c1d2e3f4a5b6c7d8"],
+        _ => &[],
+    }
+}
+
+/// Samples by what the last name of the path says.
+fn samples_by_name(path: &str) -> &'static [&'static str] {
+    let leaf = path.trim_end_matches("[]").rsplit('.').next().unwrap_or(path);
+    let words = words(leaf);
+    let says = |word: &str| words.iter().any(|w| w == word);
+    if says("email") || says("mail") {
+        samples(TextClass::Email)
+    } else if says("url") || says("website") || says("homepage") {
+        samples(TextClass::Url)
+    } else if says("phone") || says("mobile") || says("tel") {
+        &["13800138000", "+86 138 0013 8000", "555-123-4567"]
+    } else {
+        &[]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::Severity;
+
+    fn with(pattern: &str, documents: &str) -> Vec<docward_model::Finding> {
+        check(
+            "V005",
+            &format!(
+                "options {{\"validator\": {{\"$jsonSchema\": {{\"properties\": {{\"email\": {{\"pattern\": \"{pattern}\"}}}}}}}}}}\n{documents}"
+            ),
+        )
+    }
+
+    const USERS: &str = r#"x100 {"_id": $i, "email": "zhang$i@example.com"}"#;
+
+    #[test]
+    fn dm_11_6_gc_17_four_backslashes_reject_every_address() {
+        let found = with(r"^\\\\S+@\\\\S+\\\\.\\\\S+$", USERS);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Error);
+        assert!(found[0].todo.contains(r"`^\S+@\S+\.\S+$`"), "{}", found[0].todo);
+        assert!(!found[0].what.contains("example.com"), "values stay out of the message");
+        assert!(!found[0].examples.is_empty());
+    }
+
+    #[test]
+    fn dm_11_6_gc_17_the_right_pattern_passes() {
+        assert!(with(r"^\\S+@\\S+\\.\\S+$", USERS).is_empty());
+        // One backslash lost: any character, which accepts too much but rejects nothing good.
+        assert!(with(r"^S+@S+.S+$|@", USERS).is_empty());
+    }
+
+    #[test]
+    fn dm_11_6_without_data_only_the_doubled_escape_is_reported() {
+        assert_eq!(with(r"^\\\\S+@\\\\S+$", "").len(), 1);
+        assert!(with(r"@corp\\.example\\.net$", "").is_empty());
+        assert!(with(r"^\\S+@\\S+$", "").is_empty());
+    }
+
+    #[test]
+    fn dm_11_6_patterns_beyond_this_engine_are_left_alone() {
+        assert!(with(r"^(?=.*@)(?!.*\\\\s).+$", USERS).is_empty());
+    }
+
+    #[test]
+    fn dm_11_6_a_narrow_pattern_all_values_miss_warns() {
+        let found = with(r"@corp\\.net$", USERS);
+        assert_eq!(found[0].severity, Severity::Warn);
+    }
+}
