@@ -18,6 +18,7 @@ pub const TAIL: u64 = 10;
 pub const HORIZON_YEARS: f64 = 5.0;
 /// Below this a long tail is still a short list.
 const TAIL_FLOOR: u64 = 100;
+const DAY_MS: f64 = 86_400_000.0;
 
 /// The figures arrays are judged by. Several rules must agree on who owns an array, so all of them
 /// read the settings of D008 (and the share of D003) here.
@@ -176,7 +177,7 @@ pub enum Verdict {
     Possible,
     /// Two signs that do not depend on each other.
     Likely,
-    /// It grows with age, is long already, and its elements are in the order they were added.
+    /// It grows with age, is long already, and its elements were added over days.
     Certain,
 }
 
@@ -198,8 +199,8 @@ pub struct Unbounded {
     pub verdict: Verdict,
     /// Growth with the age of the document, when that is one of the signs.
     pub growth: Option<Growth>,
-    /// Whether the elements are in the order of their dates, which shows appending.
-    pub appended: bool,
+    /// Whether its elements carry dates that lie days apart.
+    pub dated: bool,
     /// Whether a few arrays are far longer than the others.
     pub long_tail: bool,
 }
@@ -228,12 +229,14 @@ pub fn unbounded(
     let growth = array.growth.filter(|g| limits.credible.holds(g));
     let large = lengths.max >= limits.elements;
     let long_tail = lengths.max >= TAIL_FLOOR && lengths.max >= TAIL * lengths.p50().max(1);
-    let dated_for_days = time_child(profile, field)
+    let dated = time_child(profile, field)
         .and_then(|f| f.dates)
-        .is_some_and(|(from, to)| to.saturating_sub(from) as f64 >= limits.credible.days * 86_400_000.0);
-    let appended = large && dated_for_days && array.ordered_by_date.is_some_and(|share| share >= 0.9);
+        .is_some_and(|(from, to)| to.saturating_sub(from) as f64 >= limits.credible.days * DAY_MS);
+    let measured = array
+        .growth
+        .is_some_and(|g| g.rows >= limits.credible.rows && g.days >= limits.credible.days);
     let verdict = match growth {
-        Some(_) if large && appended => Verdict::Certain,
+        Some(_) if large && dated => Verdict::Certain,
         Some(_) if large || long_tail => Verdict::Likely,
         Some(g) => {
             let rate = longest_rate(profile, field, Some(&g))?;
@@ -246,12 +249,17 @@ pub fn unbounded(
             )?;
             Verdict::Possible
         }
-        None if appended => Verdict::Likely,
-        // Ages could not be told: a long list of things that keep coming is a sign of its own.
-        None if large && array.growth.is_none() && keeps_coming(field) => Verdict::Possible,
-        None => return None,
+        // Documents of known age do not show growth: long, but not for that reason.
+        None if measured || !large => return None,
+        // Ages cannot be told. A long list of things that keep coming is a sign of its own, dates
+        // in it that lie days apart are another.
+        None => match (keeps_coming(field), dated) {
+            (true, true) => Verdict::Likely,
+            (true, false) | (false, true) => Verdict::Possible,
+            (false, false) => return None,
+        },
     };
-    Some(Unbounded { verdict, growth, appended, long_tail })
+    Some(Unbounded { verdict, growth, dated, long_tail })
 }
 
 /// Whether the name says something that keeps coming: messages, readings, log lines.

@@ -7,6 +7,12 @@ mod d003_array_dominated_document;
 mod d004_embedded_blob;
 mod d005_oversized_blob;
 mod d006_uncompressed_text;
+mod d007_deep_nesting;
+mod d008_unbounded_array;
+mod d009_large_array;
+mod d010_dynamic_field_names;
+mod d011_p99_near_limit;
+mod d012_nesting_near_server_limit;
 mod t002_money_as_double;
 
 use crate::Rule;
@@ -19,5 +25,11 @@ pub static RULES: &[&Rule] = &[
     &d004_embedded_blob::D004,
     &d005_oversized_blob::D005,
     &d006_uncompressed_text::D006,
+    &d007_deep_nesting::D007,
+    &d008_unbounded_array::D008,
+    &d009_large_array::D009,
+    &d010_dynamic_field_names::D010,
+    &d011_p99_near_limit::D011,
+    &d012_nesting_near_server_limit::D012,
     &t002_money_as_double::T002,
 ];
