@@ -44,13 +44,13 @@ impl Limits {
     /// As configured for a namespace.
     pub fn of(settings: &Settings, namespace: &Namespace) -> Self {
         let at = namespace.to_string();
-        let read = |code: &str, key: &str, default: f64| {
-            match settings.threshold_at(code, key, Some(&at)) {
+        let read =
+            |code: &str, key: &str, default: f64| match settings.threshold_at(code, key, Some(&at))
+            {
                 Some(ThresholdSetting::Int(n)) => *n as f64,
                 Some(ThresholdSetting::Float(n)) => *n,
                 _ => default,
-            }
-        };
+            };
         let credible = Credible::DEFAULT;
         Self {
             elements: read("D008", "max-elements", LIMIT as f64) as u64,
@@ -92,12 +92,17 @@ pub fn time_child<'a>(profile: &'a Profile, array: &'a Field) -> Option<&'a Fiel
     let is_date = |f: &Field| f.types.of(BsonType::Date) * 10 >= f.types.non_null() * 9;
     let named = |f: &Field| {
         words::is_time(&f.name)
-            || matches!(f.name.as_str(), "ts" | "t" | "time" | "when" | "at" | "minute" | "second" | "offset")
+            || matches!(
+                f.name.as_str(),
+                "ts" | "t" | "time" | "when" | "at" | "minute" | "second" | "offset"
+            )
     };
     let whole = |f: &Field| {
         f.types.non_null() > 0
             && (patterns::is_numeric(f)
-                || f.text.as_ref().is_some_and(|t| t.count(TextClass::is_date) * 10 >= t.total() * 9))
+                || f.text
+                    .as_ref()
+                    .is_some_and(|t| t.count(TextClass::is_date) * 10 >= t.total() * 9))
     };
     profile
         .children(element)
@@ -107,7 +112,12 @@ pub fn time_child<'a>(profile: &'a Profile, array: &'a Field) -> Option<&'a Fiel
 }
 
 /// What the elements of an array are.
-pub fn elements(evidence: &Evidence, collection: &Collection, profile: &Profile, array: &Field) -> Elements {
+pub fn elements(
+    evidence: &Evidence,
+    collection: &Collection,
+    profile: &Profile,
+    array: &Field,
+) -> Elements {
     let Some(element) = profile.element(array) else { return Elements::Scalars };
     if holds_ids(evidence, collection, element) {
         return Elements::Ids;
@@ -118,11 +128,12 @@ pub fn elements(evidence: &Evidence, collection: &Collection, profile: &Profile,
             let named = || profile.children(element).filter(|f| f.presence() >= 0.5);
             let Some(time) = time_child(profile, array) else { return Elements::Objects };
             let numbers = named()
-                .filter(|f| patterns::is_numeric(f) && f.path != time.path && !words::is_id(&f.name))
+                .filter(|f| {
+                    patterns::is_numeric(f) && f.path != time.path && !words::is_id(&f.name)
+                })
                 .count();
-            let texts = named()
-                .filter(|f| f.types.of(BsonType::String) > 0 && f.path != time.path)
-                .count();
+            let texts =
+                named().filter(|f| f.types.of(BsonType::String) > 0 && f.path != time.path).count();
             if numbers > 0 && numbers >= texts { Elements::Series } else { Elements::Dated }
         }
         _ => Elements::Scalars,
@@ -158,7 +169,11 @@ fn holds_ids(evidence: &Evidence, collection: &Collection, element: &Field) -> b
     };
     let named = || {
         matches!(names::words(element.path.leaf()).last().map(String::as_str), Some("id" | "ids"))
-            && nearly_all(element.types.of(BsonType::Int) + element.types.of(BsonType::Long) + element.types.of(BsonType::String))
+            && nearly_all(
+                element.types.of(BsonType::Int)
+                    + element.types.of(BsonType::Long)
+                    + element.types.of(BsonType::String),
+            )
     };
     nearly_all(element.types.of(BsonType::ObjectId))
         || binary()
@@ -207,9 +222,31 @@ pub struct Unbounded {
 
 /// Nouns of things that keep coming (DM-08.2 and its like).
 const EVER_NEW: &[&str] = &[
-    "comment", "follower", "event", "message", "log", "login", "audit", "history", "reading",
-    "sample", "measurement", "order", "post", "notification", "view", "click", "visit",
-    "transaction", "activity", "like", "review", "payment", "session", "purchase", "tick",
+    "comment",
+    "follower",
+    "event",
+    "message",
+    "log",
+    "login",
+    "audit",
+    "history",
+    "reading",
+    "sample",
+    "measurement",
+    "order",
+    "post",
+    "notification",
+    "view",
+    "click",
+    "visit",
+    "transaction",
+    "activity",
+    "like",
+    "review",
+    "payment",
+    "session",
+    "purchase",
+    "tick",
 ];
 
 /// Weighs the signs of ALG-6 that documents can show; `None` when something bounds the array or the
@@ -276,7 +313,9 @@ pub fn longest_rate(profile: &Profile, field: &Field, growth: Option<&Growth>) -
     let known = profile
         .largest
         .iter()
-        .filter(|d| d.owner == field.path.as_str() && d.owner_elements.is_some_and(|n| n as f64 == max))
+        .filter(|d| {
+            d.owner == field.path.as_str() && d.owner_elements.is_some_and(|n| n as f64 == max)
+        })
         .find_map(|d| d.age_days.filter(|&days| days >= 1.0));
     match (known, growth) {
         (Some(days), _) => Some(max / days),
@@ -301,7 +340,8 @@ pub fn dominates(profile: &Profile, field: &Field, limits: &Limits) -> bool {
         .iter()
         .filter(|d| {
             if d.owner == path {
-                d.owner_elements.is_some() && d.owner_bytes as f64 > limits.owned_share * d.bytes as f64
+                d.owner_elements.is_some()
+                    && d.owner_bytes as f64 > limits.owned_share * d.bytes as f64
             } else {
                 // An array inside the object that owns the bytes: its own share is known for the
                 // longest one only.
@@ -366,9 +406,10 @@ pub fn owner(
 
 /// Bytes of one value in an array, on average.
 pub fn value_bytes(field: &Field) -> u64 {
-    field.array.as_ref().map_or(0, |a| {
-        sizes::value_bytes(a.lengths.count, a.lengths.sum, a.bytes.sum)
-    })
+    field
+        .array
+        .as_ref()
+        .map_or(0, |a| sizes::value_bytes(a.lengths.count, a.lengths.sum, a.bytes.sum))
 }
 
 /// The greatest number of elements like those seen that one document can hold, with the rest of the

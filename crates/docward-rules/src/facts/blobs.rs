@@ -11,7 +11,7 @@ pub const ICON: u64 = 16_384;
 /// Share of a collection's bytes from which an object store is the first choice (DM-05.6).
 pub const STORE_SHARE: f64 = 0.20;
 
-/// The figures both rules read: D004's sizes and D005's share.
+/// The figures both rules read, so that one field gives one finding.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Binaries of at least this size are files.
@@ -20,23 +20,26 @@ pub struct Limits {
     pub icon: u64,
     /// Share of the collection's bytes for the object store.
     pub share: f64,
+    /// 95th percentile of the sizes for the object store.
+    pub store: u64,
 }
 
 impl Limits {
     /// As configured for a namespace.
     pub fn of(settings: &Settings, namespace: &Namespace) -> Self {
         let at = namespace.to_string();
-        let read = |code: &str, key: &str, default: f64| {
-            match settings.threshold_at(code, key, Some(&at)) {
+        let read =
+            |code: &str, key: &str, default: f64| match settings.threshold_at(code, key, Some(&at))
+            {
                 Some(ThresholdSetting::Int(n)) => *n as f64,
                 Some(ThresholdSetting::Float(n)) => *n,
                 _ => default,
-            }
-        };
+            };
         Self {
             large: read("D004", "max-bytes", LARGE as f64) as u64,
             icon: read("D004", "min-encoded-bytes", ICON as f64) as u64,
             share: read("D005", "max-share", STORE_SHARE),
+            store: read("D005", "min-p95-bytes", LARGE as f64) as u64,
         }
     }
 }
@@ -60,20 +63,18 @@ pub fn files(profile: &Profile, field: &Field, limits: &Limits) -> Option<Files>
     if !is_payload(blob) {
         return None;
     }
-    let limit = if blob.sizes.max >= limits.large {
+    let share = field.bytes as f64 / profile.sizes.sum.max(1) as f64;
+    let store_first = share > limits.share && blob.sizes.p95() >= limits.store;
+    let limit = if store_first {
+        limits.store
+    } else if blob.sizes.max >= limits.large {
         limits.large
     } else if blob.encoded > 0 && blob.sizes.max >= limits.icon {
         limits.icon
     } else {
         return None;
     };
-    let share = field.bytes as f64 / profile.sizes.sum.max(1) as f64;
-    Some(Files {
-        count: blob.sizes.at_least(limit),
-        limit,
-        share,
-        store_first: share > limits.share && blob.sizes.p95() >= limits.large,
-    })
+    Some(Files { count: blob.sizes.at_least(limit), limit, share, store_first })
 }
 
 /// Whether the binaries are data rather than ids (subtypes 3, 4), hashes (5) or vectors (9).

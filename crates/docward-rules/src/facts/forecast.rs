@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn lm_5_hundred_kilobytes_a_day_at_fifteen_megabytes_is_ten_days() {
-        let at = reach(15_728_640.0, 16_777_216.0, 102_400.0, NEWEST, 1826.0).expect("within reach");
+        let at =
+            reach(15_728_640.0, 16_777_216.0, 102_400.0, NEWEST, 1826.0).expect("within reach");
         assert!((at.days - 10.24).abs() < 1e-9);
         assert_eq!(at.date, "2024-03-25");
         assert_eq!(span(at.days), "about 10 days");

@@ -6,6 +6,7 @@ pub mod forecast;
 pub mod names;
 pub mod patterns;
 pub mod proposals;
+pub mod series;
 pub mod sizes;
 pub mod text;
 pub mod words;

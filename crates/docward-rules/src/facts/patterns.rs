@@ -146,8 +146,7 @@ fn is_coordinates(profile: &Profile, field: &Field) -> bool {
     field.shape == FieldShape::Named
         && field.name == "coordinates"
         && field.array.is_some()
-        && siblings(profile, field)
-            .any(|f| f.name == "type" && f.types.of(BsonType::String) > 0)
+        && siblings(profile, field).any(|f| f.name == "type" && f.types.of(BsonType::String) > 0)
         && innermost(profile, field).is_some_and(is_numeric)
 }
 
@@ -193,7 +192,8 @@ pub fn validator_cap(collection: &Collection, path: &FieldPath, longest: u64) ->
     if options.validation_level == ValidationLevel::Off {
         return None;
     }
-    let cap = schema_cap(validator.get("$jsonSchema"), path).or_else(|| query_cap(validator, path))?;
+    let cap =
+        schema_cap(validator.get("$jsonSchema"), path).or_else(|| query_cap(validator, path))?;
     (options.validation_action != ValidationAction::Warn || longest <= cap).then_some(cap)
 }
 
@@ -211,9 +211,10 @@ fn schema_cap(schema: Option<&Value>, path: &FieldPath) -> Option<u64> {
 }
 
 fn property<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
-    schema.get("properties").and_then(|p| p.get(name)).or_else(|| {
-        schema.get("allOf")?.items().iter().find_map(|part| property(part, name))
-    })
+    schema
+        .get("properties")
+        .and_then(|p| p.get(name))
+        .or_else(|| schema.get("allOf")?.items().iter().find_map(|part| property(part, name)))
 }
 
 /// Caps written as a query: `{"tags.100": {$exists: false}}`, or
@@ -270,9 +271,9 @@ pub fn counted(name: &str) -> Option<String> {
 /// A counter beside an array: bare (`count`) or of the same noun.
 fn counter_of<'a>(profile: &'a Profile, array: &'a Field) -> Option<&'a Field> {
     let noun = array_noun(&array.name);
-    siblings(profile, array).filter(|f| is_numeric(f)).find(|f| {
-        counted(&f.name).is_some_and(|what| what.is_empty() || same_noun(&what, &noun))
-    })
+    siblings(profile, array)
+        .filter(|f| is_numeric(f))
+        .find(|f| counted(&f.name).is_some_and(|what| what.is_empty() || same_noun(&what, &noun)))
 }
 
 /// The noun of an array without the words that say which part of the list it is.
@@ -315,7 +316,8 @@ fn period_field(profile: &Profile) -> Option<(&Field, Period)> {
         }
         let all = names::words(&field.name);
         let has = |list: &[&str]| all.iter().any(|w| list.contains(&w.as_str()));
-        let strength = if has(&["hour", "bucket", "period", "window", "slot", "minute", "interval"]) {
+        let strength = if has(&["hour", "bucket", "period", "window", "slot", "minute", "interval"])
+        {
             Some(Period::Strong)
         } else if all.len() <= 2
             && has(&["date", "day", "month", "week", "start", "begin"])
@@ -415,7 +417,8 @@ pub fn overflow_page(profile: &Profile) -> Option<&Field> {
     let page = profile.top_level().find(|f| {
         let all = names::words(&f.name);
         all[..].first().is_some_and(|w| w == "page")
-            && (all.len() == 1 || (all.len() == 2 && matches!(all[1].as_str(), "no" | "number" | "num")))
+            && (all.len() == 1
+                || (all.len() == 2 && matches!(all[1].as_str(), "no" | "number" | "num")))
             && is_numeric(f)
             && f.number.is_some_and(|n| n.fractional_doubles == 0 && n.min >= 0.0)
     })?;
@@ -426,8 +429,7 @@ pub fn overflow_page(profile: &Profile) -> Option<&Field> {
 
 // --- preview, capped -----------------------------------------------------------------------------
 
-const PART_WORDS: &[&str] =
-    &["recent", "latest", "last", "newest", "top", "preview", "featured"];
+const PART_WORDS: &[&str] = &["recent", "latest", "last", "newest", "top", "preview", "featured"];
 
 /// The newest few elements kept in the parent (PT-subset.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -451,10 +453,8 @@ pub fn preview(profile: &Profile, field: &Field) -> Option<Preview> {
     let all = names::words(&field.name);
     let named = all.len() > 1 && PART_WORDS.contains(&all[0].as_str()) || all == ["preview"];
     let usual = matches!(lengths.max, 3 | 5 | 10 | 100);
-    (named || (usual && beyond.is_some())).then(|| Preview {
-        length: lengths.max,
-        counter: beyond.map(|f| f.path.clone()),
-    })
+    (named || (usual && beyond.is_some()))
+        .then(|| Preview { length: lengths.max, counter: beyond.map(|f| f.path.clone()) })
 }
 
 /// Arrays as long as the longest one; from 64 up, within 1/32 of it.
@@ -515,7 +515,10 @@ pub fn computed_fields<'a>(
         let all = names::words(&field.name);
         let first = all.first().map_or("", String::as_str);
         let object = field.types.of(BsonType::Object) > 0
-            && matches!(field.name.as_str(), "computed" | "stats" | "statistics" | "summary" | "aggregates" | "totals");
+            && matches!(
+                field.name.as_str(),
+                "computed" | "stats" | "statistics" | "summary" | "aggregates" | "totals"
+            );
         let numbers = || profile.children(field).filter(|c| is_numeric(c)).count();
         let average = matches!(first, "avg" | "average" | "mean") && is_numeric(field);
         let counter = is_numeric(field) && counted(&field.name).is_some_and(|what| known(&what));
@@ -566,11 +569,8 @@ mod tests {
     use super::*;
 
     fn lengths(runs: &[(u64, u64)]) -> Distribution {
-        let mut d = Distribution {
-            min: runs[0].0,
-            max: runs[runs.len() - 1].0,
-            ..Distribution::default()
-        };
+        let mut d =
+            Distribution { min: runs[0].0, max: runs[runs.len() - 1].0, ..Distribution::default() };
         for &(value, n) in runs {
             d.count += n;
             d.sum += value * n;

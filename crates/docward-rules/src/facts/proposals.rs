@@ -1,6 +1,8 @@
 //! Names proposed in advice: the child collection of an array, the field that points back, its index.
 
-use docward_model::{Collection, Evidence, Field, FieldShape, Namespace, Profile, ProfileName, Settings};
+use docward_model::{
+    Collection, Evidence, Field, FieldShape, Namespace, Profile, ProfileName, Settings,
+};
 
 use super::names::{self, Style};
 use super::{arrays, words};
@@ -84,12 +86,13 @@ pub fn child(
     let style = field_style(profile);
     let parent = entity(&collection.namespace.collection);
     let noun = noun(array.path.leaf());
-    let bare =
-        if VAGUE.contains(&noun.as_str()) { format!("{}_{noun}", parent.join("_")) } else { noun.clone() };
+    let bare = if VAGUE.contains(&noun.as_str()) {
+        format!("{}_{noun}", parent.join("_"))
+    } else {
+        noun.clone()
+    };
     let taken = |name: &str| {
-        evidence
-            .collection(&Namespace::new(collection.namespace.database.clone(), name))
-            .is_some()
+        evidence.collection(&Namespace::new(collection.namespace.database.clone(), name)).is_some()
     };
     let mut name = collection_name(settings, collection, &bare);
     if taken(&name) {
@@ -114,15 +117,17 @@ pub fn collection_name(settings: &Settings, beside: &Collection, bare: &str) -> 
 
 /// `db.getSiblingDB("db_shop").getCollection("t_user")`: every command begins with it.
 pub fn handle(namespace: &Namespace) -> String {
-    format!(
-        "db.getSiblingDB({:?}).getCollection({:?})",
-        namespace.database, namespace.collection
-    )
+    format!("db.getSiblingDB({:?}).getCollection({:?})", namespace.database, namespace.collection)
 }
 
 /// The statement that copies an array's elements into the child collection; `None` for an array
 /// inside another array, which needs thought.
-pub fn split_command(namespace: &Namespace, array: &Field, child: &Child, objects: bool) -> Option<String> {
+pub fn split_command(
+    namespace: &Namespace,
+    array: &Field,
+    child: &Child,
+    objects: bool,
+) -> Option<String> {
     let path = array.path.dotted();
     if array.path.in_array() {
         return None;

@@ -219,8 +219,7 @@ fn owner(profile: &Profile, over: u64) -> Option<(&str, f64)> {
         .iter()
         .filter(|d| d.owner == first.owner)
         .fold((0, 0), |(owned, all), d| (owned + d.owner_bytes, all + d.bytes));
-    (all > 0 && !first.owner.is_empty())
-        .then(|| (first.owner.as_str(), owned as f64 / all as f64))
+    (all > 0 && !first.owner.is_empty()).then(|| (first.owner.as_str(), owned as f64 / all as f64))
 }
 
 /// What to do with the field that owns the bytes.
@@ -230,7 +229,9 @@ fn advice(collection: &Collection, profile: &Profile, owner: Option<&str>, cx: &
     };
     let name = &field.path;
     if patterns::is_geometry(profile, field) {
-        return format!("simplify the geometry in `{name}`, or keep the detailed one in a collection of its own under the same `_id`");
+        return format!(
+            "simplify the geometry in `{name}`, or keep the detailed one in a collection of its own under the same `_id`"
+        );
     }
     if let Some(array) = &field.array
         && field.types.dominant() == Some(BsonType::Array)
@@ -246,12 +247,18 @@ fn advice(collection: &Collection, profile: &Profile, owner: Option<&str>, cx: &
         );
     }
     if field.blob.as_ref().is_some_and(|b| b.sizes.max * 2 > field.bytes / field.count.max(1)) {
-        return format!("move the files in `{name}` to GridFS or to an object store and keep the id or the URL");
+        return format!(
+            "move the files in `{name}` to GridFS or to an object store and keep the id or the URL"
+        );
     }
     if field.types.of(BsonType::String) > 0 {
-        return format!("compress `{name}` before storing it, or move it to a collection of its own that is read on demand");
+        return format!(
+            "compress `{name}` before storing it, or move it to a collection of its own that is read on demand"
+        );
     }
-    format!("move `{name}` to a collection of its own under the same `_id`, so that reads that do not need it leave it alone")
+    format!(
+        "move `{name}` to a collection of its own under the same `_id`, so that reads that do not need it leave it alone"
+    )
 }
 
 /// Bytes for a reader who compares with a limit: exact when rounding would hide on which side.
@@ -296,7 +303,8 @@ mod tests {
 
     #[test]
     fn ck_2_p99_of_150_kb_and_900_kb_at_most_is_the_first_tier_only() {
-        let body = "x99 {\"_id\": $i, \"s\": \"$pad(150000)\"}\n{\"_id\": 99, \"s\": \"$pad(900000)\"}";
+        let body =
+            "x99 {\"_id\": $i, \"s\": \"$pad(150000)\"}\n{\"_id\": 99, \"s\": \"$pad(900000)\"}";
         let found = check_with("D001", "core=db_shop.*", body);
         assert_eq!(found[0].clauses, ["DM-05.1"]);
         assert!(found[0].what.starts_with("100 of 100 documents pass 100 KB"), "{}", found[0].what);

@@ -170,12 +170,14 @@ fn dates(list: &[(u64, Forecast)]) -> String {
 /// Whether an array that another rule reports as growing (with its own forecast) is what grows.
 fn is_one_array(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> bool {
     let limits = Limits::of(cx.settings(), &collection.namespace);
-    profile.fields.iter().filter(|f| f.array.is_some() && f.bytes * 2 > profile.sizes.sum).any(|f| {
-        matches!(
-            arrays::owner(cx.settings(), cx.evidence(), collection, profile, f, &limits),
-            Some(Owner::Unbounded(_) | Owner::Ids(Some(_)))
-        )
-    })
+    profile.fields.iter().filter(|f| f.array.is_some() && f.bytes * 2 > profile.sizes.sum).any(
+        |f| {
+            matches!(
+                arrays::owner(cx.settings(), cx.evidence(), collection, profile, f, &limits),
+                Some(Owner::Unbounded(_) | Owner::Ids(Some(_)))
+            )
+        },
+    )
 }
 
 #[cfg(test)]

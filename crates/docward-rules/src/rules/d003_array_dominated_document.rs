@@ -19,11 +19,11 @@ declare_rule! {
     /// for, and every update writes it back.
     ///
     /// ## Example
-    /// ```jsonl,fires ns=db_shop.t_user
+    /// ```jsonl,fires,ns=db_shop.t_user
     /// x5 {"_id": $i, "name": "Ada", "posts": $array(300, {"title": "Post $j", "text": "$pad(400)"})}
     /// ```
     /// One document per element, a reference to the parent, and a counter where the list was:
-    /// ```jsonl,clean ns=db_shop.t_user
+    /// ```jsonl,clean,ns=db_shop.t_user
     /// x5 {"_id": $i, "name": "Ada", "postCount": 300}
     /// @ db_shop.t_post
     /// x50 {"_id": $i, "userId": 1, "title": "Post", "text": "$pad(400)"}
@@ -165,6 +165,9 @@ mod tests {
     fn the_share_is_a_threshold() {
         let half = "x5 {\"_id\": $i, \"note\": \"$pad(100000)\", \"posts\": $array(150, {\"text\": \"$pad(400)\"})}";
         assert_eq!(check_with("D003", "ns=db_shop.t_user", half), []);
-        assert_eq!(check_with("D003", "ns=db_shop.t_user,max-bytes=50000,min-share=0.1", USER).len(), 1);
+        assert_eq!(
+            check_with("D003", "ns=db_shop.t_user,max-bytes=50000,min-share=0.1", USER).len(),
+            1
+        );
     }
 }

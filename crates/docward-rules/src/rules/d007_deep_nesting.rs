@@ -78,13 +78,25 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let over = if nesting.shared_with_geometry {
         // Documents are counted by their deepest place, which may be a geometry: the most frequent
         // deep field is what is known.
-        nesting.places.iter().filter(|f| f.depth > limit).map(|f| f.count).max().unwrap_or(1).min(profile.documents)
+        nesting
+            .places
+            .iter()
+            .filter(|f| f.depth > limit)
+            .map(|f| f.count)
+            .max()
+            .unwrap_or(1)
+            .min(profile.documents)
     } else {
         profile.depths.iter().skip(limit as usize + 1).sum::<u64>().max(1)
     };
     let ns = &collection.namespace;
-    let others: Vec<&str> =
-        nesting.places.iter().map(|f| f.path.as_str()).filter(|p| *p != nesting.path.as_str()).take(3).collect();
+    let others: Vec<&str> = nesting
+        .places
+        .iter()
+        .map(|f| f.path.as_str())
+        .filter(|p| *p != nesting.path.as_str())
+        .take(3)
+        .collect();
     let lift = lift(profile, &nesting.path, warn);
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), nesting.path.clone()),
@@ -214,7 +226,10 @@ fn lift(profile: &Profile, path: &FieldPath, warn: u32) -> Option<Lift> {
     let name = parts[cut].trim_end_matches("[]");
     let taken = |name: &str| profile.top_level().any(|f| f.name == name);
     let to = if taken(name) {
-        names::in_style(&format!("{}_{name}", parts[cut - 1].trim_end_matches("[]")), proposals::field_style(profile))
+        names::in_style(
+            &format!("{}_{name}", parts[cut - 1].trim_end_matches("[]")),
+            proposals::field_style(profile),
+        )
     } else {
         name.to_owned()
     };
@@ -254,12 +269,18 @@ mod tests {
 
     #[test]
     fn dm_06_1_eight_parts_are_seven_containers() {
-        let found =
-            check("D007", r#"{"_id": 1, "a": {"b": {"c": {"d": {"e": {"f": {"g": {"value": 1}}}}}}}}"#);
+        let found = check(
+            "D007",
+            r#"{"_id": 1, "a": {"b": {"c": {"d": {"e": {"f": {"g": {"value": 1}}}}}}}}"#,
+        );
         assert_eq!(found[0].data.get("depth"), Some(&DataValue::Int(7)));
         assert_eq!(found[0].data.get("pathParts"), Some(&DataValue::Int(8)));
         assert!(found[0].what.contains("`a.b.c.d.e.f.g.value`"), "{}", found[0].what);
-        assert!(found[0].todo.contains("lift `a.b.c.d.e` to the top level as `e`"), "{}", found[0].todo);
+        assert!(
+            found[0].todo.contains("lift `a.b.c.d.e` to the top level as `e`"),
+            "{}",
+            found[0].todo
+        );
     }
 
     #[test]

@@ -24,13 +24,13 @@ declare_rule! {
     /// be written to that document until it has been split by hand.
     ///
     /// ## Example
-    /// ```jsonl,fires ns=db_shop.t_user
+    /// ```jsonl,fires,ns=db_shop.t_user
     /// x20 {"_id": ObjectId("$oid"), "logins": $array(1200, {"ip": "10.0.0.$j"})}
     /// x20 {"_id": ObjectId("$oid"), "logins": $array(800, {"ip": "10.0.0.$j"})}
     /// x20 {"_id": ObjectId("$oid"), "logins": $array(400, {"ip": "10.0.0.$j"})}
     /// ```
     /// The newest ten stay in the document, because every push is cut with `$slice`:
-    /// ```jsonl,clean ns=db_shop.t_user
+    /// ```jsonl,clean,ns=db_shop.t_user
     /// x50 {"_id": ObjectId("$oid"), "logins": $array(10, {"ip": "10.0.0.$j"})}
     /// x10 {"_id": ObjectId("$oid"), "logins": $array($i, {"ip": "10.0.0.$j"})}
     /// ```
@@ -154,10 +154,18 @@ fn report(
         ),
     };
     if let Some(when) = &long_at {
-        what.push_str(&format!("; the longest passes {} on {}", text::count(limits.elements), when.date));
+        what.push_str(&format!(
+            "; the longest passes {} on {}",
+            text::count(limits.elements),
+            when.date
+        ));
     }
     if let Some(when) = &full_at {
-        what.push_str(&format!("; it fills its document (16 MB, about {} elements) on {}", text::count(room), when.date));
+        what.push_str(&format!(
+            "; it fills its document (16 MB, about {} elements) on {}",
+            text::count(room),
+            when.date
+        ));
     }
     let dominates = arrays::dominates(profile, field, limits);
     let mut draft = Draft::new(
@@ -175,12 +183,18 @@ fn report(
     .data("capacity", room)
     .data("pattern", advice.name())
     .clauses(match (max >= limits.elements, dominates) {
-        (true, true) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "ALG-6", "DM-08.1", "DM-05.3"],
+        (true, true) => {
+            &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "ALG-6", "DM-08.1", "DM-05.3"]
+        }
         (true, false) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "ALG-6", "DM-08.1"],
         (false, true) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "ALG-6", "DM-05.3"],
         (false, false) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "ALG-6"],
     })
-    .severity(if unbounded.verdict == Verdict::Possible { Severity::Warn } else { Severity::Error });
+    .severity(if unbounded.verdict == Verdict::Possible {
+        Severity::Warn
+    } else {
+        Severity::Error
+    });
     if let Some(growth) = unbounded.growth {
         draft = draft.data("correlation", growth.correlation).data("perDay", growth.per_day);
     }
@@ -192,9 +206,18 @@ fn report(
     }
     let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);
     draft = match advice {
-        Advice::Series => draft.fix(Some("RF-03"), Safety::Manual, series_command(collection, profile, field, &child, cx)),
+        Advice::Series => draft.fix(
+            Some("RF-03"),
+            Safety::Manual,
+            series_command(collection, profile, field, &child, cx),
+        ),
         Advice::Outlier => draft,
-        Advice::Child => match proposals::split_command(ns, field, &child, !matches!(kind, Elements::Scalars | Elements::Arrays)) {
+        Advice::Child => match proposals::split_command(
+            ns,
+            field,
+            &child,
+            !matches!(kind, Elements::Scalars | Elements::Arrays),
+        ) {
             Some(command) => draft.fix(Some("RF-01"), Safety::Manual, command),
             None => draft,
         },
@@ -204,7 +227,13 @@ fn report(
 
 /// Elements a day in as many digits as say something.
 fn per_day(n: f64) -> String {
-    if n >= 10.0 { format!("{n:.0}") } else if n >= 1.0 { format!("{n:.1}") } else { format!("{n:.2}") }
+    if n >= 10.0 {
+        format!("{n:.0}")
+    } else if n >= 1.0 {
+        format!("{n:.1}")
+    } else {
+        format!("{n:.2}")
+    }
 }
 
 /// The first of the fixes the rule book ranks.
@@ -234,7 +263,13 @@ impl Advice {
         }
     }
 
-    fn text(self, collection: &Collection, profile: &Profile, field: &Field, cx: &Cx<'_>) -> String {
+    fn text(
+        self,
+        collection: &Collection,
+        profile: &Profile,
+        field: &Field,
+        cx: &Cx<'_>,
+    ) -> String {
         let ns = &collection.namespace;
         let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);
         let all = field.array.as_ref().map_or(0, |a| a.lengths.sum);
@@ -267,7 +302,11 @@ impl Advice {
             ),
             Self::Outlier => format!(
                 "a few documents are far longer than the rest: keep the first 1000 inline with `{}` and page the rest by 1000; if all keep growing, one document per element in {split}, or buckets by day; {slice}",
-                proposals::field_name(&["has".to_owned()], "overflow", proposals::field_style(profile)),
+                proposals::field_name(
+                    &["has".to_owned()],
+                    "overflow",
+                    proposals::field_style(profile)
+                ),
             ),
             Self::Child => format!(
                 "one document per element in {split}; {slice}; elements read by time go in buckets, a few giants in overflow pages of 1000"
@@ -278,7 +317,10 @@ impl Advice {
 
 /// Whether the server has time series collections; unknown counts as yes.
 fn native_series(cx: &Cx<'_>) -> bool {
-    cx.settings().server_version.or(cx.evidence().deployment.server_version).is_none_or(|v| v >= (5, 0))
+    cx.settings()
+        .server_version
+        .or(cx.evidence().deployment.server_version)
+        .is_none_or(|v| v >= (5, 0))
 }
 
 fn series_command(
@@ -327,7 +369,8 @@ mod tests {
 
     #[test]
     fn dm_08_2_growing_and_long_is_an_error() {
-        let found = check_with("D008", "ns=db_shop.t_user", &growing(60, 20, "{\"text\": \"hello\"}"));
+        let found =
+            check_with("D008", "ns=db_shop.t_user", &growing(60, 20, "{\"text\": \"hello\"}"));
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].severity, Severity::Error);
         assert_eq!(found[0].level.name(), "prohibited");
@@ -340,7 +383,8 @@ mod tests {
 
     #[test]
     fn alg_6_dates_inside_make_it_certain() {
-        let mut body = growing(59, 18, "{\"date\": ISODate(\"2024-02-01T00:00:00Z\"), \"text\": \"a\"}");
+        let mut body =
+            growing(59, 18, "{\"date\": ISODate(\"2024-02-01T00:00:00Z\"), \"text\": \"a\"}");
         body.push_str("{\"_id\": ObjectId(\"659100000000000000000000\"), \"posts\": $array(1300, {\"date\": ISODate(\"2024-01-01T00:00:00Z\"), \"text\": \"a\"})}");
         let found = check("D008", &body);
         assert_eq!(verdict(&found), Some(&DataValue::Text("certain".into())));
@@ -377,7 +421,9 @@ mod tests {
     #[test]
     fn ck_4_a_cap_is_proof() {
         let body = growing(60, 20, "{\"text\": \"hello\"}");
-        let capped = format!("options {{\"validator\": {{\"$jsonSchema\": {{\"properties\": {{\"posts\": {{\"bsonType\": \"array\", \"maxItems\": 2000}}}}}}}}}}\n{body}");
+        let capped = format!(
+            "options {{\"validator\": {{\"$jsonSchema\": {{\"properties\": {{\"posts\": {{\"bsonType\": \"array\", \"maxItems\": 2000}}}}}}}}}}\n{body}"
+        );
         assert_eq!(check("D008", &capped), []);
         let off = capped.replace("options {", "options {\"validationLevel\": \"off\", ");
         assert_eq!(check("D008", &off).len(), 1);
@@ -401,8 +447,9 @@ mod tests {
 
     #[test]
     fn dm_08_2_readings_become_a_time_series_or_buckets_by_version() {
-        let readings = growing(60, 20, "{\"ts\": ISODate(\"2024-01-01T00:00:00Z\"), \"temp\": 21.5}")
-            .replace("posts", "readings");
+        let readings =
+            growing(60, 20, "{\"ts\": ISODate(\"2024-01-01T00:00:00Z\"), \"temp\": 21.5}")
+                .replace("posts", "readings");
         let new = check_with("D008", "ns=db_iot.t_device,version=5.0", &readings);
         assert!(new[0].todo.contains("time series collection `t_reading`"), "{}", new[0].todo);
         let old = check_with("D008", "ns=db_iot.t_device,version=4.4", &readings);

@@ -175,7 +175,8 @@ mod tests {
 
     #[test]
     fn gc_04_pages_of_exactly_1000_are_information() {
-        let page = "x3 {\"_id\": $i, \"book_id\": 7, \"page\": 2, \"customers\": $array(1000, \"c$j\")}";
+        let page =
+            "x3 {\"_id\": $i, \"book_id\": 7, \"page\": 2, \"customers\": $array(1000, \"c$j\")}";
         let found = check_with("D009", "ns=db_shop.t_book_overflow", page);
         assert_eq!(found[0].severity, Severity::Info);
         assert!(found[0].what.ends_with("a page of at most 1,000"), "{}", found[0].what);

@@ -1,8 +1,8 @@
 //! AP-S2.5: values used as field names.
 
 use docward_model::{
-    BsonType, Collection, Draft, DynamicKeys, Field, FieldShape, KeyForm, Profile, Safety, Severity,
-    Subject,
+    BsonType, Collection, Draft, DynamicKeys, Field, FieldShape, KeyForm, Profile, Safety,
+    Severity, Subject,
 };
 
 use crate::facts::{names, proposals, text, words};
@@ -136,8 +136,10 @@ impl Keys {
     fn of_named(children: &[&Field]) -> Option<Self> {
         let named = || children.iter().filter(|f| f.shape == FieldShape::Named);
         for form in [KeyForm::Date, KeyForm::ObjectId, KeyForm::Uuid] {
-            let found: Vec<String> =
-                named().filter(|f| form_of(&f.name) == Some(form)).map(|f| f.name.clone()).collect();
+            let found: Vec<String> = named()
+                .filter(|f| form_of(&f.name) == Some(form))
+                .map(|f| f.name.clone())
+                .collect();
             if found.len() >= 2 {
                 return Some(Self {
                     form,
@@ -217,11 +219,7 @@ fn report(
     let values = profile.children(field).find(|f| f.shape == FieldShape::AnyKey);
     let objects = values.is_some_and(|v| v.types.dominant() == Some(BsonType::Object));
     let value = value_name(parent, &key);
-    let pair = if objects {
-        format!("{{{key}, …}}")
-    } else {
-        format!("{{{key}, {value}}}")
-    };
+    let pair = if objects { format!("{{{key}, …}}") } else { format!("{{{key}, {value}}}") };
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), field.path.clone()),
         format!(
@@ -235,7 +233,10 @@ fn report(
             "store an array of {pair} in `{}` and index {{ \"{path}.{key}\": 1 }}{}",
             field.path,
             if keys.most >= 1000 {
-                format!("; {} in one object are too many for an array: make each a document", text::count(keys.most))
+                format!(
+                    "; {} in one object are too many for an array: make each a document",
+                    text::count(keys.most)
+                )
             } else {
                 String::new()
             }
@@ -377,7 +378,8 @@ mod tests {
 
     #[test]
     fn ap_s2_5_two_among_ordinary_names() {
-        let found = check("D010", r#"{"_id": 1, "sales": {"total": 12, "2024-01": 5, "2024-02": 7}}"#);
+        let found =
+            check("D010", r#"{"_id": 1, "sales": {"total": 12, "2024-01": 5, "2024-02": 7}}"#);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].fix.is_none());
         assert_eq!(check("D010", r#"{"_id": 1, "sales": {"total": 12, "2024-01": 5}}"#), []);

@@ -16,11 +16,11 @@ declare_rule! {
     /// expressions) get there without anybody having planned it.
     ///
     /// ## Example
-    /// ```jsonl,fires warn-depth=3
+    /// ```jsonl,fires,warn-depth=3
     /// {"_id": 1, "reply": {"reply": {"reply": {"text": "deep"}}}}
     /// ```
     /// Store each node by itself and point to its parent:
-    /// ```jsonl,clean warn-depth=3
+    /// ```jsonl,clean,warn-depth=3
     /// {"_id": 2, "parentId": 1, "text": "flat"}
     /// ```
     ///

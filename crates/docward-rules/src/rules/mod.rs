@@ -13,6 +13,10 @@ mod d009_large_array;
 mod d010_dynamic_field_names;
 mod d011_p99_near_limit;
 mod d012_nesting_near_server_limit;
+mod d013_hand_made_time_series;
+mod r006_growing_id_array;
+mod r008_outlier_documents;
+mod r020_recognised_pattern;
 mod t002_money_as_double;
 
 use crate::Rule;
@@ -31,5 +35,9 @@ pub static RULES: &[&Rule] = &[
     &d010_dynamic_field_names::D010,
     &d011_p99_near_limit::D011,
     &d012_nesting_near_server_limit::D012,
+    &d013_hand_made_time_series::D013,
+    &r006_growing_id_array::R006,
+    &r008_outlier_documents::R008,
+    &r020_recognised_pattern::R020,
     &t002_money_as_double::T002,
 ];
