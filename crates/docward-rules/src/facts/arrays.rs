@@ -274,7 +274,8 @@ pub fn unbounded(
         .is_some_and(|g| g.rows >= limits.credible.rows && g.days >= limits.credible.days);
     let verdict = match growth {
         Some(_) if large && dated => Verdict::Certain,
-        Some(_) if large || long_tail => Verdict::Likely,
+        Some(_) if large => Verdict::Likely,
+        // Short as yet: what counts is whether it gets long within the horizon.
         Some(g) => {
             let rate = longest_rate(profile, field, Some(&g))?;
             forecast::reach(
@@ -284,7 +285,7 @@ pub fn unbounded(
                 g.newest_ms,
                 limits.horizon_days,
             )?;
-            Verdict::Possible
+            if long_tail { Verdict::Likely } else { Verdict::Possible }
         }
         // Documents of known age do not show growth: long, but not for that reason.
         None if measured || !large => return None,

@@ -508,8 +508,8 @@ pub fn computed_fields<'a>(
     let known = |what: &str| {
         entities.iter().any(|e| same_noun(e, what)) || arrays.iter().any(|a| same_noun(a, what))
     };
-    let counts: Vec<&Field> =
-        profile.top_level().filter(|f| is_numeric(f) && counted(&f.name).is_some()).collect();
+    let counters: Vec<String> =
+        profile.top_level().filter(|f| is_numeric(f)).filter_map(|f| counted(&f.name)).collect();
     let mut found = Vec::new();
     for field in profile.top_level() {
         let all = names::words(&field.name);
@@ -520,9 +520,13 @@ pub fn computed_fields<'a>(
                 "computed" | "stats" | "statistics" | "summary" | "aggregates" | "totals"
             );
         let numbers = || profile.children(field).filter(|c| is_numeric(c)).count();
-        let average = matches!(first, "avg" | "average" | "mean") && is_numeric(field);
+        // `avgRating` beside `ratingCount`, or beside the count of something that is stored.
+        let average = matches!(first, "avg" | "average" | "mean") && is_numeric(field) && {
+            let noun = all[1..].concat();
+            counters.iter().any(|what| same_noun(what, &noun) || (!what.is_empty() && known(what)))
+        };
         let counter = is_numeric(field) && counted(&field.name).is_some_and(|what| known(&what));
-        if (object && numbers() >= 2) || (average && !counts.is_empty()) || counter {
+        if (object && numbers() >= 2) || average || counter {
             found.push(&field.path);
         }
     }

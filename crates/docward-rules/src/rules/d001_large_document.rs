@@ -84,6 +84,8 @@ threshold!(
 /// What holds for a tier.
 struct Tier {
     limit: u64,
+    /// Whether the limit itself belongs to the tier.
+    inclusive: bool,
     over: u64,
     clauses: &'static [&'static str],
     level: Level,
@@ -107,7 +109,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             "{} of {} documents {} {} ({}): median {}, p99 {}, largest {}{owned}",
             text::count(tier.over),
             text::count(profile.documents),
-            if tier.over == 1 { "passes" } else { "pass" },
+            match (tier.inclusive, tier.over) {
+                (true, 1) => "reaches",
+                (true, _) => "reach",
+                (false, 1) => "is larger than",
+                (false, _) => "are larger than",
+            },
             size(tier.limit),
             text::percent(tier.over as f64 / profile.documents.max(1) as f64),
             text::bytes(p50),
@@ -163,6 +170,7 @@ fn tier(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Option<Tier>
     if max >= hard {
         return Some(Tier {
             limit: hard,
+            inclusive: true,
             over: at_least(hard),
             clauses: if p99 {
                 &["DM-05.2", "LM-1", "LM-3", "CK-2", "DM-05.1", "CK-14"]
@@ -177,6 +185,7 @@ fn tier(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Option<Tier>
     if max >= critical {
         return Some(Tier {
             limit: critical,
+            inclusive: true,
             over: at_least(critical),
             clauses: if p99 {
                 &["LM-3", "DM-05.2", "CK-2", "DM-05.1", "CK-14"]
@@ -191,6 +200,7 @@ fn tier(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Option<Tier>
     if max > core && cx.is_core(collection) {
         return Some(Tier {
             limit: core,
+            inclusive: false,
             over: profile.documents_larger_than(core),
             clauses: &["CK-2", "DM-05.1"],
             level: Level::Recommended,
@@ -200,6 +210,7 @@ fn tier(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Option<Tier>
     }
     (max > warn).then(|| Tier {
         limit: warn,
+        inclusive: false,
         over: profile.documents_larger_than(warn),
         clauses: &["DM-05.1"],
         level: Level::Recommended,
@@ -307,7 +318,11 @@ mod tests {
             "x99 {\"_id\": $i, \"s\": \"$pad(150000)\"}\n{\"_id\": 99, \"s\": \"$pad(900000)\"}";
         let found = check_with("D001", "core=db_shop.*", body);
         assert_eq!(found[0].clauses, ["DM-05.1"]);
-        assert!(found[0].what.starts_with("100 of 100 documents pass 100 KB"), "{}", found[0].what);
+        assert!(
+            found[0].what.starts_with("100 of 100 documents are larger than 100 KB"),
+            "{}",
+            found[0].what
+        );
     }
 
     #[test]

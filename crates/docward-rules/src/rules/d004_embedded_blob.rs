@@ -80,9 +80,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 blobs::describe(field, blob, &files),
                 "the files fill the cache and travel with every read of the document",
                 format!(
-                    "first choice GridFS: keep `{}` and its size, about {} of 255 KB chunks for the largest; second choice an object store with `{}`, checksum, size and content type",
+                    "first choice GridFS: keep `{}` and its size ({} of 255 KB for the largest); second choice an object store with `{}`, checksum, size and content type",
                     proposals::field_name(&stem, "file_id", style),
-                    text::count(blob.sizes.max.div_ceil(261_120)),
+                    text::plural(blob.sizes.max.div_ceil(261_120), "chunk"),
                     proposals::field_name(&stem, "url", style),
                 ),
                 profile.seen(),

@@ -63,10 +63,14 @@ threshold!(
     "depth above which nesting is an error"
 );
 
+/// Levels from which D012 reports, as the server counts them.
+const SERVER_WARN: u32 = 80;
+
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };
     let (warn, fail) = (cx.limit(&WARN) as u32, cx.limit(&FAIL) as u32);
-    if profile.max_depth <= warn {
+    // Near the server's own limit D012 speaks for both.
+    if profile.max_depth <= warn || profile.max_server_depth >= SERVER_WARN {
         return;
     }
     let Some(nesting) = nesting(profile, warn) else { return };
@@ -102,7 +106,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Subject::Field(ns.clone(), nesting.path.clone()),
         format!(
             "`{}` lies {} containers deep ({} path parts); {} of {} documents {} deeper than {limit}",
-            nesting.path,
+            short(&nesting.path),
             nesting.depth,
             nesting.path.parts(),
             text::count(over),
@@ -167,7 +171,7 @@ fn nesting(profile: &Profile, warn: u32) -> Option<Nesting<'_>> {
     let (geometry, mut places): (Vec<&Field>, Vec<&Field>) = profile
         .fields
         .iter()
-        .filter(|f| f.depth > warn && has_leaf(f))
+        .filter(|f| f.depth > warn && is_end(f))
         .partition(|f| patterns::is_geometry(profile, f));
     places.sort_by_key(|f| (std::cmp::Reverse(f.depth), f.path.clone()));
     let mut branches: Vec<Option<usize>> = Vec::new();
@@ -189,8 +193,14 @@ fn nesting(profile: &Profile, warn: u32) -> Option<Nesting<'_>> {
     Some(Nesting { depth, path, places, shared_with_geometry: !geometry.is_empty() })
 }
 
-fn has_leaf(field: &Field) -> bool {
-    field.types.seen().iter().any(|(kind, _)| !matches!(kind, BsonType::Object | BsonType::Array))
+/// Whether something ends here: a plain value, or a container with nothing in it.
+fn is_end(field: &Field) -> bool {
+    field.children.is_empty()
+        || field
+            .types
+            .seen()
+            .iter()
+            .any(|(kind, _)| !matches!(kind, BsonType::Object | BsonType::Array))
 }
 
 /// The depth that 95 % of the documents do not pass.
@@ -204,6 +214,15 @@ fn p95(profile: &Profile) -> usize {
         }
     }
     profile.depths.len().saturating_sub(1)
+}
+
+/// A path that fits a line.
+fn short(path: &FieldPath) -> String {
+    let parts: Vec<&str> = path.as_str().split('.').collect();
+    if parts.len() <= 12 {
+        return path.to_string();
+    }
+    format!("{}.….{}", parts[..4].join("."), parts[parts.len() - 4..].join("."))
 }
 
 struct Lift {

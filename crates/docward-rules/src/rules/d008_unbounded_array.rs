@@ -155,7 +155,7 @@ fn report(
     };
     if let Some(when) = &long_at {
         what.push_str(&format!(
-            "; the longest passes {} on {}",
+            "; the longest reaches {} on {}",
             text::count(limits.elements),
             when.date
         ));
@@ -199,7 +199,7 @@ fn report(
         draft = draft.data("correlation", growth.correlation).data("perDay", growth.per_day);
     }
     if let Some(when) = long_at {
-        draft = draft.data("passesLimitOn", when.date);
+        draft = draft.data("reachesLimitOn", when.date);
     }
     if let Some(when) = full_at {
         draft = draft.data("full16MbOn", when.date);
@@ -396,7 +396,10 @@ mod tests {
         assert_eq!(verdict(&found), Some(&DataValue::Text("possible".into())));
         assert_eq!(found[0].severity, Severity::Warn);
         // 300 elements after 59 days: 1000 after about 138 more, counted from 2024-02-29.
-        assert_eq!(found[0].data.get("passesLimitOn"), Some(&DataValue::Text("2024-07-15".into())));
+        assert_eq!(
+            found[0].data.get("reachesLimitOn"),
+            Some(&DataValue::Text("2024-07-15".into()))
+        );
     }
 
     #[test]

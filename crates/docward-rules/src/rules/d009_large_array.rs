@@ -15,7 +15,7 @@ declare_rule! {
     /// rule explains better: growth, ids, outliers and oversized documents have rules of their own.
     /// Arrays that are bounded by design (buckets, overflow pages, a cap in the validator or in
     /// `docward.toml`) are information, not a warning. Coordinates and vectors are no lists at all. An
-    /// array that passes the limit declared for it is reported too.
+    /// array that exceeds the limit declared for it is reported too.
     ///
     /// ## Why it matters
     /// An update inside a long array walks it from the start and writes all of it. When the array is
@@ -79,7 +79,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);
         let mut what = match declared {
             Some(cap) => format!(
-                "`{}` passes its declared limit of {} in {} of {} arrays: p99 {}, longest {}",
+                "`{}` exceeds its declared limit of {} in {} of {} arrays: p99 {}, longest {}",
                 field.path,
                 text::count(cap),
                 text::count(over),

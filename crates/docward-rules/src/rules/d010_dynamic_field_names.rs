@@ -161,6 +161,7 @@ impl Keys {
             (KeyForm::Number, _) => "numbers",
             (KeyForm::ObjectId, _) => "ObjectIds",
             (KeyForm::Uuid, _) => "UUIDs or hashes",
+            (KeyForm::Various, _) if self.count.is_none() => "data",
             (KeyForm::Various, _) => "ever new words",
         }
     }

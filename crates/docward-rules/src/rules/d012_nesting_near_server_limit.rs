@@ -9,7 +9,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Counts levels as the server does, where each object and each array is one, and warns from 80 on.
-    /// More than 100 are refused by the server; such documents can only come from a file.
+    /// More than 100 are refused by the server; such documents can only come from a file. From there on this
+    /// rule speaks for `deep-nesting` too.
     ///
     /// ## Why it matters
     /// A write that adds a level beyond 100 fails, and recursive structures (threads of replies, parsed
@@ -31,7 +32,7 @@ declare_rule! {
     /// The depth is fixed by a format that cannot get deeper.
     D012, "nesting-near-server-limit",
     level: Information,
-    clauses: ["LM-10"],
+    clauses: ["LM-10", "DM-06.1", "CK-3"],
     maturity: Stable,
     scope: Everywhere,
     needs: [Documents],

@@ -110,7 +110,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Field(ns.clone(), field.path.clone()),
                 format!(
-                    "the longest `{}` has {} elements, {} times the 99th percentile of {}; {} of {} arrays pass {}",
+                    "the longest `{}` has {} elements, {} times the 99th percentile of {}; {} of {} arrays exceed {}",
                     field.path,
                     text::count(lengths.max),
                     text::count(lengths.max / lengths.p99().max(1)),

@@ -243,16 +243,24 @@ fn extended_reference(collection: &Collection, cx: &Cx<'_>) -> Option<Pattern> {
     })
 }
 
+/// Documents needed before kinds of them are told apart.
+const MIN_POLYMORPHIC: u64 = 30;
+
 fn polymorphic(profile: &Profile) -> Option<Pattern> {
     let found = profile.discriminator.as_ref()?;
     let field = profile.fields.get(found.field)?;
+    // A handful of documents fit any explanation, and a field with many values is no kind.
+    let kinds = field.distinct.values.round() as u64;
+    if profile.documents < MIN_POLYMORPHIC || !(2..=20).contains(&kinds) {
+        return None;
+    }
     Some(Pattern {
         clause: &["PT-poly.1"],
         name: "polymorphic",
         seen: format!(
             "`{}` tells {} kinds of documents apart, right for {}",
             field.path,
-            text::count(field.distinct.values.round() as u64),
+            text::count(kinds),
             text::percent(found.accuracy),
         ),
         keep: format!("describe each kind in the validator by `{}`", field.path),
