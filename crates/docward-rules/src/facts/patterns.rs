@@ -400,6 +400,11 @@ pub fn bucket(profile: &Profile) -> Option<Bucket> {
     })
 }
 
+/// Whether this is the array of buckets that nothing closes.
+pub fn is_open_bucket(profile: &Profile, field: &Field) -> bool {
+    bucket(profile).is_some_and(|b| !b.closed && profile.fields[b.array].path == field.path)
+}
+
 // --- outlier -------------------------------------------------------------------------------------
 
 /// The flag that says a document has more pages: `has_overflow`, `hasExtras`, `isOutlier`.
@@ -482,6 +487,25 @@ pub fn capped_at(lengths: &Distribution) -> Option<u64> {
 pub fn is_time_series(collection: &Collection) -> bool {
     collection.kind == CollectionKind::TimeSeries
         || collection.namespace.collection.starts_with("system.buckets.")
+}
+
+/// Whether the documents are the server's own buckets of a time series, whose shape is not the
+/// user's doing.
+pub fn holds_server_buckets(collection: &Collection) -> bool {
+    let has = |name: &str| {
+        collection
+            .profile
+            .as_ref()
+            .and_then(|p| p.field(name))
+            .is_some_and(|f| f.parent.is_none() && f.types.of(BsonType::Object) > 0)
+    };
+    collection.namespace.collection.starts_with("system.buckets.")
+        || (collection.kind == CollectionKind::TimeSeries && has("control") && has("data"))
+}
+
+/// The profile of documents whose shape is the user's doing; `None` when there is none.
+pub fn user_documents(collection: &Collection) -> Option<&Profile> {
+    collection.profile.as_ref().filter(|_| !holds_server_buckets(collection))
 }
 
 /// Whether it is part of a GridFS bucket.

@@ -5,7 +5,7 @@ use docward_model::{
 };
 
 use super::names::{self, Style};
-use super::{arrays, words};
+use super::{arrays, text, words};
 
 /// Words at the end of an array's name that say "many", not what.
 const VAGUE_TAILS: &[&str] = &["list", "lists", "array", "arr", "ids", "id", "set", "refs", "ref"];
@@ -118,6 +118,20 @@ pub fn collection_name(settings: &Settings, beside: &Collection, bare: &str) -> 
 /// `db.getSiblingDB("db_shop").getCollection("t_user")`: every command begins with it.
 pub fn handle(namespace: &Namespace) -> String {
     format!("db.getSiblingDB({:?}).getCollection({:?})", namespace.database, namespace.collection)
+}
+
+/// What to do with buckets that nothing closes: `readings` of a day that was busier than thought.
+pub fn close_bucket(array: &Field) -> String {
+    let all = array.array.as_ref().map_or(0, |a| a.lengths.sum);
+    let each = arrays::value_bytes(array);
+    // Half of what fits 100 KB leaves room for elements larger than the mean.
+    let fits = super::sizes::array_capacity(super::sizes::RECOMMENDED / 2, each.max(1));
+    let cap = [999, 500, 200, 100].into_iter().find(|&n| n <= fits).unwrap_or(50);
+    format!(
+        "the documents are buckets that nothing closes: guard every push with a counter (`count` below {cap}) so that a full bucket opens the next, about {} buckets for the {} elements read",
+        text::count(all.div_ceil(cap)),
+        text::count(all),
+    )
 }
 
 /// The statement that copies an array's elements into the child collection; `None` for an array

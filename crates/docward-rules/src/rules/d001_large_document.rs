@@ -4,6 +4,7 @@ use docward_model::{
     BsonType, Collection, Draft, LargeDocument, Level, Profile, Safety, Severity, Subject,
 };
 
+use crate::facts::arrays::{self, Limits};
 use crate::facts::{patterns, proposals, sizes, text};
 use crate::{Cx, declare_rule, threshold};
 
@@ -94,7 +95,7 @@ struct Tier {
 }
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let Some(tier) = tier(collection, profile, cx) else { return };
     let max = profile.sizes.max;
     let (p50, p99) = (profile.sizes.p50(), profile.sizes.p99());
@@ -247,15 +248,18 @@ fn advice(collection: &Collection, profile: &Profile, owner: Option<&str>, cx: &
     if let Some(array) = &field.array
         && field.types.dominant() == Some(BsonType::Array)
     {
-        let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);
-        return format!(
-            "move the elements of `{name}` (up to {}, {} in all) to `{}` with `{}` and the index {}, or keep only the newest few inline",
-            text::count(array.lengths.max),
-            text::count(array.lengths.sum),
-            child.collection,
-            child.parent_id,
-            child.index
-        );
+        let limits = Limits::of(cx.settings(), &collection.namespace);
+        let owner =
+            arrays::owner(cx.settings(), cx.evidence(), collection, profile, field, &limits);
+        let length = text::count(array.lengths.max);
+        // Another rule speaks of the array and knows what fits it; two pieces of advice would differ.
+        return if owner.is_some() {
+            format!("split `{name}`, up to {length} elements, as the finding on that field says")
+        } else {
+            format!(
+                "keep fewer than the present {length} elements of `{name}` in one document: shorter pages or buckets, or smaller elements"
+            )
+        };
     }
     if field.blob.as_ref().is_some_and(|b| b.sizes.max * 2 > field.bytes / field.count.max(1)) {
         return format!(
@@ -338,5 +342,26 @@ mod tests {
         let found = check("D001", &exactly(16_777_216));
         assert_eq!(found[0].severity, Severity::Error);
         assert_eq!(found[0].clauses[..2], ["DM-05.2", "LM-1"]);
+    }
+
+    #[test]
+    fn lm_1_one_byte_below_the_limit_is_the_tier_before() {
+        let found = check("D001", &exactly(16_777_215));
+        assert_eq!(found[0].clauses[0], "LM-3");
+        assert!(found[0].what.starts_with("1 of 1 documents reaches 10 MB"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn gc_49_the_servers_own_buckets_are_not_judged() {
+        let body = "options {\"timeseries\": {\"timeField\": \"ts\"}}\nx3 {\"_id\": $i, \"control\": {\"version\": 1}, \"data\": {\"ts\": {\"0\": 1}, \"v\": \"$pad(120000)\"}}";
+        assert_eq!(check("D001", body), []);
+        assert_eq!(check("D010", body), []);
+    }
+
+    #[test]
+    fn an_array_with_its_own_finding_is_left_to_it() {
+        let body = "x3 {\"_id\": $i, \"cells\": $array(2000, {\"text\": \"$pad(60)\"})}";
+        assert!(check("D001", body)[0].todo.contains("as the finding on that field says"));
+        assert_eq!(check("D003", body).len(), 1);
     }
 }

@@ -4,7 +4,7 @@ use docward_model::{Collection, Draft, Profile, Severity, Subject};
 
 use crate::facts::arrays::{self, Limits, Owner};
 use crate::facts::forecast::{self, Credible, Forecast};
-use crate::facts::{sizes, text};
+use crate::facts::{patterns, sizes, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -82,7 +82,7 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let Some(growth) = profile.growth else { return };
     let credible = Credible {
         correlation: cx.limit(&MIN_CORRELATION),

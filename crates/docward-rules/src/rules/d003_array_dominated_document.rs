@@ -3,7 +3,7 @@
 use docward_model::{Collection, Draft, Safety, Subject};
 
 use crate::facts::arrays::{self, Elements, Limits, Owner};
-use crate::facts::{proposals, sizes, text};
+use crate::facts::{patterns, proposals, sizes, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -64,7 +64,7 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let limits = Limits::of(cx.settings(), &collection.namespace);
     for field in &profile.fields {
         let Some(array) = &field.array else { continue };
@@ -84,19 +84,23 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             + sizes::element_bytes("_id", sizes::OBJECT_ID);
         let over = profile.documents_larger_than(cx.count(&MAX_BYTES));
         let large = array.lengths.max >= limits.elements;
+        let open_bucket = patterns::is_open_bucket(profile, field);
         let mut draft = Draft::new(
             Subject::Field(ns.clone(), field.path.clone()),
             format!(
-                "`{}` owns {} of the bytes of this collection and most of the {} larger than {}: up to {} elements, {} in one document",
+                "`{}` owns {} of the bytes of this collection: up to {} elements and {} in one document; {} larger than {}",
                 field.path,
                 text::percent(field.bytes as f64 / profile.sizes.sum.max(1) as f64),
-                text::plural(over, "document"),
-                text::bytes(cx.count(&MAX_BYTES)),
                 text::count(array.lengths.max),
                 text::bytes(array.bytes.max),
+                if over == 1 { "1 document is".to_owned() } else { format!("{} documents are", text::count(over)) },
+                text::bytes(cx.count(&MAX_BYTES)),
             ),
             "every read and every update of the parent carries the whole list",
-            format!(
+            if open_bucket {
+                proposals::close_bucket(field)
+            } else {
+                format!(
                 "move each element to `{}` with `{}` and the index {}: {} of about {} each; keep `{}` in `{}`",
                 child.collection,
                 child.parent_id,
@@ -105,7 +109,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 text::bytes(each),
                 child.counter,
                 ns.collection,
-            ),
+            )
+            },
             profile.seen(),
         )
         .data("elements", array.lengths.sum)
@@ -118,7 +123,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .data("parentId", child.parent_id.clone())
         .clauses(if large { &["DM-05.3", "AP-S2.2", "DM-08.1"] } else { &["DM-05.3", "AP-S2.2"] });
         debug_assert!(cx.limit(&MIN_SHARE) == limits.owned_share, "one reading of the threshold");
-        if let Some(command) = proposals::split_command(ns, field, &child, objects) {
+        if !open_bucket && let Some(command) = proposals::split_command(ns, field, &child, objects)
+        {
             draft = draft.fix(Some("RF-01"), Safety::Manual, command);
         }
         cx.report(draft);
@@ -169,5 +175,13 @@ mod tests {
             check_with("D003", "ns=db_shop.t_user,max-bytes=50000,min-share=0.1", USER).len(),
             1
         );
+    }
+
+    #[test]
+    fn open_buckets_are_to_be_closed_not_split() {
+        let body = "x20 {\"_id\": $i, \"roomId\": \"r\", \"date\": ISODate(\"2024-03-01T00:00:00Z\"), \"chats\": $array($i+1500, {\"ts\": ISODate(\"2024-03-01T10:00:00Z\"), \"text\": \"$pad(60)\"})}";
+        let found = check("D003", body);
+        assert!(found[0].todo.contains("`count` below 500"), "{}", found[0].todo);
+        assert!(found[0].fix.is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Draft, Subject};
 
-use crate::facts::{blobs, proposals, text};
+use crate::facts::{blobs, patterns, proposals, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -62,7 +62,7 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let limits = blobs::Limits::of(cx.settings(), &collection.namespace);
     debug_assert!(limits.large == cx.count(&MAX_BYTES) && limits.icon == cx.count(&MIN_ENCODED));
     let style = proposals::field_style(profile);

@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Draft, Subject};
 
-use crate::facts::{blobs, proposals, text};
+use crate::facts::{blobs, patterns, proposals, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -62,7 +62,7 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let limits = blobs::Limits::of(cx.settings(), &collection.namespace);
     debug_assert!(
         limits.share == cx.limit(&MAX_SHARE) && limits.store == cx.count(&MIN_P95),
@@ -130,5 +130,13 @@ mod tests {
         assert_eq!(check("D005", &body), []);
         assert_eq!(check("D004", &body).len(), 1);
         assert_eq!(check_with("D005", "max-share=0.01", &body).len(), 1);
+    }
+
+    #[test]
+    fn ap_s4_4_base64_text_is_a_blob_too() {
+        let body = format!("x2 {{\"_id\": $i, \"scan\": \"JVBERi0xLjQK{}\"}}", "A".repeat(400_000));
+        let found = check("D005", &body);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].what.contains("PDF files as base64 text"), "{}", found[0].what);
     }
 }

@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, DirectionKind, Draft, Field, Subject};
 
-use crate::facts::{names, proposals, text};
+use crate::facts::{names, patterns, proposals, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -61,7 +61,7 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     for field in &profile.fields {
         let Some(texts) = &field.text else { continue };
         let Some((before, after)) = texts.compression else { continue };

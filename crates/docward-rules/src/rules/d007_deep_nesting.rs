@@ -67,7 +67,7 @@ threshold!(
 const SERVER_WARN: u32 = 80;
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let (warn, fail) = (cx.limit(&WARN) as u32, cx.limit(&FAIL) as u32);
     // Near the server's own limit D012 speaks for both.
     if profile.max_depth <= warn || profile.max_server_depth >= SERVER_WARN {
@@ -321,5 +321,27 @@ mod tests {
         let body = "x9 {\"_id\": $i, \"a\": 1}\n{\"_id\": 9, \"a\": {\"b\": {\"c\": {\"d\": {\"e\": 1}}}}}";
         let found = check("D007", body);
         assert!(found[0].what.contains("1 of 10 documents is deeper than 3"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn dm_06_2_p95_is_reported_and_three_levels_are_not() {
+        let body = "x40 {\"_id\": $i, \"a\": {\"b\": 1}}\n{\"_id\": 40, \"a\": {\"b\": {\"c\": {\"d\": {\"e\": 1}}}}}";
+        assert_eq!(check("D007", body)[0].data.get("p95"), Some(&DataValue::Int(1)));
+    }
+
+    #[test]
+    fn ap_s4_2_four_levels_warn_and_empty_objects_count() {
+        let body = r#"{"_id": 1, "a": {"b": {"c": {"d": {"e": {}}}}}}"#;
+        let found = check("D007", body);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert_eq!(found[0].at.path().map(|p| p.as_str()), Some("a.b.c.d.e"));
+        assert_eq!(found[0].data.get("depth"), Some(&DataValue::Int(4)));
+    }
+
+    #[test]
+    fn near_the_servers_limit_the_other_rule_speaks() {
+        let body = format!("{{\"_id\": 1, {}\"x\": 1{}}}", "\"a\": {".repeat(90), "}".repeat(90));
+        assert_eq!(check("D007", &body), []);
+        assert_eq!(check("D012", &body)[0].clauses, ["LM-10", "DM-06.1", "CK-3"]);
     }
 }

@@ -4,7 +4,7 @@
 use docward_model::{Collection, Draft, Field, Profile, Safety, Severity, Subject};
 
 use crate::facts::arrays::{self, Elements, Limits, Owner, Unbounded, Verdict};
-use crate::facts::{forecast, proposals, sizes, text};
+use crate::facts::{forecast, patterns, proposals, sizes, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -95,7 +95,7 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let limits = Limits::of(cx.settings(), &collection.namespace);
     debug_assert!(
         limits.elements == cx.count(&MAX_ELEMENTS)
@@ -135,7 +135,11 @@ fn report(
         forecast::reach(max as f64, target as f64, rate?, growth.newest_ms, limits.horizon_days)
     };
     let (long_at, full_at) = (at(limits.elements), at(room));
-    let advice = Advice::of(kind, lengths, limits);
+    let advice = if patterns::is_open_bucket(profile, field) {
+        Advice::OpenBucket
+    } else {
+        Advice::of(kind, lengths, limits)
+    };
     let mut what = match unbounded.growth {
         Some(growth) => format!(
             "`{}` grows with the age of its document (correlation {:.2}, about {} a day): p99 {}, longest {}",
@@ -211,7 +215,7 @@ fn report(
             Safety::Manual,
             series_command(collection, profile, field, &child, cx),
         ),
-        Advice::Outlier => draft,
+        Advice::Outlier | Advice::OpenBucket => draft,
         Advice::Child => match proposals::split_command(
             ns,
             field,
@@ -239,6 +243,7 @@ fn per_day(n: f64) -> String {
 /// The first of the fixes the rule book ranks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Advice {
+    OpenBucket,
     Series,
     Outlier,
     Child,
@@ -257,7 +262,7 @@ impl Advice {
 
     fn name(self) -> &'static str {
         match self {
-            Self::Series => "bucket",
+            Self::OpenBucket | Self::Series => "bucket",
             Self::Outlier => "outlier",
             Self::Child => "child",
         }
@@ -292,6 +297,7 @@ impl Advice {
             field.path.dotted()
         );
         match self {
+            Self::OpenBucket => proposals::close_bucket(field),
             Self::Series if native_series(cx) => format!(
                 "store the elements as a time series collection `{}` with metaField `{}`, or below 5.0 as hourly buckets with a counter; {slice}; for a few giants overflow pages of 1000",
                 child.collection, child.parent_id
@@ -477,5 +483,36 @@ mod tests {
         assert_eq!(check("D008", track), []);
         let vectors = "x60 {\"_id\": ObjectId(\"$oid\"), \"embedding\": $array(1536, 0.25)}";
         assert_eq!(check("D008", vectors), []);
+    }
+
+    #[test]
+    fn ap_s2_1_three_fixes_are_ranked() {
+        let found = check("D008", &growing(60, 20, "{\"text\": \"hello\"}"));
+        let at = |word: &str| found[0].todo.find(word).expect(word);
+        assert!(at("one document per element") < at("$slice") && at("$slice") < at("buckets"));
+    }
+
+    #[test]
+    fn ck_8_each_growing_array_is_named_once() {
+        let body = growing(60, 20, "{\"text\": \"hello\"}");
+        let two = body.replace("\"posts\": $array(", "\"fixed\": [1, 2], \"posts\": $array(");
+        let found = check("D008", &two);
+        assert_eq!(found.len(), 1, "{found:?}");
+        for other in ["D002", "D003", "D009", "R006", "R008"] {
+            assert_eq!(check(other, &two), [], "{other}");
+        }
+    }
+
+    #[test]
+    fn the_date_of_16_mb_follows_from_the_exact_size() {
+        // 1200 elements in 59 days, each 1 + 4 + 1 + (5 + 2 + 4 + 5 + 2001) bytes: about 8,300 fill it.
+        let found = check("D008", &growing(60, 20, "{\"text\": \"$pad(2000)\"}"));
+        let Some(DataValue::Int(capacity)) = found[0].data.get("capacity") else {
+            panic!("capacity")
+        };
+        assert!((8_200..8_350).contains(capacity), "{capacity}");
+        let Some(DataValue::Text(date)) = found[0].data.get("full16MbOn") else { panic!("a date") };
+        // (8,300 - 1200) / (1200 / 59) = 349 days after 2024-02-29.
+        assert!(date.starts_with("2025-02-"), "{date}");
     }
 }

@@ -56,7 +56,7 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let limit = cx.count(&MAX_ELEMENTS);
     let limits = Limits { elements: limit, ..Limits::of(cx.settings(), &collection.namespace) };
     for field in &profile.fields {
@@ -115,6 +115,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 },
                 if by_design {
                     "nothing to do while the bound holds; pages of 999 or shorter buckets keep below the limit".to_owned()
+                } else if patterns::is_open_bucket(profile, field) {
+                    proposals::close_bucket(field)
                 } else {
                     format!(
                         "keep the newest few inline and move the whole list ({} elements) to `{}` with `{}` and the index {}; a natural limit can be declared under `bounded-arrays` and set as `maxItems`",
@@ -206,5 +208,20 @@ mod tests {
     fn the_limit_is_a_threshold() {
         let body = "{\"_id\": 1, \"cells\": $array(250, 7)}";
         assert_eq!(check_with("D009", "max-elements=250", body).len(), 1);
+    }
+
+    #[test]
+    fn a_declared_limit_is_held_to() {
+        let body = "{\"_id\": 1, \"cells\": $array(60, 7)}";
+        assert_eq!(check_with("D009", "cap=db_shop.*:cells:60", body), []);
+        let found = check_with("D009", "cap=db_shop.*:cells:50", body);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert!(found[0].what.contains("declared limit of 50"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn a_pile_at_1000_is_no_decision() {
+        let body = "x30 {\"_id\": $i, \"cells\": $array(1000, {\"n\": $j})}";
+        assert_eq!(check("D009", body)[0].severity, Severity::Warn);
     }
 }

@@ -5,7 +5,7 @@ use docward_model::{
     Severity, Subject,
 };
 
-use crate::facts::{names, proposals, text, words};
+use crate::facts::{names, patterns, proposals, text, words};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -57,7 +57,7 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let scale = cx.count(&SCALE);
     for field in &profile.fields {
         // Inside an object that is reported, the outer one comes first.
@@ -417,5 +417,13 @@ mod tests {
         assert_eq!(form_of("address2"), None);
         assert_eq!(unit(&["2023".into(), "2024".into()]), Some("year"));
         assert!(is_code("zh-Hans") && is_code("pt_BR") && !is_code("user"));
+    }
+
+    #[test]
+    fn ap_s2_5_the_documents_themselves() {
+        let found = check("D010", r#"{"_id": 1, "name": "a", "2024-01-01": 5, "2024-01-02": 7}"#);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].at.path().is_none());
+        assert!(found[0].todo.contains("`date` and `value`"), "{}", found[0].todo);
     }
 }

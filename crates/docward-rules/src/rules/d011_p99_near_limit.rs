@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Draft, Subject};
 
-use crate::facts::{sizes, text};
+use crate::facts::{patterns, sizes, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -58,7 +58,7 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let p99 = profile.sizes.p99();
     let limit = (cx.limit(&SHARE) * sizes::DOCUMENT_LIMIT as f64) as u64;
     if p99 <= limit || profile.sizes.max >= cx.count(&CRITICAL) {

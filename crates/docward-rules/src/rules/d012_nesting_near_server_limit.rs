@@ -2,6 +2,7 @@
 
 use docward_model::{Collection, Draft, Severity, Subject};
 
+use crate::facts::patterns;
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -58,7 +59,7 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let depth = u64::from(profile.max_server_depth);
     let (warn, limit) = (cx.count(&WARN), cx.count(&LIMIT));
     if depth < warn {

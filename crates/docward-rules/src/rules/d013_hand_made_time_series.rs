@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Draft, Safety, Subject};
 
-use crate::facts::{series, text};
+use crate::facts::{patterns, series, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -80,7 +80,7 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let limits = series::Limits {
         documents: cx.count(&MIN_DOCUMENTS),
         per_series: cx.limit(&MIN_PER_SERIES),

@@ -6,7 +6,7 @@ use docward_model::{
 };
 
 use crate::facts::arrays::{self, Limits, Owner, Unbounded, Verdict};
-use crate::facts::{forecast, names, proposals, sizes, text};
+use crate::facts::{forecast, names, patterns, proposals, sizes, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -60,7 +60,7 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let limits = Limits::of(cx.settings(), &collection.namespace);
     let limits = Limits { elements: cx.count(&MAX_IDS).min(limits.elements), ..limits };
     for field in &profile.fields {

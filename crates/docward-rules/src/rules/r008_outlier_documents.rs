@@ -74,7 +74,7 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let limits = Limits::of(cx.settings(), &collection.namespace);
     debug_assert!(
         limits.outlier_ratio == cx.limit(&MIN_RATIO)
@@ -110,13 +110,14 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Field(ns.clone(), field.path.clone()),
                 format!(
-                    "the longest `{}` has {} elements, {} times the 99th percentile of {}; {} of {} arrays exceed {}",
+                    "the longest `{}` has {} elements, {} times the 99th percentile of {}; {} of {} arrays {} {}",
                     field.path,
                     text::count(lengths.max),
                     text::count(lengths.max / lengths.p99().max(1)),
                     text::count(lengths.p99()),
                     text::count(giants),
                     text::count(lengths.count),
+                    if giants == 1 { "exceeds" } else { "exceed" },
                     text::count(page),
                 ),
                 "a design that fits the few giants burdens all, one that fits all breaks on the giants",
