@@ -505,14 +505,11 @@ mod tests {
 
     #[test]
     fn the_date_of_16_mb_follows_from_the_exact_size() {
-        // 1200 elements in 59 days, each 1 + 4 + 1 + (5 + 2 + 4 + 5 + 2001) bytes: about 8,300 fill it.
-        let found = check("D008", &growing(60, 20, "{\"text\": \"$pad(2000)\"}"));
-        let Some(DataValue::Int(capacity)) = found[0].data.get("capacity") else {
-            panic!("capacity")
-        };
-        assert!((8_200..8_350).contains(capacity), "{capacity}");
-        let Some(DataValue::Text(date)) = found[0].data.get("full16MbOn") else { panic!("a date") };
-        // (8,300 - 1200) / (1200 / 59) = 349 days after 2024-02-29.
-        assert!(date.starts_with("2025-02-"), "{date}");
+        // 60 elements in 59 days, each 1 + 4 + 1 + 10,016 bytes: 1,674 fill the document.
+        let element = format!("{{\"text\": \"{}\"}}", "x".repeat(10_000));
+        let found = check("D008", &growing(60, 1, &element));
+        assert_eq!(found[0].data.get("capacity"), Some(&DataValue::Int(1_674)));
+        // (1,674 - 60) / (60 / 59) = 1,587 days after 2024-02-29.
+        assert_eq!(found[0].data.get("full16MbOn"), Some(&DataValue::Text("2028-07-04".into())));
     }
 }

@@ -58,22 +58,27 @@ threshold!(
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = patterns::user_documents(collection) else { return };
     let limit = cx.count(&MAX_ELEMENTS);
-    let limits = Limits { elements: limit, ..Limits::of(cx.settings(), &collection.namespace) };
+    let limits = Limits::of(cx.settings(), &collection.namespace);
     for field in &profile.fields {
         let Some(array) = &field.array else { continue };
         let owner =
             arrays::owner(cx.settings(), cx.evidence(), collection, profile, field, &limits);
-        if owner != Some(Owner::Large) {
+        let bound = patterns::bound(cx.settings(), collection, profile, field);
+        if !matches!(owner, None | Some(Owner::Large))
+            || matches!(bound, Some(Bound::Geometry | Bound::Vector(_)))
+        {
             continue;
         }
         let lengths = &array.lengths;
-        let bound = patterns::bound(cx.settings(), collection, profile, field);
         let by_design = bound.as_ref().is_some_and(Bound::is_by_design);
         let ns = &collection.namespace;
         let declared = cx
             .settings()
             .array_cap(ns, field.path.as_str())
             .filter(|&cap| bound.is_none() && lengths.max > cap);
+        if lengths.max < limit && declared.is_none() {
+            continue;
+        }
         let over = lengths.at_least(declared.map_or(limit, |cap| cap + 1));
         let index = index_on(collection, field);
         let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);

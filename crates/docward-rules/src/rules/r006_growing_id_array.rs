@@ -61,8 +61,8 @@ threshold!(
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = patterns::user_documents(collection) else { return };
-    let limits = Limits::of(cx.settings(), &collection.namespace);
-    let limits = Limits { elements: cx.count(&MAX_IDS).min(limits.elements), ..limits };
+    let limits =
+        Limits { elements: cx.count(&MAX_IDS), ..Limits::of(cx.settings(), &collection.namespace) };
     for field in &profile.fields {
         let owner =
             arrays::owner(cx.settings(), cx.evidence(), collection, profile, field, &limits);
