@@ -122,15 +122,21 @@ pub fn handle(namespace: &Namespace) -> String {
 
 /// What to do with buckets that nothing closes: `readings` of a day that was busier than thought.
 pub fn close_bucket(array: &Field) -> String {
-    let all = array.array.as_ref().map_or(0, |a| a.lengths.sum);
     let each = arrays::value_bytes(array);
     // Half of what fits 100 KB leaves room for elements larger than the mean.
     let fits = super::sizes::array_capacity(super::sizes::RECOMMENDED / 2, each.max(1));
     let cap = [999, 500, 200, 100].into_iter().find(|&n| n <= fits).unwrap_or(50);
+    let (now, then) = array.array.as_ref().map_or((0, 0), |a| {
+        let then =
+            a.lengths.buckets.iter().map(|&(low, high, n)| {
+                n * ((low + high.min(a.lengths.max)) / 2).div_ceil(cap).max(1)
+            });
+        (a.lengths.count, then.sum::<u64>())
+    });
     format!(
-        "the documents are buckets that nothing closes: guard every push with a counter (`count` below {cap}) so that a full bucket opens the next, about {} buckets for the {} elements read",
-        text::count(all.div_ceil(cap)),
-        text::count(all),
+        "the documents are buckets that nothing closes: guard every push with a counter (`count` below {cap}) so that a full bucket opens the next, about {} buckets instead of {}",
+        text::count(then),
+        text::count(now),
     )
 }
 
