@@ -1,13 +1,25 @@
 //! Pure questions several rules ask: what a name means, how it is split, how numbers are printed.
 
+<<<<<<< HEAD
 pub mod indexes;
+=======
+pub mod arrays;
+pub mod blobs;
+pub mod forecast;
+>>>>>>> rulesd
 pub mod names;
 pub mod naming;
 pub mod patterns;
+<<<<<<< HEAD
 pub mod schema;
 pub mod server;
 pub mod shell;
 pub mod suffix;
+=======
+pub mod proposals;
+pub mod series;
+pub mod sizes;
+>>>>>>> rulesd
 pub mod text;
 pub mod words;
 

@@ -1,0 +1,422 @@
+//! What an array holds, whether it grows without end (ALG-6), and which rule speaks of it: one array
+//! gives one finding.
+
+use docward_model::{
+    BsonType, Collection, Distribution, Evidence, Field, FieldShape, Growth, Namespace, Profile,
+    Settings, TextClass, ThresholdSetting,
+};
+
+use super::forecast::{self, Credible};
+use super::patterns::{self, Bound};
+use super::{names, sizes, words};
+
+/// Elements an array should stay below (DM-08.1).
+pub const LIMIT: u64 = 1000;
+/// A distribution with this ratio between its end and its middle has a long tail.
+pub const TAIL: u64 = 10;
+/// How far ahead forecasts look.
+pub const HORIZON_YEARS: f64 = 5.0;
+/// Below this a long tail is still a short list.
+const TAIL_FLOOR: u64 = 100;
+const DAY_MS: f64 = 86_400_000.0;
+
+/// The figures arrays are judged by. Several rules must agree on who owns an array, so all of them
+/// read the settings of D008 (and the share of D003) here.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Elements an array should stay below.
+    pub elements: u64,
+    /// What growth must rest on.
+    pub credible: Credible,
+    /// How far ahead forecasts look, in days.
+    pub horizon_days: f64,
+    /// A document larger than this is oversized.
+    pub oversized: u64,
+    /// Share of an oversized document that one array must own.
+    pub owned_share: f64,
+    /// How many times the 99th percentile an outlier is.
+    pub outlier_ratio: f64,
+    /// The fewest elements an outlier has.
+    pub outlier_elements: u64,
+}
+
+impl Limits {
+    /// As configured for a namespace.
+    pub fn of(settings: &Settings, namespace: &Namespace) -> Self {
+        let at = namespace.to_string();
+        let read =
+            |code: &str, key: &str, default: f64| match settings.threshold_at(code, key, Some(&at))
+            {
+                Some(ThresholdSetting::Int(n)) => *n as f64,
+                Some(ThresholdSetting::Float(n)) => *n,
+                _ => default,
+            };
+        let credible = Credible::DEFAULT;
+        Self {
+            elements: read("D008", "max-elements", LIMIT as f64) as u64,
+            credible: Credible {
+                correlation: read("D008", "min-correlation", credible.correlation),
+                rows: read("D008", "min-documents", credible.rows as f64) as u64,
+                days: read("D008", "min-days", credible.days),
+            },
+            horizon_days: read("D008", "horizon-years", HORIZON_YEARS) * 365.25,
+            oversized: read("D003", "max-bytes", sizes::RECOMMENDED as f64) as u64,
+            owned_share: read("D003", "min-share", 0.5),
+            outlier_ratio: read("R008", "min-ratio", TAIL as f64),
+            outlier_elements: read("R008", "min-elements", LIMIT as f64) as u64,
+        }
+    }
+}
+
+/// What the elements of an array are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elements {
+    /// Ids of other documents.
+    Ids,
+    /// Small records with a time and numbers: readings, samples, ticks.
+    Series,
+    /// Records with a time: messages, comments, log lines.
+    Dated,
+    /// Records without one.
+    Objects,
+    /// Plain values.
+    Scalars,
+    /// Arrays.
+    Arrays,
+}
+
+/// The child of an array's elements that says when: a date, or a number or text with such a name.
+pub fn time_child<'a>(profile: &'a Profile, array: &'a Field) -> Option<&'a Field> {
+    let element = profile.element(array)?;
+    let often = |f: &&Field| f.shape == FieldShape::Named && f.presence() >= 0.9;
+    let is_date = |f: &Field| f.types.of(BsonType::Date) * 10 >= f.types.non_null() * 9;
+    let named = |f: &Field| {
+        words::is_time(&f.name)
+            || matches!(
+                f.name.as_str(),
+                "ts" | "t" | "time" | "when" | "at" | "minute" | "second" | "offset"
+            )
+    };
+    let whole = |f: &Field| {
+        f.types.non_null() > 0
+            && (patterns::is_numeric(f)
+                || f.text
+                    .as_ref()
+                    .is_some_and(|t| t.count(TextClass::is_date) * 10 >= t.total() * 9))
+    };
+    profile
+        .children(element)
+        .filter(often)
+        .find(|f| f.types.of(BsonType::Date) > 0 && is_date(f))
+        .or_else(|| profile.children(element).filter(often).find(|f| named(f) && whole(f)))
+}
+
+/// What the elements of an array are.
+pub fn elements(
+    evidence: &Evidence,
+    collection: &Collection,
+    profile: &Profile,
+    array: &Field,
+) -> Elements {
+    let Some(element) = profile.element(array) else { return Elements::Scalars };
+    if holds_ids(evidence, collection, element) {
+        return Elements::Ids;
+    }
+    match element.types.dominant() {
+        Some(BsonType::Array) => Elements::Arrays,
+        Some(BsonType::Object) => {
+            let named = || profile.children(element).filter(|f| f.presence() >= 0.5);
+            let Some(time) = time_child(profile, array) else { return Elements::Objects };
+            let numbers = named()
+                .filter(|f| {
+                    patterns::is_numeric(f) && f.path != time.path && !words::is_id(&f.name)
+                })
+                .count();
+            let texts =
+                named().filter(|f| f.types.of(BsonType::String) > 0 && f.path != time.path).count();
+            if numbers > 0 && numbers >= texts { Elements::Series } else { Elements::Dated }
+        }
+        _ => Elements::Scalars,
+    }
+}
+
+/// Whether the elements are ids: ObjectIds, UUIDs, values that are another collection's `_id`, or
+/// numbers in an array whose name says so.
+fn holds_ids(evidence: &Evidence, collection: &Collection, element: &Field) -> bool {
+    let values = element.types.non_null();
+    if values == 0 {
+        return false;
+    }
+    let nearly_all = |n: u64| n * 100 >= values * 99;
+    let binary = || {
+        element.blob.as_ref().is_some_and(|b| {
+            nearly_all(b.subtypes.iter().filter(|(s, _)| matches!(s, 3 | 4)).map(|(_, n)| n).sum())
+        })
+    };
+    let text = || {
+        element.text.as_ref().is_some_and(|t| {
+            nearly_all(t.count(|c| {
+                matches!(
+                    c,
+                    TextClass::ObjectIdHex
+                        | TextClass::Uuid
+                        | TextClass::UuidV4
+                        | TextClass::UuidV7
+                        | TextClass::Ulid
+                )
+            }))
+        })
+    };
+    let named = || {
+        matches!(names::words(element.path.leaf()).last().map(String::as_str), Some("id" | "ids"))
+            && nearly_all(
+                element.types.of(BsonType::Int)
+                    + element.types.of(BsonType::Long)
+                    + element.types.of(BsonType::String),
+            )
+    };
+    nearly_all(element.types.of(BsonType::ObjectId))
+        || binary()
+        || text()
+        || named()
+        || evidence
+            .references
+            .iter()
+            .any(|r| r.from == collection.namespace && r.path == element.path)
+}
+
+/// How sure it is that an array grows without end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// One sign.
+    Possible,
+    /// Two signs that do not depend on each other.
+    Likely,
+    /// It grows with age, is long already, and its elements were added over days.
+    Certain,
+}
+
+impl Verdict {
+    /// The word in findings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Possible => "possible",
+            Self::Likely => "likely",
+            Self::Certain => "certain",
+        }
+    }
+}
+
+/// An array that grows without end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unbounded {
+    /// How sure that is.
+    pub verdict: Verdict,
+    /// Growth with the age of the document, when that is one of the signs.
+    pub growth: Option<Growth>,
+    /// Whether its elements carry dates that lie days apart.
+    pub dated: bool,
+    /// Whether a few arrays are far longer than the others.
+    pub long_tail: bool,
+}
+
+/// Nouns of things that keep coming (DM-08.2 and its like).
+const EVER_NEW: &[&str] = &[
+    "comment",
+    "follower",
+    "event",
+    "message",
+    "log",
+    "login",
+    "audit",
+    "history",
+    "reading",
+    "sample",
+    "measurement",
+    "order",
+    "post",
+    "notification",
+    "view",
+    "click",
+    "visit",
+    "transaction",
+    "activity",
+    "like",
+    "review",
+    "payment",
+    "session",
+    "purchase",
+    "tick",
+];
+
+/// Weighs the signs of ALG-6 that documents can show; `None` when something bounds the array or the
+/// signs do not suffice.
+pub fn unbounded(
+    settings: &Settings,
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    limits: &Limits,
+) -> Option<Unbounded> {
+    let array = field.array.as_ref()?;
+    let lengths = &array.lengths;
+    if patterns::bound(settings, collection, profile, field).is_some() {
+        return None;
+    }
+    let growth = array.growth.filter(|g| limits.credible.holds(g));
+    let large = lengths.max >= limits.elements;
+    let long_tail = lengths.max >= TAIL_FLOOR && lengths.max >= TAIL * lengths.p50().max(1);
+    let dated = time_child(profile, field)
+        .and_then(|f| f.dates)
+        .is_some_and(|(from, to)| to.saturating_sub(from) as f64 >= limits.credible.days * DAY_MS);
+    let measured = array
+        .growth
+        .is_some_and(|g| g.rows >= limits.credible.rows && g.days >= limits.credible.days);
+    let verdict = match growth {
+        Some(_) if large && dated => Verdict::Certain,
+        Some(_) if large => Verdict::Likely,
+        // Short as yet: what counts is whether it gets long within the horizon.
+        Some(g) => {
+            let rate = longest_rate(profile, field, Some(&g))?;
+            forecast::reach(
+                lengths.max as f64,
+                limits.elements as f64,
+                rate,
+                g.newest_ms,
+                limits.horizon_days,
+            )?;
+            if long_tail { Verdict::Likely } else { Verdict::Possible }
+        }
+        // Documents of known age do not show growth: long, but not for that reason.
+        None if measured || !large => return None,
+        // Ages cannot be told. A long list of things that keep coming is a sign of its own, dates
+        // in it that lie days apart are another.
+        None => match (keeps_coming(field), dated) {
+            (true, true) => Verdict::Likely,
+            (true, false) | (false, true) => Verdict::Possible,
+            (false, false) => return None,
+        },
+    };
+    Some(Unbounded { verdict, growth, dated, long_tail })
+}
+
+/// Whether the name says something that keeps coming: messages, readings, log lines.
+pub fn keeps_coming(field: &Field) -> bool {
+    names::words(field.path.leaf())
+        .last()
+        .is_some_and(|w| EVER_NEW.contains(&words::singular(w).as_str()))
+}
+
+/// Elements a day that the longest array gains: its length over its age when that document is among
+/// the largest, else at least the common rate and at least its length over the whole span.
+pub fn longest_rate(profile: &Profile, field: &Field, growth: Option<&Growth>) -> Option<f64> {
+    let max = field.array.as_ref()?.lengths.max as f64;
+    let known = profile
+        .largest
+        .iter()
+        .filter(|d| {
+            d.owner == field.path.as_str() && d.owner_elements.is_some_and(|n| n as f64 == max)
+        })
+        .find_map(|d| d.age_days.filter(|&days| days >= 1.0));
+    match (known, growth) {
+        (Some(days), _) => Some(max / days),
+        (None, Some(g)) => Some(g.per_day.max(max / g.days.max(1.0))),
+        (None, None) => None,
+    }
+}
+
+/// Whether a few arrays are far longer than the rest, which are fine (PT-outlier.1).
+pub fn has_outliers(lengths: &Distribution, limits: &Limits) -> bool {
+    let p99 = lengths.p99();
+    lengths.max >= limits.outlier_elements
+        && lengths.max as f64 >= limits.outlier_ratio * p99.max(1) as f64
+}
+
+/// Whether an array makes documents oversized: it owns more than its share of most of the largest.
+pub fn dominates(profile: &Profile, field: &Field, limits: &Limits) -> bool {
+    let Some(array) = &field.array else { return false };
+    let oversized: Vec<_> = profile.largest.iter().filter(|d| d.bytes > limits.oversized).collect();
+    let path = field.path.as_str();
+    let owned = oversized
+        .iter()
+        .filter(|d| {
+            if d.owner == path {
+                d.owner_elements.is_some()
+                    && d.owner_bytes as f64 > limits.owned_share * d.bytes as f64
+            } else {
+                // An array inside the object that owns the bytes: its own share is known for the
+                // longest one only.
+                field.parent.is_some()
+                    && path.strip_prefix(d.owner.as_str()).is_some_and(|rest| rest.starts_with('.'))
+                    && !path.contains("[]")
+                    && array.bytes.max as f64 > limits.owned_share * d.bytes as f64
+            }
+        })
+        .count();
+    owned > 0 && owned * 2 > oversized.len()
+}
+
+/// Which rule speaks of an array.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Owner {
+    /// D008: it grows without end.
+    Unbounded(Unbounded),
+    /// R006: it holds ids and grows or is too long.
+    Ids(Option<Unbounded>),
+    /// R008: a few are far longer than the rest.
+    Outliers,
+    /// D003: it makes documents oversized.
+    Dominates,
+    /// D009: it is long.
+    Large,
+}
+
+/// Which rule speaks of an array; `None` when nothing is to be said.
+pub fn owner(
+    settings: &Settings,
+    evidence: &Evidence,
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    limits: &Limits,
+) -> Option<Owner> {
+    let array = field.array.as_ref()?;
+    let large = array.lengths.max >= limits.elements;
+    match patterns::bound(settings, collection, profile, field) {
+        Some(Bound::Geometry | Bound::Vector(_)) => return None,
+        Some(_) => return large.then_some(Owner::Large),
+        None => {}
+    }
+    let unbounded = unbounded(settings, collection, profile, field, limits);
+    let grows = unbounded.is_some_and(|u| u.growth.is_some());
+    if !grows && has_outliers(&array.lengths, limits) {
+        return Some(Owner::Outliers);
+    }
+    if elements(evidence, collection, profile, field) == Elements::Ids {
+        return (unbounded.is_some() || large).then_some(Owner::Ids(unbounded));
+    }
+    if let Some(unbounded) = unbounded {
+        return Some(Owner::Unbounded(unbounded));
+    }
+    if dominates(profile, field, limits) {
+        return Some(Owner::Dominates);
+    }
+    let declared = settings.array_cap(&collection.namespace, field.path.as_str());
+    (large || declared.is_some_and(|cap| array.lengths.max > cap)).then_some(Owner::Large)
+}
+
+/// Bytes of one value in an array, on average.
+pub fn value_bytes(field: &Field) -> u64 {
+    field
+        .array
+        .as_ref()
+        .map_or(0, |a| sizes::value_bytes(a.lengths.count, a.lengths.sum, a.bytes.sum))
+}
+
+/// The greatest number of elements like those seen that one document can hold, with the rest of the
+/// document as it is on average.
+pub fn capacity(profile: &Profile, field: &Field, limit: u64) -> u64 {
+    let array = field.array.as_ref().map_or(0, |a| a.bytes.mean() as u64);
+    let rest = (profile.sizes.mean() as u64).saturating_sub(array);
+    sizes::array_capacity(limit.saturating_sub(rest), value_bytes(field).max(1))
+}

@@ -1,0 +1,117 @@
+//! Files inside documents: which fields hold them, and which of two rules speaks of a field.
+
+use docward_model::{Blob, BlobKind, Field, Namespace, Profile, Settings, ThresholdSetting};
+
+use super::text;
+
+/// A file from this size on does not belong in a document (DM-05.4).
+pub const LARGE: u64 = 262_144;
+/// Encoded files below this are icons and thumbnails.
+pub const ICON: u64 = 16_384;
+/// Share of a collection's bytes from which an object store is the first choice (DM-05.6).
+pub const STORE_SHARE: f64 = 0.20;
+
+/// The figures both rules read, so that one field gives one finding.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Binaries of at least this size are files.
+    pub large: u64,
+    /// Encoded files of at least this size are reported.
+    pub icon: u64,
+    /// Share of the collection's bytes for the object store.
+    pub share: f64,
+    /// 95th percentile of the sizes for the object store.
+    pub store: u64,
+}
+
+impl Limits {
+    /// As configured for a namespace.
+    pub fn of(settings: &Settings, namespace: &Namespace) -> Self {
+        let at = namespace.to_string();
+        let read =
+            |code: &str, key: &str, default: f64| match settings.threshold_at(code, key, Some(&at))
+            {
+                Some(ThresholdSetting::Int(n)) => *n as f64,
+                Some(ThresholdSetting::Float(n)) => *n,
+                _ => default,
+            };
+        Self {
+            large: read("D004", "max-bytes", LARGE as f64) as u64,
+            icon: read("D004", "min-encoded-bytes", ICON as f64) as u64,
+            share: read("D005", "max-share", STORE_SHARE),
+            store: read("D005", "min-p95-bytes", LARGE as f64) as u64,
+        }
+    }
+}
+
+/// Files in a field.
+#[derive(Clone, Debug)]
+pub struct Files {
+    /// Files at or above the size that is reported.
+    pub count: u64,
+    /// That size.
+    pub limit: u64,
+    /// Share of the collection's bytes that the field has.
+    pub share: f64,
+    /// Whether they are so much of the collection that an object store comes first.
+    pub store_first: bool,
+}
+
+/// Files of a field that should be elsewhere; `None` for ids, vectors and icons.
+pub fn files(profile: &Profile, field: &Field, limits: &Limits) -> Option<Files> {
+    let blob = field.blob.as_ref()?;
+    if !is_payload(blob) {
+        return None;
+    }
+    let share = field.bytes as f64 / profile.sizes.sum.max(1) as f64;
+    let store_first = share > limits.share && blob.sizes.p95() >= limits.store;
+    let limit = if store_first {
+        limits.store
+    } else if blob.sizes.max >= limits.large {
+        limits.large
+    } else if blob.encoded > 0 && blob.sizes.max >= limits.icon {
+        limits.icon
+    } else {
+        return None;
+    };
+    Some(Files { count: blob.sizes.at_least(limit), limit, share, store_first })
+}
+
+/// Whether the binaries are data rather than ids (subtypes 3, 4), hashes (5) or vectors (9).
+fn is_payload(blob: &Blob) -> bool {
+    let all: u64 = blob.subtypes.iter().map(|(_, n)| n).sum();
+    let others: u64 =
+        blob.subtypes.iter().filter(|(s, _)| matches!(s, 3 | 4 | 5 | 9)).map(|(_, n)| n).sum();
+    blob.encoded > 0 || others * 2 < all
+}
+
+/// `JPEG files`, `PNG and PDF files`, `binaries`.
+pub fn kinds(blob: &Blob) -> String {
+    let known: Vec<&str> = blob
+        .kinds
+        .iter()
+        .filter(|(kind, _)| *kind != BlobKind::Unknown)
+        .take(3)
+        .map(|(kind, _)| kind.name())
+        .collect();
+    let noun = match known.split_last() {
+        None => "binaries".to_owned(),
+        Some((one, [])) => format!("{one} files"),
+        Some((last, rest)) => format!("{} and {last} files", rest.join(", ")),
+    };
+    if blob.encoded * 2 > blob.sizes.count { format!("{noun} as base64 text") } else { noun }
+}
+
+/// What a finding says about the files of a field.
+pub fn describe(field: &Field, blob: &Blob, files: &Files) -> String {
+    format!(
+        "`{}` holds {} {} of {} or more (median {}, largest {}), {} of the bytes of the collection",
+        field.path,
+        text::count(files.count),
+        kinds(blob),
+        text::bytes(files.limit),
+        text::bytes(blob.sizes.p50()),
+        text::bytes(blob.sizes.max),
+        text::percent(files.share),
+    )
+}

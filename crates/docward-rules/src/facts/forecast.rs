@@ -1,0 +1,118 @@
+//! When something that grows reaches a limit. "Now" is the newest document that was read, never a
+//! clock, so the same data gives the same dates.
+
+use docward_model::Growth;
+
+use super::text;
+
+const DAY_MS: f64 = 86_400_000.0;
+
+/// Evidence a growth must rest on before anything is said about it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Credible {
+    /// Rank correlation with age that must be exceeded.
+    pub correlation: f64,
+    /// Documents it must have been computed on.
+    pub rows: u64,
+    /// Days the documents must span.
+    pub days: f64,
+}
+
+impl Credible {
+    /// ALG-6's correlation, and enough rows and days that chance does not reach it.
+    pub const DEFAULT: Self = Self { correlation: 0.5, rows: 50, days: 7.0 };
+
+    /// Whether the growth rests on enough.
+    pub fn holds(&self, growth: &Growth) -> bool {
+        growth.correlation > self.correlation
+            && growth.rows >= self.rows
+            && growth.days >= self.days
+            && growth.per_day > 0.0
+    }
+}
+
+/// A day on which a limit is reached.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forecast {
+    /// Days after the newest document.
+    pub days: f64,
+    /// The calendar day, `2026-03-01`.
+    pub date: String,
+}
+
+/// When `now` reaches `target` at `per_day`, counted from `newest_ms`; `None` when it is there
+/// already, does not grow, or takes longer than `horizon_days`.
+pub fn reach(
+    now: f64,
+    target: f64,
+    per_day: f64,
+    newest_ms: i64,
+    horizon_days: f64,
+) -> Option<Forecast> {
+    if now >= target || per_day <= 0.0 {
+        return None;
+    }
+    let days = (target - now) / per_day;
+    if !days.is_finite() || days > horizon_days {
+        return None;
+    }
+    let ms = newest_ms.checked_add((days * DAY_MS) as i64)?;
+    Some(Forecast { days, date: text::date(ms)? })
+}
+
+/// `about 10 days`, `about 14 months`, `about 3 years`.
+pub fn span(days: f64) -> String {
+    let (n, unit) = if days < 60.0 {
+        (days.round().max(1.0), "day")
+    } else if days < 730.0 {
+        ((days / 30.44).round(), "month")
+    } else {
+        ((days / 365.25).round(), "year")
+    };
+    format!("about {}", text::plural(n as u64, unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEWEST: i64 = 1_710_460_800_000; // 2024-03-15
+
+    #[test]
+    fn lm_5_hundred_kilobytes_a_day_at_fifteen_megabytes_is_ten_days() {
+        let at =
+            reach(15_728_640.0, 16_777_216.0, 102_400.0, NEWEST, 1826.0).expect("within reach");
+        assert!((at.days - 10.24).abs() < 1e-9);
+        assert_eq!(at.date, "2024-03-25");
+        assert_eq!(span(at.days), "about 10 days");
+    }
+
+    #[test]
+    fn nothing_is_said_beyond_the_horizon_or_backwards() {
+        assert_eq!(reach(0.0, 100.0, 0.01, NEWEST, 1826.0), None);
+        assert_eq!(reach(100.0, 100.0, 1.0, NEWEST, 1826.0), None);
+        assert_eq!(reach(0.0, 100.0, -1.0, NEWEST, 1826.0), None);
+    }
+
+    #[test]
+    fn spans_read_well() {
+        assert_eq!(span(0.2), "about 1 day");
+        assert_eq!(span(425.0), "about 14 months");
+        assert_eq!(span(1095.0), "about 3 years");
+    }
+
+    #[test]
+    fn growth_needs_rows_days_and_direction() {
+        let growth =
+            Growth { correlation: 0.8, rows: 50, per_day: 1.0, days: 7.0, newest_ms: NEWEST };
+        assert!(Credible::DEFAULT.holds(&growth));
+        for weak in [
+            Growth { correlation: 0.5, ..growth },
+            Growth { rows: 49, ..growth },
+            Growth { days: 6.9, ..growth },
+            Growth { per_day: 0.0, ..growth },
+        ] {
+            assert!(!Credible::DEFAULT.holds(&weak), "{weak:?}");
+        }
+    }
+}

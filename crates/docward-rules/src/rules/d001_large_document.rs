@@ -1,0 +1,367 @@
+//! DM-05.1, CK-2, LM-3, DM-05.2, LM-1: document sizes against the four tiers of GC-02.
+
+use docward_model::{
+    BsonType, Collection, Draft, LargeDocument, Level, Profile, Safety, Severity, Subject,
+};
+
+use crate::facts::arrays::{self, Limits};
+use crate::facts::{patterns, proposals, sizes, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Large document
+    ///
+    /// ## What it checks
+    /// Measures every document as BSON and reports a collection once, with the highest tier its
+    /// documents reach: more than 100 KB (a house rule; MongoDB names no such figure), more than
+    /// 1 MB in a core collection, 10 MB, and the server's limit of 16 MB. The finding names the
+    /// field that owns the bytes.
+    ///
+    /// ## Why it matters
+    /// A document is read, cached and sent as a whole, however little of it is asked for. From
+    /// 10 MB on there is little time left: at 16 MB every write that adds a byte is refused, and the
+    /// document has to be split by hand while the application is failing.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// x3 {"_id": $i, "title": "Manual", "body": "$pad(110000)"}
+    /// ```
+    /// Keep what lists and searches need, and move the bulk where it is read on demand:
+    /// ```jsonl,clean
+    /// x3 {"_id": $i, "title": "Manual", "bodyFileId": ObjectId("$oid")}
+    /// ```
+    ///
+    /// ## How to fix
+    /// The field that owns the bytes decides. An array: one document per element in a collection of
+    /// its own. A file: GridFS or an object store. A long text: compress it. An object that is
+    /// seldom read: a second collection under the same `_id`.
+    ///
+    /// ## When to ignore it
+    /// The documents are few, written once and always read whole, such as detailed geometries or
+    /// stored reports.
+    D001, "large-document",
+    level: Recommended,
+    clauses: ["DM-05.1", "CK-2", "LM-3", "DM-05.2", "LM-1", "CK-14"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [WARN, CORE, CRITICAL, HARD],
+    check: Collection(check),
+}
+
+threshold!(
+    WARN,
+    "warn-bytes",
+    Int(102_400),
+    "bytes",
+    "DM-05.1, GC-02; a house rule",
+    "documents larger than this are reported"
+);
+threshold!(
+    CORE,
+    "core-bytes",
+    Int(1_048_576),
+    "bytes",
+    "CK-2, GC-02",
+    "documents of core collections larger than this are reported under the checklist's limit"
+);
+threshold!(
+    CRITICAL,
+    "critical-bytes",
+    Int(10_485_760),
+    "bytes",
+    "LM-3, GC-02",
+    "documents of this size or more are errors"
+);
+threshold!(
+    HARD,
+    "hard-bytes",
+    Int(16_777_216),
+    "bytes",
+    "LM-1: the server's limit",
+    "the largest document the server stores"
+);
+
+/// What holds for a tier.
+struct Tier {
+    limit: u64,
+    /// Whether the limit itself belongs to the tier.
+    inclusive: bool,
+    over: u64,
+    clauses: &'static [&'static str],
+    level: Level,
+    severity: Severity,
+    why: &'static str,
+}
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = patterns::user_documents(collection) else { return };
+    let Some(tier) = tier(collection, profile, cx) else { return };
+    let max = profile.sizes.max;
+    let (p50, p99) = (profile.sizes.p50(), profile.sizes.p99());
+    let owner = owner(profile, cx.count(&WARN));
+    let owned = owner.map_or_else(String::new, |(name, share)| {
+        format!("; `{name}` holds {} of the largest", text::percent(share))
+    });
+    let ns = &collection.namespace;
+    let mut draft = Draft::new(
+        Subject::Collection(ns.clone()),
+        format!(
+            "{} of {} documents {} {} ({}): median {}, p99 {}, largest {}{owned}",
+            text::count(tier.over),
+            text::count(profile.documents),
+            match (tier.inclusive, tier.over) {
+                (true, 1) => "reaches",
+                (true, _) => "reach",
+                (false, 1) => "is larger than",
+                (false, _) => "are larger than",
+            },
+            size(tier.limit),
+            text::percent(tier.over as f64 / profile.documents.max(1) as f64),
+            text::bytes(p50),
+            text::bytes(p99),
+            size(max),
+        ),
+        tier.why,
+        advice(collection, profile, owner.map(|(name, _)| name), cx),
+        profile.seen(),
+    )
+    .data("p50", p50)
+    .data("p99", p99)
+    .data("max", max)
+    .data("limit", tier.limit)
+    .clauses(tier.clauses)
+    .level(tier.level)
+    .severity(tier.severity)
+    .examples(
+        profile.largest.iter().take(5).map(|d| format!("_id {}: {}", d.id, text::bytes(d.bytes))),
+    );
+    for limit in [cx.count(&WARN), cx.count(&CORE), cx.count(&CRITICAL)] {
+        draft = draft.data(&format!("over{limit}"), profile.documents_larger_than(limit));
+    }
+    if let Some((name, share)) = owner {
+        draft = draft.data("owner", name).data("ownerShare", share);
+    }
+    // `$bsonSize` came with 4.4.
+    if version(cx).is_none_or(|v| v >= (4, 4)) {
+        draft = draft.fix(
+            None,
+            Safety::Safe,
+            format!(
+                "{}.aggregate([{{$project: {{size: {{$bsonSize: \"$$ROOT\"}}}}}}, {{$sort: {{size: -1}}}}, {{$limit: 10}}])",
+                proposals::handle(ns)
+            ),
+        );
+    }
+    cx.report(draft);
+}
+
+fn version(cx: &Cx<'_>) -> Option<(u32, u32)> {
+    cx.settings().server_version.or(cx.evidence().deployment.server_version)
+}
+
+fn tier(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Option<Tier> {
+    let max = profile.sizes.max;
+    let (warn, core, critical, hard) =
+        (cx.count(&WARN), cx.count(&CORE), cx.count(&CRITICAL), cx.count(&HARD));
+    // A document exactly at an inclusive tier is not "larger than" it, so it is counted apart.
+    let at_least = |limit: u64| profile.documents_larger_than(limit).max(u64::from(max >= limit));
+    // CK-14 has a rule of its own (D011); where this one is an error already, it speaks for both.
+    let p99 = profile.sizes.p99() * 10 > hard;
+    if max >= hard {
+        return Some(Tier {
+            limit: hard,
+            inclusive: true,
+            over: at_least(hard),
+            clauses: if p99 {
+                &["DM-05.2", "LM-1", "LM-3", "CK-2", "DM-05.1", "CK-14"]
+            } else {
+                &["DM-05.2", "LM-1", "LM-3", "CK-2", "DM-05.1"]
+            },
+            level: Level::Mandatory,
+            severity: Severity::Error,
+            why: "the server stores at most 16 MB per document: the next write that adds a byte is refused",
+        });
+    }
+    if max >= critical {
+        return Some(Tier {
+            limit: critical,
+            inclusive: true,
+            over: at_least(critical),
+            clauses: if p99 {
+                &["LM-3", "DM-05.2", "CK-2", "DM-05.1", "CK-14"]
+            } else {
+                &["LM-3", "DM-05.2", "CK-2", "DM-05.1"]
+            },
+            level: Level::Recommended,
+            severity: Severity::Error,
+            why: "from 10 MB on the 16 MB limit is near, and a document that hits it cannot be updated any more",
+        });
+    }
+    if max > core && cx.is_core(collection) {
+        return Some(Tier {
+            limit: core,
+            inclusive: false,
+            over: profile.documents_larger_than(core),
+            clauses: &["CK-2", "DM-05.1"],
+            level: Level::Recommended,
+            severity: Severity::Warn,
+            why: "core documents should stay within 1 MB: each is read, cached and sent as a whole",
+        });
+    }
+    (max > warn).then(|| Tier {
+        limit: warn,
+        inclusive: false,
+        over: profile.documents_larger_than(warn),
+        clauses: &["DM-05.1"],
+        level: Level::Recommended,
+        severity: Severity::Warn,
+        why: "documents are read, cached and sent as a whole; 100 KB is the rule book's own limit, MongoDB names none",
+    })
+}
+
+/// The top-level field that owns most of the largest documents, with its share of their bytes.
+fn owner(profile: &Profile, over: u64) -> Option<(&str, f64)> {
+    let large: Vec<&LargeDocument> = profile.largest.iter().filter(|d| d.bytes > over).collect();
+    let first = large.iter().max_by_key(|d| {
+        let wins = large.iter().filter(|o| o.owner == d.owner).count();
+        (wins, d.bytes)
+    })?;
+    let (owned, all) = large
+        .iter()
+        .filter(|d| d.owner == first.owner)
+        .fold((0, 0), |(owned, all), d| (owned + d.owner_bytes, all + d.bytes));
+    (all > 0 && !first.owner.is_empty()).then(|| (first.owner.as_str(), owned as f64 / all as f64))
+}
+
+/// What to do with the field that owns the bytes.
+fn advice(collection: &Collection, profile: &Profile, owner: Option<&str>, cx: &Cx<'_>) -> String {
+    let Some(field) = owner.and_then(|name| profile.field(name)) else {
+        return "list the largest documents, find the field that owns their bytes, and move it where it is read on demand".to_owned();
+    };
+    let name = &field.path;
+    if patterns::is_geometry(profile, field) {
+        return format!(
+            "simplify the geometry in `{name}`, or keep the detailed one in a collection of its own under the same `_id`"
+        );
+    }
+    if let Some(array) = &field.array
+        && field.types.dominant() == Some(BsonType::Array)
+    {
+        let limits = Limits::of(cx.settings(), &collection.namespace);
+        let owner =
+            arrays::owner(cx.settings(), cx.evidence(), collection, profile, field, &limits);
+        let length = text::count(array.lengths.max);
+        // Another rule speaks of the array and knows what fits it; two pieces of advice would differ.
+        return if owner.is_some() {
+            format!("split `{name}`, up to {length} elements, as the finding on that field says")
+        } else {
+            format!(
+                "keep fewer than the present {length} elements of `{name}` in one document: shorter pages or buckets, or smaller elements"
+            )
+        };
+    }
+    if field.blob.as_ref().is_some_and(|b| b.sizes.max * 2 > field.bytes / field.count.max(1)) {
+        return format!(
+            "move the files in `{name}` to GridFS or to an object store and keep the id or the URL"
+        );
+    }
+    if field.types.of(BsonType::String) > 0 {
+        return format!(
+            "compress `{name}` before storing it, or move it to a collection of its own that is read on demand"
+        );
+    }
+    format!(
+        "move `{name}` to a collection of its own under the same `_id`, so that reads that do not need it leave it alone"
+    )
+}
+
+/// Bytes for a reader who compares with a limit: exact when rounding would hide on which side.
+fn size(n: u64) -> String {
+    let rounded = text::bytes(n);
+    let whole = [sizes::RECOMMENDED, sizes::CORE_LIMIT, sizes::DANGER, sizes::DOCUMENT_LIMIT];
+    let misleads = whole.iter().any(|&limit| n != limit && rounded == text::bytes(limit));
+    if misleads { format!("{} bytes", text::count(n)) } else { rounded }
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::{DataValue, Severity};
+
+    use crate::testing::{check, check_with};
+
+    /// One document of exactly `bytes`: 5 for the frame, 9 for `_id` as int, 8 for the `s` element.
+    fn exactly(bytes: u64) -> String {
+        format!("{{\"_id\": 1, \"s\": \"$pad({})\"}}", bytes - 5 - 9 - 8)
+    }
+
+    #[test]
+    fn dm_05_1_102_400_passes_102_401_warns() {
+        assert_eq!(check("D001", &exactly(102_400)), []);
+        let found = check("D001", &exactly(102_401));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert_eq!(found[0].clauses, ["DM-05.1"]);
+        assert_eq!(found[0].data.get("max"), Some(&DataValue::Int(102_401)));
+        assert!(found[0].what.contains("102,401 bytes"), "{}", found[0].what);
+        assert!(found[0].what.contains("`s`"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn ck_2_core_documents_have_a_second_tier() {
+        let core = |bytes| check_with("D001", "core=db_shop.*", &exactly(bytes));
+        assert_eq!(core(1_048_576)[0].clauses, ["DM-05.1"]);
+        assert_eq!(core(1_048_577)[0].clauses, ["CK-2", "DM-05.1"]);
+        let other = check_with("D001", "core=db_other.*", &exactly(1_048_577));
+        assert_eq!(other[0].clauses, ["DM-05.1"]);
+    }
+
+    #[test]
+    fn ck_2_p99_of_150_kb_and_900_kb_at_most_is_the_first_tier_only() {
+        let body =
+            "x99 {\"_id\": $i, \"s\": \"$pad(150000)\"}\n{\"_id\": 99, \"s\": \"$pad(900000)\"}";
+        let found = check_with("D001", "core=db_shop.*", body);
+        assert_eq!(found[0].clauses, ["DM-05.1"]);
+        assert!(
+            found[0].what.starts_with("100 of 100 documents are larger than 100 KB"),
+            "{}",
+            found[0].what
+        );
+    }
+
+    #[test]
+    fn lm_3_ten_megabytes_are_an_error() {
+        let found = check("D001", &exactly(10_485_760));
+        assert_eq!(found[0].severity, Severity::Error);
+        assert_eq!(found[0].clauses[0], "LM-3");
+        assert_eq!(check("D001", &exactly(10_485_759))[0].severity, Severity::Warn);
+    }
+
+    #[test]
+    fn dm_05_2_sixteen_megabytes_are_the_end() {
+        let found = check("D001", &exactly(16_777_216));
+        assert_eq!(found[0].severity, Severity::Error);
+        assert_eq!(found[0].clauses[..2], ["DM-05.2", "LM-1"]);
+    }
+
+    #[test]
+    fn lm_1_one_byte_below_the_limit_is_the_tier_before() {
+        let found = check("D001", &exactly(16_777_215));
+        assert_eq!(found[0].clauses[0], "LM-3");
+        assert!(found[0].what.starts_with("1 of 1 documents reaches 10 MB"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn gc_49_the_servers_own_buckets_are_not_judged() {
+        let body = "options {\"timeseries\": {\"timeField\": \"ts\"}}\nx3 {\"_id\": $i, \"control\": {\"version\": 1}, \"data\": {\"ts\": {\"0\": 1}, \"v\": \"$pad(120000)\"}}";
+        assert_eq!(check("D001", body), []);
+        assert_eq!(check("D010", body), []);
+    }
+
+    #[test]
+    fn an_array_with_its_own_finding_is_left_to_it() {
+        let body = "x3 {\"_id\": $i, \"cells\": $array(2000, {\"text\": \"$pad(60)\"})}";
+        assert!(check("D001", body)[0].todo.contains("as the finding on that field says"));
+        assert_eq!(check("D003", body).len(), 1);
+    }
+}

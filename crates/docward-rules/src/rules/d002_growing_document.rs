@@ -1,0 +1,235 @@
+//! LM-5, DM-05.2: when documents that grow with age reach the limits.
+
+use docward_model::{Collection, Draft, Profile, Severity, Subject};
+
+use crate::facts::arrays::{self, Limits, Owner};
+use crate::facts::forecast::{self, Credible, Forecast};
+use crate::facts::{patterns, sizes, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Growing document
+    ///
+    /// ## What it checks
+    /// Compares the size of documents with their age. Where older documents are clearly larger, it
+    /// forecasts the day on which the largest and the typical document reach 1 MB (core
+    /// collections), 10 MB and 16 MB if growth goes on as it has. Dates are counted from the newest
+    /// document that was read, and nothing is said about days more than five years away.
+    ///
+    /// ## Why it matters
+    /// The server gives no warning before 16 MB: the write that crosses the limit fails, and so does
+    /// every later one on that document. A date is a warning that can be planned with.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// x20 {"_id": ObjectId("$oid"), "notes": "$pad(900000)"}
+    /// x20 {"_id": ObjectId("$oid"), "notes": "$pad(600000)"}
+    /// x20 {"_id": ObjectId("$oid"), "notes": "$pad(300000)"}
+    /// ```
+    /// Documents of all ages have about the same size:
+    /// ```jsonl,clean
+    /// x60 {"_id": ObjectId("$oid"), "notes": "$pad(300)"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Find the field that grows and move what is added over time to documents of its own, or cap it
+    /// when it is written.
+    ///
+    /// ## When to ignore it
+    /// Old documents are larger for another reason: they were imported, or the format was slimmed
+    /// down later.
+    D002, "growing-document",
+    level: Recommended,
+    clauses: ["LM-5", "DM-05.2"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [MIN_CORRELATION, MIN_DOCUMENTS, MIN_DAYS, HORIZON],
+    check: Collection(check),
+}
+
+threshold!(
+    MIN_CORRELATION,
+    "min-correlation",
+    Float(0.5),
+    "rank correlation",
+    "ALG-6",
+    "how clearly size must rise with age"
+);
+threshold!(
+    MIN_DOCUMENTS,
+    "min-documents",
+    Int(50),
+    "documents",
+    "no figure in source",
+    "documents of known age needed for a forecast"
+);
+threshold!(
+    MIN_DAYS,
+    "min-days",
+    Int(7),
+    "days",
+    "no figure in source",
+    "days those documents must span"
+);
+threshold!(
+    HORIZON,
+    "horizon-years",
+    Int(5),
+    "years",
+    "no figure in source",
+    "how far ahead a limit may be and still be reported"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = patterns::user_documents(collection) else { return };
+    let Some(growth) = profile.growth else { return };
+    let credible = Credible {
+        correlation: cx.limit(&MIN_CORRELATION),
+        rows: cx.count(&MIN_DOCUMENTS),
+        days: cx.limit(&MIN_DAYS),
+    };
+    if !credible.holds(&growth) || is_one_array(collection, profile, cx) {
+        return;
+    }
+    let horizon = cx.limit(&HORIZON) * 365.25;
+    let largest = profile.largest.first();
+    let max = profile.sizes.max as f64;
+    // The largest document has its own pace: what it has gained over its own life.
+    let own_rate = largest
+        .and_then(|d| d.age_days.filter(|&days| days >= 1.0))
+        .map_or(growth.per_day, |days| (max / days).max(growth.per_day));
+    let p50 = profile.sizes.p50() as f64;
+    let at = |now: f64, rate: f64, limit: u64| {
+        forecast::reach(now, limit as f64, rate, growth.newest_ms, horizon)
+    };
+    let mut limits = vec![sizes::DANGER, sizes::DOCUMENT_LIMIT];
+    if cx.is_core(collection) {
+        limits.insert(0, sizes::CORE_LIMIT);
+    }
+    let for_largest: Vec<(u64, Forecast)> =
+        limits.iter().filter_map(|&l| Some((l, at(max, own_rate, l)?))).collect();
+    let for_typical: Vec<(u64, Forecast)> =
+        limits.iter().filter_map(|&l| Some((l, at(p50, growth.per_day, l)?))).collect();
+    let Some((first_limit, first)) = for_largest.first() else { return };
+    let severe = for_largest.iter().any(|(limit, _)| *limit >= sizes::DANGER);
+    let owner = largest.filter(|d| !d.owner.is_empty());
+    let mut draft = Draft::new(
+        Subject::Collection(collection.namespace.clone()),
+        format!(
+            "documents grow by about {} a day: the largest, {} now, {}",
+            text::bytes(growth.per_day.round() as u64),
+            text::bytes(profile.sizes.max),
+            dates(&for_largest),
+        ),
+        "a document that reaches 16 MB refuses every further write, without prior warning",
+        format!(
+            "{} before {}, when the largest reaches {}; {}",
+            owner.map_or_else(
+                || "find the field that grows and move what is added to documents of its own".to_owned(),
+                |d| format!("move what is added to `{}` to documents of its own, or cap it when it is written", d.owner)
+            ),
+            first.date,
+            text::bytes(*first_limit),
+            if for_typical.is_empty() {
+                "the typical document stays below that for now".to_owned()
+            } else {
+                format!("the typical document, {} now, {}", text::bytes(p50 as u64), dates(&for_typical))
+            }
+        ),
+        profile.seen(),
+    )
+    .data("perDay", growth.per_day)
+    .data("correlation", growth.correlation)
+    .data("rows", growth.rows)
+    .data("p50", p50 as u64)
+    .data("max", profile.sizes.max)
+    .severity(if severe { Severity::Warn } else { Severity::Info });
+    for (who, list) in [("largest", &for_largest), ("typical", &for_typical)] {
+        for (limit, when) in list {
+            draft = draft.data(&format!("{who}Reaches{limit}"), when.date.clone());
+        }
+    }
+    cx.report(draft);
+}
+
+/// `reaches 10 MB on 2026-01-02 and 16 MB on 2026-05-01`.
+fn dates(list: &[(u64, Forecast)]) -> String {
+    let parts: Vec<String> = list
+        .iter()
+        .map(|(limit, when)| format!("{} on {}", text::bytes(*limit), when.date))
+        .collect();
+    match parts.split_last() {
+        Some((last, rest)) if !rest.is_empty() => {
+            format!("reaches {} and {last}", rest.join(", "))
+        }
+        _ => format!("reaches {}", parts.concat()),
+    }
+}
+
+/// Whether an array that another rule reports as growing (with its own forecast) is what grows.
+fn is_one_array(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> bool {
+    let limits = Limits::of(cx.settings(), &collection.namespace);
+    profile.fields.iter().filter(|f| f.array.is_some() && f.bytes * 2 > profile.sizes.sum).any(
+        |f| {
+            matches!(
+                arrays::owner(cx.settings(), cx.evidence(), collection, profile, f, &limits),
+                Some(Owner::Unbounded(_) | Owner::Ids(Some(_)))
+            )
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::Severity;
+
+    use crate::testing::{check, check_with};
+
+    /// Sixty documents a day apart; the older the larger, by `step` bytes a day.
+    fn growing(step: u64) -> String {
+        (0..60).fold(String::new(), |mut body, i| {
+            body.push_str(&format!(
+                "{{\"_id\": ObjectId(\"{:08x}0000000000000000\"), \"s\": \"$pad({})\"}}\n",
+                1_704_067_200 + i * 86_400,
+                1000 + (60 - i) * step
+            ));
+            body
+        })
+    }
+
+    #[test]
+    fn lm_5_dates_follow_from_the_slope() {
+        let found = check("D002", &growing(20_000));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].severity, Severity::Warn);
+        // 1.2 MB after 59 days, 20,350 bytes a day: 16 MB after 765 more, counted from 2024-02-29.
+        assert!(found[0].what.contains("and 16 MB on 2026-04-0"), "{}", found[0].what);
+        assert!(found[0].todo.contains("before 2025-"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn lm_5_slow_growth_is_not_reported() {
+        assert_eq!(check("D002", &growing(10)), []);
+    }
+
+    #[test]
+    fn few_documents_prove_nothing() {
+        let body = growing(5_000);
+        assert_eq!(check("D002", &body)[0].severity, Severity::Info);
+        assert_eq!(check_with("D002", "min-documents=61", &body), []);
+        assert_eq!(check_with("D002", "min-days=70", &body), []);
+    }
+
+    #[test]
+    fn a_growing_array_is_left_to_its_own_rule() {
+        let days = |n: u64| {
+            format!(
+                "x20 {{\"_id\": ObjectId(\"$oid\"), \"events\": $array({n}, {{\"n\": \"{}\"}})}}\n",
+                "x".repeat(90)
+            )
+        };
+        let body = [days(3000), days(2000), days(1000)].concat();
+        assert_eq!(check("D002", &body), []);
+    }
+}

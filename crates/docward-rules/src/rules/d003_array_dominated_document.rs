@@ -1,0 +1,200 @@
+//! DM-05.3, AP-S2.2: oversized documents that are mostly one array become one document per element.
+
+use docward_model::{Collection, Draft, Safety, Subject};
+
+use crate::facts::arrays::{self, Elements, Limits, Owner};
+use crate::facts::{patterns, proposals, sizes, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Array-dominated document
+    ///
+    /// ## What it checks
+    /// Looks at the documents larger than 100 KB and reports an array that owns more than half of
+    /// their bytes. Arrays that grow without end are reported by `unbounded-array` instead; buckets,
+    /// previews, vectors and geometries are meant to be there and are left alone.
+    ///
+    /// ## Why it matters
+    /// Every read of such a document carries the whole list, also when one name or one flag was asked
+    /// for, and every update writes it back.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=db_shop.t_user
+    /// x5 {"_id": $i, "name": "Ada", "posts": $array(300, {"title": "Post $j", "text": "$pad(400)"})}
+    /// ```
+    /// One document per element, a reference to the parent, and a counter where the list was:
+    /// ```jsonl,clean,ns=db_shop.t_user
+    /// x5 {"_id": $i, "name": "Ada", "postCount": 300}
+    /// @ db_shop.t_post
+    /// x50 {"_id": $i, "userId": 1, "title": "Post", "text": "$pad(400)"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Create the child collection and its index, copy the elements with the parent's `_id`, switch
+    /// readers, then remove the array.
+    ///
+    /// ## When to ignore it
+    /// The list is always read and written as a whole and its length has a limit you know; declare the
+    /// limit under `bounded-arrays`.
+    D003, "array-dominated-document",
+    level: Recommended,
+    clauses: ["DM-05.3", "AP-S2.2", "DM-08.1"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [MAX_BYTES, MIN_SHARE],
+    check: Collection(check),
+}
+
+threshold!(
+    MAX_BYTES,
+    "max-bytes",
+    Int(102_400),
+    "bytes",
+    "DM-05.1, GC-02",
+    "documents larger than this count as oversized"
+);
+threshold!(
+    MIN_SHARE,
+    "min-share",
+    Float(0.5),
+    "share of the document's bytes",
+    "DM-05.3",
+    "share that one array must own, in most of the largest documents"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = patterns::user_documents(collection) else { return };
+    let limits = Limits::of(cx.settings(), &collection.namespace);
+    for field in &profile.fields {
+        let Some(array) = &field.array else { continue };
+        let owner =
+            arrays::owner(cx.settings(), cx.evidence(), collection, profile, field, &limits);
+        if owner != Some(Owner::Dominates) {
+            continue;
+        }
+        let ns = &collection.namespace;
+        let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);
+        let objects = !matches!(
+            arrays::elements(cx.evidence(), collection, profile, field),
+            Elements::Scalars | Elements::Arrays
+        );
+        let each = arrays::value_bytes(field)
+            + sizes::element_bytes(&child.parent_id, sizes::OBJECT_ID)
+            + sizes::element_bytes("_id", sizes::OBJECT_ID);
+        let over = profile.documents_larger_than(cx.count(&MAX_BYTES));
+        let large = array.lengths.max >= limits.elements;
+        let open_bucket = patterns::is_open_bucket(profile, field);
+        let mut draft = Draft::new(
+            Subject::Field(ns.clone(), field.path.clone()),
+            format!(
+                "`{}` owns {} of the bytes of this collection: up to {} elements and {} in one document; {} larger than {}",
+                field.path,
+                text::percent(field.bytes as f64 / profile.sizes.sum.max(1) as f64),
+                text::count(array.lengths.max),
+                text::bytes(array.bytes.max),
+                if over == 1 { "1 document is".to_owned() } else { format!("{} documents are", text::count(over)) },
+                text::bytes(cx.count(&MAX_BYTES)),
+            ),
+            "every read and every update of the parent carries the whole list",
+            if open_bucket {
+                proposals::close_bucket(field)
+            } else {
+                format!(
+                "move each element to `{}` with `{}` and the index {}: {} of about {} each; keep `{}` in `{}`",
+                child.collection,
+                child.parent_id,
+                child.index,
+                text::plural(array.lengths.sum, "document"),
+                text::bytes(each),
+                child.counter,
+                ns.collection,
+            )
+            },
+            profile.seen(),
+        )
+        .data("elements", array.lengths.sum)
+        .data("p99", array.lengths.p99())
+        .data("max", array.lengths.max)
+        .data("bytesPerElement", arrays::value_bytes(field))
+        .data("documentsOver", over)
+        .data("limit", cx.count(&MAX_BYTES))
+        .data("child", child.collection.clone())
+        .data("parentId", child.parent_id.clone())
+        .clauses(if large { &["DM-05.3", "AP-S2.2", "DM-08.1"] } else { &["DM-05.3", "AP-S2.2"] });
+        debug_assert!(cx.limit(&MIN_SHARE) == limits.owned_share, "one reading of the threshold");
+        if !open_bucket && let Some(command) = proposals::split_command(ns, field, &child, objects)
+        {
+            draft = draft.fix(Some("RF-01"), Safety::Manual, command);
+        }
+        cx.report(draft);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+
+    /// Texts are written as TEXT: a placeholder of the grammar per element would make tests slow.
+    fn filled(body: &str) -> String {
+        body.replace("TEXT", &"lorem ipsum ".repeat(34))
+    }
+
+    fn check(code: &str, body: &str) -> Vec<docward_model::Finding> {
+        testing::check(code, &filled(body))
+    }
+
+    fn check_with(code: &str, settings: &str, body: &str) -> Vec<docward_model::Finding> {
+        testing::check_with(code, settings, &filled(body))
+    }
+
+    const USER: &str = "x5 {\"_id\": $i, \"name\": \"Ada\", \"posts\": $array(300, {\"title\": \"Post\", \"text\": \"TEXT\"})}";
+
+    #[test]
+    fn dm_05_3_the_child_is_named_with_its_reference() {
+        let found = check_with("D003", "ns=db_shop.t_user", USER);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].at.path().map(|p| p.as_str()), Some("posts"));
+        assert!(found[0].todo.contains("`t_post` with `userId`"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("1,500 documents"), "{}", found[0].todo);
+        assert_eq!(found[0].clauses, ["DM-05.3", "AP-S2.2"]);
+    }
+
+    #[test]
+    fn dm_05_3_the_index_uses_the_date_of_the_elements() {
+        let body = "x5 {\"_id\": $i, \"posts\": $array(300, {\"date\": ISODate(\"2024-03-01T00:00:00Z\"), \"text\": \"TEXT\"})}";
+        let found = check_with("D003", "ns=db_shop.t_user", body);
+        assert!(found[0].todo.contains("{ userId: 1, date: -1 }"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn ap_s2_2_a_text_that_owns_the_bytes_is_not_an_array() {
+        let body = "x5 {\"_id\": $i, \"tags\": $array(3, \"t$j\"), \"body\": \"$pad(200000)\"}";
+        assert_eq!(check("D003", body), []);
+    }
+
+    #[test]
+    fn small_documents_and_geometries_are_left_alone() {
+        assert_eq!(check("D003", "x5 {\"_id\": $i, \"tags\": $array(30, \"t$j\")}"), []);
+        let border = "x5 {\"_id\": $i, \"area\": {\"type\": \"Polygon\", \"coordinates\": [$array(9000, [1.5, 2.5])]}}";
+        assert_eq!(check("D003", border), []);
+    }
+
+    #[test]
+    fn the_share_is_a_threshold() {
+        let half = "x5 {\"_id\": $i, \"note\": \"$pad(100000)\", \"posts\": $array(120, {\"text\": \"TEXT\"})}";
+        assert_eq!(check_with("D003", "ns=db_shop.t_user", half), []);
+        assert_eq!(
+            check_with("D003", "ns=db_shop.t_user,max-bytes=50000,min-share=0.1", USER).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn open_buckets_are_to_be_closed_not_split() {
+        let body = "x20 {\"_id\": $i, \"roomId\": \"r\", \"date\": ISODate(\"2024-03-01T00:00:00Z\"), \"chats\": $array($i+1100, {\"ts\": ISODate(\"2024-03-01T10:00:00Z\"), \"text\": \"TEXT\"})}";
+        let found = check("D003", body);
+        assert!(found[0].todo.contains("`count` below 100"), "{}", found[0].todo);
+        assert!(found[0].fix.is_none());
+    }
+}

@@ -1,0 +1,138 @@
+//! DM-05.4, AP-S4.4: files do not belong in business documents.
+
+use docward_model::{Collection, Draft, Subject};
+
+use crate::facts::{blobs, patterns, proposals, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Embedded blob
+    ///
+    /// ## What it checks
+    /// Reports fields that hold files: binaries of 256 KB and more, and base64 text whose first bytes
+    /// are those of a known format (PNG, JPEG, PDF, ZIP, …). Icons and thumbnails below 16 KB, UUIDs,
+    /// hashes and vectors stay silent. Where files make up much of the collection, `oversized-blob`
+    /// speaks instead.
+    ///
+    /// ## Why it matters
+    /// The bytes of the file push useful documents out of the cache and travel with every read that
+    /// does not exclude them. Base64 makes them a third larger still.
+    ///
+    /// ## Example
+    /// A limit of 40 bytes instead of 256 KB keeps it short:
+    /// ```jsonl,fires,max-bytes=40
+    /// {"_id": 1, "name": "Ada", "photo": BinData(0, "/9j/4AAQSkZJRgABAQEASABIAAD/2wBDAAMCAgMCAgMDAwMEAwMEBQgFBQQEBQoH")}
+    /// ```
+    /// Keep an id or a URL, with what is needed to check the file:
+    /// ```jsonl,clean
+    /// {"_id": 1, "name": "Ada", "photoFileId": ObjectId("65f3a2b8c1d2e3f4a5b6c7d8"), "photoBytes": 314572, "photoType": "image/jpeg"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Store the file in GridFS (or in an object store) under an id, write that id into the document,
+    /// check size and hash, then remove the field.
+    ///
+    /// ## When to ignore it
+    /// The document exists only to carry the payload and is never read without it.
+    D004, "embedded-blob",
+    level: Recommended,
+    clauses: ["DM-05.4", "AP-S4.4"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [MAX_BYTES, MIN_ENCODED],
+    check: Collection(check),
+}
+
+threshold!(
+    MAX_BYTES,
+    "max-bytes",
+    Int(262_144),
+    "bytes",
+    "DM-05.4; no figure in source",
+    "binaries of this size or more are files"
+);
+threshold!(
+    MIN_ENCODED,
+    "min-encoded-bytes",
+    Int(16_384),
+    "bytes",
+    "no figure in source",
+    "base64 files smaller than this are taken for icons"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = patterns::user_documents(collection) else { return };
+    let limits = blobs::Limits::of(cx.settings(), &collection.namespace);
+    debug_assert!(limits.large == cx.count(&MAX_BYTES) && limits.icon == cx.count(&MIN_ENCODED));
+    let style = proposals::field_style(profile);
+    for field in &profile.fields {
+        let (Some(blob), Some(files)) = (&field.blob, blobs::files(profile, field, &limits)) else {
+            continue;
+        };
+        if files.store_first {
+            continue;
+        }
+        let stem = [crate::facts::names::to_snake(field.path.leaf())];
+        cx.report(
+            Draft::new(
+                Subject::Field(collection.namespace.clone(), field.path.clone()),
+                blobs::describe(field, blob, &files),
+                "the files fill the cache and travel with every read of the document",
+                format!(
+                    "first choice GridFS: keep `{}` and its size ({} of 255 KB for the largest); second choice an object store with `{}`, checksum, size and content type",
+                    proposals::field_name(&stem, "file_id", style),
+                    text::plural(blob.sizes.max.div_ceil(261_120), "chunk"),
+                    proposals::field_name(&stem, "url", style),
+                ),
+                profile.seen(),
+            )
+            .data("files", files.count)
+            .data("p50", blob.sizes.p50())
+            .data("p95", blob.sizes.p95())
+            .data("max", blob.sizes.max)
+            .data("limit", files.limit)
+            .data("encoded", blob.encoded)
+            .data("share", files.share),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    /// Documents enough that the file is a small part of the collection.
+    const OTHERS: &str = "\nx40 {\"_id\": \"u$i\", \"name\": \"$pad(90000)\"}";
+
+    #[test]
+    fn dm_05_4_binaries_from_256_kb() {
+        // 349,528 base64 characters are 262,146 bytes, 349,524 are 262,143.
+        let file = |n: usize| {
+            format!("{{\"_id\": 1, \"photo\": BinData(0, \"/9j/{}\")}}{OTHERS}", "A".repeat(n - 4))
+        };
+        let found = check("D004", &file(349_528));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].todo.contains("GridFS"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("`photoFileId`"), "{}", found[0].todo);
+        assert_eq!(found[0].clauses, ["DM-05.4", "AP-S4.4"]);
+        assert_eq!(check("D004", &file(349_524)), []);
+    }
+
+    #[test]
+    fn dm_05_4_encoded_files_count_from_16_kb_icons_do_not() {
+        let png = |n: usize| {
+            format!(
+                "{{\"_id\": 1, \"logo\": \"iVBORw0KGgoAAAANSUhEUgAA{}\"}}{OTHERS}",
+                "A".repeat(n)
+            )
+        };
+        assert_eq!(check("D004", &png(40_000)).len(), 1);
+        assert_eq!(check("D004", &png(4_000)), []);
+    }
+
+    #[test]
+    fn uuids_are_no_blobs() {
+        assert_eq!(check("D004", "x50 {\"_id\": UUID(\"$uuid\"), \"a\": UUID(\"$uuid\")}"), []);
+    }
+}

@@ -1,0 +1,142 @@
+//! DM-05.6 with DM-05.4, AP-S4.4: collections that are mostly files belong in an object store.
+
+use docward_model::{Collection, Draft, Subject};
+
+use crate::facts::{blobs, patterns, proposals, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Oversized blob
+    ///
+    /// ## What it checks
+    /// Reports fields whose files are large (95th percentile of 256 KB and more) and make up more than
+    /// a fifth of all bytes of the collection. Smaller shares are reported by `embedded-blob`.
+    ///
+    /// ## Why it matters
+    /// A database is the most expensive place to keep files: they are replicated, backed up, cached
+    /// and read through the same machines as the business data, and a single file cannot pass 16 MB.
+    ///
+    /// ## Example
+    /// A limit of 40 bytes instead of 256 KB keeps it short:
+    /// ```jsonl,fires,ns=db_shop.t_product,min-p95-bytes=40
+    /// x3 {"_id": $i, "name": "Lamp", "image": BinData(0, "/9j/4AAQSkZJRgABAQEASABIAAD/2wBDAAMCAgMCAgMDAwMEAwMEBQgFBQQEBQoH")}
+    /// ```
+    /// The file is elsewhere, the document knows where and what to expect:
+    /// ```jsonl,clean,ns=db_shop.t_product
+    /// x3 {"_id": $i, "name": "Lamp", "imageUrl": "https://files.example.com/p/$i.jpg", "imageBytes": 300000, "imageSha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Upload the files, store URL, checksum, size and content type, verify, then remove the field.
+    /// GridFS is the second choice: it lifts the 16 MB limit but keeps the bytes in the database.
+    ///
+    /// ## When to ignore it
+    /// The database is the object store by decision, for instance because nothing else is reachable
+    /// from where the application runs.
+    D005, "oversized-blob",
+    level: Recommended,
+    clauses: ["DM-05.6", "DM-05.4", "AP-S4.4"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [MAX_SHARE, MIN_P95],
+    check: Collection(check),
+}
+
+threshold!(
+    MAX_SHARE,
+    "max-share",
+    Float(0.20),
+    "share of the collection's bytes",
+    "DM-05.6, GC-25; no figure in source",
+    "share from which an object store is the first choice"
+);
+
+threshold!(
+    MIN_P95,
+    "min-p95-bytes",
+    Int(262_144),
+    "bytes",
+    "DM-05.4, GC-25; no figure in source",
+    "95th percentile of the sizes from which files are large"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = patterns::user_documents(collection) else { return };
+    let limits = blobs::Limits::of(cx.settings(), &collection.namespace);
+    debug_assert!(
+        limits.share == cx.limit(&MAX_SHARE) && limits.store == cx.count(&MIN_P95),
+        "one reading of the thresholds"
+    );
+    let style = proposals::field_style(profile);
+    for field in &profile.fields {
+        let (Some(blob), Some(files)) = (&field.blob, blobs::files(profile, field, &limits)) else {
+            continue;
+        };
+        if !files.store_first {
+            continue;
+        }
+        let stem = [crate::facts::names::to_snake(field.path.leaf())];
+        let name = |tail: &str| proposals::field_name(&stem, tail, style);
+        cx.report(
+            Draft::new(
+                Subject::Field(collection.namespace.clone(), field.path.clone()),
+                blobs::describe(field, blob, &files),
+                "files in the database are cached, replicated and backed up with the business data",
+                format!(
+                    "first choice an object store: keep `{}`, `{}`, `{}` and the content type, which takes {} out of the collection; second choice GridFS with `{}`",
+                    name("url"),
+                    name("sha256"),
+                    name("bytes"),
+                    text::bytes(field.bytes),
+                    name("file_id"),
+                ),
+                profile.seen(),
+            )
+            .data("files", files.count)
+            .data("p50", blob.sizes.p50())
+            .data("p95", blob.sizes.p95())
+            .data("max", blob.sizes.max)
+            .data("limit", files.limit)
+            .data("encoded", blob.encoded)
+            .data("share", files.share),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+
+    #[test]
+    fn dm_05_6_three_megabyte_jpegs_are_one_finding_with_both_places() {
+        let body =
+            format!("x2 {{\"_id\": $i, \"photo\": BinData(0, \"/9j/{}\")}}", "A".repeat(4_194_300));
+        let found = check("D005", &body);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].clauses, ["DM-05.6", "DM-05.4", "AP-S4.4"]);
+        assert!(found[0].what.contains("JPEG"), "{}", found[0].what);
+        assert!(found[0].todo.contains("object store") && found[0].todo.contains("GridFS"));
+        assert!(found[0].todo.contains("`photoUrl`"), "{}", found[0].todo);
+        assert_eq!(check("D004", &body), []);
+    }
+
+    #[test]
+    fn dm_05_6_a_small_share_is_left_to_the_other_rule() {
+        let body = format!(
+            "{{\"_id\": 1, \"photo\": BinData(0, \"/9j/{}\")}}\nx40 {{\"_id\": \"u$i\", \"name\": \"$pad(90000)\"}}",
+            "A".repeat(400_000)
+        );
+        assert_eq!(check("D005", &body), []);
+        assert_eq!(check("D004", &body).len(), 1);
+        assert_eq!(check_with("D005", "max-share=0.01", &body).len(), 1);
+    }
+
+    #[test]
+    fn ap_s4_4_base64_text_is_a_blob_too() {
+        let body = format!("x2 {{\"_id\": $i, \"scan\": \"JVBERi0xLjQK{}\"}}", "A".repeat(400_000));
+        let found = check("D005", &body);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].what.contains("PDF files as base64 text"), "{}", found[0].what);
+    }
+}

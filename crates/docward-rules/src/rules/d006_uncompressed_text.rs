@@ -1,0 +1,151 @@
+//! DM-05.5: long texts that compress well are stored compressed by the application.
+
+use docward_model::{Collection, DirectionKind, Draft, Field, Subject};
+
+use crate::facts::{names, patterns, proposals, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Uncompressed text
+    ///
+    /// ## What it checks
+    /// Reports text fields of which one value in twenty has 32 KB or more and which shrink to less than
+    /// 60 % when a few of their values are compressed for trial. Base64 files are left to the rules
+    /// about blobs, and fields under a text index to their search.
+    ///
+    /// ## Why it matters
+    /// The storage engine compresses on disk only. In the cache, on the network and against the 16 MB
+    /// limit the full text counts.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// x5 {"_id": $i, "html": "$pad(40000)"}
+    /// ```
+    /// Compressed bytes, and a field that says how to read them:
+    /// ```jsonl,clean
+    /// x5 {"_id": $i, "html": BinData(0, "H4sIAAAAAAAAA8tIzcnJVyjPL8pJAQCFEUoNCwAAAA=="), "htmlEncoding": "gzip"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Compress when writing, store the bytes as binary with the name of the codec beside them, and let
+    /// readers accept both forms until old documents are converted.
+    ///
+    /// ## When to ignore it
+    /// The text is searched or edited inside the database, by a regular expression, a text index or a
+    /// pipeline.
+    D006, "uncompressed-text",
+    level: Recommended,
+    clauses: ["DM-05.5"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [MIN_P95, MAX_RATIO],
+    check: Collection(check),
+}
+
+threshold!(
+    MIN_P95,
+    "min-p95-bytes",
+    Int(32_768),
+    "bytes",
+    "DM-05.5, GC-25; no figure in source",
+    "95th percentile of the lengths from which a text is long"
+);
+threshold!(
+    MAX_RATIO,
+    "max-ratio",
+    Float(0.6),
+    "compressed bytes per byte",
+    "DM-05.5; no figure in source",
+    "ratio below which compressing is worth it"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = patterns::user_documents(collection) else { return };
+    for field in &profile.fields {
+        let Some(texts) = &field.text else { continue };
+        let Some((before, after)) = texts.compression else { continue };
+        let p95 = texts.lengths.p95();
+        let ratio = after as f64 / before.max(1) as f64;
+        let encoded = field.blob.as_ref().map_or(0, |b| b.encoded);
+        if p95 < cx.count(&MIN_P95)
+            || ratio >= cx.limit(&MAX_RATIO)
+            || encoded * 2 > texts.total()
+            || is_searched(collection, field)
+        {
+            continue;
+        }
+        let saved = (texts.lengths.sum as f64 * (1.0 - ratio)) as u64;
+        let style = proposals::field_style(profile);
+        let codec = proposals::field_name(&[names::to_snake(field.path.leaf())], "encoding", style);
+        cx.report(
+            Draft::new(
+                Subject::Field(collection.namespace.clone(), field.path.clone()),
+                format!(
+                    "`{}` holds {} of up to {} (p95 {}) that compress to {} of their size",
+                    field.path,
+                    text::plural(texts.total(), "text"),
+                    text::bytes(texts.lengths.max),
+                    text::bytes(p95),
+                    text::percent(ratio),
+                ),
+                "only the disk sees compressed data: cache, network and the 16 MB limit count the full text",
+                format!(
+                    "compress `{}` in the application (zstd or gzip) and store it as binary with the codec in `{codec}`; that takes about {} off {} of text in the documents read",
+                    field.path,
+                    text::bytes(saved),
+                    text::bytes(texts.lengths.sum),
+                ),
+                profile.seen(),
+            )
+            .data("p95", p95)
+            .data("max", texts.lengths.max)
+            .data("ratio", ratio)
+            .data("saved", saved)
+            .data("limit", cx.count(&MIN_P95)),
+        );
+    }
+}
+
+/// Whether a text index reads the field.
+fn is_searched(collection: &Collection, field: &Field) -> bool {
+    let dotted = field.path.dotted();
+    collection.indexes.as_ref().is_some_and(|indexes| {
+        indexes
+            .iter()
+            .flat_map(|i| &i.keys)
+            .any(|key| key.kind == DirectionKind::Text && (key.path == dotted || key.path == "$**"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+
+    #[test]
+    fn dm_05_5_a_page_of_html_gets_a_measured_ratio() {
+        let page = "<div class='row'><p>text</p></div>".repeat(6_000);
+        let found = check("D006", &format!("{{\"_id\": 1, \"html\": \"{page}\"}}"));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].todo.contains("`htmlEncoding`"), "{}", found[0].todo);
+        assert!(found[0].data.get("ratio").is_some());
+    }
+
+    #[test]
+    fn dm_05_5_32_kb_is_the_boundary() {
+        assert_eq!(check("D006", "x3 {\"_id\": $i, \"html\": \"$pad(31000)\"}"), []);
+        assert_eq!(check("D006", "x3 {\"_id\": $i, \"html\": \"$pad(32768)\"}").len(), 1);
+    }
+
+    #[test]
+    fn text_that_does_not_compress_is_left_alone() {
+        let body = "x3 {\"_id\": $i, \"html\": \"$pad(40000)\"}";
+        assert_eq!(check_with("D006", "max-ratio=0.0", body), []);
+    }
+
+    #[test]
+    fn searched_text_is_left_alone() {
+        let body = "index {\"key\": {\"_fts\": \"text\", \"_ftsx\": 1}, \"name\": \"html_text\", \"weights\": {\"html\": 1}}\nx3 {\"_id\": $i, \"html\": \"$pad(40000)\"}";
+        assert_eq!(check("D006", body), []);
+    }
+}

@@ -1,0 +1,515 @@
+//! DM-08.2, AP-S2.1, AP-S4.1, CK-4, CK-8, ALG-6: arrays that grow without end, judged from documents
+//! alone: length against age, length, dates inside, and nothing that bounds it.
+
+use docward_model::{Collection, Draft, Field, Profile, Safety, Severity, Subject};
+
+use crate::facts::arrays::{self, Elements, Limits, Owner, Unbounded, Verdict};
+use crate::facts::{forecast, patterns, proposals, sizes, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Unbounded array
+    ///
+    /// ## What it checks
+    /// Looks for arrays that grow as long as their document lives. Signs are: older documents have
+    /// longer arrays (rank correlation above 0.5 over at least 50 documents and 7 days), some arrays
+    /// have 1000 elements or more, a few are far longer than the rest, the elements carry dates that
+    /// lie days apart. Two signs are an error, one is a warning. Nothing is said when something bounds
+    /// the array: `maxItems` in the validator, a declared limit, a bucket, a preview, a page, lengths
+    /// that pile up at a round number, coordinates, vectors. Arrays of ids are reported by
+    /// `growing-id-array`.
+    ///
+    /// ## Why it matters
+    /// Every append rewrites a longer document, and at 16 MB the append fails. From then on nothing can
+    /// be written to that document until it has been split by hand.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=db_shop.t_user
+    /// x20 {"_id": ObjectId("$oid"), "logins": $array(1200, {"ip": "10.0.0.$j"})}
+    /// x20 {"_id": ObjectId("$oid"), "logins": $array(800, {"ip": "10.0.0.$j"})}
+    /// x20 {"_id": ObjectId("$oid"), "logins": $array(400, {"ip": "10.0.0.$j"})}
+    /// ```
+    /// The newest ten stay in the document, because every push is cut with `$slice`:
+    /// ```jsonl,clean,ns=db_shop.t_user
+    /// x50 {"_id": ObjectId("$oid"), "logins": $array(10, {"ip": "10.0.0.$j"})}
+    /// x10 {"_id": ObjectId("$oid"), "logins": $array($i, {"ip": "10.0.0.$j"})}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Choose by what is read. Only the newest: cut with `$push` and `$slice`. Readings over time: a
+    /// time series collection or buckets. Things of their own: a child collection. A few giants among
+    /// many small ones: overflow pages.
+    ///
+    /// ## When to ignore it
+    /// The business sets a limit that the data cannot show. Declare it under `bounded-arrays`, and
+    /// better still as `maxItems` in the validator.
+    D008, "unbounded-array",
+    level: Prohibited,
+    clauses: ["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "ALG-6", "DM-08.1", "DM-05.3"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [MAX_ELEMENTS, MIN_CORRELATION, MIN_DOCUMENTS, MIN_DAYS, HORIZON],
+    check: Collection(check),
+}
+
+threshold!(
+    MAX_ELEMENTS,
+    "max-elements",
+    Int(1000),
+    "elements",
+    "DM-08.1, ALG-6",
+    "length from which an array counts as long"
+);
+threshold!(
+    MIN_CORRELATION,
+    "min-correlation",
+    Float(0.5),
+    "rank correlation",
+    "ALG-6",
+    "how clearly length must rise with age"
+);
+threshold!(
+    MIN_DOCUMENTS,
+    "min-documents",
+    Int(50),
+    "documents",
+    "no figure in source",
+    "documents of known age needed to speak of growth"
+);
+threshold!(
+    MIN_DAYS,
+    "min-days",
+    Int(7),
+    "days",
+    "no figure in source",
+    "days those documents must span"
+);
+threshold!(
+    HORIZON,
+    "horizon-years",
+    Int(5),
+    "years",
+    "no figure in source",
+    "how far ahead forecasts look; a short array that grows is reported only if it gets long by then"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = patterns::user_documents(collection) else { return };
+    let limits = Limits::of(cx.settings(), &collection.namespace);
+    debug_assert!(
+        limits.elements == cx.count(&MAX_ELEMENTS)
+            && limits.credible.correlation == cx.limit(&MIN_CORRELATION)
+            && limits.credible.rows == cx.count(&MIN_DOCUMENTS)
+            && limits.credible.days == cx.limit(&MIN_DAYS)
+            && limits.horizon_days == cx.limit(&HORIZON) * 365.25,
+        "one reading of the thresholds"
+    );
+    for field in &profile.fields {
+        let owner =
+            arrays::owner(cx.settings(), cx.evidence(), collection, profile, field, &limits);
+        if let Some(Owner::Unbounded(unbounded)) = owner {
+            report(collection, profile, field, &unbounded, &limits, cx);
+        }
+    }
+}
+
+fn report(
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    unbounded: &Unbounded,
+    limits: &Limits,
+    cx: &mut Cx<'_>,
+) {
+    let Some(array) = &field.array else { return };
+    let ns = &collection.namespace;
+    let lengths = &array.lengths;
+    let (p99, max) = (lengths.p99(), lengths.max);
+    let kind = arrays::elements(cx.evidence(), collection, profile, field);
+    let value = arrays::value_bytes(field);
+    let room = arrays::capacity(profile, field, sizes::DOCUMENT_LIMIT);
+    let rate = arrays::longest_rate(profile, field, unbounded.growth.as_ref());
+    let at = |target: u64| {
+        let growth = unbounded.growth?;
+        forecast::reach(max as f64, target as f64, rate?, growth.newest_ms, limits.horizon_days)
+    };
+    let (long_at, full_at) = (at(limits.elements), at(room));
+    let advice = if patterns::is_open_bucket(profile, field) {
+        Advice::OpenBucket
+    } else {
+        Advice::of(kind, lengths, limits)
+    };
+    let mut what = match unbounded.growth {
+        Some(growth) => format!(
+            "`{}` grows with the age of its document (correlation {:.2}, about {} a day): p99 {}, longest {}",
+            field.path,
+            growth.correlation,
+            per_day(growth.per_day),
+            text::count(p99),
+            text::count(max),
+        ),
+        None => format!(
+            "`{}` is long and nothing bounds it: p99 {}, longest {} elements{}",
+            field.path,
+            text::count(p99),
+            text::count(max),
+            if unbounded.dated { ", with dates that lie days apart" } else { "" },
+        ),
+    };
+    if let Some(when) = &long_at {
+        what.push_str(&format!(
+            "; the longest reaches {} on {}",
+            text::count(limits.elements),
+            when.date
+        ));
+    }
+    if let Some(when) = &full_at {
+        what.push_str(&format!(
+            "; it fills its document (16 MB, about {} elements) on {}",
+            text::count(room),
+            when.date
+        ));
+    }
+    let dominates = arrays::dominates(profile, field, limits);
+    let mut draft = Draft::new(
+        Subject::Field(ns.clone(), field.path.clone()),
+        what,
+        "once the document reaches 16 MB every further append fails until it is split by hand",
+        advice.text(collection, profile, field, cx),
+        profile.seen(),
+    )
+    .data("p99", p99)
+    .data("max", max)
+    .data("limit", limits.elements)
+    .data("verdict", unbounded.verdict.name())
+    .data("bytesPerElement", sizes::element_bytes(&max.saturating_sub(1).to_string(), value))
+    .data("capacity", room)
+    .data("pattern", advice.name())
+    .clauses(match (max >= limits.elements, dominates) {
+        (true, true) => {
+            &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "ALG-6", "DM-08.1", "DM-05.3"]
+        }
+        (true, false) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "ALG-6", "DM-08.1"],
+        (false, true) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "ALG-6", "DM-05.3"],
+        (false, false) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "ALG-6"],
+    })
+    .severity(if unbounded.verdict == Verdict::Possible {
+        Severity::Warn
+    } else {
+        Severity::Error
+    });
+    if let Some(growth) = unbounded.growth {
+        draft = draft.data("correlation", growth.correlation).data("perDay", growth.per_day);
+    }
+    if let Some(when) = long_at {
+        draft = draft.data("reachesLimitOn", when.date);
+    }
+    if let Some(when) = full_at {
+        draft = draft.data("full16MbOn", when.date);
+    }
+    let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);
+    draft = match advice {
+        Advice::Series => draft.fix(
+            Some("RF-03"),
+            Safety::Manual,
+            series_command(collection, profile, field, &child, cx),
+        ),
+        Advice::Outlier | Advice::OpenBucket => draft,
+        Advice::Child => match proposals::split_command(
+            ns,
+            field,
+            &child,
+            !matches!(kind, Elements::Scalars | Elements::Arrays),
+        ) {
+            Some(command) => draft.fix(Some("RF-01"), Safety::Manual, command),
+            None => draft,
+        },
+    };
+    cx.report(draft);
+}
+
+/// Elements a day in as many digits as say something.
+fn per_day(n: f64) -> String {
+    if n >= 10.0 {
+        format!("{n:.0}")
+    } else if n >= 1.0 {
+        format!("{n:.1}")
+    } else {
+        format!("{n:.2}")
+    }
+}
+
+/// The first of the fixes the rule book ranks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Advice {
+    OpenBucket,
+    Series,
+    Outlier,
+    Child,
+}
+
+impl Advice {
+    fn of(kind: Elements, lengths: &docward_model::Distribution, limits: &Limits) -> Self {
+        if kind == Elements::Series {
+            Self::Series
+        } else if arrays::has_outliers(lengths, limits) {
+            Self::Outlier
+        } else {
+            Self::Child
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::OpenBucket | Self::Series => "bucket",
+            Self::Outlier => "outlier",
+            Self::Child => "child",
+        }
+    }
+
+    fn text(
+        self,
+        collection: &Collection,
+        profile: &Profile,
+        field: &Field,
+        cx: &Cx<'_>,
+    ) -> String {
+        let ns = &collection.namespace;
+        let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);
+        let all = field.array.as_ref().map_or(0, |a| a.lengths.sum);
+        let split = format!(
+            "`{}` with `{}` and the index {} ({} of about {} each), `{}` staying in `{}`",
+            child.collection,
+            child.parent_id,
+            child.index,
+            text::plural(all, "document"),
+            text::bytes(
+                arrays::value_bytes(field)
+                    + sizes::element_bytes(&child.parent_id, sizes::OBJECT_ID)
+                    + sizes::element_bytes("_id", sizes::OBJECT_ID)
+            ),
+            child.counter,
+            ns.collection,
+        );
+        let slice = format!(
+            "where only the newest are read, cut every push: {{$push: {{\"{}\": {{$each: [x], $slice: -100}}}}}}",
+            field.path.dotted()
+        );
+        match self {
+            Self::OpenBucket => proposals::close_bucket(field),
+            Self::Series if native_series(cx) => format!(
+                "store the elements as a time series collection `{}` with metaField `{}`, or below 5.0 as hourly buckets with a counter; {slice}; for a few giants overflow pages of 1000",
+                child.collection, child.parent_id
+            ),
+            Self::Series => format!(
+                "before 5.0 there are no time series collections: store the elements as buckets per `{}` and hour with `count` below 1000; {slice}; for a few giants overflow pages of 1000",
+                child.parent_id
+            ),
+            Self::Outlier => format!(
+                "a few documents are far longer than the rest: keep the first 1000 inline with `{}` and page the rest by 1000; if all keep growing, one document per element in {split}, or buckets by day; {slice}",
+                proposals::field_name(
+                    &["has".to_owned()],
+                    "overflow",
+                    proposals::field_style(profile)
+                ),
+            ),
+            Self::Child => format!(
+                "one document per element in {split}; {slice}; elements read by time go in buckets, a few giants in overflow pages of 1000"
+            ),
+        }
+    }
+}
+
+/// Whether the server has time series collections; unknown counts as yes.
+fn native_series(cx: &Cx<'_>) -> bool {
+    cx.settings()
+        .server_version
+        .or(cx.evidence().deployment.server_version)
+        .is_none_or(|v| v >= (5, 0))
+}
+
+fn series_command(
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    child: &proposals::Child,
+    cx: &Cx<'_>,
+) -> String {
+    let time = arrays::time_child(profile, field).map_or("ts", |f| f.name.as_str());
+    if native_series(cx) {
+        format!(
+            "db.getSiblingDB({:?}).createCollection({:?}, {{timeseries: {{timeField: {time:?}, metaField: {:?}}}}})",
+            collection.namespace.database, child.collection, child.parent_id
+        )
+    } else {
+        format!(
+            "db.getSiblingDB({:?}).getCollection({:?}).createIndex({{{}: 1, hour: 1, count: 1}})",
+            collection.namespace.database, child.collection, child.parent_id
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::{DataValue, Finding, Severity};
+
+    use crate::testing::{check, check_with};
+
+    /// `n` documents a day apart whose arrays lose `step` elements from each to the next, so that the
+    /// older the longer.
+    fn growing(n: u64, step: u64, element: &str) -> String {
+        (0..n).fold(String::new(), |mut body, i| {
+            body.push_str(&format!(
+                "{{\"_id\": ObjectId(\"{:08x}0000000000000000\"), \"posts\": $array({}, {element})}}\n",
+                1_704_067_200 + i * 86_400,
+                (n - i) * step
+            ));
+            body
+        })
+    }
+
+    fn verdict(found: &[Finding]) -> Option<&DataValue> {
+        found.first()?.data.get("verdict")
+    }
+
+    #[test]
+    fn dm_08_2_growing_and_long_is_an_error() {
+        let found =
+            check_with("D008", "ns=db_shop.t_user", &growing(60, 20, "{\"text\": \"hello\"}"));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].severity, Severity::Error);
+        assert_eq!(found[0].level.name(), "prohibited");
+        assert_eq!(verdict(&found), Some(&DataValue::Text("likely".into())));
+        assert_eq!(found[0].data.get("max"), Some(&DataValue::Int(1200)));
+        assert_eq!(found[0].data.get("limit"), Some(&DataValue::Int(1000)));
+        assert!(found[0].todo.contains("`t_post` with `userId`"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("$slice"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn alg_6_dates_inside_make_it_certain() {
+        let mut body =
+            growing(59, 18, "{\"date\": ISODate(\"2024-02-01T00:00:00Z\"), \"text\": \"a\"}");
+        body.push_str("{\"_id\": ObjectId(\"659100000000000000000000\"), \"posts\": $array(1300, {\"date\": ISODate(\"2024-01-01T00:00:00Z\"), \"text\": \"a\"})}");
+        let found = check("D008", &body);
+        assert_eq!(verdict(&found), Some(&DataValue::Text("certain".into())));
+    }
+
+    #[test]
+    fn alg_6_growth_alone_is_possible_and_forecast() {
+        let found = check("D008", &growing(60, 5, "{\"text\": \"hello\"}"));
+        assert_eq!(verdict(&found), Some(&DataValue::Text("possible".into())));
+        assert_eq!(found[0].severity, Severity::Warn);
+        // 300 elements after 59 days: 1000 after about 138 more, counted from 2024-02-29.
+        assert_eq!(
+            found[0].data.get("reachesLimitOn"),
+            Some(&DataValue::Text("2024-07-15".into()))
+        );
+    }
+
+    #[test]
+    fn alg_6_slow_growth_that_stays_short_is_silent() {
+        let tags = (0..60).fold(String::new(), |mut body, i| {
+            body.push_str(&format!(
+                "{{\"_id\": ObjectId(\"{:08x}0000000000000000\"), \"tags\": $array({}, \"t$j\")}}\n",
+                1_500_000_000 + i * 2_000_000,
+                (60 - i) / 6
+            ));
+            body
+        });
+        assert_eq!(check("D008", &tags), []);
+    }
+
+    #[test]
+    fn dm_08_2_fifty_documents_and_seven_days_are_needed() {
+        assert_eq!(check("D008", &growing(49, 20, "{\"a\": 1}")), []);
+        assert_eq!(check_with("D008", "min-days=90", &growing(60, 15, "{\"a\": 1}")), []);
+    }
+
+    #[test]
+    fn ck_4_a_cap_is_proof() {
+        let body = growing(60, 20, "{\"text\": \"hello\"}");
+        let capped = format!(
+            "options {{\"validator\": {{\"$jsonSchema\": {{\"properties\": {{\"posts\": {{\"bsonType\": \"array\", \"maxItems\": 2000}}}}}}}}}}\n{body}"
+        );
+        assert_eq!(check("D008", &capped), []);
+        let off = capped.replace("options {", "options {\"validationLevel\": \"off\", ");
+        assert_eq!(check("D008", &off).len(), 1);
+    }
+
+    #[test]
+    fn dm_08_2_a_long_list_of_events_without_ages_is_possible() {
+        let body = "x5 {\"_id\": $i, \"messages\": $array(5000, {\"text\": \"hi\"})}";
+        let found = check("D008", body);
+        assert_eq!(verdict(&found), Some(&DataValue::Text("possible".into())));
+        assert_eq!(found[0].severity, Severity::Warn);
+        // The same length under a neutral name is only long (D009).
+        assert_eq!(check("D008", &body.replace("messages", "cells")), []);
+    }
+
+    #[test]
+    fn pt_bucket_3_full_buckets_are_bounded() {
+        let body = "x60 {\"_id\": ObjectId(\"$oid\"), \"sensorId\": \"S1\", \"hour\": ISODate(\"2024-03-01T10:00:00Z\"), \"count\": 60, \"readings\": $array(60, {\"minute\": $j, \"temp\": 22.5})}";
+        assert_eq!(check("D008", body), []);
+    }
+
+    #[test]
+    fn dm_08_2_readings_become_a_time_series_or_buckets_by_version() {
+        let readings =
+            growing(60, 20, "{\"ts\": ISODate(\"2024-01-01T00:00:00Z\"), \"temp\": 21.5}")
+                .replace("posts", "readings");
+        let new = check_with("D008", "ns=db_iot.t_device,version=5.0", &readings);
+        assert!(new[0].todo.contains("time series collection `t_reading`"), "{}", new[0].todo);
+        let old = check_with("D008", "ns=db_iot.t_device,version=4.4", &readings);
+        assert!(old[0].todo.starts_with("before 5.0"), "{}", old[0].todo);
+        assert!(old[0].todo.contains("buckets"), "{}", old[0].todo);
+    }
+
+    #[test]
+    fn id_arrays_have_their_own_rule() {
+        assert_eq!(check("D008", &growing(60, 20, "ObjectId(\"65f3a2b8c1d2e3f4a5b6c7d8\")")), []);
+    }
+
+    #[test]
+    fn ap_s4_1_advice_names_bucket_and_outlier() {
+        let found = check("D008", &growing(60, 20, "{\"text\": \"hello\"}"));
+        assert!(found[0].todo.contains("bucket") && found[0].todo.contains("overflow pages"));
+    }
+
+    #[test]
+    fn geometries_and_vectors_are_bounded() {
+        let track = "x60 {\"_id\": ObjectId(\"$oid\"), \"route\": {\"type\": \"LineString\", \"coordinates\": $array(2000, [1.5, 2.5])}}";
+        assert_eq!(check("D008", track), []);
+        let vectors = "x60 {\"_id\": ObjectId(\"$oid\"), \"embedding\": $array(1536, 0.25)}";
+        assert_eq!(check("D008", vectors), []);
+    }
+
+    #[test]
+    fn ap_s2_1_three_fixes_are_ranked() {
+        let found = check("D008", &growing(60, 20, "{\"text\": \"hello\"}"));
+        let at = |word: &str| found[0].todo.find(word).expect(word);
+        assert!(at("one document per element") < at("$slice") && at("$slice") < at("buckets"));
+    }
+
+    #[test]
+    fn ck_8_each_growing_array_is_named_once() {
+        let body = growing(60, 20, "{\"text\": \"hello\"}");
+        let two = body.replace("\"posts\": $array(", "\"fixed\": [1, 2], \"posts\": $array(");
+        let found = check("D008", &two);
+        assert_eq!(found.len(), 1, "{found:?}");
+        for other in ["D002", "D003", "D009", "R006", "R008"] {
+            assert_eq!(check(other, &two), [], "{other}");
+        }
+    }
+
+    #[test]
+    fn the_date_of_16_mb_follows_from_the_exact_size() {
+        // 60 elements in 59 days, each 1 + 4 + 1 + 10,016 bytes: 1,674 fill the document.
+        let element = format!("{{\"text\": \"{}\"}}", "x".repeat(10_000));
+        let found = check("D008", &growing(60, 1, &element));
+        assert_eq!(found[0].data.get("capacity"), Some(&DataValue::Int(1_674)));
+        // (1,674 - 60) / (60 / 59) = 1,587 days after 2024-02-29.
+        assert_eq!(found[0].data.get("full16MbOn"), Some(&DataValue::Text("2028-07-04".into())));
+    }
+}

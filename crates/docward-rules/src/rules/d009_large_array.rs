@@ -1,0 +1,232 @@
+//! DM-08.1, LM-8: arrays of 1000 elements and more; bounded by design they are information (GC-04).
+
+use docward_model::{Collection, Draft, Field, Level, Subject};
+
+use crate::facts::arrays::{self, Limits, Owner};
+use crate::facts::patterns::{self, Bound};
+use crate::facts::{proposals, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Large array
+    ///
+    /// ## What it checks
+    /// Reports arrays with 1000 elements or more; 999 are fine. It speaks only of arrays that no other
+    /// rule explains better: growth, ids, outliers and oversized documents have rules of their own.
+    /// Arrays that are bounded by design (buckets, overflow pages, a cap in the validator or in
+    /// `docward.toml`) are information, not a warning. Coordinates and vectors are no lists at all. An
+    /// array that exceeds the limit declared for it is reported too.
+    ///
+    /// ## Why it matters
+    /// An update inside a long array walks it from the start and writes all of it. When the array is
+    /// indexed, one document has as many index entries as elements.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// {"_id": 1, "cells": $array(1000, {"row": $j})}
+    /// ```
+    /// ```jsonl,clean
+    /// {"_id": 1, "cells": $array(999, {"row": $j})}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Keep in the document what is read with it (the newest few), and the whole list in a collection of
+    /// its own; or cut it into pages or buckets.
+    ///
+    /// ## When to ignore it
+    /// The list has a natural limit, is read as a whole and is not indexed. Declare the limit under
+    /// `bounded-arrays`.
+    D009, "large-array",
+    level: Recommended,
+    clauses: ["DM-08.1", "LM-8"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [MAX_ELEMENTS],
+    check: Collection(check),
+}
+
+threshold!(
+    MAX_ELEMENTS,
+    "max-elements",
+    Int(1000),
+    "elements",
+    "DM-08.1, LM-8, GC-04",
+    "arrays of this length or more are reported"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = patterns::user_documents(collection) else { return };
+    let limit = cx.count(&MAX_ELEMENTS);
+    let limits = Limits::of(cx.settings(), &collection.namespace);
+    for field in &profile.fields {
+        let Some(array) = &field.array else { continue };
+        let owner =
+            arrays::owner(cx.settings(), cx.evidence(), collection, profile, field, &limits);
+        let bound = patterns::bound(cx.settings(), collection, profile, field);
+        if !matches!(owner, None | Some(Owner::Large))
+            || matches!(bound, Some(Bound::Geometry | Bound::Vector(_)))
+        {
+            continue;
+        }
+        let lengths = &array.lengths;
+        let by_design = bound.as_ref().is_some_and(Bound::is_by_design);
+        let ns = &collection.namespace;
+        let declared = cx
+            .settings()
+            .array_cap(ns, field.path.as_str())
+            .filter(|&cap| bound.is_none() && lengths.max > cap);
+        if lengths.max < limit && declared.is_none() {
+            continue;
+        }
+        let over = lengths.at_least(declared.map_or(limit, |cap| cap + 1));
+        let index = index_on(collection, field);
+        let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);
+        let mut what = match declared {
+            Some(cap) => format!(
+                "`{}` exceeds its declared limit of {} in {} of {} arrays: p99 {}, longest {}",
+                field.path,
+                text::count(cap),
+                text::count(over),
+                text::count(lengths.count),
+                text::count(lengths.p99()),
+                text::count(lengths.max),
+            ),
+            None => format!(
+                "{} of {} arrays in `{}` {} {} elements or more: p99 {}, longest {}",
+                text::count(over),
+                text::count(lengths.count),
+                field.path,
+                if over == 1 { "has" } else { "have" },
+                text::count(limit),
+                text::count(lengths.p99()),
+                text::count(lengths.max),
+            ),
+        };
+        if let Some(index) = index {
+            what.push_str(&format!("; the index `{index}` has an entry for each"));
+        }
+        if let Some(bound) = &bound {
+            what.push_str(&format!("; it is {}", bound.describe()));
+        }
+        cx.report(
+            Draft::new(
+                Subject::Field(ns.clone(), field.path.clone()),
+                what,
+                if index.is_some() {
+                    "every element is an index entry, and each update of the array touches many of them"
+                } else {
+                    "each update inside a long array walks and rewrites it"
+                },
+                if by_design {
+                    "nothing to do while the bound holds; pages of 999 or shorter buckets keep below the limit".to_owned()
+                } else if patterns::is_open_bucket(profile, field) {
+                    proposals::close_bucket(field)
+                } else {
+                    format!(
+                        "keep the newest few inline and move the whole list ({} elements) to `{}` with `{}` and the index {}; a natural limit can be declared under `bounded-arrays` and set as `maxItems`",
+                        text::count(lengths.sum),
+                        child.collection,
+                        child.parent_id,
+                        child.index,
+                    )
+                },
+                profile.seen(),
+            )
+            .data("p99", lengths.p99())
+            .data("max", lengths.max)
+            .data("limit", declared.unwrap_or(limit))
+            .data("over", over)
+            .data("bounded", by_design)
+            .level(if by_design { Level::Information } else { Level::Recommended }),
+        );
+    }
+}
+
+/// An index that has an entry per element.
+fn index_on<'a>(collection: &'a Collection, field: &Field) -> Option<&'a str> {
+    let dotted = field.path.dotted();
+    let inside = format!("{dotted}.");
+    collection.indexes.as_ref()?.iter().find_map(|index| {
+        index
+            .keys
+            .iter()
+            .any(|key| key.path == dotted || key.path.starts_with(&inside))
+            .then_some(index.name.as_str())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::{DataValue, Severity};
+
+    use crate::testing::{check, check_with};
+
+    #[test]
+    fn dm_08_1_999_passes_1000_warns() {
+        let body = |n: u64| format!("{{\"_id\": 1, \"cells\": $array({n}, {{\"row\": $j}})}}");
+        assert_eq!(check("D009", &body(999)), []);
+        let found = check("D009", &body(1000));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert_eq!(found[0].clauses, ["DM-08.1", "LM-8"]);
+        assert_eq!(found[0].data.get("max"), Some(&DataValue::Int(1000)));
+    }
+
+    #[test]
+    fn lm_8_nested_arrays_count_too() {
+        let body = "{\"_id\": 1, \"sheets\": [{\"cells\": $array(1000, 7)}]}";
+        let found = check("D009", body);
+        assert_eq!(found[0].at.path().map(|p| p.as_str()), Some("sheets[].cells"));
+    }
+
+    #[test]
+    fn gc_04_pages_of_exactly_1000_are_information() {
+        let page =
+            "x3 {\"_id\": $i, \"book_id\": 7, \"page\": 2, \"customers\": $array(1000, \"c$j\")}";
+        let found = check_with("D009", "ns=db_shop.t_book_overflow", page);
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(found[0].what.ends_with("a page of at most 1,000"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn gc_04_a_validator_makes_it_information() {
+        let body = "options {\"validator\": {\"$jsonSchema\": {\"properties\": {\"cells\": {\"maxItems\": 5000}}}}}\n{\"_id\": 1, \"cells\": $array(1000, 7)}";
+        assert_eq!(check("D009", body)[0].severity, Severity::Info);
+    }
+
+    #[test]
+    fn an_index_on_the_array_is_named() {
+        let body = "index {\"key\": {\"cells.row\": 1}, \"name\": \"cells.row_1\"}\n{\"_id\": 1, \"cells\": $array(1000, {\"row\": $j})}";
+        assert!(check("D009", body)[0].what.contains("`cells.row_1`"));
+    }
+
+    #[test]
+    fn vectors_and_coordinates_are_no_lists() {
+        let vector = "x3 {\"_id\": $i, \"embedding\": $array(1536, 0.25)}";
+        assert_eq!(check("D009", vector), []);
+        let ring = "{\"_id\": 1, \"area\": {\"type\": \"Polygon\", \"coordinates\": [$array(1500, [1.5, 2.5])]}}";
+        assert_eq!(check("D009", ring), []);
+    }
+
+    #[test]
+    fn the_limit_is_a_threshold() {
+        let body = "{\"_id\": 1, \"cells\": $array(250, 7)}";
+        assert_eq!(check_with("D009", "max-elements=250", body).len(), 1);
+    }
+
+    #[test]
+    fn a_declared_limit_is_held_to() {
+        let body = "{\"_id\": 1, \"cells\": $array(60, 7)}";
+        assert_eq!(check_with("D009", "cap=db_shop.*:cells:60", body), []);
+        let found = check_with("D009", "cap=db_shop.*:cells:50", body);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert!(found[0].what.contains("declared limit of 50"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn a_pile_at_1000_is_no_decision() {
+        let body = "x30 {\"_id\": $i, \"cells\": $array(1000, {\"n\": $j})}";
+        assert_eq!(check("D009", body)[0].severity, Severity::Warn);
+    }
+}

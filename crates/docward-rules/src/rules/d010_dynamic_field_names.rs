@@ -1,0 +1,429 @@
+//! AP-S2.5: values used as field names.
+
+use docward_model::{
+    BsonType, Collection, Draft, DynamicKeys, Field, FieldShape, KeyForm, Profile, Safety,
+    Severity, Subject,
+};
+
+use crate::facts::{names, patterns, proposals, text, words};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Dynamic field names
+    ///
+    /// ## What it checks
+    /// Reports objects whose field names are data: dates, numbers, ObjectIds, UUIDs, or ever new words.
+    /// Two such names side by side are enough. Small fixed sets are left alone: language, country and
+    /// currency codes, and short scales such as `1` to `5` or the hours of a day.
+    ///
+    /// ## Why it matters
+    /// Field names cannot be indexed or queried by range, a validator cannot describe them, and tools
+    /// that list the fields of a collection drown in them.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// {"_id": 1, "counts": {"2024-01": 5, "2024-02": 7}}
+    /// ```
+    /// The same as an array, which one index on `counts.month` serves:
+    /// ```jsonl,clean
+    /// {"_id": 1, "counts": [{"month": "2024-01", "count": 5}, {"month": "2024-02", "count": 7}]}
+    /// {"_id": 2, "title": {"en": "Lamp", "de": "Lampe"}, "stars": {"1": 0, "2": 3, "3": 9, "4": 20, "5": 41}}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Turn the object into an array of key and value with names that say what they are; the command in
+    /// the finding does it with `$objectToArray`. When keys keep coming, make each a document instead.
+    ///
+    /// ## When to ignore it
+    /// The object is read and written as a whole, never searched, and its keys come from a list that
+    /// hardly changes.
+    D010, "dynamic-field-names",
+    level: Prohibited,
+    clauses: ["AP-S2.5"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [SCALE],
+    check: Collection(check),
+}
+
+threshold!(
+    SCALE,
+    "max-scale",
+    Int(12),
+    "keys",
+    "no figure in source",
+    "numbers of at most two digits, at most this many of them, are a fixed scale"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = patterns::user_documents(collection) else { return };
+    let scale = cx.count(&SCALE);
+    for field in &profile.fields {
+        // Inside an object that is reported, the outer one comes first.
+        if let Some(dynamic) = &field.dynamic
+            && !field.path.as_str().contains('*')
+            && let Some(keys) = Keys::of_folded(dynamic, scale)
+        {
+            report(collection, profile, Some(field), &keys, cx);
+        }
+        if field.parent.is_none() && field.shape == FieldShape::AnyKey {
+            report(collection, profile, None, &Keys::unknown(field), cx);
+        }
+    }
+    let places = std::iter::once(None).chain(profile.fields.iter().map(Some));
+    for place in places {
+        if place.is_some_and(|f| f.dynamic.is_some() || f.path.as_str().contains('*')) {
+            continue;
+        }
+        let children: Vec<&Field> = match place {
+            Some(field) => profile.children(field).collect(),
+            None => profile.top_level().collect(),
+        };
+        if let Some(keys) = Keys::of_named(&children) {
+            report(collection, profile, place, &keys, cx);
+        }
+    }
+}
+
+/// Keys that are data.
+struct Keys {
+    form: KeyForm,
+    /// How many different ones, when known.
+    count: Option<u64>,
+    /// A finer form for the name of the key: `month`, `date`, `year`.
+    unit: Option<&'static str>,
+    /// The most of them in one object.
+    most: u64,
+    /// Whether all values are plain.
+    examples: Vec<String>,
+}
+
+impl Keys {
+    fn of_folded(dynamic: &DynamicKeys, scale: u64) -> Option<Self> {
+        let examples = &dynamic.examples;
+        let short = examples.iter().all(|k| k.len() <= 2);
+        let dense = dynamic.per_object.mean() >= 0.8 * dynamic.keys;
+        let fixed = match dynamic.form {
+            KeyForm::Number => {
+                short && (dynamic.keys <= scale as f64 || (dynamic.keys <= 31.0 && dense))
+            }
+            KeyForm::Various => examples.iter().all(|k| is_code(k)),
+            _ => false,
+        };
+        (!fixed && dynamic.keys >= 2.0).then(|| Self {
+            form: dynamic.form,
+            count: Some(dynamic.keys.round() as u64),
+            unit: unit(examples),
+            most: dynamic.per_object.max,
+            examples: examples.clone(),
+        })
+    }
+
+    /// The fields of the documents themselves were folded; their names are not known any more.
+    fn unknown(field: &Field) -> Self {
+        Self {
+            form: KeyForm::Various,
+            count: None,
+            unit: None,
+            most: field.count / field.parents.max(1),
+            examples: Vec::new(),
+        }
+    }
+
+    /// Names of one form beside ordinary ones. Numbers are not taken here: among names they are
+    /// mostly part of one (`line1`), and a pure scale is folded.
+    fn of_named(children: &[&Field]) -> Option<Self> {
+        let named = || children.iter().filter(|f| f.shape == FieldShape::Named);
+        for form in [KeyForm::Date, KeyForm::ObjectId, KeyForm::Uuid] {
+            let found: Vec<String> = named()
+                .filter(|f| form_of(&f.name) == Some(form))
+                .map(|f| f.name.clone())
+                .collect();
+            if found.len() >= 2 {
+                return Some(Self {
+                    form,
+                    count: Some(found.len() as u64),
+                    unit: unit(&found),
+                    most: found.len() as u64,
+                    examples: found.into_iter().take(5).collect(),
+                });
+            }
+        }
+        None
+    }
+
+    fn describe(&self) -> &'static str {
+        match (self.form, self.unit) {
+            (_, Some("year")) => "years",
+            (_, Some("month")) => "months",
+            (KeyForm::Date, _) => "dates",
+            (KeyForm::Number, _) => "numbers",
+            (KeyForm::ObjectId, _) => "ObjectIds",
+            (KeyForm::Uuid, _) => "UUIDs or hashes",
+            (KeyForm::Various, _) if self.count.is_none() => "data",
+            (KeyForm::Various, _) => "ever new words",
+        }
+    }
+
+    /// What the key should be called in the array.
+    fn key_name(&self, parent: &str, style: names::Style) -> String {
+        match (self.form, self.unit) {
+            (_, Some(unit)) => unit.to_owned(),
+            (KeyForm::Date, None) => "date".to_owned(),
+            (KeyForm::ObjectId | KeyForm::Uuid, None) => {
+                names::in_style(&format!("{}_id", proposals::noun(parent)), style)
+            }
+            (KeyForm::Number, None) => "number".to_owned(),
+            (KeyForm::Various, None) => "name".to_owned(),
+        }
+    }
+}
+
+fn report(
+    collection: &Collection,
+    profile: &Profile,
+    place: Option<&Field>,
+    keys: &Keys,
+    cx: &mut Cx<'_>,
+) {
+    let ns = &collection.namespace;
+    let style = proposals::field_style(profile);
+    let count = keys.count.map_or_else(|| "many".to_owned(), text::count);
+    let Some(field) = place else {
+        cx.report(
+            Draft::new(
+                Subject::Collection(ns.clone()),
+                format!(
+                    "the documents use {} as their field names: {count} different ones, up to {} in one document",
+                    keys.describe(),
+                    text::count(keys.most)
+                ),
+                "names that are data cannot be indexed, described by a validator, or queried by range",
+                format!(
+                    "make each of them a document with `{}` and `value`, or put them in one array of such pairs, and index `{}`",
+                    keys.key_name("key", style),
+                    keys.key_name("key", style),
+                ),
+                profile.seen(),
+            )
+            .data("form", keys.describe())
+            .data("mostPerObject", keys.most)
+            .examples(keys.examples.clone())
+            .severity(severity(keys)),
+        );
+        return;
+    };
+    let path = field.path.dotted();
+    let parent = field.path.leaf();
+    let key = keys.key_name(parent, style);
+    let values = profile.children(field).find(|f| f.shape == FieldShape::AnyKey);
+    let objects = values.is_some_and(|v| v.types.dominant() == Some(BsonType::Object));
+    let value = value_name(parent, &key);
+    let pair = if objects { format!("{{{key}, …}}") } else { format!("{{{key}, {value}}}") };
+    let mut draft = Draft::new(
+        Subject::Field(ns.clone(), field.path.clone()),
+        format!(
+            "the field names in `{}` are {}: {count} different ones, up to {} in one object",
+            field.path,
+            keys.describe(),
+            text::count(keys.most),
+        ),
+        "names that are data cannot be indexed, described by a validator, or queried by range",
+        format!(
+            "store an array of {pair} in `{}` and index {{ \"{path}.{key}\": 1 }}{}",
+            field.path,
+            if keys.most >= 1000 {
+                format!(
+                    "; {} in one object are too many for an array: make each a document",
+                    text::count(keys.most)
+                )
+            } else {
+                String::new()
+            }
+        ),
+        profile.seen(),
+    )
+    .data("form", keys.describe())
+    .data("mostPerObject", keys.most)
+    .data("key", key.clone())
+    .data("value", value.clone())
+    .examples(keys.examples.clone())
+    .severity(severity(keys));
+    if let Some(count) = keys.count {
+        draft = draft.data("keys", count);
+    }
+    // Only when the object holds nothing but such keys can all of it become an array.
+    if field.dynamic.is_some() && !field.path.in_array() {
+        let each = if objects {
+            format!("{{$mergeObjects: [{{{key}: \"$$this.k\"}}, \"$$this.v\"]}}")
+        } else {
+            format!("{{{key}: \"$$this.k\", {value}: \"$$this.v\"}}")
+        };
+        draft = draft.fix(
+            Some("RF-08"),
+            Safety::Guarded,
+            format!(
+                "{}.updateMany({{\"{path}\": {{$type: \"object\"}}}}, [{{$set: {{\"{path}\": {{$map: {{input: {{$objectToArray: \"${path}\"}}, in: {each}}}}}}}}}])",
+                proposals::handle(ns)
+            ),
+        );
+    }
+    cx.report(draft);
+}
+
+/// Without a common form the keys may yet be a long list of names: a warning, not an error.
+fn severity(keys: &Keys) -> Severity {
+    if keys.form == KeyForm::Various { Severity::Warn } else { Severity::Error }
+}
+
+/// What the value should be called: the singular of the object, unless that is the key's name.
+fn value_name(parent: &str, key: &str) -> String {
+    let last = names::words(parent).pop().map(|w| words::singular(&w)).unwrap_or_default();
+    if last.is_empty() || last == key || last.starts_with("by") || parent == "*" {
+        "value".to_owned()
+    } else {
+        last
+    }
+}
+
+/// The form of a name that looks like data, numbers aside.
+fn form_of(name: &str) -> Option<KeyForm> {
+    let hex = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_hexdigit());
+    if is_month(name) || is_day(name) {
+        Some(KeyForm::Date)
+    } else if name.len() == 24 && hex(name) {
+        Some(KeyForm::ObjectId)
+    } else if name.len() == 36
+        && name.split('-').map(str::len).eq([8, 4, 4, 4, 12])
+        && name.split('-').all(hex)
+    {
+        Some(KeyForm::Uuid)
+    } else {
+        None
+    }
+}
+
+fn digits(s: &str, n: usize) -> bool {
+    s.len() == n && s.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn is_year(s: &str) -> bool {
+    digits(s, 4) && (s.starts_with("19") || s.starts_with("20"))
+}
+
+/// `2024-01`, `2024/01`, `2024_01`.
+fn is_month(s: &str) -> bool {
+    s.split_once(['-', '/', '_']).is_some_and(|(y, m)| {
+        is_year(y) && digits(m, 2) && m.parse::<u32>().is_ok_and(|m| (1..=12).contains(&m))
+    })
+}
+
+/// `2024-01-31` and its like.
+fn is_day(s: &str) -> bool {
+    s.rsplit_once(['-', '/', '_']).is_some_and(|(month, d)| is_month(month) && digits(d, 2))
+}
+
+/// A finer form that all keys have.
+fn unit(keys: &[String]) -> Option<&'static str> {
+    let all = |test: fn(&str) -> bool| !keys.is_empty() && keys.iter().all(|k| test(k));
+    if all(is_month) {
+        Some("month")
+    } else if all(is_day) {
+        Some("date")
+    } else if all(is_year) {
+        Some("year")
+    } else {
+        None
+    }
+}
+
+/// Language, country and currency codes: `en`, `zh-CN`, `pt_BR`, `USD`; and single letters.
+fn is_code(key: &str) -> bool {
+    let letters = |s: &str, max: usize| {
+        !s.is_empty() && s.len() <= max && s.bytes().all(|b| b.is_ascii_alphabetic())
+    };
+    match key.split_once(['-', '_']) {
+        Some((language, region)) => letters(language, 3) && letters(region, 4),
+        None => letters(key, 3),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::Severity;
+
+    use super::*;
+    use crate::testing::check;
+
+    #[test]
+    fn ap_s2_5_months_become_an_array_of_month_and_count() {
+        let found = check("D010", r#"{"_id": 1, "counts": {"2024-01": 5, "2024-02": 7}}"#);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].severity, Severity::Error);
+        assert!(found[0].todo.contains("{month, count}"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("\"counts.month\": 1"), "{}", found[0].todo);
+        let fix = found[0].fix.as_ref().expect("a command");
+        assert_eq!(fix.refactoring, Some("RF-08"));
+        assert!(fix.command.contains("$objectToArray"), "{}", fix.command);
+        // Keys are values: they are shown on request only.
+        assert!(!found[0].what.contains("2024") && !found[0].todo.contains("2024"));
+    }
+
+    #[test]
+    fn ap_s2_5_ids_as_names() {
+        let body = "x3 {\"_id\": $i, \"users\": {\"65f3a2b8c1d2e3f4a5b6c7d$i\": {\"n\": 1}, \"65f3a2b8c1d2e3f4a5b6c7e$i\": {\"n\": 2}}}";
+        let found = check("D010", body);
+        assert!(found[0].todo.contains("{userId, …}"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn ap_s2_5_two_among_ordinary_names() {
+        let found =
+            check("D010", r#"{"_id": 1, "sales": {"total": 12, "2024-01": 5, "2024-02": 7}}"#);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].fix.is_none());
+        assert_eq!(check("D010", r#"{"_id": 1, "sales": {"total": 12, "2024-01": 5}}"#), []);
+    }
+
+    #[test]
+    fn ap_s2_5_fixed_sets_are_left_alone() {
+        for body in [
+            r#"{"_id": 1, "title": {"en": "a", "de": "b", "zh-CN": "c"}}"#,
+            r#"{"_id": 1, "stars": {"1": 0, "2": 3, "3": 9, "4": 20, "5": 41}}"#,
+            r#"{"_id": 1, "rates": {"USD": 1.0, "EUR": 0.9}}"#,
+            r#"{"_id": 1, "grades": {"A": 1, "B": 2}}"#,
+            r#"{"_id": 1, "location": {"type": "Point", "coordinates": [1.5, 2.5]}}"#,
+        ] {
+            assert_eq!(check("D010", body), [], "{body}");
+        }
+    }
+
+    #[test]
+    fn ap_s2_5_ever_new_numbers() {
+        let body = "x60 {\"_id\": $i, \"scores\": {\"1000$i\": 1, \"2000$i\": 2}}";
+        let found = check("D010", body);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].todo.contains("{number, score}"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn forms_are_recognised() {
+        assert_eq!(form_of("2024-01"), Some(KeyForm::Date));
+        assert_eq!(form_of("2024-13"), None);
+        assert_eq!(form_of("2024-01-31"), Some(KeyForm::Date));
+        assert_eq!(form_of("65f3a2b8c1d2e3f4a5b6c7d8"), Some(KeyForm::ObjectId));
+        assert_eq!(form_of("123e4567-e89b-12d3-a456-426614174000"), Some(KeyForm::Uuid));
+        assert_eq!(form_of("address2"), None);
+        assert_eq!(unit(&["2023".into(), "2024".into()]), Some("year"));
+        assert!(is_code("zh-Hans") && is_code("pt_BR") && !is_code("user"));
+    }
+
+    #[test]
+    fn ap_s2_5_the_documents_themselves() {
+        let found = check("D010", r#"{"_id": 1, "name": "a", "2024-01-01": 5, "2024-01-02": 7}"#);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].at.path().is_none());
+        assert!(found[0].todo.contains("`date` and `value`"), "{}", found[0].todo);
+    }
+}

@@ -1,0 +1,124 @@
+//! CK-14: the 99th percentile of document sizes stays well under 16 MB.
+
+use docward_model::{Collection, Draft, Subject};
+
+use crate::facts::{patterns, sizes, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # P99 near the limit
+    ///
+    /// ## What it checks
+    /// Compares the 99th percentile of document sizes with a tenth of the server's limit, 1.6 MB. When
+    /// documents of 10 MB exist, `large-document` is an error already and speaks for both.
+    ///
+    /// ## Why it matters
+    /// When one document in a hundred is this large, documents are large by design, not by accident, and
+    /// growth by a factor of ten brings writes to a stop.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// x3 {"_id": $i, "body": "$pad(1800000)"}
+    /// ```
+    /// ```jsonl,clean
+    /// x3 {"_id": $i, "body": "$pad(1500000)"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Estimate how much a document holds after a year at the 99th percentile, and split it so that this
+    /// stays below a tenth of the limit.
+    ///
+    /// ## When to ignore it
+    /// The documents are complete when they are written and never grow.
+    D011, "p99-near-limit",
+    level: Mandatory,
+    clauses: ["CK-14"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [SHARE, CRITICAL],
+    check: Collection(check),
+}
+
+threshold!(
+    SHARE,
+    "max-share-of-limit",
+    Float(0.10),
+    "share of 16 MB",
+    "CK-14; no figure in source",
+    "share of the server's limit that the 99th percentile may have"
+);
+threshold!(
+    CRITICAL,
+    "critical-bytes",
+    Int(10_485_760),
+    "bytes",
+    "LM-3",
+    "from this size on large-document speaks instead"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = patterns::user_documents(collection) else { return };
+    let p99 = profile.sizes.p99();
+    let limit = (cx.limit(&SHARE) * sizes::DOCUMENT_LIMIT as f64) as u64;
+    if p99 <= limit || profile.sizes.max >= cx.count(&CRITICAL) {
+        return;
+    }
+    let owner = profile.largest.first().filter(|d| !d.owner.is_empty());
+    let times = sizes::DOCUMENT_LIMIT as f64 / p99 as f64;
+    cx.report(
+        Draft::new(
+            Subject::Collection(collection.namespace.clone()),
+            format!(
+                "one document in a hundred has {} or more, {} of the 16 MB limit; the largest has {}",
+                text::bytes(p99),
+                text::percent(p99 as f64 / sizes::DOCUMENT_LIMIT as f64),
+                text::bytes(profile.sizes.max),
+            ),
+            "documents this large by design leave little room to grow before writes are refused",
+            match owner {
+                Some(d) => format!(
+                    "plan the size at the 99th percentile after growth and move `{}` ({} of the largest document) out before it grows {times:.0}-fold",
+                    d.owner,
+                    text::percent(d.owner_bytes as f64 / d.bytes.max(1) as f64),
+                ),
+                None => "plan the size at the 99th percentile after growth and split the documents".to_owned(),
+            },
+            profile.seen(),
+        )
+        .data("p99", p99)
+        .data("max", profile.sizes.max)
+        .data("limit", limit),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::Severity;
+
+    use crate::testing::{check, check_with};
+
+    #[test]
+    fn ck_14_a_tenth_of_the_limit_is_the_boundary() {
+        let found = check("D011", "x3 {\"_id\": $i, \"s\": \"$pad(1740000)\"}");
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Error);
+        assert_eq!(check("D011", "x3 {\"_id\": $i, \"s\": \"$pad(1600000)\"}"), []);
+    }
+
+    #[test]
+    fn ck_14_at_twelve_megabytes_large_document_speaks() {
+        let body = "{\"_id\": 1, \"s\": \"$pad(12582912)\"}";
+        assert_eq!(check("D011", body), []);
+        let found = check("D001", body);
+        assert_eq!(found[0].severity, Severity::Error);
+        assert!(found[0].clauses.contains(&"CK-14"));
+    }
+
+    #[test]
+    fn ck_14_a_few_large_ones_are_not_the_p99() {
+        let body = "x200 {\"_id\": $i, \"s\": \"a\"}\n{\"_id\": 200, \"s\": \"$pad(3000000)\"}";
+        assert_eq!(check("D011", body), []);
+        assert_eq!(check_with("D011", "max-share-of-limit=0.000001", body).len(), 1);
+    }
+}

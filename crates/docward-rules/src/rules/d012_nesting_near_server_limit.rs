@@ -1,0 +1,108 @@
+//! LM-10: the server's own nesting limit, where every object and every array is a level.
+
+use docward_model::{Collection, Draft, Severity, Subject};
+
+use crate::facts::patterns;
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Nesting near the server's limit
+    ///
+    /// ## What it checks
+    /// Counts levels as the server does, where each object and each array is one, and warns from 80 on.
+    /// More than 100 are refused by the server; such documents can only come from a file. From there on this
+    /// rule speaks for `deep-nesting` too.
+    ///
+    /// ## Why it matters
+    /// A write that adds a level beyond 100 fails, and recursive structures (threads of replies, parsed
+    /// expressions) get there without anybody having planned it.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,warn-depth=3
+    /// {"_id": 1, "reply": {"reply": {"reply": {"text": "deep"}}}}
+    /// ```
+    /// Store each node by itself and point to its parent:
+    /// ```jsonl,clean,warn-depth=3
+    /// {"_id": 2, "parentId": 1, "text": "flat"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Store one document per node with the id of its parent, or the path from the root as an array.
+    ///
+    /// ## When to ignore it
+    /// The depth is fixed by a format that cannot get deeper.
+    D012, "nesting-near-server-limit",
+    level: Information,
+    clauses: ["LM-10", "DM-06.1", "CK-3"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [WARN, LIMIT],
+    check: Collection(check),
+}
+
+threshold!(
+    WARN,
+    "warn-depth",
+    Int(80),
+    "levels as the server counts them",
+    "no figure in source",
+    "levels from which a warning is given"
+);
+threshold!(
+    LIMIT,
+    "server-depth",
+    Int(100),
+    "levels as the server counts them",
+    "LM-10: the server's limit",
+    "levels above which the server refuses the document"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = patterns::user_documents(collection) else { return };
+    let depth = u64::from(profile.max_server_depth);
+    let (warn, limit) = (cx.count(&WARN), cx.count(&LIMIT));
+    if depth < warn {
+        return;
+    }
+    let refused = depth > limit;
+    cx.report(
+        Draft::new(
+            Subject::Collection(collection.namespace.clone()),
+            if refused {
+                format!("documents nest {depth} levels deep, the server takes {limit}")
+            } else {
+                format!("documents nest {depth} levels deep, {} below the server's limit of {limit}", limit - depth)
+            },
+            if refused {
+                "the server refuses such documents, so they cannot be restored or written back"
+            } else {
+                "a write that goes beyond the limit fails, and recursive structures do so unplanned"
+            },
+            "store one document per node with the id of its parent, or keep the path from the root in an array",
+            profile.seen(),
+        )
+        .data("depth", depth)
+        .data("limit", limit)
+        .severity(if refused { Severity::Error } else { Severity::Warn }),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::Severity;
+
+    use crate::testing::check;
+
+    /// A document whose deepest object is level `n`, the document itself being level 1.
+    fn nested(n: usize) -> String {
+        format!("{{\"_id\": 1, {}\"x\": 1{}}}", "\"a\": {".repeat(n - 1), "}".repeat(n - 1))
+    }
+
+    #[test]
+    fn lm_10_warns_from_80_and_fails_above_100() {
+        assert_eq!(check("D012", &nested(70)), []);
+        assert_eq!(check("D012", &nested(90))[0].severity, Severity::Warn);
+        assert_eq!(check("D012", &nested(110))[0].severity, Severity::Error);
+    }
+}

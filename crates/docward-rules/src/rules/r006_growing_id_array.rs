@@ -1,0 +1,301 @@
+//! ER-T.5, PT-junction.1, DM-07.5: ids of ever more documents belong in those documents, or in a
+//! collection of pairs; with the exact arithmetic of ALG-2 (LM-6).
+
+use docward_model::{
+    Collection, Draft, Field, Level, Profile, Reference, Safety, Severity, Subject,
+};
+
+use crate::facts::arrays::{self, Limits, Owner, Unbounded, Verdict};
+use crate::facts::{forecast, names, patterns, proposals, sizes, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Growing id array
+    ///
+    /// ## What it checks
+    /// Reports arrays of ids (ObjectIds, UUIDs, or values that are another collection's `_id`) that grow
+    /// with the age of their document or have 1000 elements and more.
+    ///
+    /// ## Why it matters
+    /// The array is a relation kept on the wrong side. Each id costs more than its 12 bytes, because its
+    /// position is stored as text: 500,000 ObjectIds are 9,888,895 bytes, and at about 844,000 the
+    /// document is full.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=db_social.t_user
+    /// {"_id": 1, "followers": $array(1200, ObjectId("65f3a2b8c1d2e3f4a5b6c7d8"))}
+    /// ```
+    /// One document per relation, and a counter where the list was:
+    /// ```jsonl,clean,ns=db_social.t_user
+    /// {"_id": 1, "followerCount": 1200}
+    /// @ db_social.t_user_follower
+    /// x20 {"_id": $i, "userId": 1, "followerId": ObjectId("$oid")}
+    /// ```
+    ///
+    /// ## How to fix
+    /// When each element belongs to one parent, store the parent's id in the element's own document and
+    /// index it. When elements have several parents, make a collection of pairs with a unique index over
+    /// both ids and an index on the second.
+    ///
+    /// ## When to ignore it
+    /// The list has a natural limit below 1000, such as the members of a team. Declare it under
+    /// `bounded-arrays`.
+    R006, "growing-id-array",
+    level: Mandatory,
+    clauses: ["ER-T.5", "PT-junction.1", "DM-07.5", "DM-08.1", "DM-08.2", "LM-6"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [MAX_IDS],
+    check: Collection(check),
+}
+
+threshold!(
+    MAX_IDS,
+    "max-ids",
+    Int(1000),
+    "ids",
+    "ER-T.5, DM-08.1, GC-07",
+    "length from which an array of ids is reported whether or not it grows"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = patterns::user_documents(collection) else { return };
+    let limits =
+        Limits { elements: cx.count(&MAX_IDS), ..Limits::of(cx.settings(), &collection.namespace) };
+    for field in &profile.fields {
+        let owner =
+            arrays::owner(cx.settings(), cx.evidence(), collection, profile, field, &limits);
+        if let Some(Owner::Ids(unbounded)) = owner {
+            report(collection, profile, field, unbounded, &limits, cx);
+        }
+    }
+}
+
+fn report(
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    unbounded: Option<Unbounded>,
+    limits: &Limits,
+    cx: &mut Cx<'_>,
+) {
+    let Some(array) = &field.array else { return };
+    let ns = &collection.namespace;
+    let (p99, max) = (array.lengths.p99(), array.lengths.max);
+    let value = arrays::value_bytes(field);
+    let bytes = sizes::array_bytes(max, value);
+    let room = arrays::capacity(profile, field, sizes::DOCUMENT_LIMIT);
+    let growth = unbounded.and_then(|u| u.growth);
+    let full = growth.and_then(|g| {
+        let rate = arrays::longest_rate(profile, field, Some(&g))?;
+        forecast::reach(max as f64, room as f64, rate, g.newest_ms, limits.horizon_days)
+    });
+    let grows = unbounded.is_some_and(|u| u.verdict > Verdict::Possible);
+    let mut what = format!(
+        "`{}` holds ids of other documents: p99 {}, longest {} ids in {}",
+        field.path,
+        text::count(p99),
+        text::count(max),
+        text::bytes(bytes),
+    );
+    if let Some(g) = growth {
+        what.push_str(&format!(", growing with age (correlation {:.2})", g.correlation));
+    }
+    what.push_str(&format!("; about {} fill a document", text::count(room)));
+    if let Some(when) = &full {
+        what.push_str(&format!(", reached on {}", when.date));
+    }
+    let relation = Relation::of(collection, profile, field, cx);
+    let mut draft = Draft::new(
+        Subject::Field(ns.clone(), field.path.clone()),
+        what,
+        "the list is rewritten with every id and ends at 16 MB; the other side can hold the relation without a limit",
+        relation.advice(array.lengths.sum),
+        profile.seen(),
+    )
+    .data("p99", p99)
+    .data("max", max)
+    .data("limit", limits.elements)
+    .data("bytes", bytes)
+    .data("capacity", room)
+    .data("verdict", unbounded.map_or("large", |u| u.verdict.name()))
+    .clauses(if unbounded.is_some() {
+        &["ER-T.5", "PT-junction.1", "DM-07.5", "DM-08.2", "LM-6"]
+    } else {
+        &["ER-T.5", "PT-junction.1", "DM-07.5", "DM-08.1", "LM-6"]
+    })
+    // Long without growth is against the recommendation, not against the prohibition.
+    .level(if grows { Level::Mandatory } else { Level::Recommended })
+    .severity(if grows { Severity::Error } else { Severity::Warn });
+    if let Some(when) = full {
+        draft = draft.data("full16MbOn", when.date);
+    }
+    if let Some(command) = relation.command(collection) {
+        draft = draft.fix(Some("RF-01"), Safety::Safe, command);
+    }
+    cx.report(draft);
+}
+
+/// Where the relation should be kept.
+struct Relation {
+    /// The id of this collection's documents, on the other side.
+    here: String,
+    /// The id of the elements, in a pair.
+    there: String,
+    /// The collection the ids belong to, when known, else what it would be called.
+    target: String,
+    /// The collection of pairs.
+    pairs: String,
+    /// Whether each element is known to have one parent; `None` when the target was not seen.
+    one_parent: Option<bool>,
+}
+
+impl Relation {
+    fn of(collection: &Collection, profile: &Profile, field: &Field, cx: &Cx<'_>) -> Self {
+        let style = proposals::field_style(profile);
+        let parent = proposals::entity(&collection.namespace.collection);
+        let noun = proposals::noun(field.path.leaf());
+        let reference: Option<&Reference> = profile.element(field).and_then(|element| {
+            cx.evidence()
+                .references
+                .iter()
+                .find(|r| r.from == collection.namespace && r.path == element.path)
+        });
+        let mut there = names::in_style(&format!("{noun}_id"), style);
+        let here = proposals::field_name(&parent, "id", style);
+        if there == here {
+            there = names::in_style(&format!("other_{there}"), style);
+        }
+        Self {
+            here,
+            there,
+            target: reference.map_or_else(
+                || proposals::collection_name(cx.settings(), collection, &noun),
+                |r| r.to.collection.clone(),
+            ),
+            pairs: proposals::collection_name(
+                cx.settings(),
+                collection,
+                &format!("{}_{noun}", parent.join("_")),
+            ),
+            // A few shared elements are enough to need pairs.
+            one_parent: reference.map(|r| r.children_per_parent.max <= 1),
+        }
+    }
+
+    fn advice(&self, ids: u64) -> String {
+        let child = format!(
+            "store `{}` in `{}` with an index {{ {}: 1 }}",
+            self.here, self.target, self.here
+        );
+        let pairs = format!(
+            "make `{}` with {} of `{}` and `{}`, a unique index {{ {}: 1, {}: 1 }} and an index {{ {}: 1 }}",
+            self.pairs,
+            text::plural(ids, "document"),
+            self.here,
+            self.there,
+            self.here,
+            self.there,
+            self.there,
+        );
+        match self.one_parent {
+            Some(true) => format!("each element has one parent: {child}"),
+            Some(false) => format!("elements have several parents: {pairs}"),
+            None => {
+                format!("if each element has one parent, {child}; if it can have several, {pairs}")
+            }
+        }
+    }
+
+    fn command(&self, collection: &Collection) -> Option<String> {
+        let database = &collection.namespace.database;
+        Some(match self.one_parent? {
+            true => format!(
+                "db.getSiblingDB({database:?}).getCollection({:?}).createIndex({{{}: 1}})",
+                self.target, self.here
+            ),
+            false => format!(
+                "db.getSiblingDB({database:?}).getCollection({:?}).createIndexes([{{{}: 1, {}: 1}}], {{unique: true}})",
+                self.pairs, self.here, self.there
+            ),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::{DataValue, Severity};
+
+    use crate::testing::{check, check_with};
+
+    const OID: &str = "ObjectId(\"65f3a2b8c1d2e3f4a5b6c7d8\")";
+
+    #[test]
+    fn pt_junction_1_a_thousand_ids_are_reported_999_are_not() {
+        let body = |n: u64| format!("{{\"_id\": 1, \"followers\": $array({n}, {OID})}}");
+        assert_eq!(check("R006", &body(999)), []);
+        let found = check_with("R006", "ns=db_social.t_user", &body(1000));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert!(
+            found[0].todo.contains("unique index { userId: 1, followerId: 1 }"),
+            "{}",
+            found[0].todo
+        );
+    }
+
+    #[test]
+    fn er_t_5_ids_of_log_entries_belong_in_the_log_entries() {
+        let body = (0..60).fold(String::new(), |mut body, i| {
+            body.push_str(&format!(
+                "{{\"_id\": ObjectId(\"{:08x}0000000000000000\"), \"host_name\": \"h\", \"log_entry_ids\": $array({}, {OID})}}\n",
+                1_704_067_200 + i * 86_400,
+                (60 - i) * 20
+            ));
+            body
+        });
+        let found = check_with("R006", "ns=db_ops.host,profile=neutral", &body);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].severity, Severity::Error);
+        assert_eq!(found[0].level.name(), "mandatory");
+        assert!(found[0].todo.contains("store `host_id` in `log_entry`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn lm_6_sizes_are_exact() {
+        let found = check("R006", &format!("{{\"_id\": 1, \"followers\": $array(1000, {OID})}}"));
+        // 1000 x (1 + 1 + 12) + 2890 digits + 5.
+        assert_eq!(found[0].data.get("bytes"), Some(&DataValue::Int(16_895)));
+        let Some(DataValue::Int(capacity)) = found[0].data.get("capacity") else {
+            panic!("capacity")
+        };
+        assert!((843_000..845_000).contains(capacity), "{capacity}");
+    }
+
+    #[test]
+    fn dm_07_5_shared_elements_get_pairs_exclusive_ones_a_field() {
+        let courses = "x300 {\"_id\": $i, \"title\": \"c\"}";
+        let shared = format!(
+            "@ db_uni.t_course\n{courses}\n@ db_uni.t_student\nx4 {{\"_id\": \"s$i\", \"courseIds\": $array(300, $j)}}"
+        );
+        let found = check_with("R006", "max-ids=300", &shared);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0].todo.starts_with("elements have several parents: make `t_student_course`"),
+            "{}",
+            found[0].todo
+        );
+        let alone = format!(
+            "@ db_uni.t_course\n{courses}\n@ db_uni.t_student\n{{\"_id\": \"s\", \"courseIds\": $array(300, $j)}}"
+        );
+        let found = check_with("R006", "max-ids=300", &alone);
+        assert!(found[0].todo.contains("store `studentId` in `t_course`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn a_declared_cap_silences() {
+        let body = format!("{{\"_id\": 1, \"followers\": $array(1500, {OID})}}");
+        assert_eq!(check_with("R006", "cap=db_shop.*:followers:2000", &body), []);
+    }
+}
