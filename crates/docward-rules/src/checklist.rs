@@ -43,7 +43,11 @@ pub fn checklist(
         item("CK-3", "Documents nest no deeper than 5 layers", view.depth()),
         item("CK-4", "No array grows without bound", arrays.clone()),
         item("CK-5", "Dates are dates and money is decimal", view.types()),
-        item("CK-6", "Core collections have a validator that asks for something", view.validation()),
+        item(
+            "CK-6",
+            "Core collections have a validator that asks for something",
+            view.validation(),
+        ),
         item("CK-7", "The number of collections stays within bounds", view.collections()),
         item("CK-8", "Every array is bounded or has a collection of its own", arrays),
         item("CK-14", "Documents stay well below 16 MB at the 99th percentile", view.headroom()),
@@ -114,12 +118,19 @@ impl<'a> View<'a> {
         };
         let depth = profile.max_depth;
         let at = profile.deepest.as_ref().map_or_else(String::new, |p| format!(" at `{p}`"));
-        let place = format!("{} in `{}`{at}", text::plural(u64::from(depth), "layer"), collection.namespace);
+        let place = format!(
+            "{} in `{}`{at}",
+            text::plural(u64::from(depth), "layer"),
+            collection.namespace
+        );
         match depth {
-            _ if depth <= DEPTH_EASY => (Verdict::Pass, format!("deepest {place}, {}", read(&core))),
-            _ if depth <= DEPTH_MOST => {
-                (Verdict::Pass, format!("warning: {place}, more than {DEPTH_EASY}, {}", read(&core)))
+            _ if depth <= DEPTH_EASY => {
+                (Verdict::Pass, format!("deepest {place}, {}", read(&core)))
             }
+            _ if depth <= DEPTH_MOST => (
+                Verdict::Pass,
+                format!("warning: {place}, more than {DEPTH_EASY}, {}", read(&core)),
+            ),
             _ => (Verdict::Fail, format!("{place}, more than {DEPTH_MOST}")),
         }
     }
@@ -133,7 +144,11 @@ impl<'a> View<'a> {
                 Verdict::Fail,
                 format!(
                     "{} without bound: {}",
-                    if growing.len() == 1 { "1 array grows".to_owned() } else { format!("{} arrays grow", growing.len()) },
+                    if growing.len() == 1 {
+                        "1 array grows".to_owned()
+                    } else {
+                        format!("{} arrays grow", growing.len())
+                    },
                     first(&growing.iter().map(|f| place(f)).collect::<Vec<_>>())
                 ),
             );
@@ -159,7 +174,10 @@ impl<'a> View<'a> {
         if open.is_empty() {
             let said = match arrays {
                 0 => "no arrays".to_owned(),
-                n => format!("each of {} has a cap in the validator or in docward.toml", text::plural(n, "array")),
+                n => format!(
+                    "each of {} has a cap in the validator or in docward.toml",
+                    text::plural(n, "array")
+                ),
             };
             return (Verdict::Pass, said);
         }
@@ -272,7 +290,12 @@ impl<'a> View<'a> {
             let mut places: Vec<String> = found.iter().map(|f| place(f)).collect();
             // Several rules may speak of one place.
             let mut seen = Vec::new();
-            places.retain(|p| !seen.contains(p) && { seen.push(p.clone()); true });
+            places.retain(|p| {
+                !seen.contains(p) && {
+                    seen.push(p.clone());
+                    true
+                }
+            });
             let noun = if places.len() == 1 { one } else { many };
             return (
                 Verdict::Fail,
@@ -340,10 +363,7 @@ impl<'a> View<'a> {
 
     /// Core collections whose documents were read.
     fn core(&self) -> Vec<(&'a Collection, &'a Profile)> {
-        self.documents()
-            .into_iter()
-            .filter(|(c, _)| business::is_core(self.settings, c))
-            .collect()
+        self.documents().into_iter().filter(|(c, _)| business::is_core(self.settings, c)).collect()
     }
 
     /// Business collections whose documents were read.
@@ -451,7 +471,8 @@ mod tests {
     #[test]
     fn ck_1_one_bad_name_fails_the_item_and_is_named() {
         let naming = RULES.iter().find(|r| {
-            r.meta.level != Level::Information && r.meta.clauses.iter().any(|c| c.starts_with("DM-04"))
+            r.meta.level != Level::Information
+                && r.meta.clauses.iter().any(|c| c.starts_with("DM-04"))
         });
         let Some(rule) = naming else { return };
         let example = Example::new("T002", "", "{\"price\": NumberDecimal(\"1\")}");
@@ -505,10 +526,8 @@ mod tests {
         let example = Example::new("T002", "", "x30 {\"_id\": $i, \"log\": [1, 2]}");
         let ns = example.evidence.collections[0].namespace.clone();
         let at = Subject::Field(ns, docward_model::FieldPath::new("log"));
-        let outcome = Outcome {
-            findings: vec![finding("D008", Severity::Error, at)],
-            ..Outcome::default()
-        };
+        let outcome =
+            Outcome { findings: vec![finding("D008", Severity::Error, at)], ..Outcome::default() };
         let item = of("CK-8", &example.evidence, &example.settings, &outcome);
         assert_eq!(item.verdict, Verdict::Fail);
         assert_eq!(item.evidence.matches("`log`").count(), 1, "{}", item.evidence);
@@ -537,10 +556,16 @@ mod tests {
             findings: vec![finding("V001", Severity::Error, Subject::Collection(ns))],
             ..Outcome::default()
         };
-        assert_eq!(of("CK-6", &example.evidence, &example.settings, &outcome).verdict, Verdict::Fail);
+        assert_eq!(
+            of("CK-6", &example.evidence, &example.settings, &outcome).verdict,
+            Verdict::Fail
+        );
         example.evidence.collections[0].options = None;
         let outcome = crate::judge(&example.evidence, &example.settings);
-        assert_eq!(of("CK-6", &example.evidence, &example.settings, &outcome).verdict, Verdict::Unknown);
+        assert_eq!(
+            of("CK-6", &example.evidence, &example.settings, &outcome).verdict,
+            Verdict::Unknown
+        );
     }
 
     #[test]
@@ -551,7 +576,10 @@ mod tests {
             ..Outcome::default()
         };
         let outcome = one("L001", Severity::Error, Subject::Deployment);
-        assert_eq!(of("CK-7", &example.evidence, &example.settings, &outcome).verdict, Verdict::Fail);
+        assert_eq!(
+            of("CK-7", &example.evidence, &example.settings, &outcome).verdict,
+            Verdict::Fail
+        );
         if RULES.iter().all(|r| r.meta.code != "L001") {
             return;
         }

@@ -156,7 +156,10 @@ fn kind(field: &Field, order: Order) -> Option<(IdKind, u64)> {
             (TextClass::Ulid, IdKind::Ulid),
             (TextClass::ObjectIdHex, IdKind::ObjectIdText),
             (TextClass::HexDigest, if ordered { IdKind::Natural } else { IdKind::Digest }),
-            (TextClass::Uuid, if order == Order::Random { IdKind::RandomText } else { IdKind::Natural }),
+            (
+                TextClass::Uuid,
+                if order == Order::Random { IdKind::RandomText } else { IdKind::Natural },
+            ),
             (TextClass::Integer, IdKind::Digits),
         ] {
             if most(text.of(class)) {
@@ -222,7 +225,9 @@ mod tests {
         for token in ["V1StGXR8_Z5jdHi6B-myT", "\"a81bc81bdead4e5dabff9\"", "p4Lq9Zt2Xw7Rb1Nc8"] {
             assert!(is_token(token), "{token}");
         }
-        for word in ["alice@example.com", "order-status-pending-approval", "2024-03-15-000001", "DE"] {
+        for word in
+            ["alice@example.com", "order-status-pending-approval", "2024-03-15-000001", "DE"]
+        {
             assert!(!is_token(word), "{word}");
         }
     }

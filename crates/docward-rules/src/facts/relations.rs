@@ -56,8 +56,7 @@ impl<'a> Relation<'a> {
             (false, 0..=1) => Tie::OneToOne,
             (false, _) => Tie::ChildHoldsParent,
         };
-        let (parent, child) =
-            if tie == Tie::ParentHoldsChildren { (from, to) } else { (to, from) };
+        let (parent, child) = if tie == Tie::ParentHoldsChildren { (from, to) } else { (to, from) };
         let lengths = if tie == Tie::ParentHoldsChildren {
             let field = from_profile.field(reference.path.as_str())?;
             &enclosing_array(from_profile, field)?.array.as_ref()?.lengths

@@ -76,9 +76,7 @@ pub fn change_command(
     let key = key_text(fields);
     let ns = quoted(&namespace.to_string());
     if keeps_prefix && version.is_none_or(|v| v >= (4, 4)) {
-        return Some(format!(
-            "db.adminCommand({{refineCollectionShardKey: {ns}, key: {key}}})"
-        ));
+        return Some(format!("db.adminCommand({{refineCollectionShardKey: {ns}, key: {key}}})"));
     }
     version.is_none_or(|v| v >= (5, 0)).then(|| format!("sh.reshardCollection({ns}, {key})"))
 }

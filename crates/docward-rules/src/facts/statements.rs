@@ -73,7 +73,10 @@ fn expression(
 ) -> String {
     let value = quoted(at);
     match steps {
-        [] => format!("{{$cond: [{{$in: [{{$type: {value}}}, [{kinds}]]}}, {}, {value}]}}", convert(&value)),
+        [] => format!(
+            "{{$cond: [{{$in: [{{$type: {value}}}, [{kinds}]]}}, {}, {value}]}}",
+            convert(&value)
+        ),
         // An absent array must stay absent, so the mapping is guarded.
         [Step::Elements, rest @ ..] => {
             let item = format!("$$e{depth}");

@@ -154,7 +154,11 @@ mod tests {
             assert_eq!(found.len(), 1, "{n}");
             assert!(found[0].clauses.contains(&"SK-7"));
         }
-        assert_eq!(run("{\"status\":\"hashed\"}", "", &statuses(4)).len(), 1, "hashing does not help");
+        assert_eq!(
+            run("{\"status\":\"hashed\"}", "", &statuses(4)).len(),
+            1,
+            "hashing does not help"
+        );
     }
 
     #[test]

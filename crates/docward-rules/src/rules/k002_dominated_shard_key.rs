@@ -85,7 +85,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     }
     let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
-    let draft = draft(collection, profile, key, share, if share > fail { fail } else { warn }, version);
+    let draft =
+        draft(collection, profile, key, share, if share > fail { fail } else { warn }, version);
     cx.report(if share > fail { draft } else { draft.level(Level::Recommended) });
 }
 

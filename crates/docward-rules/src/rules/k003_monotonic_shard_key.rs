@@ -121,13 +121,18 @@ fn draft(
             compound[0].0,
             sharding::key_text(&hashed)
         ),
-        None => format!("use {} (spreads evenly, ranges ask all shards)", sharding::key_text(&hashed)),
+        None => {
+            format!("use {} (spreads evenly, ranges ask all shards)", sharding::key_text(&hashed))
+        }
     };
     let keep = if is_id { "; keep the rising `_id` itself, it is good for its index" } else { "" };
     let is_date = classes::is_only(field, classes::Class::Date);
     let draft = Draft::new(
         Subject::Collection(ns.clone()),
-        format!("shard key {} begins with `{path}`, which rises: {reason}", sharding::key_text(&key.fields)),
+        format!(
+            "shard key {} begins with `{path}`, which rises: {reason}",
+            sharding::key_text(&key.fields)
+        ),
         "every new document belongs to the last chunk, so one shard takes all inserts",
         format!("{choices}; {}{keep}", sharding::how_to_change(version, false)),
         profile.seen(),
@@ -155,7 +160,8 @@ mod tests {
         check_with("K003", &format!("shard-key=db_shop.t_order_item:{key}"), body)
     }
 
-    const ORDERS: &str = "x100 {\"_id\": ObjectId(\"$oid\"), \"createdAt\": ISODate(\"2024-03-15T10:30:00Z\")}";
+    const ORDERS: &str =
+        "x100 {\"_id\": ObjectId(\"$oid\"), \"createdAt\": ISODate(\"2024-03-15T10:30:00Z\")}";
 
     #[test]
     fn sk_3_ranged_id_fails_hashed_and_compound_pass() {
@@ -165,7 +171,10 @@ mod tests {
         assert!(run("{\"_id\":\"hashed\"}", ORDERS).is_empty());
         let mut body = String::new();
         for i in 0..200 {
-            body.push_str(&format!("{{\"customerId\": {}, \"createdAt\": ISODate(\"2024-03-15T10:30:00Z\")}}\n", (i * 37) % 101));
+            body.push_str(&format!(
+                "{{\"customerId\": {}, \"createdAt\": ISODate(\"2024-03-15T10:30:00Z\")}}\n",
+                (i * 37) % 101
+            ));
         }
         assert!(run("{\"customerId\":1,\"createdAt\":1}", &body).is_empty());
     }
@@ -199,7 +208,10 @@ mod tests {
         assert_eq!(run("{\"number\":1}", "x300 {\"number\": $i}").len(), 1);
         let mut body = String::new();
         for i in 0..300 {
-            body.push_str(&format!("{{\"customerId\": ObjectId(\"65f3a2b8c1d2e3f4a5b6c{:03x}\")}}\n", (i * 611) % 997));
+            body.push_str(&format!(
+                "{{\"customerId\": ObjectId(\"65f3a2b8c1d2e3f4a5b6c{:03x}\")}}\n",
+                (i * 611) % 997
+            ));
         }
         assert!(run("{\"customerId\":1}", &body).is_empty());
     }

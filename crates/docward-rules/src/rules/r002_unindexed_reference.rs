@@ -105,10 +105,10 @@ fn serves(indexes: &[Index], path: &str) -> bool {
             let covers = key.path == path
                 || key.path == "$**"
                 || key.path.strip_suffix(".$**").is_some_and(|stem| {
-                    path.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+                    path.strip_prefix(stem)
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
                 });
-            covers
-                && !matches!(key.kind, DirectionKind::Text | DirectionKind::Geo(_))
+            covers && !matches!(key.kind, DirectionKind::Text | DirectionKind::Geo(_))
         })
     })
 }
@@ -129,7 +129,10 @@ fn draft(
         .unwrap_or_default();
     let listed = reference.path.in_array();
     let per_parent = reference.children_per_parent.mean().round().max(1.0) as u64;
-    let seen = collection.profile.as_ref().map_or_else(|| docward_model::Seen::all(documents), |p| p.seen());
+    let seen = collection
+        .profile
+        .as_ref()
+        .map_or_else(|| docward_model::Seen::all(documents), |p| p.seen());
     let draft = Draft::new(
         Subject::Field(ns.clone(), FieldPath::new(reference.path.as_str())),
         format!("`{}` refers to `{to}` and begins no index{behind}", reference.path),
@@ -160,14 +163,13 @@ mod tests {
     use docward_model::Severity;
 
     fn body(documents: u32, index: &str) -> String {
-        let mut body = String::from("@ db_blog.t_comment\n");
+        let mut body = String::from("@ db_blog.t_post\nx10 {\"_id\": $i}\n@ db_blog.t_comment\n");
         if !index.is_empty() {
             body.push_str(&format!("index {{\"key\": {index}, \"name\": \"i\"}}\n"));
         }
         for i in 0..documents {
             body.push_str(&format!("{{\"_id\": {i}, \"postId\": {}}}\n", i % 10));
         }
-        body.push_str("@ db_blog.t_post\nx10 {\"_id\": $i}\n");
         body
     }
 
@@ -177,7 +179,11 @@ mod tests {
         let found = check("R002", &body(1000, ""));
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, Severity::Warn);
-        assert!(found[0].todo.contains("reads 1,000 documents without it and about 100"), "{}", found[0].todo);
+        assert!(
+            found[0].todo.contains("reads 1,000 documents without it and about 100"),
+            "{}",
+            found[0].todo
+        );
     }
 
     #[test]

@@ -19,16 +19,16 @@ declare_rule! {
     /// `$lookup` drops the row or leaves it empty.
     ///
     /// ## Example
-    /// ```jsonl,fires,min-values=10,ns=db_blog.t_comment
-    /// x20 {"postId": $i}
-    /// @ db_blog.t_post
+    /// ```jsonl,fires,min-values=10,ns=db_music.t_song
     /// x19 {"_id": $i}
+    /// @ db_music.t_playlist
+    /// x3 {"songIds": $array(20, $j)}
     /// ```
     /// Every reference has its document:
-    /// ```jsonl,clean,min-values=10,ns=db_blog.t_comment
-    /// x20 {"postId": $i}
-    /// @ db_blog.t_post
+    /// ```jsonl,clean,min-values=10,ns=db_music.t_song
     /// x20 {"_id": $i}
+    /// @ db_music.t_playlist
+    /// x3 {"songIds": $array(20, $j)}
     /// ```
     ///
     /// ## How to fix
@@ -93,7 +93,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
 }
 
-fn draft(collection: &Collection, profile: &docward_model::Profile, reference: &Reference) -> Draft {
+fn draft(
+    collection: &Collection,
+    profile: &docward_model::Profile,
+    reference: &Reference,
+) -> Draft {
     let ns = &collection.namespace;
     let (path, to) = (&reference.path, &reference.to);
     let checked = reference.checked_values;
@@ -116,7 +120,11 @@ fn draft(collection: &Collection, profile: &docward_model::Profile, reference: &
     .data("checked", checked)
     .data("missing", missing)
     .data("contained", reference.contained);
-    if ns.database != to.database || path.in_array() || path.as_str().contains('*') || reference.needs_conversion {
+    if ns.database != to.database
+        || path.in_array()
+        || path.as_str().contains('*')
+        || reference.needs_conversion
+    {
         return draft;
     }
     let field = statements::quoted(&path.dotted());
@@ -136,7 +144,8 @@ mod tests {
     use crate::testing::check;
 
     fn body(posts: u32) -> String {
-        format!("@ db_blog.t_comment\nx100 {{\"postId\": $i}}\n@ db_blog.t_post\nx{posts} {{\"_id\": $i}}\n")
+        let comments: String = (0..100).map(|i| format!("{{\"postId\": {i}}}\n")).collect();
+        format!("@ db_blog.t_post\nx{posts} {{\"_id\": $i}}\n@ db_blog.t_comment\n{comments}")
     }
 
     #[test]

@@ -24,15 +24,17 @@ declare_rule! {
     /// transaction. Embedded, it is one read and one atomic write.
     ///
     /// ## Example
-    /// ```jsonl,fires,min-parents=5,ns=db_shop.t_order
-    /// x20 {"_id": $i, "customer": "c"}
+    /// ```jsonl,fires,min-parents=3,ns=db_shop.t_order
+    /// x3 {"_id": $i, "customer": "c"}
     /// @ db_shop.t_order_item
-    /// x20 {"orderId": $i, "product": "a", "quantity": 2}
-    /// x20 {"orderId": $i, "product": "b", "quantity": 1}
+    /// {"orderId": 0, "product": "a", "quantity": 2}
+    /// {"orderId": 0, "product": "b", "quantity": 1}
+    /// {"orderId": 1, "product": "a", "quantity": 4}
+    /// {"orderId": 2, "product": "c", "quantity": 1}
     /// ```
     /// Items inside their order:
-    /// ```jsonl,clean,min-parents=5,ns=db_shop.t_order
-    /// x20 {"_id": $i, "customer": "c", "items": [{"product": "a", "quantity": 2}, {"product": "b", "quantity": 1}]}
+    /// ```jsonl,clean,min-parents=3,ns=db_shop.t_order
+    /// x3 {"_id": $i, "customer": "c", "items": [{"product": "a", "quantity": 2}, {"product": "b", "quantity": 1}]}
     /// ```
     ///
     /// ## How to fix
@@ -218,7 +220,8 @@ mod tests {
     use docward_model::Severity;
 
     fn body(child: &str, children: u32, masters: u32) -> String {
-        let mut body = format!("@ db_shop.t_order\nx{masters} {{\"_id\": $i}}\n@ db_shop.{child}\n");
+        let mut body =
+            format!("@ db_shop.t_order\nx{masters} {{\"_id\": $i}}\n@ db_shop.{child}\n");
         for order in 0..masters {
             for n in 0..children {
                 body.push_str(&format!("{{\"orderId\": {order}, \"line\": {n}}}\n"));
@@ -247,8 +250,14 @@ mod tests {
     #[test]
     fn dm_07_1_details_that_others_refer_to_stay() {
         let mut body = body("t_order_item", 3, 30);
-        body = body.replace("{\"orderId\": 0, \"line\": 0}", "{\"_id\": ObjectId(\"65f3a2b8c1d2e3f4a5b6c701\"), \"orderId\": 0, \"line\": 0}");
-        body = body.replace("{\"orderId\": 0, \"line\": 1}", "{\"_id\": ObjectId(\"65f3a2b8c1d2e3f4a5b6c702\"), \"orderId\": 0, \"line\": 1}");
+        body = body.replace(
+            "{\"orderId\": 0, \"line\": 0}",
+            "{\"_id\": ObjectId(\"65f3a2b8c1d2e3f4a5b6c701\"), \"orderId\": 0, \"line\": 0}",
+        );
+        body = body.replace(
+            "{\"orderId\": 0, \"line\": 1}",
+            "{\"_id\": ObjectId(\"65f3a2b8c1d2e3f4a5b6c702\"), \"orderId\": 0, \"line\": 1}",
+        );
         body.push_str("@ db_shop.t_return\n{\"itemId\": ObjectId(\"65f3a2b8c1d2e3f4a5b6c701\")}\n{\"itemId\": ObjectId(\"65f3a2b8c1d2e3f4a5b6c702\")}\n");
         assert!(check("R004", &body).is_empty());
     }

@@ -53,17 +53,30 @@ threshold!(
 );
 
 /// Arrays of things that were bought.
-const ITEMS: &[&str] = &["item", "line", "product", "good", "detail", "purchase", "article", "position"];
+const ITEMS: &[&str] =
+    &["item", "line", "product", "good", "detail", "purchase", "article", "position"];
 /// What makes a document a business transaction, whose lines are copies. The menu of a restaurant and
 /// the options of a product are none.
 const TRANSACTIONS: &[&str] = &[
-    "order", "cart", "basket", "invoice", "purchase", "receipt", "checkout", "sale", "quote",
-    "shipment", "return", "bill", "transaction",
+    "order",
+    "cart",
+    "basket",
+    "invoice",
+    "purchase",
+    "receipt",
+    "checkout",
+    "sale",
+    "quote",
+    "shipment",
+    "return",
+    "bill",
+    "transaction",
 ];
 /// Last words of a field that identifies something.
 const IDENTIFIERS: &[&str] = &[
     "id", "ids", "uid", "uuid", "guid", "oid", "ref", "no", "number", "sku", "code", "isbn", "ean",
-    "upc", "gtin", "asin", "slug", "url", "link", "key", "barcode", "product", "item", "plu", "mpn",
+    "upc", "gtin", "asin", "slug", "url", "link", "key", "barcode", "product", "item", "plu",
+    "mpn",
 ];
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -98,7 +111,9 @@ fn is_transaction(collection: &Collection, array: &Field) -> bool {
 }
 
 fn is_name(field: &Field) -> bool {
-    words(&field.name).last().is_some_and(|w| matches!(w.as_str(), "name" | "title" | "description"))
+    words(&field.name)
+        .last()
+        .is_some_and(|w| matches!(w.as_str(), "name" | "title" | "description"))
         && classes::is_only(field, classes::Class::Text)
 }
 
@@ -165,7 +180,8 @@ mod tests {
 
     #[test]
     fn dm_07_7_name_and_price_without_an_id_have_lost_their_reference() {
-        let with = r#"{"items": [{"productId": "P1", "name": "a", "price": NumberDecimal("1.5")}]}"#;
+        let with =
+            r#"{"items": [{"productId": "P1", "name": "a", "price": NumberDecimal("1.5")}]}"#;
         let without = r#"{"items": [{"name": "a", "price": NumberDecimal("1.5")}]}"#;
         assert!(check("R005", with).is_empty());
         assert_eq!(check("R005", without).len(), 1);

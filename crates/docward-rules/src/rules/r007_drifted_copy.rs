@@ -1,6 +1,8 @@
 //! DP-4, PT-extref.*: a copied field is a snapshot or a mirror; only a mirror can drift.
 
-use docward_model::{Collection, CopiedField, DataValue, Draft, FieldPath, Level, Namespace, Subject};
+use docward_model::{
+    Collection, CopiedField, DataValue, Draft, FieldPath, Level, Namespace, Subject,
+};
 
 use crate::facts::text;
 use crate::{Cx, declare_rule, threshold};
@@ -19,16 +21,22 @@ declare_rule! {
     /// mirror (the customer's name in a list) it must follow. Data alone cannot tell which one is meant.
     ///
     /// ## Example
-    /// ```jsonl,fires,min-compared=5,ns=db_shop.t_order
-    /// x10 {"customerId": $i, "customerName": "name $i"}
-    /// @ db_shop.t_customer
-    /// x10 {"_id": $i, "name": "name $i"}
+    /// ```jsonl,fires,min-compared=5,ns=db_shop.t_customer
+    /// x6 {"_id": $i, "name": "name $i"}
+    /// @ db_shop.t_order
+    /// {"customerId": 0, "customerName": "name 0"}
+    /// {"customerId": 1, "customerName": "name 1"}
+    /// {"customerId": 2, "customerName": "name 2"}
+    /// {"customerId": 3, "customerName": "name 3"}
+    /// {"customerId": 4, "customerName": "name before the wedding"}
+    /// {"customerId": 5, "customerName": "name 5"}
     /// ```
     /// A reference without a copy:
-    /// ```jsonl,clean,min-compared=5,ns=db_shop.t_order
-    /// x10 {"customerId": $i, "note": "order $i"}
-    /// @ db_shop.t_customer
-    /// x10 {"_id": $i, "name": "name $i"}
+    /// ```jsonl,clean,min-compared=5,ns=db_shop.t_customer
+    /// x6 {"_id": $i, "name": "name $i"}
+    /// @ db_shop.t_order
+    /// {"customerId": 0, "note": "in a hurry"}
+    /// {"customerId": 1, "note": "ring twice"}
     /// ```
     ///
     /// ## How to fix
@@ -75,10 +83,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut undeclared: Vec<&CopiedField> = Vec::new();
     for copy in evidence.copies.iter().filter(|c| c.from == *ns && c.compared >= least) {
         let dotted = copy.path.dotted();
-        let mirror = settings
-            .mirrors
-            .iter()
-            .any(|(glob, path)| (*path == dotted || path == copy.path.as_str()) && glob.matches(&name));
+        let mirror = settings.mirrors.iter().any(|(glob, path)| {
+            (*path == dotted || path == copy.path.as_str()) && glob.matches(&name)
+        });
         if !mirror {
             undeclared.push(copy);
         } else if copy.differing > 0 {
@@ -207,7 +214,10 @@ mod tests {
     #[test]
     fn dp_4_drift_is_reported_only_of_mirrors() {
         let mirrors = Settings {
-            mirrors: vec![(NamespacePattern::new("db_shop.*").unwrap(), "customer.name".to_owned())],
+            mirrors: vec![(
+                NamespacePattern::new("db_shop.*").unwrap(),
+                "customer.name".to_owned(),
+            )],
             ..Settings::default()
         };
         let found = judged(&evidence(7), &mirrors);
@@ -222,8 +232,12 @@ mod tests {
 
     #[test]
     fn pt_extref_1_copied_fields_are_found_beside_their_reference() {
-        let body = "@ db_shop.t_order\nx40 {\"customerId\": $i, \"customerName\": \"name $i\"}\n@ db_shop.t_customer\nx40 {\"_id\": $i, \"name\": \"name $i\"}\n";
-        assert_eq!(check("R007", body).len(), 1);
+        let orders: String = (0..40)
+            .map(|i| format!("{{\"customerId\": {i}, \"customerName\": \"name {i}\"}}\n"))
+            .collect();
+        let customers = "x40 {\"_id\": $i, \"name\": \"name $i\"}";
+        let body = format!("@ db_shop.t_customer\n{customers}\n@ db_shop.t_order\n{orders}");
+        assert_eq!(check("R007", &body).len(), 1);
     }
 
     #[test]

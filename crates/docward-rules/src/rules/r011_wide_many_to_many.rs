@@ -88,14 +88,10 @@ fn length(array: &Field) -> u64 {
 
 /// The array of ids that points back, and its greatest length.
 fn opposite<'a>(evidence: &'a Evidence, here: &Reference) -> Option<(&'a Reference, u64)> {
-    evidence
-        .references
-        .iter()
-        .filter(|r| r.from == here.to && r.to == here.from)
-        .find_map(|r| {
-            let profile = evidence.collection(&r.from)?.profile.as_ref()?;
-            Some((r, length(array_of(profile, r)?)))
-        })
+    evidence.references.iter().filter(|r| r.from == here.to && r.to == here.from).find_map(|r| {
+        let profile = evidence.collection(&r.from)?.profile.as_ref()?;
+        Some((r, length(array_of(profile, r)?)))
+    })
 }
 
 fn draft(
@@ -109,7 +105,8 @@ fn draft(
 ) -> Draft {
     let ns = &collection.namespace;
     let other = &there.from;
-    let lengths = array.array.as_ref().map(|a| (a.lengths.p99(), a.lengths.max)).unwrap_or_default();
+    let lengths =
+        array.array.as_ref().map(|a| (a.lengths.p99(), a.lengths.max)).unwrap_or_default();
     let todo = if both {
         format!(
             "keep the pairs in a collection of their own with a unique index on both ids, and drop `{}` and `{}`: both pass the bound",

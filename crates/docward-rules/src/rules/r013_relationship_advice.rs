@@ -132,17 +132,24 @@ fn draft(collection: &Collection, relation: &Relation<'_>, rows: &[Row]) -> Draf
         _ => "the data alone leans to the reference".to_owned(),
     };
     let direction = if relation.tie == Tie::ParentHoldsChildren && p99 >= 1000 {
-        format!("; let `{}` hold the id of its `{}` in place of the list", child.collection, parent.collection)
+        format!(
+            "; let `{}` hold the id of its `{}` in place of the list",
+            child.collection, parent.collection
+        )
     } else {
         String::new()
     };
-    let caution = if relation.complete { "" } else { "; counts come from a sample and are lower bounds" };
+    let caution =
+        if relation.complete { "" } else { "; counts come from a sample and are lower bounds" };
     let kind = match relation.tie {
         Tie::OneToOne => "one to one",
         Tie::ChildHoldsParent | Tie::ParentHoldsChildren => "one to many",
         Tie::ManyToMany => "many to many",
     };
-    let seen = collection.profile.as_ref().map_or_else(|| docward_model::Seen::all(0), docward_model::Profile::seen);
+    let seen = collection
+        .profile
+        .as_ref()
+        .map_or_else(|| docward_model::Seen::all(0), docward_model::Profile::seen);
     Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
@@ -186,11 +193,10 @@ mod tests {
     use docward_model::Severity;
 
     fn body(children: u32) -> String {
-        let mut body = String::from("@ db_blog.t_comment\n");
+        let mut body = String::from("@ db_blog.t_post\nx5 {\"_id\": $i}\n@ db_blog.t_comment\n");
         for post in 0..5 {
             body.push_str(&format!("x{children} {{\"postId\": {post}}}\n"));
         }
-        body.push_str("@ db_blog.t_post\nx5 {\"_id\": $i}\n");
         body
     }
 

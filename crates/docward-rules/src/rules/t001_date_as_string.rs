@@ -1,7 +1,9 @@
 //! DM-09.1: points in time belong in the date type. Strings beside real dates in one field are this
 //! rule's matter too (DM-09.6), so that `T005` stays silent about them.
 
-use docward_model::{BsonType, Collection, Draft, Field, Level, Profile, Safety, Subject, TextClass};
+use docward_model::{
+    BsonType, Collection, Draft, Field, Level, Profile, Safety, Subject, TextClass,
+};
 
 use crate::facts::dates::{self, DateText, DateVerdict};
 use crate::facts::{classes, fold, names, statements, text, words};
@@ -74,7 +76,8 @@ threshold!(
     "strings in no known form that a field named like a date must hold before it is mentioned"
 );
 
-const WHY: &str = "text compares letter by letter: ranges, sorting, expiry and time zones need the date type";
+const WHY: &str =
+    "text compares letter by letter: ranges, sorting, expiry and time zones need the date type";
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = classes::shaped_by_people(collection) else { return };
@@ -83,8 +86,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut drafts = Vec::new();
     for field in &profile.fields {
         match dates::judge(field, share, named_share) {
-            Some(DateVerdict::Dates(found)) => drafts.push(dates_as_text(collection, profile, field, found)),
-            Some(DateVerdict::Periods(found)) => drafts.push(periods(collection, profile, field, found)),
+            Some(DateVerdict::Dates(found)) => {
+                drafts.push(dates_as_text(collection, profile, field, found))
+            }
+            Some(DateVerdict::Periods(found)) => {
+                drafts.push(periods(collection, profile, field, found))
+            }
             None => drafts.extend(unknown_form(collection, profile, field, min_unknown)),
         }
     }
@@ -108,10 +115,16 @@ fn dates_as_text(
         steps.push(format!("{} with an offset convert as they are", text::count(found.offset)));
     }
     if found.local > 0 {
-        steps.push(format!("{} have no offset: settle their time zone first", text::count(found.local)));
+        steps.push(format!(
+            "{} have no offset: settle their time zone first",
+            text::count(found.local)
+        ));
     }
     if found.day + found.month > 0 {
-        steps.push(format!("{} have no time of day: midnight UTC", text::count(found.day + found.month)));
+        steps.push(format!(
+            "{} have no time of day: midnight UTC",
+            text::count(found.day + found.month)
+        ));
     }
     if found.ambiguous > 0 {
         steps.push(format!(
@@ -152,7 +165,8 @@ fn dates_as_text(
     .clauses(if real > 0 { &["DM-09.1", "DM-09.6"] } else { &["DM-09.1"] });
     // A converter cannot know whether 03/04 is in March or in April.
     if found.ambiguous == 0 && path.as_str() != "_id" {
-        let expression = |v: &str| format!("{{$dateFromString: {{dateString: {v}, onError: {v}}}}}");
+        let expression =
+            |v: &str| format!("{{$dateFromString: {{dateString: {v}, onError: {v}}}}}");
         let command = statements::convert(
             &collection.namespace,
             profile,
@@ -322,7 +336,10 @@ mod tests {
 
     #[test]
     fn times_of_day_and_versions_are_no_dates() {
-        assert!(check("T001", "x20 {\"openTime\": \"09:30:00\", \"version\": \"2012-10-17\"}").is_empty());
+        assert!(
+            check("T001", "x20 {\"openTime\": \"09:30:00\", \"version\": \"2012-10-17\"}")
+                .is_empty()
+        );
         assert_eq!(check("T001", "x20 {\"createdAt\": \"Tue Apr 21 15:03\"}").len(), 1);
     }
 }

@@ -135,13 +135,21 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
     if not_finite > 0 {
         todo.push_str(&format!(
             "; {} NaN or infinite and {} a decision first",
-            if not_finite == 1 { "1 is".to_owned() } else { format!("{} are", text::count(not_finite)) },
+            if not_finite == 1 {
+                "1 is".to_owned()
+            } else {
+                format!("{} are", text::count(not_finite))
+            },
             if not_finite == 1 { "needs" } else { "need" },
         ));
     }
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
-        format!("{} of {} amounts in `{path}` are doubles", text::count(doubles), text::count(numbers)),
+        format!(
+            "{} of {} amounts in `{path}` are doubles",
+            text::count(doubles),
+            text::count(numbers)
+        ),
         "doubles cannot hold most decimal fractions, so sums drift by cents",
         todo,
         profile.seen(),
@@ -186,15 +194,23 @@ mod tests {
     fn scaled_longs_and_exact_twins_are_legitimate() {
         assert!(check("T002", r#"{"amount": NumberLong(19999), "scale": 2}"#).is_empty());
         assert!(check("T002", r#"{"amount": 199.99, "amountText": "199.99"}"#).is_empty());
-        assert!(check("T002", r#"{"amount": 199.99, "amountDecimal": NumberDecimal("199.99")}"#).is_empty());
+        assert!(
+            check("T002", r#"{"amount": 199.99, "amountDecimal": NumberDecimal("199.99")}"#)
+                .is_empty()
+        );
         assert!(check("T002", r#"{"amount": 199.99, "amountCents": 19999}"#).is_empty());
-        assert_eq!(check("T002", r#"{"amount": 199.99, "amountPaid": NumberDecimal("1.5")}"#).len(), 1);
+        assert_eq!(
+            check("T002", r#"{"amount": 199.99, "amountPaid": NumberDecimal("1.5")}"#).len(),
+            1
+        );
     }
 
     #[test]
     fn shares_and_coordinates_are_no_money() {
         assert!(check("T002", "{\"discount\": 0.25, \"tax\": 0.19}").is_empty());
-        assert!(check("T002", "{\"location\": [13.41, 52.52], \"whiteBalance\": 5500.5}").is_empty());
+        assert!(
+            check("T002", "{\"location\": [13.41, 52.52], \"whiteBalance\": 5500.5}").is_empty()
+        );
         assert_eq!(check("T002", "{\"discount\": 12.25}").len(), 1);
     }
 

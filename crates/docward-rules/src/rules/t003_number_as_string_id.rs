@@ -110,7 +110,10 @@ fn draft(
                 text::count(digits.strings)
             ),
             "a number loses leading zeros, so these ids are text although they are digits",
-            format!("keep `{}` a string; pad all of them to one length so that they sort", path.dotted()),
+            format!(
+                "keep `{}` a string; pad all of them to one length so that they sort",
+                path.dotted()
+            ),
         )
         .level(Level::Information)
         .key("leading zeros");
@@ -129,7 +132,10 @@ fn draft(
     let lengths = field.text.as_ref().map_or(0.0, |t| t.lengths.mean());
     // A BSON string is its bytes, a length of 4 and a final zero; a long is 8.
     let saved = ((lengths + 5.0 - 8.0).max(0.0) * digits.integers as f64) as u64;
-    todo.push_str(&format!("; saves about {} in documents, and again in every index on it", text::bytes(saved)));
+    todo.push_str(&format!(
+        "; saves about {} in documents, and again in every index on it",
+        text::bytes(saved)
+    ));
     let draft = base(
         format!(
             "{} of {} in `{path}` are whole numbers",

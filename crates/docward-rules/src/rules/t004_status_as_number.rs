@@ -131,8 +131,9 @@ fn draft(
     .data("values", values)
     .data("documents", field.count);
     if let Some(listed) = &field.enumeration {
-        draft = draft
-            .examples(listed.iter().map(|(v, n)| format!("{v} -> \"?\" ({})", text::plural(*n, "value"))));
+        draft = draft.examples(
+            listed.iter().map(|(v, n)| format!("{v} -> \"?\" ({})", text::plural(*n, "value"))),
+        );
     }
     if !strong {
         draft = draft.level(Level::Information);
@@ -178,7 +179,10 @@ mod tests {
         let found = check("T004", "x20 {\"type\": 1}\nx20 {\"type\": 2}");
         assert_eq!(found[0].severity, Severity::Info);
         for name in ["level", "priority", "rating", "statusCount", "rank", "httpStatus"] {
-            assert!(check("T004", &format!("x20 {{\"{name}\": 1}}\nx20 {{\"{name}\": 2}}")).is_empty(), "{name}");
+            assert!(
+                check("T004", &format!("x20 {{\"{name}\": 1}}\nx20 {{\"{name}\": 2}}")).is_empty(),
+                "{name}"
+            );
         }
         assert!(check("T004", "x20 {\"status\": 200}\nx20 {\"status\": 404}").is_empty());
     }

@@ -146,7 +146,8 @@ fn draft(
     let what = if list_or_one {
         let arrays = found.iter().find(|(c, _)| *c == Class::Array).map_or(0, |&(_, n)| n);
         let single = found.iter().filter(|(c, _)| *c != Class::Array).map(|(_, n)| n).sum();
-        let noun = found.iter().find(|(c, _)| *c != Class::Array).map_or("values", |(c, _)| c.noun());
+        let noun =
+            found.iter().find(|(c, _)| *c != Class::Array).map_or("values", |(c, _)| c.noun());
         format!(
             "`{path}` is an array in {} and a single value in {} ({noun})",
             text::plural(arrays, "document"),
@@ -164,14 +165,15 @@ fn draft(
         .iter()
         .map(|(class, n)| (class.noun().to_owned(), DataValue::from(*n)))
         .collect::<Vec<_>>();
-    let mut draft = Draft::new(Subject::Field(ns.clone(), path.clone()), what, why, todo, profile.seen())
-        .data("types", DataValue::Map(types))
-        .data("target", target)
-        .data("converts", outcome.converts)
-        .data("empty", outcome.empty)
-        .data("leadingZeros", outcome.padded)
-        .data("stuck", outcome.stuck)
-        .examples(field.examples.iter().cloned());
+    let mut draft =
+        Draft::new(Subject::Field(ns.clone(), path.clone()), what, why, todo, profile.seen())
+            .data("types", DataValue::Map(types))
+            .data("target", target)
+            .data("converts", outcome.converts)
+            .data("empty", outcome.empty)
+            .data("leadingZeros", outcome.padded)
+            .data("stuck", outcome.stuck)
+            .examples(field.examples.iter().cloned());
     if soft {
         draft = draft.severity(Severity::Info);
     }
@@ -187,7 +189,10 @@ fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
     let (first, _) = found[0];
     if first != Class::Text {
         // An object around a number is the odd one, however frequent.
-        if first == Class::Object && found.iter().any(|(c, _)| *c == Class::Number) && found.len() > 2 {
+        if first == Class::Object
+            && found.iter().any(|(c, _)| *c == Class::Number)
+            && found.len() > 2
+        {
             return Class::Number;
         }
         return first;
@@ -267,10 +272,7 @@ fn settle(profile: &Profile, field: &Field, main: Class, class: Class, n: u64, o
                 + strings.of(TextClass::HugeInteger),
             strings.of(TextClass::LeadingZero),
         ),
-        Class::Date => (
-            strings.count(|c| c.is_date() && c != TextClass::DateAmbiguous),
-            0,
-        ),
+        Class::Date => (strings.count(|c| c.is_date() && c != TextClass::DateAmbiguous), 0),
         Class::Bool => (strings.of(TextClass::Boolean), 0),
         Class::ObjectId => (strings.of(TextClass::ObjectIdHex), 0),
         _ => (0, 0),
@@ -284,9 +286,20 @@ fn settle(profile: &Profile, field: &Field, main: Class, class: Class, n: u64, o
 /// `{value: 99}`: an object whose only use is to hold one number.
 fn wraps_a_number(profile: &Profile, field: &Field) -> bool {
     profile.children(field).any(|child| {
-        matches!(names::normalised(&child.name).as_str(), "value" | "amount" | "val" | "numberdecimal" | "numberint" | "numberlong" | "numberdouble")
-            && (classes::is_only(child, Class::Number)
-                || child.text.as_ref().is_some_and(|t| t.total() > 0 && t.count(|c| c.is_number()) == t.total()))
+        matches!(
+            names::normalised(&child.name).as_str(),
+            "value"
+                | "amount"
+                | "val"
+                | "numberdecimal"
+                | "numberint"
+                | "numberlong"
+                | "numberdouble"
+        ) && (classes::is_only(child, Class::Number)
+            || child
+                .text
+                .as_ref()
+                .is_some_and(|t| t.total() > 0 && t.count(|c| c.is_number()) == t.total()))
     })
 }
 
@@ -308,7 +321,10 @@ fn softness(
     }
     let leaf = names::normalised(&field.name);
     let keyed = classes::siblings(profile, field).iter().any(|s| {
-        matches!(names::normalised(&s.name).as_str(), "k" | "key" | "name" | "attribute" | "property" | "field")
+        matches!(
+            names::normalised(&s.name).as_str(),
+            "k" | "key" | "name" | "attribute" | "property" | "field"
+        )
     });
     if matches!(leaf.as_str(), "v" | "value" | "val") && keyed {
         return (true, Some("values of an attribute list may differ by attribute".to_owned()));
@@ -337,7 +353,9 @@ fn fix(
     }
     let ns = &collection.namespace;
     if only_empty {
-        if field.path.in_array() || statements::convert(ns, profile, field, &[], &|v| v.to_owned()).is_none() {
+        if field.path.in_array()
+            || statements::convert(ns, profile, field, &[], &|v| v.to_owned()).is_none()
+        {
             return None;
         }
         let path = statements::quoted(&field.path.dotted());
@@ -380,7 +398,8 @@ mod tests {
             "T005",
             "{\"price\": 99.5}\n{\"price\": \"99.00\"}\n{\"price\": {\"value\": 99}}",
         );
-        let price = found.iter().find(|f| f.at.path().is_some_and(|p| p.as_str() == "price")).unwrap();
+        let price =
+            found.iter().find(|f| f.at.path().is_some_and(|p| p.as_str() == "price")).unwrap();
         assert!(price.what.contains("3 types"), "{}", price.what);
         assert_eq!(price.data.get("converts"), Some(&DataValue::Int(2)));
         assert_eq!(price.data.get("stuck"), Some(&DataValue::Int(0)));
@@ -393,7 +412,10 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, Severity::Warn);
         assert!(found[0].what.contains("2 types"), "{}", found[0].what);
-        assert!(check("T005", "{\"age\": 30}\n{\"age\": null}\n{\"age\": NumberLong(31)}\n{}").is_empty());
+        assert!(
+            check("T005", "{\"age\": 30}\n{\"age\": null}\n{\"age\": NumberLong(31)}\n{}")
+                .is_empty()
+        );
     }
 
     #[test]
@@ -415,7 +437,10 @@ mod tests {
     fn elements_and_attribute_values_are_information() {
         let found = check("T005", "{\"row\": [1, \"a\"]}");
         assert_eq!(found[0].severity, Severity::Info);
-        let found = check("T005", "{\"attributes\": [{\"k\": \"size\", \"v\": 3}, {\"k\": \"colour\", \"v\": \"red\"}]}");
+        let found = check(
+            "T005",
+            "{\"attributes\": [{\"k\": \"size\", \"v\": 3}, {\"k\": \"colour\", \"v\": \"red\"}]}",
+        );
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, Severity::Info);
     }

@@ -81,12 +81,25 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let of = |mix: Mix| found.iter().filter(|(_, m)| *m == mix).count() as u64;
     let mut parts = Vec::new();
     for (mix, advice) in [
-        (Mix::WholeDoubles, "doubles without a fraction, from a shell or driver that knows no integers: convert them to int or long"),
-        (Mix::Fractions, "doubles with fractions among integers: let a validator accept int, long and double, or write doubles throughout"),
+        (
+            Mix::WholeDoubles,
+            "doubles without a fraction, from a shell or driver that knows no integers: convert them to int or long",
+        ),
+        (
+            Mix::Fractions,
+            "doubles with fractions among integers: let a validator accept int, long and double, or write doubles throughout",
+        ),
         (Mix::Decimals, "decimals among other numbers: write decimals throughout"),
     ] {
         if of(mix) > 0 {
-            parts.push(format!("{} {advice}", if of(mix) == 1 { "1 field has".to_owned() } else { format!("{} fields have", text::count(of(mix))) }));
+            parts.push(format!(
+                "{} {advice}",
+                if of(mix) == 1 {
+                    "1 field has".to_owned()
+                } else {
+                    format!("{} fields have", text::count(of(mix)))
+                }
+            ));
         }
     }
     cx.report(
@@ -151,7 +164,10 @@ mod tests {
 
     #[test]
     fn dm_09_6_widths_are_information_and_int_beside_long_is_silent() {
-        let found = check("T006", "{\"n\": NumberInt(1)}\n{\"n\": 1.5}\n{\"m\": NumberInt(2)}\n{\"m\": 2.5}");
+        let found = check(
+            "T006",
+            "{\"n\": NumberInt(1)}\n{\"n\": 1.5}\n{\"m\": NumberInt(2)}\n{\"m\": 2.5}",
+        );
         assert_eq!(found.len(), 1, "one finding for the collection");
         assert_eq!(found[0].severity, Severity::Info);
         assert!(found[0].what.contains("2 fields hold"), "{}", found[0].what);
@@ -162,6 +178,9 @@ mod tests {
     fn money_and_strings_belong_to_other_rules() {
         assert!(check("T006", "{\"price\": NumberInt(1)}\n{\"price\": 1.5}").is_empty());
         assert!(check("T006", "{\"n\": NumberInt(1)}\n{\"n\": 1.5}\n{\"n\": \"2\"}").is_empty());
-        assert_eq!(check("T006", "{\"price\": NumberInt(1)}\n{\"price\": NumberDecimal(\"1.5\")}").len(), 1);
+        assert_eq!(
+            check("T006", "{\"price\": NumberInt(1)}\n{\"price\": NumberDecimal(\"1.5\")}").len(),
+            1
+        );
     }
 }

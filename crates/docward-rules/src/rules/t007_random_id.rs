@@ -133,7 +133,10 @@ mod tests {
 
     #[test]
     fn dm_10_3_a_content_hash_is_reported() {
-        let found = check("T007", r#"{"_id": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}"#);
+        let found = check(
+            "T007",
+            r#"{"_id": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}"#,
+        );
         assert_eq!(found.len(), 1);
     }
 

@@ -66,14 +66,22 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             "time-ordered ids as text",
             "keep them, and store them as binary (16 bytes) in new collections: the text takes twice that and more",
         ),
-        IdKind::OrderedUuid | IdKind::Ulid => ("time-ordered UUIDs", "keep them and record the reason"),
+        IdKind::OrderedUuid | IdKind::Ulid => {
+            ("time-ordered UUIDs", "keep them and record the reason")
+        }
         IdKind::ObjectIdText => (
             "ObjectIds as text",
             "store them as ObjectId in new documents: 12 bytes in place of 29, here, in the index and in every reference",
         ),
-        IdKind::Number => ("numbers", "keep them while one place hands them out in rising order, and record the reason"),
+        IdKind::Number => (
+            "numbers",
+            "keep them while one place hands them out in rising order, and record the reason",
+        ),
         IdKind::Digits => ("digits as text", "keep them and record the reason"),
-        IdKind::Natural => ("a natural key", "keep it while it never changes, since `_id` cannot, and record the reason"),
+        IdKind::Natural => (
+            "a natural key",
+            "keep it while it never changes, since `_id` cannot, and record the reason",
+        ),
         IdKind::Compound => (
             "objects",
             "keep the order of their fields fixed: `_id` compares field by field in order; a query on one part needs its own index",
@@ -84,7 +92,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(
         Draft::new(
             Subject::Field(collection.namespace.clone(), id.field.path.clone()),
-            format!("`_id` of {} is {what}{order}, not ObjectId", text::plural(documents, "document")),
+            format!(
+                "`_id` of {} is {what}{order}, not ObjectId",
+                text::plural(documents, "document")
+            ),
             "a key of one's own must be kept unique and increasing by the program",
             todo,
             profile.seen(),

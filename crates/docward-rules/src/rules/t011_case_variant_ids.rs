@@ -73,17 +73,24 @@ fn is_word(text: &str) -> bool {
     let mut letters = text.chars().filter(|c| c.is_alphabetic());
     let Some(first) = letters.next() else { return false };
     let rest: Vec<char> = letters.collect();
-    rest.iter().all(|c| !c.is_uppercase()) || (first.is_uppercase() && rest.iter().all(|c| !c.is_lowercase()))
+    rest.iter().all(|c| !c.is_uppercase())
+        || (first.is_uppercase() && rest.iter().all(|c| !c.is_lowercase()))
 }
 
-fn draft(collection: &Collection, profile: &Profile, field: &Field, cases: &CaseCollision) -> Draft {
+fn draft(
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    cases: &CaseCollision,
+) -> Draft {
     let path = &field.path;
     let ns = &collection.namespace;
     let dotted = path.dotted();
     // Where every value occurs once the field is a key, and the index can be unique.
     let key = field.distinct.values >= 0.99 * field.types.non_null() as f64;
     let index = if path.as_str() == "_id" {
-        "the index on `_id` takes the collation of the collection, so a program has to see to it".to_owned()
+        "the index on `_id` takes the collation of the collection, so a program has to see to it"
+            .to_owned()
     } else {
         format!(
             "then create{} index on `{dotted}` with collation strength 2",
@@ -132,7 +139,10 @@ mod tests {
 
     #[test]
     fn ap_s2_6_two_spellings_of_one_id_are_a_collision() {
-        let found = check("T011", "{\"userId\": \"User123\"}\n{\"userId\": \"user123\"}\n{\"userId\": \"anna\"}");
+        let found = check(
+            "T011",
+            "{\"userId\": \"User123\"}\n{\"userId\": \"user123\"}\n{\"userId\": \"anna\"}",
+        );
         assert_eq!(found.len(), 1);
         assert!(found[0].what.starts_with("1 of 2 ids"), "{}", found[0].what);
         assert!(!found[0].todo.contains("123"), "{}", found[0].todo);

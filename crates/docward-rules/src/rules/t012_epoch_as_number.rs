@@ -126,7 +126,8 @@ mod tests {
 
     #[test]
     fn dm_09_1_plausible_epochs_are_information() {
-        let found = check("T012", "{\"createdAt\": NumberLong(\"1710498600000\")}\n{\"createdAt\": 0}");
+        let found =
+            check("T012", "{\"createdAt\": NumberLong(\"1710498600000\")}\n{\"createdAt\": 0}");
         assert_eq!(found[0].severity, Severity::Info);
         assert!(found[0].what.contains("milliseconds"), "{}", found[0].what);
         let found = check("T012", "{\"createdAt\": 1710498600}");
@@ -135,7 +136,13 @@ mod tests {
 
     #[test]
     fn compact_dates_years_and_durations_are_none() {
-        assert!(check("T012", "{\"orderDate\": 20240315, \"playTime\": 1710498600, \"releaseDate\": 1999}").is_empty());
+        assert!(
+            check(
+                "T012",
+                "{\"orderDate\": 20240315, \"playTime\": 1710498600, \"releaseDate\": 1999}"
+            )
+            .is_empty()
+        );
         assert!(check("T012", "{\"createdAt\": 1710498600}\n{\"createdAt\": 17}").is_empty());
     }
 }

@@ -62,9 +62,27 @@ threshold!(
     QUANTITIES,
     "quantity-words",
     Words(&[
-        "quantity", "qty", "count", "stock", "weight", "age", "score", "rating", "population",
-        "points", "votes", "views", "likes", "distance", "height", "width", "percentage",
-        "latitude", "longitude", "temperature", "mileage",
+        "quantity",
+        "qty",
+        "count",
+        "stock",
+        "weight",
+        "age",
+        "score",
+        "rating",
+        "population",
+        "points",
+        "votes",
+        "views",
+        "likes",
+        "distance",
+        "height",
+        "width",
+        "percentage",
+        "latitude",
+        "longitude",
+        "temperature",
+        "mileage",
     ]),
     "words",
     "no figure in source",
@@ -86,7 +104,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 return None;
             }
             let numbers = numbers(field, share, min)?;
-            (!has_number_twin(profile, field)).then(|| draft(collection, profile, field, &numbers, money))
+            (!has_number_twin(profile, field))
+                .then(|| draft(collection, profile, field, &numbers, money))
         })
         .collect();
     fold::report(cx, &collection.namespace, drafts, "hold numbers as strings");
@@ -153,7 +172,13 @@ fn draft(
     .examples(field.examples.iter().cloned());
     let expression =
         |v: &str| format!("{{$convert: {{input: {v}, to: \"{target}\", onError: {v}}}}}");
-    match statements::convert(&collection.namespace, profile, field, &[BsonType::String], &expression) {
+    match statements::convert(
+        &collection.namespace,
+        profile,
+        field,
+        &[BsonType::String],
+        &expression,
+    ) {
         Some(command) => draft.fix(Some("RF-10"), Safety::Guarded, command),
         None => draft,
     }

@@ -82,7 +82,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         )
         .data(
             "types",
-            DataValue::Map(counts.iter().map(|(k, n)| ((*k).to_owned(), DataValue::from(*n))).collect()),
+            DataValue::Map(
+                counts.iter().map(|(k, n)| ((*k).to_owned(), DataValue::from(*n))).collect(),
+            ),
         )
         .data("fields", paths),
     );
