@@ -124,6 +124,7 @@ impl<'a> View<'a> {
             collection.namespace
         );
         match depth {
+            0 => (Verdict::Pass, format!("nothing is nested, {}", read(&core))),
             _ if depth <= DEPTH_EASY => {
                 (Verdict::Pass, format!("deepest {place}, {}", read(&core)))
             }

@@ -34,18 +34,18 @@ impl Class {
         })
     }
 
-    /// The noun in messages, plural.
+    /// The noun in messages.
     pub fn noun(self) -> &'static str {
         match self {
-            Self::Number => "numbers",
-            Self::Text => "strings",
-            Self::Object => "objects",
-            Self::Array => "arrays",
-            Self::Bool => "booleans",
-            Self::Date => "dates",
-            Self::ObjectId => "ObjectIds",
-            Self::Binary => "binaries",
-            Self::Other => "values of rare types",
+            Self::Number => "number",
+            Self::Text => "string",
+            Self::Object => "object",
+            Self::Array => "array",
+            Self::Bool => "boolean",
+            Self::Date => "date",
+            Self::ObjectId => "ObjectId",
+            Self::Binary => "binary value",
+            Self::Other => "rare value",
         }
     }
 }

@@ -6,8 +6,9 @@ use docward_model::{Field, Profile, TextClass, TextProfile};
 use super::classes::{Class, classes, is_only};
 use super::{names, words};
 
-/// Ids that authorities give out: digits by form, codes by nature.
-const GIVEN_OUT: &[&str] = &["tax", "vat", "national", "citizen", "personal", "registration"];
+/// Numbers that are given out: digits by form, codes by nature.
+const GIVEN_OUT: &[&str] =
+    &["tax", "vat", "national", "citizen", "personal", "registration", "serial", "bank", "iban"];
 
 /// Share of digits from which an id counts as a number (DM-09.4).
 pub const DIGIT_SHARE: f64 = 0.99;
@@ -33,7 +34,9 @@ pub struct Digits {
 /// numbers no 64-bit integer holds.
 pub fn digits(field: &Field, share: f64, min: u64) -> Option<Digits> {
     let leaf = field.path.leaf();
-    let given_out = names::words(leaf).iter().any(|w| GIVEN_OUT.contains(&w.as_str()));
+    let spoken = names::words(leaf);
+    let bank_account = matches!(&spoken[..], [.., a, n] if a == "account" && n != "id");
+    let given_out = bank_account || spoken.iter().any(|w| GIVEN_OUT.contains(&w.as_str()));
     if !words::is_id(leaf) || words::is_code(leaf) || given_out {
         return None;
     }
@@ -187,7 +190,7 @@ fn kind(field: &Field, order: Order) -> Option<(IdKind, u64)> {
 
 /// Text of one length, long enough, with letters and digits in turn: a token, not a word. Natural
 /// keys (addresses, slugs, codes of a country) have varying lengths or are short.
-fn is_meaningless(field: &Field) -> bool {
+pub fn is_meaningless(field: &Field) -> bool {
     let Some(text) = &field.text else { return false };
     let one_length = text.lengths.min == text.lengths.max && text.lengths.min >= 16;
     let tokens = field.examples.iter().filter(|e| is_token(e)).count();

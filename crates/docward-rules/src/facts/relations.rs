@@ -151,24 +151,20 @@ pub fn votes(relation: &Relation<'_>, bounds: &Bounds) -> Vec<Row> {
     };
     let (_, p99, _) = relation.children;
     if relation.tie == Tie::ManyToMany {
-        say(
-            &["ER-M.3", "ER-T.6", "DM-07.5"],
-            Vote::Reference,
-            "many-to-many: each side names several of the other".to_owned(),
-        );
+        say(&["ER-M.3", "ER-T.6", "DM-07.5"], Vote::Reference, "many to many".to_owned());
     } else if p99 < bounds.few {
         say(
             &["ER-T.1", "ER-F.6", "ER-M.3", "DM-07.5", "LM-7"],
             Vote::Embed,
-            format!("{} at p99, fewer than {}", text::plural(p99, "reference"), bounds.few),
+            format!("{} per parent at p99, below {}", text::count(p99), bounds.few),
         );
     } else if p99 < bounds.many {
-        let figure = format!("{} references at p99", text::count(p99));
+        let figure = format!("{} per parent at p99", text::count(p99));
         say(&["ER-M.3", "ER-F.6", "DM-07.5"], Vote::Reference, figure.clone());
         say(
             &["ER-T.2", "ER-T.3", "LM-7"],
             Vote::Open,
-            format!("{figure}: embed only when they are always read with their parent"),
+            "embed only if always read with the parent".to_owned(),
         );
     } else {
         say(
@@ -178,7 +174,7 @@ pub fn votes(relation: &Relation<'_>, bounds: &Bounds) -> Vec<Row> {
                 &["ER-F.6", "ER-M.3", "DM-07.5", "LM-7"]
             },
             Vote::Veto,
-            format!("{} references at p99, {} or more", text::count(p99), text::count(bounds.many)),
+            format!("{} per parent at p99, {} or more", text::count(p99), text::count(bounds.many)),
         );
     }
     if relation.tie != Tie::ManyToMany {

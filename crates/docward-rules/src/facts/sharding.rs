@@ -3,7 +3,7 @@
 use docward_model::{Collection, Field, Profile, Settings, ShardKey};
 
 use super::statements::quoted;
-use super::words;
+use super::{names, words};
 
 /// The shard key declared for a collection.
 pub fn declared<'a>(settings: &'a Settings, collection: &Collection) -> Option<&'a ShardKey> {
@@ -28,21 +28,23 @@ pub fn needed_values(floor: u64, per_shard: u64, shards: Option<u32>) -> u64 {
     floor.max(per_shard.saturating_mul(u64::from(shards.unwrap_or(0))))
 }
 
-/// A field to put first in the key, or to add to it: present everywhere, fine-grained, not dominated.
+/// An id to put first in the key, or to add to it: present everywhere, fine-grained, not dominated,
+/// not rising. Other fields may be as fine, but nothing says that queries ask for them.
 pub fn fine_field<'a>(profile: &'a Profile, needed: u64, avoid: &[&str]) -> Option<&'a Field> {
-    let fits = |f: &&Field| {
+    let is_key = |name: &str| {
+        let last = names::words(name).pop().unwrap_or_default();
+        words::is_id(name) || last.ends_with("code") || last == "sku" || last == "slug"
+    };
+    profile.top_level().find(|f| {
         !avoid.contains(&f.path.as_str())
             && f.path.as_str() != "_id"
+            && is_key(&f.name)
             && f.array.is_none()
             && f.types.non_null() == profile.documents
             && f.distinct.values >= needed as f64
             && f.distinct.top_share <= 0.10
             && f.natural_order.is_none_or(|r| r.abs() < 0.9)
-    };
-    let mut found: Vec<&Field> = profile.top_level().filter(fits).collect();
-    // Queries most often carry an id.
-    found.sort_by_key(|f| !words::is_id(&f.name));
-    found.into_iter().next()
+    })
 }
 
 /// How to change a shard key on a server of this version (SK-12). `keeps_prefix`: the new key begins

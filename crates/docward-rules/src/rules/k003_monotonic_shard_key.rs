@@ -1,6 +1,8 @@
 //! SK-3, SK-5, SK-6, AP-S2.7: a ranged shard key must not begin with a value that rises with time.
 
-use docward_model::{BsonType, Collection, Draft, Field, Profile, Safety, ShardKey, Subject};
+use docward_model::{
+    BsonType, Collection, Draft, Field, Profile, Safety, ShardKey, Subject, TextClass,
+};
 
 use crate::facts::{classes, ids, sharding, text, words};
 use crate::{Cx, declare_rule, threshold};
@@ -91,11 +93,29 @@ fn rises(profile: &Profile, field: &Field, correlation: f64, rising: f64) -> Opt
     if classes::is_only(field, classes::Class::Date) && words::is_creation_time(field.path.leaf()) {
         return Some("new documents have the latest time".to_owned());
     }
-    // A few values that come in blocks follow the order of documents as well, but do not rise.
-    let many = field.distinct.values >= 20.0;
-    let follows = order.filter(|r| many && r.abs() >= correlation)?;
+    let follows = order.filter(|r| r.abs() >= correlation && is_counter(field))?;
     let direction = if follows > 0.0 { "rise" } else { "fall" };
     Some(format!("its values {direction} with the order of documents (correlation {follows:.2})"))
+}
+
+/// Dates, and numbers or time-ordered ids that nearly every document has its own of. Words that were
+/// loaded in alphabetical order follow the order of documents too, but new ones will not.
+fn is_counter(field: &Field) -> bool {
+    if classes::is_only(field, classes::Class::Date) {
+        return field.distinct.values >= 20.0;
+    }
+    let own = 2.0 * field.distinct.values >= field.types.non_null() as f64;
+    let ordered_text = field.text.as_ref().is_some_and(|t| {
+        let ordered = t.count(|c| {
+            matches!(c, TextClass::UuidV7 | TextClass::Ulid | TextClass::ObjectIdHex)
+                || c.is_date()
+                || c.is_number()
+        });
+        2 * ordered > t.total()
+    });
+    own && (ordered_text
+        || classes::is_only(field, classes::Class::Number)
+        || classes::is_only(field, classes::Class::ObjectId))
 }
 
 fn draft(
@@ -214,5 +234,14 @@ mod tests {
             ));
         }
         assert!(run("{\"customerId\":1}", &body).is_empty());
+    }
+
+    #[test]
+    fn words_loaded_in_alphabetical_order_do_not_rise() {
+        let mut body = String::new();
+        for state in 'a'..='z' {
+            body.push_str(&format!("x20 {{\"state\": \"{state}\"}}\n"));
+        }
+        assert!(run("{\"state\":1}", &body).is_empty());
     }
 }

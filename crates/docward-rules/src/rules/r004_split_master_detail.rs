@@ -118,6 +118,9 @@ pub(super) fn judge<'a>(
     if reference.from == reference.to || reference.from.database != reference.to.database {
         return None;
     }
+    if reference.contained < 0.9 {
+        return None;
+    }
     let strong = is_pair(&reference.to.collection, &reference.from.collection)?;
     let relation = Relation::of(evidence, reference)?;
     let one_parent = matches!(relation.tie, Tie::ChildHoldsParent | Tie::OneToOne);

@@ -1,10 +1,10 @@
 //! ER-*, DM-07.*, LM-7: what data alone says about each relation, row by row, and what it cannot say.
 
-use docward_model::{Collection, DataValue, Draft, Subject};
+use docward_model::{Collection, CollectionKind, DataValue, Draft, Reference, Subject};
 
 use super::r004_split_master_detail as r004;
 use crate::facts::relations::{self, Bounds, Relation, Row, Tie, Vote};
-use crate::facts::{fold, text};
+use crate::facts::{fold, text, words};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -88,6 +88,9 @@ threshold!(
     "projected bytes of a parent with its children above which embedding is vetoed"
 );
 
+/// Share of the values that must exist on the other side for the relation to be advised on.
+const SURE: f64 = 0.9;
+
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let bounds = Bounds {
         few: cx.count(&FEW),
@@ -99,19 +102,24 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let ns = &collection.namespace;
     let mut drafts = Vec::new();
     // A collection that refers to itself is a tree; there is nothing to embed it in.
-    for reference in evidence.references.iter().filter(|r| r.from == *ns && r.to != *ns) {
+    let sure = |r: &&Reference| r.from == *ns && r.to != *ns && r.contained >= SURE;
+    for reference in evidence.references.iter().filter(sure) {
         // `R004` says more about masters and their details.
         if r004::judge(evidence, reference, &r004::Limits::default()).is_some() {
             continue;
         }
-        if let Some(relation) = Relation::of(evidence, reference) {
+        // Logs, sessions and the like are kept apart whatever their number.
+        if let Some(relation) = Relation::of(evidence, reference)
+            && relation.child.kind == CollectionKind::Plain
+            && !words::is_auxiliary_name(&relation.child.namespace.collection)
+        {
             drafts.push(draft(collection, &relation, &relations::votes(&relation, &bounds)));
         }
     }
     fold::report(cx, ns, drafts, "refer to other collections");
 }
 
-const OPEN: &str = "are both read together (ER-M.1), written together (ER-M.2), is the child asked for alone (ER-M.7), must both change at once (ER-T.4)";
+const OPEN: &str = "read together (ER-M.1), written together (ER-M.2), child asked for alone (ER-M.7), both changed at once (ER-T.4)";
 
 fn draft(collection: &Collection, relation: &Relation<'_>, rows: &[Row]) -> Draft {
     let ns = &collection.namespace;
@@ -163,7 +171,7 @@ fn draft(collection: &Collection, relation: &Relation<'_>, rows: &[Row]) -> Draf
             text::bytes(relation.child_bytes)
         ),
         "embed or reference is the choice that costs most to change later, and data answers only a part of it",
-        format!("{leaning}: {}; open without a workload: {OPEN}{direction}{caution}", said.join(", ")),
+        format!("{leaning}: {}; ask the workload: {OPEN}{direction}{caution}", said.join(", ")),
         seen,
     )
     .data("target", relation.reference.to.to_string())

@@ -128,7 +128,7 @@ fn dates_as_text(
     }
     if found.ambiguous > 0 {
         steps.push(format!(
-            "{} are ambiguous or not year first: settle the order of day and month",
+            "{} are not in ISO form: settle the order of day and month where it is open",
             text::count(found.ambiguous)
         ));
     }

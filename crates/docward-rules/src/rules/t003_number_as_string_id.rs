@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn codes_stay_strings() {
-        for name in ["zip", "phoneNumber", "isbn", "cardId", "taxId", "barcode", "productCodeId"] {
+        for name in ["zip", "phoneNumber", "isbn", "cardId", "taxId", "barcode", "accountNumber"] {
             assert!(check("T003", &format!("x20 {{\"{name}\": \"10115\"}}")).is_empty(), "{name}");
         }
     }

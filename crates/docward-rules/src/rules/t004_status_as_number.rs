@@ -78,9 +78,14 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = classes::shaped_by_people(collection) else { return };
     let (most, most_soft, least_soft) =
         (cx.count(&MAX_VALUES), cx.count(&MAX_SOFT), cx.count(&MIN_SOFT));
+    let references = &cx.evidence().references;
     let mut drafts = Vec::new();
     for field in &profile.fields {
         let leaf = field.path.leaf();
+        // A number that is another collection's `_id` has its meaning there.
+        if references.iter().any(|r| r.from == collection.namespace && r.path == field.path) {
+            continue;
+        }
         let strong = words::is_status(leaf);
         if !strong && !words::is_soft_status(leaf) {
             continue;
@@ -123,8 +128,9 @@ fn draft(
         format!("`{path}` holds {values} different whole numbers in place of words"),
         "a number means nothing without the program that wrote it, and readers come to disagree",
         format!(
-            "fill a table with a word for each of the {values} numbers, convert `{}` with it, then list the {values} words as `enum` in the validator",
-            path.dotted()
+            "fill a table with a word for each of the {values} numbers, convert `{}` with it, then list the {values} words as `enum` in the validator{}",
+            path.dotted(),
+            if values == 2 { "; a boolean does as well" } else { "" }
         ),
         profile.seen(),
     )

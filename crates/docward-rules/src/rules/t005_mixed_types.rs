@@ -105,7 +105,7 @@ fn draft(
         settle(profile, field, main, class, n, &mut outcome);
     }
     let kinds: Vec<String> =
-        found.iter().map(|(class, n)| format!("{} {}", text::count(*n), class.noun())).collect();
+        found.iter().map(|(class, n)| text::plural(*n, class.noun())).collect();
     let target = target_type(profile, field, main);
     let list_or_one = found.len() == 2 && found.iter().any(|(c, _)| *c == Class::Array);
     let only_empty = outcome.empty == odd;
@@ -147,9 +147,9 @@ fn draft(
         let arrays = found.iter().find(|(c, _)| *c == Class::Array).map_or(0, |&(_, n)| n);
         let single = found.iter().filter(|(c, _)| *c != Class::Array).map(|(_, n)| n).sum();
         let noun =
-            found.iter().find(|(c, _)| *c != Class::Array).map_or("values", |(c, _)| c.noun());
+            found.iter().map(|(c, _)| *c).find(|c| *c != Class::Array).map_or("value", Class::noun);
         format!(
-            "`{path}` is an array in {} and a single value in {} ({noun})",
+            "`{path}` is an array in {} and a single {noun} in {}",
             text::plural(arrays, "document"),
             text::count(single)
         )
@@ -186,7 +186,9 @@ fn draft(
 /// The class to settle on: what most values are, unless the strings are numbers or dates and such
 /// values exist.
 fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
-    let (first, _) = found[0];
+    // Rare types (regular expressions, code) are never what a field is meant to hold.
+    let usual = found.iter().map(|(class, _)| *class).find(|c| *c != Class::Other);
+    let first = usual.unwrap_or(Class::Other);
     if first != Class::Text {
         // An object around a number is the odd one, however frequent.
         if first == Class::Object

@@ -3,7 +3,7 @@
 use docward_model::{BsonType, Collection, Draft, Level, Severity, Subject};
 
 use crate::facts::ids::{self, Id, IdKind};
-use crate::facts::{classes, sharding, text};
+use crate::facts::{classes, names, sharding, text, words};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -13,7 +13,8 @@ declare_rule! {
     /// Reports collections whose `_id` is random: UUIDs of version 4 (text or binary), content hashes,
     /// and text of one length without meaning whose neighbours rise about as often as they fall.
     /// Natural keys (addresses, slugs, codes) are not random ids, whatever their order, and ids that
-    /// rise with time (ObjectId, UUID version 7, ULID) are fine.
+    /// rise with time (ObjectId, UUID version 7, ULID) are fine. In sessions, tokens, caches and locks,
+    /// where ids must not be guessed, it is information.
     ///
     /// ## Why it matters
     /// Each insert lands on a random page of the `_id` index. Once the index outgrows the cache, every
@@ -55,6 +56,9 @@ threshold!(
     "no figure in source",
     "neighbours to compare before their order tells random text from other text"
 );
+
+/// Collections whose ids must not be guessed, and whose documents expire: random by design.
+const UNGUESSABLE: &[&str] = &["session", "token", "cache", "lock", "nonce"];
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = classes::shaped_by_people(collection) else { return };
@@ -102,7 +106,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if matches!(id.kind, IdKind::RandomUuidBinary | IdKind::RandomText) {
         draft = draft.level(Level::Recommended);
     }
-    if id.kind == IdKind::RandomUuidBinary && hashed {
+    let by_design = names::words(&collection.namespace.collection)
+        .iter()
+        .any(|w| UNGUESSABLE.contains(&words::singular(w).as_str()));
+    if by_design || (id.kind == IdKind::RandomUuidBinary && hashed) {
         draft = draft.severity(Severity::Info);
     }
     cx.report(draft);

@@ -78,9 +78,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             "keep them while one place hands them out in rising order, and record the reason",
         ),
         IdKind::Digits => ("digits as text", "keep them and record the reason"),
+        IdKind::Natural if ids::is_meaningless(id.field) => (
+            "text without meaning",
+            "let new collections take ObjectIds: they rise, and take 12 bytes",
+        ),
         IdKind::Natural => (
-            "a natural key",
-            "keep it while it never changes, since `_id` cannot, and record the reason",
+            "text",
+            "keep it if it is a natural key that never changes, since `_id` cannot, and record the reason",
         ),
         IdKind::Compound => (
             "objects",
