@@ -118,7 +118,9 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
         field.number.unwrap_or_default();
     let path = &field.path;
     let ns = &collection.namespace;
-    let unrounded = examined_doubles.saturating_sub(short_decimals);
+    // NaN has no short text; it is counted apart, in proportion to the sample.
+    let odd = (examined_doubles as f64 * not_finite as f64 / doubles.max(1) as f64).round() as u64;
+    let unrounded = examined_doubles.saturating_sub(short_decimals + odd);
     let mut todo = if fractional_doubles == 0 {
         format!(
             "store `{}` as Decimal128, or as Long in minor units; no value has a fraction, so nothing is rounded",

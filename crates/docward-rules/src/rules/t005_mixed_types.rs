@@ -136,7 +136,7 @@ fn draft(
         parts.join("; ")
     };
     if list_or_one {
-        todo.push_str("; wrap single values in an array if there may be several");
+        todo.push_str(" by wrapping; take the first element instead if there is only ever one");
     }
 
     let (soft, soft_reason) = softness(profile, field, found, accuracy);
@@ -177,6 +177,9 @@ fn draft(
     if soft {
         draft = draft.severity(Severity::Info);
     }
+    if soft || (outcome.converts == 0 && !only_empty) {
+        return draft;
+    }
     match fix(collection, profile, field, main, target, only_empty) {
         Some((safety, command)) => draft.fix(Some("RF-10"), safety, command),
         None => draft,
@@ -186,6 +189,10 @@ fn draft(
 /// The class to settle on: what most values are, unless the strings are numbers or dates and such
 /// values exist.
 fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
+    // A single value becomes a list of one; a list does not become a single value.
+    if found.len() == 2 && found.iter().any(|(c, _)| *c == Class::Array) {
+        return Class::Array;
+    }
     // Rare types (regular expressions, code) are never what a field is meant to hold.
     let usual = found.iter().map(|(class, _)| *class).find(|c| *c != Class::Other);
     let first = usual.unwrap_or(Class::Other);
@@ -432,7 +439,7 @@ mod tests {
         let found = check("T005", "x3 {\"author\": \"a\"}\nx2 {\"author\": [\"a\", \"b\"]}");
         assert_eq!(found.len(), 1);
         assert!(found[0].what.contains("array in 2 documents"), "{}", found[0].what);
-        assert!(found[0].todo.contains("wrap"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("3 of 3 convert by wrapping"), "{}", found[0].todo);
     }
 
     #[test]

@@ -107,10 +107,15 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, unit: &Unit)
     .data("unit", unit.name);
     let types: Vec<_> = field.types.values().into_iter().map(|(kind, _)| kind).collect();
     let expression = |v: &str| {
-        if unit.per_second > 1.0 {
+        let date = if unit.per_second > 1.0 {
             format!("{{$toDate: {{$toLong: {v}}}}}")
         } else {
             format!("{{$toDate: {{$toLong: {{$multiply: [{v}, 1000]}}}}}}")
+        };
+        if unit.sentinel {
+            format!("{{$cond: [{{$lte: [{v}, 0]}}, \"$$REMOVE\", {date}]}}")
+        } else {
+            date
         }
     };
     match statements::convert(&collection.namespace, profile, field, &types, &expression) {

@@ -98,8 +98,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .filter_map(|field| {
             let leaf = field.path.leaf();
             let money = amounts::is_money_field(profile, field);
-            let quantity =
-                names::words(leaf).last().is_some_and(|last| quantities.iter().any(|q| q == last));
+            let quantity = names::words(leaf).last().is_some_and(|last| {
+                quantities.iter().any(|q| q == last || *q == words::singular(last))
+            });
             if !(money || quantity) || words::is_code(leaf) || words::is_id(leaf) {
                 return None;
             }
