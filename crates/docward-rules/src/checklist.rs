@@ -1,14 +1,599 @@
-//! The launch checklist: each item with a verdict and the evidence for it.
+//! The launch checklist (CK-1..8, CK-14): each item with a verdict and the evidence for it. Items that
+//! only a workload or a person can answer are not listed. An item is `unknown`, and says why, when
+//! something it rests on was switched off or could not be seen.
 
-use docward_model::{ChecklistItem, Evidence, Settings};
+use docward_model::{
+    ChecklistItem, Collection, Evidence, Field, FieldShape, Finding, Level, Profile, Settings,
+    Severity, Subject, Value, Verdict,
+};
 
-use crate::Outcome;
+use crate::facts::{business, text};
+use crate::{Outcome, RULES, Rule};
+
+/// Core documents stay within this (CK-2).
+const CORE_BYTES: u64 = 1_048_576;
+/// A tenth of the hard limit (CK-14, GC-25).
+const P99_BYTES: u64 = 1_677_721;
+/// Nesting that passes without a word, and nesting that still passes (CK-3, GC-03).
+const DEPTH_EASY: u32 = 3;
+const DEPTH_MOST: u32 = 5;
+/// Collections of an instance and of a database (CK-7, GC-05).
+const INSTANCE: u64 = 5000;
+const DATABASE: u64 = 100;
+/// Places an item names before it only counts.
+const NAMED: usize = 3;
 
 /// The items that files can answer (CK-1..8 and CK-14).
 pub fn checklist(
-    _evidence: &Evidence,
-    _settings: &Settings,
-    _outcome: &Outcome,
+    evidence: &Evidence,
+    settings: &Settings,
+    outcome: &Outcome,
 ) -> Vec<ChecklistItem> {
-    Vec::new()
+    let view = View { evidence, settings, outcome };
+    let item = |id, title, (verdict, evidence): (Verdict, String)| ChecklistItem {
+        id,
+        title,
+        verdict,
+        evidence,
+    };
+    let arrays = view.arrays();
+    vec![
+        item("CK-1", "Names follow the naming rules", view.names()),
+        item("CK-2", "Core documents stay within 1 MB", view.sizes()),
+        item("CK-3", "Documents nest no deeper than 5 layers", view.depth()),
+        item("CK-4", "No array grows without bound", arrays.clone()),
+        item("CK-5", "Dates are dates and money is decimal", view.types()),
+        item(
+            "CK-6",
+            "Core collections have a validator that asks for something",
+            view.validation(),
+        ),
+        item("CK-7", "The number of collections stays within bounds", view.collections()),
+        item("CK-8", "Every array is bounded or has a collection of its own", arrays),
+        item("CK-14", "Documents stay well below 16 MB at the 99th percentile", view.headroom()),
+    ]
+}
+
+struct View<'a> {
+    evidence: &'a Evidence,
+    settings: &'a Settings,
+    outcome: &'a Outcome,
+}
+
+type Answer = (Verdict, String);
+
+impl<'a> View<'a> {
+    /// CK-1: every rule about DM-01..04 is clean.
+    fn names(&self) -> Answer {
+        let naming = |rule: &&&Rule| {
+            rule.meta.level != Level::Information
+                && rule.meta.clauses.iter().any(|c| {
+                    ["DM-01", "DM-02", "DM-03", "DM-04"].iter().any(|spec| c.starts_with(spec))
+                })
+        };
+        let codes: Vec<&str> = RULES.iter().filter(naming).map(|r| r.meta.code).collect();
+        self.clean(&codes, "name breaks", "names break", "no name breaks a rule")
+    }
+
+    /// CK-2: the largest document of each core collection.
+    fn sizes(&self) -> Answer {
+        let core = self.core();
+        let Some(worst) = core.iter().max_by_key(|(_, p)| p.sizes.max) else {
+            return (Verdict::Unknown, "no documents of core collections were read".to_owned());
+        };
+        let over: Vec<String> = core
+            .iter()
+            .filter(|(_, p)| p.sizes.max > CORE_BYTES)
+            .map(|(c, p)| {
+                format!(
+                    "`{}` ({} above, largest {})",
+                    c.namespace,
+                    text::plural(p.documents_larger_than(CORE_BYTES).max(1), "document"),
+                    text::bytes(p.sizes.max)
+                )
+            })
+            .collect();
+        if over.is_empty() {
+            let p99 = core.iter().map(|(_, p)| p.sizes.p99()).max().unwrap_or(0);
+            (
+                Verdict::Pass,
+                format!(
+                    "largest {} in `{}`, p99 at most {}, {}",
+                    text::bytes(worst.1.sizes.max),
+                    worst.0.namespace,
+                    text::bytes(p99),
+                    read(&core)
+                ),
+            )
+        } else {
+            (Verdict::Fail, format!("larger than 1 MB: {}", first(&over)))
+        }
+    }
+
+    /// CK-3: the deepest path of each core collection; 4 and 5 pass with a warning.
+    fn depth(&self) -> Answer {
+        let core = self.core();
+        let Some((collection, profile)) = core.iter().max_by_key(|(_, p)| p.max_depth) else {
+            return (Verdict::Unknown, "no documents of core collections were read".to_owned());
+        };
+        let depth = profile.max_depth;
+        let at = profile.deepest.as_ref().map_or_else(String::new, |p| format!(" at `{p}`"));
+        let place = format!(
+            "{} in `{}`{at}",
+            text::plural(u64::from(depth), "layer"),
+            collection.namespace
+        );
+        match depth {
+            0 => (Verdict::Pass, format!("nothing is nested, {}", read(&core))),
+            _ if depth <= DEPTH_EASY => {
+                (Verdict::Pass, format!("deepest {place}, {}", read(&core)))
+            }
+            _ if depth <= DEPTH_MOST => (
+                Verdict::Pass,
+                format!("warning: {place}, more than {DEPTH_EASY}, {}", read(&core)),
+            ),
+            _ => (Verdict::Fail, format!("{place}, more than {DEPTH_MOST}")),
+        }
+    }
+
+    /// CK-4 and CK-8: what grows fails; what has a cap that can be seen passes; the rest only the
+    /// programs that write can answer.
+    fn arrays(&self) -> Answer {
+        let growing = self.findings(&["D008"]);
+        if !growing.is_empty() {
+            return (
+                Verdict::Fail,
+                format!(
+                    "{} without bound: {}",
+                    if growing.len() == 1 {
+                        "1 array grows".to_owned()
+                    } else {
+                        format!("{} arrays grow", growing.len())
+                    },
+                    first(&growing.iter().map(|f| place(f)).collect::<Vec<_>>())
+                ),
+            );
+        }
+        let read = self.documents();
+        if read.is_empty() {
+            return (Verdict::Unknown, "no documents were read".to_owned());
+        }
+        let gaps = self.gaps(&["D008"]);
+        if !gaps.is_empty() {
+            return (Verdict::Unknown, gaps.join("; "));
+        }
+        let mut arrays = 0u64;
+        let mut open = Vec::new();
+        for (collection, profile) in &read {
+            for field in profile.fields.iter().filter(|f| f.array.is_some()) {
+                arrays += 1;
+                if !self.has_cap(collection, profile, field) {
+                    open.push(format!("`{}` of `{}`", field.path, collection.namespace));
+                }
+            }
+        }
+        if open.is_empty() {
+            let said = match arrays {
+                0 => "no arrays".to_owned(),
+                n => format!(
+                    "each of {} has a cap in the validator or in docward.toml",
+                    text::plural(n, "array")
+                ),
+            };
+            return (Verdict::Pass, said);
+        }
+        (
+            Verdict::Unknown,
+            format!(
+                "nothing grows visibly, but the programs that write were not seen: {} of {} without a visible cap: {}",
+                text::count(open.len() as u64),
+                text::plural(arrays, "array"),
+                first(&open)
+            ),
+        )
+    }
+
+    fn has_cap(&self, collection: &Collection, profile: &Profile, field: &Field) -> bool {
+        let path = field.path.as_str();
+        self.settings.array_cap(&collection.namespace, path).is_some()
+            || collection
+                .options
+                .as_ref()
+                .and_then(|o| o.json_schema())
+                .and_then(|schema| schema_at(schema, profile, field))
+                .is_some_and(|at| at.get("maxItems").is_some())
+            || is_coordinates(profile, field)
+    }
+
+    /// CK-5.
+    fn types(&self) -> Answer {
+        self.clean(
+            &["T001", "T002"],
+            "field holds dates as text or money as doubles",
+            "fields hold dates as text or money as doubles",
+            "no dates as text, no money as doubles",
+        )
+    }
+
+    /// CK-6.
+    fn validation(&self) -> Answer {
+        let core = self
+            .evidence
+            .collections
+            .iter()
+            .filter(|c| c.options.is_some() && business::is_core(self.settings, c))
+            .count() as u64;
+        self.clean(
+            &["V001", "V004"],
+            "collection lacks a validator worth the name",
+            "collections lack a validator worth the name",
+            &format!("{} looked at", text::plural(core, "core collection")),
+        )
+    }
+
+    /// CK-7: the instance passes or fails, a database only warns.
+    fn collections(&self) -> Answer {
+        let gaps = self.gaps(&["L001", "L002"]);
+        let all = self.evidence.collections.iter().filter(|c| c.kind.is_business());
+        let total = all.clone().count() as u64;
+        let fullest = self
+            .evidence
+            .databases
+            .iter()
+            .map(|db| {
+                let n = all.clone().filter(|c| c.namespace.database == *db).count() as u64;
+                (n, std::cmp::Reverse(db))
+            })
+            .max();
+        let numbers = match fullest {
+            Some((n, std::cmp::Reverse(db))) => format!(
+                "{} in all (at most {}), {} in `{db}` (at most {DATABASE} advised)",
+                text::plural(total, "collection"),
+                text::count(INSTANCE),
+                text::count(n)
+            ),
+            None => format!("{} in all", text::plural(total, "collection")),
+        };
+        if !self.findings(&["L001"]).is_empty() {
+            return (Verdict::Fail, numbers);
+        }
+        if !gaps.is_empty() {
+            return (Verdict::Unknown, gaps.join("; "));
+        }
+        match self.findings(&["L002"]).len() {
+            0 => (Verdict::Pass, numbers),
+            1 => (Verdict::Pass, format!("warning: 1 database holds too many; {numbers}")),
+            n => (Verdict::Pass, format!("warning: {n} databases hold too many; {numbers}")),
+        }
+    }
+
+    /// CK-14.
+    fn headroom(&self) -> Answer {
+        let read_all = self.documents();
+        let Some((collection, profile)) = read_all.iter().max_by_key(|(_, p)| p.sizes.p99()) else {
+            return (Verdict::Unknown, "no documents were read".to_owned());
+        };
+        let p99 = profile.sizes.p99();
+        let said = format!(
+            "p99 at most {} (`{}`), {} allowed, {}",
+            text::bytes(p99),
+            collection.namespace,
+            text::bytes(P99_BYTES),
+            read(&read_all)
+        );
+        (if p99 <= P99_BYTES { Verdict::Pass } else { Verdict::Fail }, said)
+    }
+
+    /// Passes when none of the rules found anything at warning or above.
+    fn clean(&self, codes: &[&'static str], one: &str, many: &str, none: &str) -> Answer {
+        let found = self.findings(codes);
+        if !found.is_empty() {
+            let mut places: Vec<String> = found.iter().map(|f| place(f)).collect();
+            // Several rules may speak of one place.
+            let mut seen = Vec::new();
+            places.retain(|p| {
+                !seen.contains(p) && {
+                    seen.push(p.clone());
+                    true
+                }
+            });
+            let noun = if places.len() == 1 { one } else { many };
+            return (
+                Verdict::Fail,
+                format!("{} {noun}: {}", text::count(places.len() as u64), first(&places)),
+            );
+        }
+        let gaps = self.gaps(codes);
+        if gaps.is_empty() {
+            (Verdict::Pass, none.to_owned())
+        } else {
+            (Verdict::Unknown, gaps.join("; "))
+        }
+    }
+
+    fn findings(&self, codes: &[&str]) -> Vec<&'a Finding> {
+        self.outcome
+            .findings
+            .iter()
+            .filter(|f| codes.contains(&f.rule) && f.severity >= Severity::Warn)
+            .collect()
+    }
+
+    /// Why the rules an item rests on cannot vouch for it.
+    fn gaps(&self, codes: &[&str]) -> Vec<String> {
+        let mut off = Vec::new();
+        let mut blind: Vec<(&str, &str)> = Vec::new();
+        let mut ignored = Vec::new();
+        let mut absent = Vec::new();
+        for &code in codes {
+            let Some(rule) = RULES.iter().find(|r| r.meta.code == code) else {
+                absent.push(code);
+                continue;
+            };
+            if !self.settings.is_on(&rule.meta) {
+                off.push(code);
+            } else if let Some(skip) = self.outcome.skipped.iter().find(|s| s.rule == code) {
+                blind.push((code, &skip.needs));
+            } else if let Some(at) = self
+                .evidence
+                .collections
+                .iter()
+                .map(|c| c.namespace.to_string())
+                .find(|ns| self.settings.is_ignored_at(&rule.meta, ns))
+            {
+                ignored.push(format!("{code} is ignored at `{at}`"));
+            }
+        }
+        if codes.is_empty() {
+            return vec!["no rule looks at it".to_owned()];
+        }
+        let mut gaps = Vec::new();
+        if !off.is_empty() {
+            gaps.push(format!("switched off: {}", off.join(", ")));
+        }
+        if let Some((_, needs)) = blind.first() {
+            let codes: Vec<&str> = blind.iter().map(|(code, _)| *code).collect();
+            gaps.push(format!("could not look for want of {needs}: {}", codes.join(", ")));
+        }
+        gaps.extend(ignored);
+        if !absent.is_empty() {
+            gaps.push(format!("not part of this version: {}", absent.join(", ")));
+        }
+        gaps
+    }
+
+    /// Core collections whose documents were read.
+    fn core(&self) -> Vec<(&'a Collection, &'a Profile)> {
+        self.documents().into_iter().filter(|(c, _)| business::is_core(self.settings, c)).collect()
+    }
+
+    /// Business collections whose documents were read.
+    fn documents(&self) -> Vec<(&'a Collection, &'a Profile)> {
+        self.evidence
+            .collections
+            .iter()
+            .filter(|c| c.kind.is_business())
+            .filter_map(|c| Some((c, c.profile.as_ref().filter(|p| p.documents > 0)?)))
+            .collect()
+    }
+}
+
+/// `1,200 documents read`, or how much of them.
+fn read(of: &[(&Collection, &Profile)]) -> String {
+    let documents: u64 = of.iter().map(|(_, p)| p.documents).sum();
+    let total: u64 = of.iter().map(|(_, p)| p.total.max(p.documents)).sum();
+    if documents < total {
+        format!("{} of {} read", text::count(documents), text::plural(total, "document"))
+    } else {
+        format!("{} read", text::plural(documents, "document"))
+    }
+}
+
+fn place(finding: &Finding) -> String {
+    match &finding.at {
+        Subject::Deployment => finding.what.clone(),
+        Subject::Database(db) => format!("`{db}`"),
+        Subject::Collection(ns) => format!("`{ns}`"),
+        Subject::Field(ns, path) => format!("`{path}` of `{ns}`"),
+        Subject::Index(ns, name) => format!("index `{name}` of `{ns}`"),
+    }
+}
+
+fn first(places: &[String]) -> String {
+    let shown = places.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match places.len().saturating_sub(NAMED) {
+        0 => shown,
+        n => format!("{shown} and {} more", text::count(n as u64)),
+    }
+}
+
+/// What the schema says about a place.
+fn schema_at<'a>(schema: &'a Value, profile: &Profile, field: &Field) -> Option<&'a Value> {
+    let above = match profile.parent(field) {
+        Some(parent) => schema_at(schema, profile, parent)?,
+        None => schema,
+    };
+    match field.shape {
+        FieldShape::Named => above.get("properties")?.get(&field.name),
+        FieldShape::Element => above.get("items"),
+        FieldShape::AnyKey => above.get("additionalProperties"),
+    }
+}
+
+/// Coordinates of GeoJSON have the length their geometry has.
+fn is_coordinates(profile: &Profile, field: &Field) -> bool {
+    let mut at = Some(field);
+    while let Some(current) = at {
+        let beside = crate::facts::classes::siblings(profile, current);
+        if current.name == "coordinates" && beside.iter().any(|f| f.name == "type") {
+            return true;
+        }
+        at = profile.parent(current);
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Example;
+
+    /// The item on an example, all rules applied.
+    fn item(id: &str, settings: &str, body: &str) -> ChecklistItem {
+        let example = Example::new("T002", settings, body);
+        let outcome = crate::judge(&example.evidence, &example.settings);
+        of(id, &example.evidence, &example.settings, &outcome)
+    }
+
+    fn of(id: &str, evidence: &Evidence, settings: &Settings, outcome: &Outcome) -> ChecklistItem {
+        checklist(evidence, settings, outcome).into_iter().find(|i| i.id == id).unwrap()
+    }
+
+    fn finding(rule: &'static str, severity: Severity, at: Subject) -> Finding {
+        Finding {
+            rule,
+            name: "x",
+            severity,
+            level: Level::Recommended,
+            clauses: Vec::new(),
+            at,
+            location: None,
+            what: "what".into(),
+            why: "why".into(),
+            todo: "todo".into(),
+            seen: docward_model::Seen::all(1),
+            data: docward_model::Data::new(),
+            examples: Vec::new(),
+            fix: None,
+            fingerprint: String::new(),
+        }
+    }
+
+    #[test]
+    fn ck_1_one_bad_name_fails_the_item_and_is_named() {
+        let naming = RULES.iter().find(|r| {
+            r.meta.level != Level::Information
+                && r.meta.clauses.iter().any(|c| c.starts_with("DM-04"))
+        });
+        let Some(rule) = naming else { return };
+        let example = Example::new("T002", "", "{\"price\": NumberDecimal(\"1\")}");
+        let ns = example.evidence.collections[0].namespace.clone();
+        let path = docward_model::FieldPath::new("Create_Time");
+        let outcome = Outcome {
+            findings: vec![finding(rule.meta.code, Severity::Warn, Subject::Field(ns, path))],
+            ..Outcome::default()
+        };
+        let item = of("CK-1", &example.evidence, &example.settings, &outcome);
+        assert_eq!(item.verdict, Verdict::Fail);
+        assert!(item.evidence.contains("`Create_Time`"), "{}", item.evidence);
+    }
+
+    #[test]
+    fn ck_2_900_kb_pass_and_more_than_1_mb_fails() {
+        let pass = item("CK-2", "", "x3 {\"text\": \"$pad(900000)\"}");
+        assert_eq!(pass.verdict, Verdict::Pass, "{}", pass.evidence);
+        let fail = item("CK-2", "", "x3 {\"text\": \"$pad(1100000)\"}");
+        assert_eq!(fail.verdict, Verdict::Fail, "{}", fail.evidence);
+        let other = item("CK-2", "core=db_x.*", "x3 {\"text\": \"$pad(1100000)\"}");
+        assert_eq!(other.verdict, Verdict::Unknown, "not a core collection");
+    }
+
+    #[test]
+    fn ck_3_five_layers_pass_with_a_warning_and_six_fail() {
+        let nested = |n: usize| format!("{}1{}", "{\"a\": ".repeat(n + 1), "}".repeat(n + 1));
+        assert_eq!(item("CK-3", "", &nested(3)).verdict, Verdict::Pass);
+        let five = item("CK-3", "", &nested(5));
+        assert_eq!(five.verdict, Verdict::Pass);
+        assert!(five.evidence.starts_with("warning"), "{}", five.evidence);
+        assert_eq!(item("CK-3", "", &nested(6)).verdict, Verdict::Fail);
+    }
+
+    #[test]
+    fn ck_4_a_cap_in_the_validator_passes_and_no_cap_is_unknown() {
+        if RULES.iter().all(|r| r.meta.code != "D008") {
+            return;
+        }
+        let schema = "options {\"validator\": {\"$jsonSchema\": {\"properties\": {\"tags\": {\"bsonType\": \"array\", \"maxItems\": 50}}}}}\n";
+        let body = "x30 {\"_id\": $i, \"tags\": [\"a\", \"b\"]}";
+        let capped = item("CK-4", "", &format!("{schema}{body}"));
+        assert_eq!(capped.verdict, Verdict::Pass, "{}", capped.evidence);
+        let open = item("CK-4", "", body);
+        assert_eq!(open.verdict, Verdict::Unknown, "{}", open.evidence);
+        assert!(open.evidence.contains("`tags`"), "{}", open.evidence);
+    }
+
+    #[test]
+    fn ck_8_a_growing_array_fails_once_and_is_named() {
+        let example = Example::new("T002", "", "x30 {\"_id\": $i, \"log\": [1, 2]}");
+        let ns = example.evidence.collections[0].namespace.clone();
+        let at = Subject::Field(ns, docward_model::FieldPath::new("log"));
+        let outcome =
+            Outcome { findings: vec![finding("D008", Severity::Error, at)], ..Outcome::default() };
+        let item = of("CK-8", &example.evidence, &example.settings, &outcome);
+        assert_eq!(item.verdict, Verdict::Fail);
+        assert_eq!(item.evidence.matches("`log`").count(), 1, "{}", item.evidence);
+    }
+
+    #[test]
+    fn ck_5_money_in_doubles_fails_and_a_switched_off_rule_is_unknown() {
+        let fail = item("CK-5", "", "{\"amount\": 199.99}");
+        assert_eq!(fail.verdict, Verdict::Fail);
+        assert!(fail.evidence.contains("`amount`"), "{}", fail.evidence);
+        let pass = item("CK-5", "", "{\"amount\": NumberDecimal(\"199.99\")}");
+        assert_eq!(pass.verdict, Verdict::Pass, "{}", pass.evidence);
+        let mut example = Example::new("T002", "", "{\"amount\": 199.99}");
+        example.settings.ignore.push("T002".into());
+        let outcome = crate::judge(&example.evidence, &example.settings);
+        let off = of("CK-5", &example.evidence, &example.settings, &outcome);
+        assert_eq!(off.verdict, Verdict::Unknown);
+        assert!(off.evidence.contains("T002"), "{}", off.evidence);
+    }
+
+    #[test]
+    fn ck_6_a_missing_validator_fails_and_unseen_options_are_unknown() {
+        let mut example = Example::new("T002", "", "x30 {\"name\": \"a\"}");
+        let ns = example.evidence.collections[0].namespace.clone();
+        let outcome = Outcome {
+            findings: vec![finding("V001", Severity::Error, Subject::Collection(ns))],
+            ..Outcome::default()
+        };
+        assert_eq!(
+            of("CK-6", &example.evidence, &example.settings, &outcome).verdict,
+            Verdict::Fail
+        );
+        example.evidence.collections[0].options = None;
+        let outcome = crate::judge(&example.evidence, &example.settings);
+        assert_eq!(
+            of("CK-6", &example.evidence, &example.settings, &outcome).verdict,
+            Verdict::Unknown
+        );
+    }
+
+    #[test]
+    fn ck_7_a_full_database_warns_and_the_instance_decides() {
+        let example = Example::new("T002", "", "{\"a\": 1}");
+        let one = |rule, severity, at| Outcome {
+            findings: vec![finding(rule, severity, at)],
+            ..Outcome::default()
+        };
+        let outcome = one("L001", Severity::Error, Subject::Deployment);
+        assert_eq!(
+            of("CK-7", &example.evidence, &example.settings, &outcome).verdict,
+            Verdict::Fail
+        );
+        if RULES.iter().all(|r| r.meta.code != "L001") {
+            return;
+        }
+        let outcome = one("L002", Severity::Warn, Subject::Database("db_shop".into()));
+        let warned = of("CK-7", &example.evidence, &example.settings, &outcome);
+        assert_eq!(warned.verdict, Verdict::Pass);
+        assert!(warned.evidence.starts_with("warning"), "{}", warned.evidence);
+    }
+
+    #[test]
+    fn ck_14_a_p99_of_12_mb_fails() {
+        assert_eq!(item("CK-14", "", "x3 {\"text\": \"$pad(1000000)\"}").verdict, Verdict::Pass);
+        let fail = item("CK-14", "", "x3 {\"text\": \"$pad(12000000)\"}");
+        assert_eq!(fail.verdict, Verdict::Fail, "{}", fail.evidence);
+    }
 }

@@ -1,8 +1,8 @@
 //! What a rule is given besides its subject: settings, the whole evidence, and a place to report.
 
 use docward_model::{
-    Collection, CollectionKind, CoreSource, Draft, Evidence, Finding, Level, Need, RuleMeta,
-    Settings, Severity, Skipped, Threshold, ThresholdSetting, ThresholdValue,
+    Collection, Draft, Evidence, Finding, Level, Need, RuleMeta, Settings, Severity, Skipped,
+    Threshold, ThresholdSetting, ThresholdValue,
 };
 
 /// The context of one rule on one subject.
@@ -82,17 +82,7 @@ impl<'a> Cx<'a> {
     /// Whether a collection is core business: declared, or else inferred. Inferred means an ordinary
     /// collection with documents, other than logs, caches, sessions and the like.
     pub fn is_core(&self, collection: &Collection) -> bool {
-        match &self.settings.core {
-            CoreSource::Declared(patterns) => {
-                let name = collection.namespace.to_string();
-                patterns.iter().any(|p| p.matches(&name))
-            }
-            CoreSource::Inferred => {
-                collection.kind == CollectionKind::Plain
-                    && collection.profile.as_ref().is_some_and(|p| p.documents > 0)
-                    && !crate::facts::is_auxiliary_name(&collection.namespace.collection)
-            }
-        }
+        crate::facts::business::is_core(self.settings, collection)
     }
 
     /// Says what was found.

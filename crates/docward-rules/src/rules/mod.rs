@@ -20,6 +20,10 @@ mod i003_index_on_every_field;
 mod i004_deep_index_key;
 mod i005_index_on_absent_field;
 mod i006_full_index_on_type_specific_field;
+mod k001_low_cardinality_shard_key;
+mod k002_dominated_shard_key;
+mod k003_monotonic_shard_key;
+mod k004_missing_shard_key_field;
 mod l001_too_many_collections;
 mod l002_crowded_database;
 mod n001_business_data_in_system_database;
@@ -40,11 +44,32 @@ mod n015_leading_underscore;
 mod n016_many_spellings;
 mod n017_divergent_collection_names;
 mod n018_long_namespace;
+mod r001_reference_type_mismatch;
+mod r002_unindexed_reference;
+mod r003_dangling_references;
+mod r004_split_master_detail;
+mod r005_lost_reference;
 mod r006_growing_id_array;
+mod r007_drifted_copy;
 mod r008_outlier_documents;
+mod r009_missing_discriminator;
+mod r011_wide_many_to_many;
 mod r012_collection_per_entity;
+mod r013_relationship_advice;
 mod r020_recognised_pattern;
+mod t001_date_as_string;
 mod t002_money_as_double;
+mod t003_number_as_string_id;
+mod t004_status_as_number;
+mod t005_mixed_types;
+mod t006_mixed_number_types;
+mod t007_random_id;
+mod t008_unordered_custom_id;
+mod t009_custom_id;
+mod t011_case_variant_ids;
+mod t012_epoch_as_number;
+mod t013_number_as_string;
+mod t014_deprecated_types;
 mod v001_missing_validator;
 mod v002_weak_validation;
 mod v003_moderate_validation;
@@ -75,6 +100,10 @@ pub static RULES: &[&Rule] = &[
     &i004_deep_index_key::I004,
     &i005_index_on_absent_field::I005,
     &i006_full_index_on_type_specific_field::I006,
+    &k001_low_cardinality_shard_key::K001,
+    &k002_dominated_shard_key::K002,
+    &k003_monotonic_shard_key::K003,
+    &k004_missing_shard_key_field::K004,
     &l001_too_many_collections::L001,
     &l002_crowded_database::L002,
     &n001_business_data_in_system_database::N001,
@@ -95,11 +124,32 @@ pub static RULES: &[&Rule] = &[
     &n016_many_spellings::N016,
     &n017_divergent_collection_names::N017,
     &n018_long_namespace::N018,
+    &r001_reference_type_mismatch::R001,
+    &r002_unindexed_reference::R002,
+    &r003_dangling_references::R003,
+    &r004_split_master_detail::R004,
+    &r005_lost_reference::R005,
     &r006_growing_id_array::R006,
+    &r007_drifted_copy::R007,
     &r008_outlier_documents::R008,
+    &r009_missing_discriminator::R009,
+    &r011_wide_many_to_many::R011,
     &r012_collection_per_entity::R012,
+    &r013_relationship_advice::R013,
     &r020_recognised_pattern::R020,
+    &t001_date_as_string::T001,
     &t002_money_as_double::T002,
+    &t003_number_as_string_id::T003,
+    &t004_status_as_number::T004,
+    &t005_mixed_types::T005,
+    &t006_mixed_number_types::T006,
+    &t007_random_id::T007,
+    &t008_unordered_custom_id::T008,
+    &t009_custom_id::T009,
+    &t011_case_variant_ids::T011,
+    &t012_epoch_as_number::T012,
+    &t013_number_as_string::T013,
+    &t014_deprecated_types::T014,
     &v001_missing_validator::V001,
     &v002_weak_validation::V002,
     &v003_moderate_validation::V003,

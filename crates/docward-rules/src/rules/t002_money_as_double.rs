@@ -1,16 +1,23 @@
-//! DM-09.2: money belongs in decimals, not in doubles.
+//! DM-09.2: money belongs in decimals, not in doubles. Longs in minor units and doubles beside an
+//! exact twin are legitimate.
 
-use docward_model::{BsonType, Collection, Draft, Safety, Severity, Subject};
+use docward_model::{
+    BsonType, Collection, Draft, Field, NumberProfile, Profile, Safety, Severity, Subject,
+};
 
-use crate::facts::{text, words};
+use crate::facts::amounts;
+use crate::facts::{classes, fold, statements, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
     /// # Money as double
     ///
     /// ## What it checks
-    /// Reports fields whose name says money (`price`, `totalAmount`, `balance`, …) and whose values
-    /// are doubles. Whole numbers in a field that also holds doubles are part of the same finding.
+    /// Reports fields whose name says money (`price`, `totalAmount`, `balance`, `price.value`, …) and
+    /// whose values are doubles. Whole numbers in a field that also holds doubles are part of the same
+    /// finding. Doubles that never have a fraction are mentioned as information. Shares (`discount`
+    /// and `tax` between 0 and 1) are not money, and a double with an exact twin beside it
+    /// (`priceDecimal`, `price_cents`) is left alone.
     ///
     /// ## Why it matters
     /// A double cannot hold most decimal fractions: 0.1 + 0.2 is 0.30000000000000004. Sums drift by
@@ -23,7 +30,7 @@ declare_rule! {
     /// ```
     /// Use a decimal, or whole minor units in a long:
     /// ```jsonl,clean
-    /// {"_id": 1, "price": NumberDecimal("199.99"), "priceCents": NumberLong(19999)}
+    /// {"_id": 1, "price": NumberDecimal("199.99"), "feeCents": NumberLong(19999), "taxRate": 0.19}
     /// ```
     ///
     /// ## How to fix
@@ -32,14 +39,14 @@ declare_rule! {
     ///
     /// ## When to ignore it
     /// The field is an approximation by intent (an estimate, a chart point), or an exact twin of it
-    /// is stored beside it.
+    /// is stored beside it under another name.
     T002, "money-as-double",
     level: Recommended,
     clauses: ["DM-09.2"],
     maturity: Stable,
     scope: Everywhere,
     needs: [Documents],
-    thresholds: [MIN_SHARE],
+    thresholds: [MIN_SHARE, SCALE],
     check: Collection(check),
 }
 
@@ -51,65 +58,182 @@ threshold!(
     "no figure in source",
     "share of the numbers that must be doubles before the field is reported"
 );
+threshold!(
+    SCALE,
+    "scale",
+    Int(4),
+    "decimals",
+    "DM-09.2",
+    "decimals the proposed conversion rounds to"
+);
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
-    for field in &profile.fields {
-        let doubles = field.types.of(BsonType::Double);
-        let numbers = field.types.numbers();
-        if doubles == 0 || !words::is_money(field.path.leaf()) {
-            continue;
+    let Some(profile) = classes::shaped_by_people(collection) else { return };
+    let (min_share, scale) = (cx.limit(&MIN_SHARE), cx.count(&SCALE));
+    let drafts = profile
+        .fields
+        .iter()
+        .filter(|field| amounts::is_money_field(profile, field))
+        .filter(|field| {
+            let doubles = field.types.of(BsonType::Double);
+            doubles > 0 && doubles as f64 >= min_share * field.types.numbers() as f64
+        })
+        .filter(|field| is_amount(field) && !has_exact_twin(profile, field))
+        .map(|field| draft(collection, profile, field, scale))
+        .collect();
+    fold::report(cx, &collection.namespace, drafts, "hold money as doubles");
+}
+
+/// Whether the numbers can be amounts at all.
+fn is_amount(field: &Field) -> bool {
+    let number = field.number.unwrap_or_default();
+    let leaf = field.path.leaf();
+    if amounts::may_be_a_rate(leaf) && number.min >= 0.0 {
+        let fraction_of_one = number.max <= 1.0;
+        let percent = number.max <= 100.0 && number.fractional_doubles == 0;
+        if fraction_of_one || percent {
+            return false;
         }
-        if (doubles as f64) < cx.limit(&MIN_SHARE) * numbers as f64 {
-            continue;
+    }
+    // A bare `total` may count anything: only short decimals make it money.
+    !amounts::is_vague(leaf)
+        || (number.fractional_doubles > 0
+            && number.short_decimals as f64 >= 0.9 * number.examined_doubles as f64)
+}
+
+/// A decimal, a number as text, or whole minor units beside the double: the double is then a copy to
+/// compute with, which MongoDB's own guide to money allows.
+fn has_exact_twin(profile: &Profile, field: &Field) -> bool {
+    amounts::twins(profile, field).iter().any(|twin| {
+        let whole = twin.types.of(BsonType::Int) + twin.types.of(BsonType::Long);
+        let digits = twin.text.as_ref().map_or(0, |t| t.count(|c| c.is_number()));
+        2 * (twin.types.of(BsonType::Decimal) + whole + digits) > twin.types.non_null()
+    })
+}
+
+fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) -> Draft {
+    let doubles = field.types.of(BsonType::Double);
+    let numbers = field.types.numbers();
+    let NumberProfile { fractional_doubles, short_decimals, examined_doubles, not_finite, .. } =
+        field.number.unwrap_or_default();
+    let path = &field.path;
+    let ns = &collection.namespace;
+    // NaN has no short text; it is counted apart, in proportion to the sample.
+    let odd = (examined_doubles as f64 * not_finite as f64 / doubles.max(1) as f64).round() as u64;
+    let unrounded = examined_doubles.saturating_sub(short_decimals + odd);
+    let mut todo = if fractional_doubles == 0 {
+        format!(
+            "store `{}` as Decimal128, or as Long in minor units; no value has a fraction, so nothing is rounded",
+            path.dotted()
+        )
+    } else {
+        format!(
+            "store `{}` as Decimal128; {} of {} doubles looked at have more than 4 decimals and need rounding",
+            path.dotted(),
+            text::count(unrounded),
+            text::count(examined_doubles)
+        )
+    };
+    if not_finite > 0 {
+        todo.push_str(&format!(
+            "; {} NaN or infinite and {} a decision first",
+            if not_finite == 1 {
+                "1 is".to_owned()
+            } else {
+                format!("{} are", text::count(not_finite))
+            },
+            if not_finite == 1 { "needs" } else { "need" },
+        ));
+    }
+    let mut draft = Draft::new(
+        Subject::Field(ns.clone(), path.clone()),
+        format!(
+            "{} of {} amounts in `{path}` are doubles",
+            text::count(doubles),
+            text::count(numbers)
+        ),
+        "doubles cannot hold most decimal fractions, so sums drift by cents",
+        todo,
+        profile.seen(),
+    )
+    .data("doubles", doubles)
+    .data("numbers", numbers)
+    .data("fractional", fractional_doubles)
+    .data("examined", examined_doubles)
+    .data("unrounded", unrounded)
+    .data("notFinite", not_finite);
+    // Whole numbers as doubles come from shells and drivers that know no integers (GC-52).
+    if fractional_doubles == 0 && not_finite == 0 {
+        draft = draft.severity(Severity::Info);
+    }
+    let expression = |v: &str| format!("{{$round: [{{$toDecimal: {v}}}, {scale}]}}");
+    match statements::convert(ns, profile, field, &[BsonType::Double], &expression) {
+        Some(command) if path.as_str() != "_id" => {
+            let safety = if not_finite > 0 { Safety::Manual } else { Safety::Guarded };
+            draft.fix(Some("RF-10"), safety, command)
         }
-        // An exact twin (`amountDecimal`, `amountText`) beside the double makes it a cache of the
-        // exact value, which MongoDB's own advice allows.
-        let twin = field.parent.map_or_else(
-            || profile.top_level().collect::<Vec<_>>(),
-            |at| profile.children(&profile.fields[at]).collect(),
+        _ => draft,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::Severity;
+
+    #[test]
+    fn dm_09_2_a_double_is_reported_and_a_decimal_is_not() {
+        let found = check("T002", r#"{"_id": 1, "amount": 199.99}"#);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert!(check("T002", r#"{"_id": 1, "amount": NumberDecimal("199.99")}"#).is_empty());
+        let found = check("T002", "{\"amount\": 199.5}\n{\"amount\": 199}");
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("1 of 2"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn scaled_longs_and_exact_twins_are_legitimate() {
+        assert!(check("T002", r#"{"amount": NumberLong(19999), "scale": 2}"#).is_empty());
+        assert!(check("T002", r#"{"amount": 199.99, "amountText": "199.99"}"#).is_empty());
+        assert!(
+            check("T002", r#"{"amount": 199.99, "amountDecimal": NumberDecimal("199.99")}"#)
+                .is_empty()
         );
-        let stem = crate::facts::names::normalised(field.path.leaf());
-        if twin.iter().any(|f| {
-            f.path != field.path
-                && f.types.of(BsonType::Decimal) > 0
-                && crate::facts::names::normalised(&f.name).starts_with(&stem)
-        }) {
-            continue;
-        }
-        let number = field.number.unwrap_or_default();
-        let risky = number.examined_doubles - number.short_decimals.min(number.examined_doubles);
-        let ns = &collection.namespace;
-        let path = field.path.dotted();
-        cx.report(
-            Draft::new(
-                Subject::Field(ns.clone(), field.path.clone()),
-                format!(
-                    "{} of {} amounts in `{}` are doubles",
-                    text::count(doubles),
-                    text::count(numbers),
-                    field.path
-                ),
-                "doubles cannot hold most decimal fractions, so sums drift by cents",
-                format!(
-                    "store `{path}` as Decimal128; {} of {} doubles looked at need rounding because they have more than 4 decimals",
-                    text::count(risky),
-                    text::count(number.examined_doubles)
-                ),
-                profile.seen(),
-            )
-            .data("doubles", doubles)
-            .data("numbers", numbers)
-            .data("unrounded", risky)
-            .fix(
-                Some("RF-10"),
-                Safety::Guarded,
-                format!(
-                    "db.getSiblingDB(\"{}\").getCollection(\"{}\").updateMany({{\"{path}\": {{$type: \"double\"}}}}, [{{$set: {{\"{path}\": {{$round: [{{$toDecimal: \"${path}\"}}, 2]}}}}}}])",
-                    ns.database, ns.collection
-                ),
-            )
-            .severity(Severity::Warn),
+        assert!(check("T002", r#"{"amount": 199.99, "amountCents": 19999}"#).is_empty());
+        assert_eq!(
+            check("T002", r#"{"amount": 199.99, "amountPaid": NumberDecimal("1.5")}"#).len(),
+            1
         );
+    }
+
+    #[test]
+    fn shares_and_coordinates_are_no_money() {
+        assert!(check("T002", "{\"discount\": 0.25, \"tax\": 0.19}").is_empty());
+        assert!(
+            check("T002", "{\"location\": [13.41, 52.52], \"whiteBalance\": 5500.5}").is_empty()
+        );
+        assert_eq!(check("T002", "{\"discount\": 12.25}").len(), 1);
+    }
+
+    #[test]
+    fn an_amount_inside_a_price_is_money() {
+        assert_eq!(check("T002", r#"{"price": {"value": 12.5, "currency": "EUR"}}"#).len(), 1);
+        assert_eq!(check("T002", r#"{"prices": [12.5, 13.75]}"#).len(), 1);
+        assert!(check("T002", r#"{"sensor": {"value": 12.5}}"#).is_empty());
+    }
+
+    #[test]
+    fn not_a_number_needs_a_decision() {
+        let found = check("T002", "{\"price\": 12.5}\n{\"price\": {\"$numberDouble\": \"NaN\"}}");
+        assert!(found[0].todo.contains("1 is NaN"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn conversions_inside_arrays_go_element_by_element() {
+        let found = check("T002", r#"{"items": [{"price": 9.5}]}"#);
+        let command = &found[0].fix.as_ref().unwrap().command;
+        assert!(command.contains("$map") && command.contains("$mergeObjects"), "{command}");
+        assert!(command.contains("{\"items.price\": {$type: \"double\"}}"), "{command}");
     }
 }

@@ -1,0 +1,342 @@
+//! What data alone says about embedding or referencing (ER-*, DM-07.*, LM-7). It votes row by row and
+//! never decides: who reads and writes together only a workload can tell (ER-X.1).
+
+use docward_model::{Collection, Evidence, Namespace, Reference};
+
+use super::classes::enclosing_array;
+use super::text;
+
+/// Who holds whose id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tie {
+    /// Every parent has at most one child.
+    OneToOne,
+    /// Each child names its one parent.
+    ChildHoldsParent,
+    /// A parent lists its children, which no other parent lists.
+    ParentHoldsChildren,
+    /// Ids in arrays, each listed by several.
+    ManyToMany,
+}
+
+/// A reference with what is known about its two ends.
+#[derive(Clone, Debug)]
+pub struct Relation<'a> {
+    /// The reference.
+    pub reference: &'a Reference,
+    /// Who holds whose id.
+    pub tie: Tie,
+    /// The side that would hold embedded documents.
+    pub parent: &'a Collection,
+    /// The side that would be embedded.
+    pub child: &'a Collection,
+    /// Children per parent: median, 99th percentile, most.
+    pub children: (u64, u64, u64),
+    /// Mean bytes of a child.
+    pub child_bytes: u64,
+    /// 99th percentile of the parent's bytes.
+    pub parent_p99: u64,
+    /// Whether both collections were read whole, so that the counts are not too low.
+    pub complete: bool,
+    /// Other collections that refer to the child.
+    pub shared_by: Vec<&'a Namespace>,
+}
+
+impl<'a> Relation<'a> {
+    /// Reads a reference; `None` when one of its ends was not read.
+    pub fn of(evidence: &'a Evidence, reference: &'a Reference) -> Option<Self> {
+        let from = evidence.collection(&reference.from)?;
+        let to = evidence.collection(&reference.to)?;
+        let (from_profile, to_profile) = (from.profile.as_ref()?, to.profile.as_ref()?);
+        let per_target = &reference.children_per_parent;
+        let listed = reference.path.in_array();
+        let tie = match (listed, per_target.max) {
+            (true, 0..=1) => Tie::ParentHoldsChildren,
+            (true, _) => Tie::ManyToMany,
+            (false, 0..=1) => Tie::OneToOne,
+            (false, _) => Tie::ChildHoldsParent,
+        };
+        let (parent, child) = if tie == Tie::ParentHoldsChildren { (from, to) } else { (to, from) };
+        let lengths = if tie == Tie::ParentHoldsChildren {
+            let field = from_profile.field(reference.path.as_str())?;
+            &enclosing_array(from_profile, field)?.array.as_ref()?.lengths
+        } else {
+            per_target
+        };
+        let shared_by = evidence
+            .references
+            .iter()
+            .filter(|r| r.to == child.namespace && r.from != child.namespace)
+            .filter(|r| r.from != parent.namespace)
+            .map(|r| &r.from)
+            .collect();
+        Some(Self {
+            reference,
+            tie,
+            parent,
+            child,
+            children: (lengths.p50(), lengths.p99(), lengths.max),
+            child_bytes: child.profile.as_ref()?.sizes.mean().ceil() as u64,
+            parent_p99: parent.profile.as_ref()?.sizes.p99(),
+            complete: from_profile.documents >= from_profile.total
+                && to_profile.documents >= to_profile.total,
+            shared_by,
+        })
+    }
+
+    /// Bytes of all children of a parent at the 99th percentile.
+    pub fn children_bytes(&self) -> u64 {
+        self.children.1.saturating_mul(self.child_bytes)
+    }
+
+    /// Bytes of a parent at the 99th percentile with its children embedded.
+    pub fn projected(&self) -> u64 {
+        self.parent_p99.saturating_add(self.children_bytes())
+    }
+}
+
+/// Bounds the rows compare with.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Fewer children than this are few.
+    pub few: u64,
+    /// This many or more are never embedded whole.
+    pub many: u64,
+    /// Children that are small together.
+    pub small_bytes: u64,
+    /// A projected size above it vetoes embedding.
+    pub safe_bytes: u64,
+}
+
+/// What a row says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants say it")]
+pub enum Vote {
+    Embed,
+    Reference,
+    /// Reference, whatever other rows say.
+    Veto,
+    /// Cannot be said without a workload.
+    Open,
+}
+
+impl Vote {
+    /// The word in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Embed => "embed",
+            Self::Reference => "reference",
+            Self::Veto => "veto",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// Rows of the decision tables that look at the same figure, and what they say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The rows.
+    pub rows: &'static [&'static str],
+    /// Their vote.
+    pub vote: Vote,
+    /// The figure.
+    pub because: String,
+}
+
+/// The rows that data alone can answer.
+pub fn votes(relation: &Relation<'_>, bounds: &Bounds) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut say = |rows_: &'static [&'static str], vote, because: String| {
+        rows.push(Row { rows: rows_, vote, because });
+    };
+    let (_, p99, _) = relation.children;
+    if relation.tie == Tie::ManyToMany {
+        say(&["ER-M.3", "ER-T.6", "DM-07.5"], Vote::Reference, "many to many".to_owned());
+    } else if p99 < bounds.few {
+        say(
+            &["ER-T.1", "ER-F.6", "ER-M.3", "DM-07.5", "LM-7"],
+            Vote::Embed,
+            format!("{} per parent at p99, below {}", text::count(p99), bounds.few),
+        );
+    } else if p99 < bounds.many {
+        let figure = format!("{} per parent at p99", text::count(p99));
+        say(&["ER-M.3", "ER-F.6", "DM-07.5"], Vote::Reference, figure.clone());
+        say(
+            &["ER-T.2", "ER-T.3", "LM-7"],
+            Vote::Open,
+            "embed only if always read with the parent".to_owned(),
+        );
+    } else {
+        say(
+            if relation.tie == Tie::ParentHoldsChildren {
+                &["ER-T.5", "ER-F.6", "ER-M.3", "DM-07.5", "LM-7"]
+            } else {
+                &["ER-F.6", "ER-M.3", "DM-07.5", "LM-7"]
+            },
+            Vote::Veto,
+            format!("{} per parent at p99, {} or more", text::count(p99), text::count(bounds.many)),
+        );
+    }
+    if relation.tie != Tie::ManyToMany {
+        let together = relation.children_bytes();
+        let small = together <= bounds.small_bytes;
+        say(
+            &["ER-M.4", "ER-F.3", "DM-07.3"],
+            if small { Vote::Embed } else { Vote::Reference },
+            format!(
+                "{} × {} = {} at p99",
+                text::count(p99),
+                text::bytes(relation.child_bytes),
+                text::bytes(together)
+            ),
+        );
+        let projected = relation.projected();
+        say(
+            &["ER-M.6", "ER-F.7"],
+            if projected > bounds.safe_bytes { Vote::Veto } else { Vote::Embed },
+            format!("{} projected at p99", text::bytes(projected)),
+        );
+    }
+    let shared = relation.tie == Tie::ManyToMany || !relation.shared_by.is_empty();
+    say(
+        &["ER-M.5", "DM-07.6"],
+        if shared { Vote::Reference } else { Vote::Embed },
+        match relation.shared_by.first() {
+            Some(by) => format!("also referred to by `{by}`"),
+            None if shared => "shared by many".to_owned(),
+            None => "belongs to one parent".to_owned(),
+        },
+    );
+    rows
+}
+
+/// Which way the rows lean: a veto outweighs all, a tie means embed (DM-07.1).
+pub fn lean(rows: &[Row]) -> Vote {
+    let count = |vote| rows.iter().filter(|r| r.vote == vote).count();
+    if count(Vote::Veto) > 0 || count(Vote::Reference) > count(Vote::Embed) {
+        Vote::Reference
+    } else {
+        Vote::Embed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use docward_model::{BsonType, Distribution, FieldPath, Profile};
+
+    pub(crate) fn distribution(value: u64, count: u64) -> Distribution {
+        Distribution {
+            count,
+            min: value,
+            max: value,
+            sum: value * count,
+            buckets: vec![(value, value, count)],
+        }
+    }
+
+    fn evidence(children: u64, child_bytes: u64) -> Evidence {
+        let of = |name: &str, documents: u64, bytes: u64| {
+            let mut c = Collection::named(Namespace::new("db_shop", name));
+            c.profile = Some(Profile {
+                documents,
+                total: documents,
+                sizes: distribution(bytes, documents),
+                ..Profile::default()
+            });
+            c
+        };
+        Evidence {
+            collections: vec![
+                of("t_comment", 100 * children, child_bytes),
+                of("t_post", 100, 1000),
+            ],
+            references: vec![Reference {
+                from: Namespace::new("db_shop", "t_comment"),
+                path: FieldPath::new("postId"),
+                to: Namespace::new("db_shop", "t_post"),
+                contained: 1.0,
+                checked_values: 100,
+                from_type: BsonType::ObjectId,
+                to_type: BsonType::ObjectId,
+                needs_conversion: false,
+                children_per_parent: distribution(children, 100),
+                parents: 100.0,
+                parents_per_child: 1.0,
+            }],
+            ..Evidence::default()
+        }
+    }
+
+    const BOUNDS: Bounds =
+        Bounds { few: 50, many: 1000, small_bytes: 102_400, safe_bytes: 1_677_721 };
+
+    fn vote_of(children: u64, child_bytes: u64, row: &str) -> Vote {
+        let evidence = evidence(children, child_bytes);
+        let relation = Relation::of(&evidence, &evidence.references[0]).unwrap();
+        let rows = votes(&relation, &BOUNDS);
+        rows.iter().find(|r| r.rows.contains(&row)).unwrap_or_else(|| panic!("{row}")).vote
+    }
+
+    fn lean_of(children: u64, child_bytes: u64) -> Vote {
+        let evidence = evidence(children, child_bytes);
+        let relation = Relation::of(&evidence, &evidence.references[0]).unwrap();
+        lean(&votes(&relation, &BOUNDS))
+    }
+
+    #[test]
+    fn lm_7_49_and_50_and_999_and_1000_change_the_vote() {
+        assert_eq!(vote_of(49, 100, "LM-7"), Vote::Embed);
+        assert_eq!(vote_of(50, 100, "LM-7"), Vote::Open);
+        assert_eq!(vote_of(999, 100, "LM-7"), Vote::Open);
+        assert_eq!(vote_of(1000, 100, "LM-7"), Vote::Veto);
+    }
+
+    #[test]
+    fn er_t_1_few_children_vote_to_embed() {
+        assert_eq!(vote_of(49, 200, "ER-T.1"), Vote::Embed);
+        assert_eq!(lean_of(49, 200), Vote::Embed);
+        assert_eq!(vote_of(50, 200, "ER-T.2"), Vote::Open);
+        assert_eq!(vote_of(50, 200, "ER-T.3"), Vote::Open);
+    }
+
+    #[test]
+    fn er_f_6_few_embed_and_many_refer() {
+        assert_eq!(vote_of(4, 200, "ER-F.6"), Vote::Embed);
+        assert_eq!(vote_of(400, 200, "ER-F.6"), Vote::Reference);
+    }
+
+    #[test]
+    fn dm_07_3_four_small_children_vote_to_embed() {
+        for row in ["DM-07.3", "ER-M.4", "ER-F.3"] {
+            assert_eq!(vote_of(4, 200, row), Vote::Embed);
+            assert_eq!(vote_of(40, 20_000, row), Vote::Reference);
+        }
+    }
+
+    #[test]
+    fn er_m_6_a_projected_12_mb_vetoes_whatever_else_votes() {
+        assert_eq!(vote_of(12, 1_048_576, "ER-M.6"), Vote::Veto);
+        assert_eq!(lean_of(12, 1_048_576), Vote::Reference);
+    }
+
+    #[test]
+    fn er_f_7_one_megabyte_is_no_veto() {
+        assert_eq!(vote_of(10, 104_000, "ER-F.7"), Vote::Embed);
+        assert_eq!(vote_of(12, 1_048_576, "ER-F.7"), Vote::Veto);
+    }
+
+    #[test]
+    fn dm_07_5_many_to_many_refers() {
+        let mut evidence = evidence(30, 100);
+        evidence.references[0].path = FieldPath::new("courseIds[]");
+        let relation = Relation::of(&evidence, &evidence.references[0]).unwrap();
+        assert_eq!(relation.tie, Tie::ManyToMany);
+        let rows = votes(&relation, &BOUNDS);
+        assert_eq!(lean(&rows), Vote::Reference);
+        for row in ["DM-07.5", "ER-M.3", "DM-07.6", "ER-M.5"] {
+            let said = rows.iter().find(|r| r.rows.contains(&row)).unwrap();
+            assert_eq!(said.vote, Vote::Reference, "{row}");
+        }
+    }
+}

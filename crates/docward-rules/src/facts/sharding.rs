@@ -1,0 +1,111 @@
+//! Questions about a declared shard key (SK-*): what it is made of, how fine it is, how to change it.
+
+use docward_model::{Collection, Field, Profile, Settings, ShardKey};
+
+use super::statements::quoted;
+use super::{names, words};
+
+/// The shard key declared for a collection.
+pub fn declared<'a>(settings: &'a Settings, collection: &Collection) -> Option<&'a ShardKey> {
+    settings.shard_keys.iter().find(|key| key.namespace == collection.namespace)
+}
+
+/// `{ customerId: 1, createdAt: 1 }`.
+pub fn key_text(fields: &[(String, bool)]) -> String {
+    let parts: Vec<String> = fields
+        .iter()
+        .map(|(path, hashed)| {
+            let plain = path.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            let name = if plain { path.clone() } else { quoted(path) };
+            format!("{name}: {}", if *hashed { "\"hashed\"" } else { "1" })
+        })
+        .collect();
+    format!("{{ {} }}", parts.join(", "))
+}
+
+/// Different values a key needs: enough chunks for every shard, and never below the floor.
+pub fn needed_values(floor: u64, per_shard: u64, shards: Option<u32>) -> u64 {
+    floor.max(per_shard.saturating_mul(u64::from(shards.unwrap_or(0))))
+}
+
+/// An id to put first in the key, or to add to it: present everywhere, fine-grained, not dominated,
+/// not rising. Other fields may be as fine, but nothing says that queries ask for them.
+pub fn fine_field<'a>(profile: &'a Profile, needed: u64, avoid: &[&str]) -> Option<&'a Field> {
+    let is_key = |name: &str| {
+        let last = names::words(name).pop().unwrap_or_default();
+        words::is_id(name) || last.ends_with("code") || last == "sku" || last == "slug"
+    };
+    profile.top_level().find(|f| {
+        !avoid.contains(&f.path.as_str())
+            && f.path.as_str() != "_id"
+            && is_key(&f.name)
+            && f.array.is_none()
+            && f.types.non_null() == profile.documents
+            && f.distinct.values >= needed as f64
+            && f.distinct.top_share <= 0.10
+            && f.natural_order.is_none_or(|r| r.abs() < 0.9)
+    })
+}
+
+/// How to change a shard key on a server of this version (SK-12). `keeps_prefix`: the new key begins
+/// with the old one.
+pub fn how_to_change(version: Option<(u32, u32)>, keeps_prefix: bool) -> &'static str {
+    match version {
+        Some(v) if v < (4, 4) => {
+            "on this version the collection has to be created anew and filled again"
+        }
+        Some(_) if keeps_prefix => "refineCollectionShardKey adds the field without moving data",
+        Some(v) if v < (5, 0) => {
+            "on this version the collection has to be created anew and filled again"
+        }
+        Some(_) => "reshardCollection changes the key online and needs room for a second copy",
+        None if keeps_prefix => {
+            "refineCollectionShardKey adds the field (4.4 and later), before that a new collection"
+        }
+        None => {
+            "reshardCollection changes the key online (5.0 and later), before that a new collection"
+        }
+    }
+}
+
+/// The command for [`how_to_change`], when one does it.
+pub fn change_command(
+    version: Option<(u32, u32)>,
+    namespace: &docward_model::Namespace,
+    fields: &[(String, bool)],
+    keeps_prefix: bool,
+) -> Option<String> {
+    let key = key_text(fields);
+    let ns = quoted(&namespace.to_string());
+    if keeps_prefix && version.is_none_or(|v| v >= (4, 4)) {
+        return Some(format!("db.adminCommand({{refineCollectionShardKey: {ns}, key: {key}}})"));
+    }
+    version.is_none_or(|v| v >= (5, 0)).then(|| format!("sh.reshardCollection({ns}, {key})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sk_12_the_way_depends_on_the_version() {
+        assert!(how_to_change(Some((4, 2)), true).contains("anew"));
+        assert!(how_to_change(Some((4, 4)), true).contains("refine"));
+        assert!(how_to_change(Some((4, 4)), false).contains("anew"));
+        assert!(how_to_change(Some((5, 0)), false).contains("reshardCollection"));
+        let ns = docward_model::Namespace::new("db_shop", "t_order");
+        let key = [("a".to_owned(), false), ("b.c".to_owned(), true)];
+        assert_eq!(
+            change_command(Some((6, 0)), &ns, &key, false).as_deref(),
+            Some("sh.reshardCollection(\"db_shop.t_order\", { a: 1, \"b.c\": \"hashed\" })")
+        );
+        assert_eq!(change_command(Some((4, 2)), &ns, &key, true), None);
+    }
+
+    #[test]
+    fn sk_1_the_need_grows_with_the_shards() {
+        assert_eq!(needed_values(1000, 100, None), 1000);
+        assert_eq!(needed_values(1000, 100, Some(4)), 1000);
+        assert_eq!(needed_values(1000, 100, Some(20)), 2000);
+    }
+}

@@ -1,0 +1,180 @@
+//! SK-1, SK-7: a shard key needs enough different values to be cut into chunks.
+
+use docward_model::{Collection, Draft, Field, Profile, Safety, ShardKey, Subject};
+
+use crate::facts::{sharding, text, words};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Low cardinality shard key
+    ///
+    /// ## What it checks
+    /// Reports declared shard keys with too few different values: fewer than 1000, or than 100 per
+    /// shard. A compound key counts as fine as its finest field; it is reported only when all its
+    /// fields together cannot reach the bound. Hashing does not help: equal values hash alike.
+    ///
+    /// ## Why it matters
+    /// All documents with one value of the key live in one chunk, which can be neither split nor moved
+    /// once it is large. With four values there are four chunks at most, whatever the number of shards.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=db_shop.t_order,shard-key=db_shop.t_order:{"status":1}
+    /// x50 {"status": "new", "userId": $i}
+    /// x50 {"status": "paid", "userId": $i}
+    /// x50 {"status": "sent", "userId": $i}
+    /// ```
+    /// A key that is fine enough:
+    /// ```jsonl,clean,min-values=40,ns=db_shop.t_order,shard-key=db_shop.t_order:{"status":1,"userId":1}
+    /// x50 {"status": "new", "userId": $i}
+    /// x50 {"status": "paid", "userId": $i}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Add a finer field behind the key, or choose another one.
+    ///
+    /// ## When to ignore it
+    /// The field tells zones apart and each zone is one shard.
+    K001, "low-cardinality-shard-key",
+    level: Mandatory,
+    clauses: ["SK-1", "SK-7", "SK-12"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [ShardKeys, Documents],
+    thresholds: [MIN_VALUES, PER_SHARD, MIN_REPEATS],
+    check: Collection(check),
+}
+
+threshold!(
+    MIN_VALUES,
+    "min-values",
+    Int(1000),
+    "different values",
+    "SK-1",
+    "different values a shard key needs at least"
+);
+threshold!(
+    PER_SHARD,
+    "values-per-shard",
+    Int(100),
+    "different values per shard",
+    "SK-1",
+    "different values a shard key needs for each shard"
+);
+threshold!(
+    MIN_REPEATS,
+    "min-repeats",
+    Int(10),
+    "documents per value",
+    "no figure in source",
+    "documents per value from which more documents will hardly bring more values"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = &collection.profile else { return };
+    let Some(key) = sharding::declared(cx.settings(), collection) else { return };
+    let needed =
+        sharding::needed_values(cx.count(&MIN_VALUES), cx.count(&PER_SHARD), cx.settings().shards);
+    let Some(most) = at_most(profile, key) else { return };
+    // A small collection has few values of everything: only values that come again and again count.
+    let repeats = profile.documents as f64 / most.max(1.0);
+    if most >= needed as f64 || repeats < cx.limit(&MIN_REPEATS) {
+        return;
+    }
+    let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
+    cx.report(draft(collection, profile, key, most.round() as u64, needed, version));
+}
+
+/// The most values the key can have: the product over its fields. `None` when a field is not there.
+pub(super) fn at_most(profile: &Profile, key: &ShardKey) -> Option<f64> {
+    let fields: Option<Vec<&Field>> =
+        key.fields.iter().map(|(path, _)| profile.field(path)).collect();
+    let fields = fields?;
+    let product: f64 = fields.iter().map(|f| f.distinct.values.max(1.0)).product();
+    (!fields.is_empty()).then(|| product.min(profile.documents as f64))
+}
+
+fn draft(
+    collection: &Collection,
+    profile: &Profile,
+    key: &ShardKey,
+    values: u64,
+    needed: u64,
+    version: Option<(u32, u32)>,
+) -> Draft {
+    let ns = &collection.namespace;
+    let used: Vec<&str> = key.fields.iter().map(|(path, _)| path.as_str()).collect();
+    let finer = sharding::fine_field(profile, needed.min(profile.documents / 2), &used);
+    let mut proposal = key.fields.clone();
+    proposal.push((finer.map_or("_id", |f| f.path.as_str()).to_owned(), false));
+    let key_text = sharding::key_text(&key.fields);
+    let status = key.fields.len() == 1 && words::is_status(&key.fields[0].0);
+    let draft = Draft::new(
+        Subject::Collection(ns.clone()),
+        format!(
+            "shard key {key_text} has {} at most, {} needed",
+            text::plural(values, "different value"),
+            text::count(needed)
+        ),
+        "documents with one value of the key share a chunk that can be neither split nor moved",
+        format!(
+            "use {}, or begin with a field queries ask for; {}",
+            sharding::key_text(&proposal),
+            sharding::how_to_change(version, true)
+        ),
+        profile.seen(),
+    )
+    .data("key", key_text)
+    .data("values", values)
+    .data("needed", needed)
+    .clauses(if status { &["SK-1", "SK-7"] } else { &["SK-1"] });
+    match sharding::change_command(version, ns, &proposal, true) {
+        Some(command) => draft.fix(Some("RF-17"), Safety::Manual, command),
+        None => draft,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_with;
+
+    const KEY: &str = "shard-key=db_shop.t_order_item:";
+
+    fn run(key: &str, more: &str, body: &str) -> Vec<docward_model::Finding> {
+        check_with("K001", &format!("{KEY}{key}{more}"), body)
+    }
+
+    fn statuses(n: u32) -> String {
+        (0..n).map(|i| format!("x60 {{\"status\": \"s{i}\", \"userId\": $i}}\n")).collect()
+    }
+
+    #[test]
+    fn sk_1_three_to_five_values_fail() {
+        for n in 3..=5 {
+            let found = run("{\"status\":1}", "", &statuses(n));
+            assert_eq!(found.len(), 1, "{n}");
+            assert!(found[0].clauses.contains(&"SK-7"));
+        }
+        assert_eq!(
+            run("{\"status\":\"hashed\"}", "", &statuses(4)).len(),
+            1,
+            "hashing does not help"
+        );
+    }
+
+    #[test]
+    fn sk_7_a_status_key_is_named() {
+        assert!(run("{\"status\":1}", "", &statuses(3))[0].what.contains("{ status: 1 }"));
+    }
+
+    #[test]
+    fn a_small_collection_with_values_of_its_own_passes() {
+        assert!(run("{\"userId\":1}", "", "x60 {\"userId\": $i}").is_empty());
+    }
+
+    #[test]
+    fn sk_12_the_way_out_depends_on_the_version() {
+        let todo = |version: &str| run("{\"status\":1}", version, &statuses(3))[0].todo.clone();
+        assert!(todo(",version=4.2").contains("anew"), "{}", todo(",version=4.2"));
+        assert!(todo(",version=6.0").contains("refine"), "{}", todo(",version=6.0"));
+    }
+}

@@ -1,0 +1,196 @@
+//! SK-2, SK-8: no value of a shard key may dominate.
+
+use docward_model::{Collection, Draft, Field, Level, Profile, Safety, ShardKey, Subject};
+
+use super::k001_low_cardinality_shard_key::at_most;
+use crate::facts::{sharding, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Dominated shard key
+    ///
+    /// ## What it checks
+    /// Reports declared shard keys of which one value has more than 30 % of the documents, and warns
+    /// above 10 %, however many values there are. A compound key with a fine-grained field passes: that
+    /// field splits what the others leave together.
+    ///
+    /// ## Why it matters
+    /// The documents of the frequent value stay in one chunk on one shard. That shard fills up and
+    /// takes most of the load while the others idle.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=db_shop.t_user,shard-key=db_shop.t_user:{"country":1}
+    /// x60 {"country": "US"}
+    /// x40 {"country": "country $i"}
+    /// ```
+    /// With a finer field behind it:
+    /// ```jsonl,clean,ns=db_shop.t_user,shard-key=db_shop.t_user:{"country":1,"userId":1}
+    /// x60 {"country": "US", "userId": $i}
+    /// x40 {"country": "country $i", "userId": "x$i"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Add a finer field behind the key, or choose one whose values are spread evenly.
+    ///
+    /// ## When to ignore it
+    /// The frequent value is a zone of its own with several shards and a finer field is on its way.
+    K002, "dominated-shard-key",
+    level: Mandatory,
+    clauses: ["SK-2", "SK-8", "SK-12"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [ShardKeys, Documents],
+    thresholds: [WARN, FAIL, MIN_DOCUMENTS],
+    check: Collection(check),
+}
+
+threshold!(
+    WARN,
+    "warn-share",
+    Float(0.10),
+    "share of documents",
+    "SK-2",
+    "share of one value above which the key is warned about"
+);
+threshold!(
+    FAIL,
+    "fail-share",
+    Float(0.30),
+    "share of documents",
+    "SK-2",
+    "share of one value above which the key fails"
+);
+threshold!(
+    MIN_DOCUMENTS,
+    "min-documents",
+    Int(50),
+    "documents",
+    "no figure in source",
+    "documents to count before a share says anything"
+);
+
+/// A key whose top value has little more than an even share is short of values, which `K001` says.
+const EVEN: f64 = 1.5;
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = &collection.profile else { return };
+    let Some(key) = sharding::declared(cx.settings(), collection) else { return };
+    if profile.documents < cx.count(&MIN_DOCUMENTS) {
+        return;
+    }
+    let Some(share) = at_least(profile, key) else { return };
+    let (warn, fail) = (cx.limit(&WARN), cx.limit(&FAIL));
+    let even = at_most(profile, key).is_some_and(|values| share <= EVEN / values.max(1.0));
+    if share <= warn || even {
+        return;
+    }
+    let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
+    let draft =
+        draft(collection, profile, key, share, if share > fail { fail } else { warn }, version);
+    cx.report(if share > fail { draft } else { draft.level(Level::Recommended) });
+}
+
+/// The smallest share the most frequent combination can have, sampling error taken off: for several
+/// fields their top values need not fall together. `None` when a field is not there.
+fn at_least(profile: &Profile, key: &ShardKey) -> Option<f64> {
+    let fields: Option<Vec<&Field>> =
+        key.fields.iter().map(|(path, _)| profile.field(path)).collect();
+    let fields = fields?;
+    let top = |f: &Field| {
+        // Documents without the field have the value null, which does not count here.
+        let present = (f.types.non_null() as f64 / profile.documents.max(1) as f64).min(1.0);
+        (f.distinct.top_share - f.distinct.top_share_error).max(0.0) * present
+    };
+    let together = fields.iter().map(|f| top(f)).sum::<f64>() - (fields.len() as f64 - 1.0);
+    (!fields.is_empty()).then_some(together.max(0.0))
+}
+
+fn draft(
+    collection: &Collection,
+    profile: &Profile,
+    key: &ShardKey,
+    share: f64,
+    bound: f64,
+    version: Option<(u32, u32)>,
+) -> Draft {
+    let ns = &collection.namespace;
+    let used: Vec<&str> = key.fields.iter().map(|(path, _)| path.as_str()).collect();
+    let finer = sharding::fine_field(profile, profile.documents / 2, &used);
+    let mut proposal = key.fields.clone();
+    proposal.push((finer.map_or("_id", |f| f.path.as_str()).to_owned(), false));
+    let key_text = sharding::key_text(&key.fields);
+    let values = at_most(profile, key).unwrap_or(0.0).round() as u64;
+    let draft = Draft::new(
+        Subject::Collection(ns.clone()),
+        format!(
+            "one value of shard key {key_text} has {} of the documents, more than {}, among {}",
+            text::percent(share),
+            text::percent(bound),
+            text::plural(values, "value")
+        ),
+        "the documents of the frequent value stay in one chunk, and its shard takes most of the load",
+        format!(
+            "use {}, so that the frequent value can be split; {}",
+            sharding::key_text(&proposal),
+            sharding::how_to_change(version, true)
+        ),
+        profile.seen(),
+    )
+    .data("key", key_text)
+    .data("topShare", share)
+    .data("values", values)
+    .clauses(if values >= 20 { &["SK-2", "SK-8"] } else { &["SK-2"] });
+    match sharding::change_command(version, ns, &proposal, true) {
+        Some(command) => draft.fix(Some("RF-17"), Safety::Manual, command),
+        None => draft,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_with;
+    use docward_model::Severity;
+
+    fn run(key: &str, body: &str) -> Vec<docward_model::Finding> {
+        check_with("K002", &format!("shard-key=db_shop.t_order_item:{key}"), body)
+    }
+
+    fn countries(top: u32, others: u32) -> String {
+        let mut body = format!("x{top} {{\"country\": \"US\", \"userId\": $i}}\n");
+        for i in 0..others {
+            body.push_str(&format!("{{\"country\": \"c{i}\", \"userId\": \"u{i}\"}}\n"));
+        }
+        body
+    }
+
+    #[test]
+    fn sk_2_80_and_60_percent_fail_and_5_percent_pass() {
+        for (top, others) in [(160, 40), (120, 80)] {
+            let found = run("{\"country\":1}", &countries(top, others));
+            assert_eq!(found.len(), 1);
+            assert_eq!(found[0].severity, Severity::Error);
+        }
+        assert!(run("{\"country\":1}", &countries(10, 190)).is_empty());
+        let found = run("{\"country\":1}", &countries(40, 160));
+        assert_eq!(found[0].severity, Severity::Warn);
+    }
+
+    #[test]
+    fn sk_8_two_hundred_countries_do_not_help_when_one_has_60_percent() {
+        let found = run("{\"country\":1}", &countries(300, 199));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].clauses.contains(&"SK-8"));
+        assert!(found[0].todo.contains("country: 1, "), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn sk_2_a_fine_second_field_splits_the_frequent_value() {
+        assert!(run("{\"country\":1,\"userId\":1}", &countries(160, 40)).is_empty());
+    }
+
+    #[test]
+    fn few_even_values_are_a_matter_of_cardinality() {
+        let even = "x50 {\"country\": \"a\"}\nx50 {\"country\": \"b\"}\nx50 {\"country\": \"c\"}";
+        assert!(run("{\"country\":1}", even).is_empty());
+    }
+}

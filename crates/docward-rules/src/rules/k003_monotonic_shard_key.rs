@@ -1,0 +1,247 @@
+//! SK-3, SK-5, SK-6, AP-S2.7: a ranged shard key must not begin with a value that rises with time.
+
+use docward_model::{
+    BsonType, Collection, Draft, Field, Profile, Safety, ShardKey, Subject, TextClass,
+};
+
+use crate::facts::{classes, ids, sharding, text, words};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Monotonic shard key
+    ///
+    /// ## What it checks
+    /// Reports declared shard keys whose first field is ranged and rises with every insert: `_id` as
+    /// ObjectId or counter, the time of creation, any field whose values follow the order of the
+    /// documents. Hashed fields pass, and so do keys that begin with another field.
+    ///
+    /// ## Why it matters
+    /// Every new document belongs to the last chunk. One shard takes all inserts, splits all chunks and
+    /// gives them away to the balancer, and more shards do not help.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=db_shop.t_order,shard-key=db_shop.t_order:{"_id":1}
+    /// x60 {"_id": ObjectId("$oid")}
+    /// ```
+    /// Hashed:
+    /// ```jsonl,clean,ns=db_shop.t_order,shard-key=db_shop.t_order:{"_id":"hashed"}
+    /// x60 {"_id": ObjectId("$oid")}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Hash the field, or begin with a field that queries ask for and let the rising one follow. Do not
+    /// make ids random for it: a rising `_id` is good for its index, and a hash spreads it.
+    ///
+    /// ## When to ignore it
+    /// The collection is written rarely and read by ranges of time.
+    K003, "monotonic-shard-key",
+    level: Mandatory,
+    clauses: ["SK-3", "SK-5", "SK-6", "SK-13", "AP-S2.7", "SK-12"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [ShardKeys, Documents],
+    thresholds: [CORRELATION, RISING],
+    check: Collection(check),
+}
+
+threshold!(
+    CORRELATION,
+    "min-correlation",
+    Float(0.90),
+    "rank correlation",
+    "no figure in source",
+    "correlation of value and order of documents from which a field counts as rising"
+);
+threshold!(
+    RISING,
+    "rising-share",
+    Float(ids::RISING_SHARE),
+    "share of neighbours",
+    "DM-10.2",
+    "share of neighbouring `_id`s that rise from which `_id` counts as rising"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = &collection.profile else { return };
+    let Some(key) = sharding::declared(cx.settings(), collection) else { return };
+    let Some((path, false)) = key.fields.first().map(|(path, hashed)| (path, *hashed)) else {
+        return;
+    };
+    let Some(field) = profile.field(path) else { return };
+    let Some(reason) = rises(profile, field, cx.limit(&CORRELATION), cx.limit(&RISING)) else {
+        return;
+    };
+    let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
+    cx.report(draft(collection, profile, key, field, &reason, version));
+}
+
+/// Why the field rises with time, if it does.
+fn rises(profile: &Profile, field: &Field, correlation: f64, rising: f64) -> Option<String> {
+    let order = field.natural_order;
+    if field.path.as_str() == "_id" {
+        if field.is_only(BsonType::ObjectId) {
+            return Some("ObjectIds begin with their time".to_owned());
+        }
+        let id = ids::judge(profile, rising, ids::ORDER_PAIRS)?;
+        if matches!(id.kind, ids::IdKind::OrderedUuid | ids::IdKind::Ulid) {
+            return Some("its ids begin with their time".to_owned());
+        }
+        if id.order == ids::Order::Rising {
+            return Some(format!("{} of neighbouring ids rise", text::percent(id.rising)));
+        }
+    }
+    if classes::is_only(field, classes::Class::Date) && words::is_creation_time(field.path.leaf()) {
+        return Some("new documents have the latest time".to_owned());
+    }
+    let follows = order.filter(|r| r.abs() >= correlation && is_counter(field))?;
+    let direction = if follows > 0.0 { "rise" } else { "fall" };
+    Some(format!("its values {direction} with the order of documents (correlation {follows:.2})"))
+}
+
+/// Dates, and numbers or time-ordered ids that nearly every document has its own of. Words that were
+/// loaded in alphabetical order follow the order of documents too, but new ones will not.
+fn is_counter(field: &Field) -> bool {
+    if classes::is_only(field, classes::Class::Date) {
+        return field.distinct.values >= 20.0;
+    }
+    let own = 2.0 * field.distinct.values >= field.types.non_null() as f64;
+    let ordered_text = field.text.as_ref().is_some_and(|t| {
+        let ordered = t.count(|c| {
+            matches!(c, TextClass::UuidV7 | TextClass::Ulid | TextClass::ObjectIdHex)
+                || c.is_date()
+                || c.is_number()
+        });
+        2 * ordered > t.total()
+    });
+    own && (ordered_text
+        || classes::is_only(field, classes::Class::Number)
+        || classes::is_only(field, classes::Class::ObjectId))
+}
+
+fn draft(
+    collection: &Collection,
+    profile: &Profile,
+    key: &ShardKey,
+    field: &Field,
+    reason: &str,
+    version: Option<(u32, u32)>,
+) -> Draft {
+    let ns = &collection.namespace;
+    let path = field.path.as_str();
+    let hashed = vec![(path.to_owned(), true)];
+    let used: Vec<&str> = key.fields.iter().map(|(p, _)| p.as_str()).collect();
+    let needed = (profile.documents / 20).clamp(20, 1000);
+    let compound = sharding::fine_field(profile, needed, &used)
+        .map(|first| vec![(first.path.as_str().to_owned(), false), (path.to_owned(), false)]);
+    let is_id = path == "_id";
+    let choices = match &compound {
+        Some(compound) => format!(
+            "use {} (queries by `{}` then reach one shard), or {} (spreads evenly, ranges ask all shards)",
+            sharding::key_text(compound),
+            compound[0].0,
+            sharding::key_text(&hashed)
+        ),
+        None => {
+            format!("use {} (spreads evenly, ranges ask all shards)", sharding::key_text(&hashed))
+        }
+    };
+    let keep = if is_id { "; keep the rising `_id` itself, it is good for its index" } else { "" };
+    let is_date = classes::is_only(field, classes::Class::Date);
+    let draft = Draft::new(
+        Subject::Collection(ns.clone()),
+        format!(
+            "shard key {} begins with `{path}`, which rises: {reason}",
+            sharding::key_text(&key.fields)
+        ),
+        "every new document belongs to the last chunk, so one shard takes all inserts",
+        format!("{choices}; {}{keep}", sharding::how_to_change(version, false)),
+        profile.seen(),
+    )
+    .data("key", sharding::key_text(&key.fields))
+    .data("reason", reason)
+    .clauses(match (is_id, is_date) {
+        (true, _) => &["SK-3", "SK-5", "SK-13", "AP-S2.7"],
+        (_, true) => &["SK-3", "SK-6", "AP-S2.7"],
+        _ => &["SK-3", "AP-S2.7"],
+    });
+    let proposal = compound.unwrap_or(hashed);
+    match sharding::change_command(version, ns, &proposal, false) {
+        Some(command) => draft.fix(Some("RF-17"), Safety::Manual, command),
+        None => draft,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_with;
+    use docward_model::Severity;
+
+    fn run(key: &str, body: &str) -> Vec<docward_model::Finding> {
+        check_with("K003", &format!("shard-key=db_shop.t_order_item:{key}"), body)
+    }
+
+    const ORDERS: &str =
+        "x100 {\"_id\": ObjectId(\"$oid\"), \"createdAt\": ISODate(\"2024-03-15T10:30:00Z\")}";
+
+    #[test]
+    fn sk_3_ranged_id_fails_hashed_and_compound_pass() {
+        let found = run("{\"_id\":1}", ORDERS);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Error);
+        assert!(run("{\"_id\":\"hashed\"}", ORDERS).is_empty());
+        let mut body = String::new();
+        for i in 0..200 {
+            body.push_str(&format!(
+                "{{\"customerId\": {}, \"createdAt\": ISODate(\"2024-03-15T10:30:00Z\")}}\n",
+                (i * 37) % 101
+            ));
+        }
+        assert!(run("{\"customerId\":1,\"createdAt\":1}", &body).is_empty());
+    }
+
+    #[test]
+    fn sk_5_the_default_id_is_reported() {
+        assert!(run("{\"_id\":1}", ORDERS)[0].clauses.contains(&"SK-5"));
+    }
+
+    #[test]
+    fn sk_6_the_time_of_creation_is_reported() {
+        let found = run("{\"createdAt\":1}", ORDERS);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].clauses.contains(&"SK-6"));
+    }
+
+    #[test]
+    fn sk_13_a_rising_id_with_a_hashed_key_passes_both_rules() {
+        let settings = "shard-key=db_shop.t_order_item:{\"_id\":\"hashed\"}";
+        assert!(check_with("K003", settings, ORDERS).is_empty());
+        assert!(check_with("T007", settings, ORDERS).is_empty());
+    }
+
+    #[test]
+    fn ap_s2_7_the_way_out_is_hashed() {
+        assert!(run("{\"_id\":1}", ORDERS)[0].todo.contains("{ _id: \"hashed\" }"));
+    }
+
+    #[test]
+    fn a_rising_number_is_seen_in_the_data_and_a_reference_is_not_rising() {
+        assert_eq!(run("{\"number\":1}", "x300 {\"number\": $i}").len(), 1);
+        let mut body = String::new();
+        for i in 0..300 {
+            body.push_str(&format!(
+                "{{\"customerId\": ObjectId(\"65f3a2b8c1d2e3f4a5b6c{:03x}\")}}\n",
+                (i * 611) % 997
+            ));
+        }
+        assert!(run("{\"customerId\":1}", &body).is_empty());
+    }
+
+    #[test]
+    fn words_loaded_in_alphabetical_order_do_not_rise() {
+        let mut body = String::new();
+        for state in 'a'..='z' {
+            body.push_str(&format!("x20 {{\"state\": \"{state}\"}}\n"));
+        }
+        assert!(run("{\"state\":1}", &body).is_empty());
+    }
+}

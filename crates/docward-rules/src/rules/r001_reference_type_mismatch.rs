@@ -1,0 +1,126 @@
+//! PT-ref.1: a reference must have the type of the `_id` it refers to.
+
+use docward_model::{BsonType, Collection, Draft, Safety, Subject};
+
+use crate::facts::{statements, text};
+use crate::{Cx, declare_rule};
+
+declare_rule! {
+    /// # Reference type mismatch
+    ///
+    /// ## What it checks
+    /// Reports fields that hold another collection's `_id`s in another type: hexadecimal text where the
+    /// `_id` is an ObjectId, digits where it is a number.
+    ///
+    /// ## Why it matters
+    /// MongoDB compares type and value. `$lookup` and every query by the reference find nothing until
+    /// the value is converted, which no index can serve.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=db_shop.t_order
+    /// x30 {"customerId": "65f3a2b8c1d2e3f4a5b6c7d1"}
+    /// x30 {"customerId": "65f3a2b8c1d2e3f4a5b6c7d2"}
+    /// x30 {"customerId": "65f3a2b8c1d2e3f4a5b6c7d3"}
+    /// @ db_shop.t_customer
+    /// {"_id": ObjectId("65f3a2b8c1d2e3f4a5b6c7d1")}
+    /// {"_id": ObjectId("65f3a2b8c1d2e3f4a5b6c7d2")}
+    /// {"_id": ObjectId("65f3a2b8c1d2e3f4a5b6c7d3")}
+    /// ```
+    /// The same type on both sides:
+    /// ```jsonl,clean,ns=db_shop.t_order
+    /// x30 {"customerId": ObjectId("65f3a2b8c1d2e3f4a5b6c7d1")}
+    /// x30 {"customerId": ObjectId("65f3a2b8c1d2e3f4a5b6c7d2")}
+    /// x30 {"customerId": ObjectId("65f3a2b8c1d2e3f4a5b6c7d3")}
+    /// @ db_shop.t_customer
+    /// {"_id": ObjectId("65f3a2b8c1d2e3f4a5b6c7d1")}
+    /// {"_id": ObjectId("65f3a2b8c1d2e3f4a5b6c7d2")}
+    /// {"_id": ObjectId("65f3a2b8c1d2e3f4a5b6c7d3")}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Convert the reference to the type of the `_id`, change the writers, and let the validator ask for
+    /// that type.
+    ///
+    /// ## When to ignore it
+    /// The field is kept for an outside system and nobody looks the document up by it.
+    R001, "reference-type-mismatch",
+    level: Recommended,
+    clauses: ["PT-ref.1"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [],
+    check: Collection(check),
+}
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = &collection.profile else { return };
+    let evidence = cx.evidence();
+    let ns = &collection.namespace;
+    for reference in evidence.references.iter().filter(|r| r.from == *ns && r.needs_conversion) {
+        let (path, to) = (&reference.path, &reference.to);
+        let values = profile.field(path.as_str()).map_or(0, |f| f.types.of(reference.from_type));
+        let mut draft = Draft::new(
+            Subject::Field(ns.clone(), path.clone()),
+            format!(
+                "`{path}` holds {} where `_id` of `{to}` is {}; {} of {} values match once converted",
+                reference.from_type.name(),
+                reference.to_type.name(),
+                text::percent(reference.contained),
+                text::count(reference.checked_values)
+            ),
+            "type and value are compared, so $lookup and queries by the reference find nothing",
+            format!(
+                "store `{}` as {}; {} to convert, writers to change",
+                path.dotted(),
+                reference.to_type.name(),
+                text::plural(values, "value")
+            ),
+            profile.seen(),
+        )
+        .data("from", reference.from_type.name())
+        .data("to", reference.to_type.name())
+        .data("target", to.to_string())
+        .data("contained", reference.contained)
+        .data("checked", reference.checked_values)
+        .data("values", values);
+        let target = match reference.to_type {
+            BsonType::ObjectId => Some("objectId"),
+            BsonType::Int => Some("int"),
+            BsonType::Long => Some("long"),
+            BsonType::String => Some("string"),
+            _ => None,
+        };
+        if let (Some(target), Some(field)) = (target, profile.field(path.as_str())) {
+            let expression =
+                |v: &str| format!("{{$convert: {{input: {v}, to: \"{target}\", onError: {v}}}}}");
+            let types = [reference.from_type];
+            if let Some(command) = statements::convert(ns, profile, field, &types, &expression) {
+                draft = draft.fix(Some("RF-10"), Safety::Guarded, command);
+            }
+        }
+        cx.report(draft);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn pt_ref_1_text_against_object_id_is_a_mismatch() {
+        let mut body = String::from("@ db_shop.t_order\n");
+        for i in 0..30 {
+            body.push_str(&format!("{{\"customerId\": \"65f3a2b8c1d2e3f4a5b6c7{i:02}\"}}\n"));
+        }
+        body.push_str("@ db_shop.t_customer\n");
+        for i in 0..30 {
+            body.push_str(&format!("{{\"_id\": ObjectId(\"65f3a2b8c1d2e3f4a5b6c7{i:02}\")}}\n"));
+        }
+        let found = check("R001", &body);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].todo.contains("objectId"), "{}", found[0].todo);
+        // The id is text of digits and letters, and the type is this rule's matter alone.
+        assert!(check("T003", &body).is_empty());
+    }
+}

@@ -1,0 +1,197 @@
+//! PT-ref.1: a field that refers to another collection needs an index that begins with it.
+
+use docward_model::{
+    Collection, DirectionKind, Draft, FieldPath, Index, Reference, Safety, Severity, Subject,
+};
+
+use crate::facts::{statements, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Unindexed reference
+    ///
+    /// ## What it checks
+    /// Reports fields that hold another collection's `_id`s and begin no index, in collections of 1000
+    /// documents and more. References held in arrays are information only: they are followed by the
+    /// other side's `_id` most of the time. Fields so coarse that an index would not help are left
+    /// alone.
+    ///
+    /// ## Why it matters
+    /// "All comments of this post" reads the whole collection without an index, and so does `$lookup`
+    /// for every document it is applied to.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,min-documents=100,ns=db_blog.t_comment
+    /// x50 {"postId": 1}
+    /// x50 {"postId": 2}
+    /// x50 {"postId": 3}
+    /// index {"key": {"userId": 1, "postId": 1}, "name": "userId_1_postId_1"}
+    /// @ db_blog.t_post
+    /// {"_id": 1}
+    /// {"_id": 2}
+    /// {"_id": 3}
+    /// ```
+    /// With an index that begins with it:
+    /// ```jsonl,clean,min-documents=100,ns=db_blog.t_comment
+    /// x50 {"postId": 1}
+    /// x50 {"postId": 2}
+    /// x50 {"postId": 3}
+    /// index {"key": {"postId": 1, "createTime": -1}, "name": "postId_1_createTime_-1"}
+    /// @ db_blog.t_post
+    /// {"_id": 1}
+    /// {"_id": 2}
+    /// {"_id": 3}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Create an index that begins with the field; add the field the list is sorted by behind it.
+    ///
+    /// ## When to ignore it
+    /// The reference is only ever followed forwards, from this document to the other, which the other
+    /// side's `_id` index serves.
+    R002, "unindexed-reference",
+    level: Recommended,
+    clauses: ["PT-ref.1"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Indexes, Documents],
+    thresholds: [MIN_DOCUMENTS, MAX_SHARE],
+    check: Collection(check),
+}
+
+threshold!(
+    MIN_DOCUMENTS,
+    "min-documents",
+    Int(1000),
+    "documents",
+    "no figure in source",
+    "documents from which reading a whole collection hurts"
+);
+threshold!(
+    MAX_SHARE,
+    "max-share",
+    Float(0.50),
+    "share of documents",
+    "no figure in source",
+    "share of the documents one value may find before an index is of no use"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let (Some(profile), Some(indexes)) = (&collection.profile, &collection.indexes) else { return };
+    let documents = profile.total.max(profile.documents);
+    if documents < cx.count(&MIN_DOCUMENTS) {
+        return;
+    }
+    let max_share = cx.limit(&MAX_SHARE);
+    let evidence = cx.evidence();
+    let ns = &collection.namespace;
+    for reference in evidence.references.iter().filter(|r| r.from == *ns) {
+        let path = reference.path.dotted();
+        // Folded keys have no path an index could name.
+        if path == "_id" || path.contains('*') || serves(indexes, &path) {
+            continue;
+        }
+        if reference.children_per_parent.mean() > max_share * profile.documents as f64 {
+            continue;
+        }
+        cx.report(draft(collection, reference, indexes, documents, &path));
+    }
+}
+
+/// Whether an index begins with the path, or covers every path.
+fn serves(indexes: &[Index], path: &str) -> bool {
+    indexes.iter().filter(|i| !i.hidden && i.partial_filter.is_none()).any(|index| {
+        index.keys.first().is_some_and(|key| {
+            let covers = key.path == path
+                || key.path == "$**"
+                || key.path.strip_suffix(".$**").is_some_and(|stem| {
+                    path.strip_prefix(stem)
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+                });
+            covers && !matches!(key.kind, DirectionKind::Text | DirectionKind::Geo(_))
+        })
+    })
+}
+
+fn draft(
+    collection: &Collection,
+    reference: &Reference,
+    indexes: &[Index],
+    documents: u64,
+    path: &str,
+) -> Draft {
+    let ns = &collection.namespace;
+    let to = &reference.to;
+    let behind = indexes
+        .iter()
+        .find(|i| i.keys.iter().skip(1).any(|k| k.path == path))
+        .map(|i| format!("; `{}` has it, but not first", i.name))
+        .unwrap_or_default();
+    let listed = reference.path.in_array();
+    let per_parent = reference.children_per_parent.mean().round().max(1.0) as u64;
+    let seen = collection
+        .profile
+        .as_ref()
+        .map_or_else(|| docward_model::Seen::all(documents), |p| p.seen());
+    let draft = Draft::new(
+        Subject::Field(ns.clone(), FieldPath::new(reference.path.as_str())),
+        format!("`{}` refers to `{to}` and begins no index{behind}", reference.path),
+        "finding what refers to a document, and $lookup from the other side, read the whole collection",
+        format!(
+            "create an index on `{path}`: \"all `{}` of one `{}`\" reads {} documents without it and about {} with it",
+            ns.collection,
+            to.collection,
+            text::count(documents),
+            text::count(per_parent)
+        ),
+        seen,
+    )
+    .data("target", to.to_string())
+    .data("documents", documents)
+    .data("perParent", per_parent)
+    .fix(
+        Some("RF-20"),
+        Safety::Safe,
+        format!("{}.createIndex({{{}: 1}})", statements::collection(ns), statements::quoted(path)),
+    );
+    if listed { draft.severity(Severity::Info) } else { draft }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+    use docward_model::Severity;
+
+    fn body(documents: u32, index: &str) -> String {
+        let mut body = String::from("@ db_blog.t_post\nx10 {\"_id\": $i}\n@ db_blog.t_comment\n");
+        if !index.is_empty() {
+            body.push_str(&format!("index {{\"key\": {index}, \"name\": \"i\"}}\n"));
+        }
+        for i in 0..documents {
+            body.push_str(&format!("{{\"_id\": {i}, \"postId\": {}}}\n", i % 10));
+        }
+        body
+    }
+
+    #[test]
+    fn pt_ref_1_a_reference_without_an_index_is_reported_from_1000_documents() {
+        assert!(check("R002", &body(999, "")).is_empty());
+        let found = check("R002", &body(1000, ""));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert!(
+            found[0].todo.contains("reads 1,000 documents without it and about 100"),
+            "{}",
+            found[0].todo
+        );
+    }
+
+    #[test]
+    fn only_the_first_field_of_an_index_counts() {
+        let few = |index| check_with("R002", "min-documents=100", &body(200, index)).len();
+        assert_eq!(few("{\"postId\": 1, \"at\": 1}"), 0);
+        assert_eq!(few("{\"postId\": \"hashed\"}"), 0);
+        assert_eq!(few("{\"$**\": 1}"), 0);
+        assert_eq!(few("{\"at\": 1, \"postId\": 1}"), 1);
+    }
+}

@@ -1,0 +1,164 @@
+//! PT-ref.1: references to documents that do not exist.
+
+use docward_model::{BsonType, Collection, Draft, Reference, Safety, Subject};
+
+use crate::facts::{statements, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Dangling references
+    ///
+    /// ## What it checks
+    /// Reports fields that refer to another collection where some of the values have no document there.
+    /// Both collections have to be read, the other one whole. When too few values match the field is no
+    /// reference, and nothing is said; for numbers and words, which may match by chance, the bar is
+    /// higher than for ObjectIds and UUIDs.
+    ///
+    /// ## Why it matters
+    /// Each of them is a missing customer on an invoice or a comment of no post: pages break on it, and
+    /// `$lookup` drops the row or leaves it empty.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,min-values=10,ns=db_music.t_song
+    /// x19 {"_id": $i}
+    /// @ db_music.t_playlist
+    /// x3 {"songIds": $array(20, $j)}
+    /// ```
+    /// Every reference has its document:
+    /// ```jsonl,clean,min-values=10,ns=db_music.t_song
+    /// x20 {"_id": $i}
+    /// @ db_music.t_playlist
+    /// x3 {"songIds": $array(20, $j)}
+    /// ```
+    ///
+    /// ## How to fix
+    /// List them, then remove what refers to nothing or bring the document back; delete both sides in
+    /// one transaction from then on.
+    ///
+    /// ## When to ignore it
+    /// Only a part of the other collection was dumped, or documents there expire by design.
+    R003, "dangling-references",
+    level: Recommended,
+    clauses: ["PT-ref.1"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [MIN_VALUES, UNIQUE_SHARE, OTHER_SHARE],
+    check: Collection(check),
+}
+
+threshold!(
+    MIN_VALUES,
+    "min-values",
+    Int(50),
+    "values",
+    "no figure in source",
+    "different values to look up before anything is said"
+);
+threshold!(
+    UNIQUE_SHARE,
+    "min-contained-unique",
+    Float(0.50),
+    "share of values",
+    "no figure in source",
+    "share that must exist for ObjectIds and UUIDs to be references at all"
+);
+threshold!(
+    OTHER_SHARE,
+    "min-contained",
+    Float(0.90),
+    "share of values",
+    "no figure in source",
+    "the same for numbers and text, which match by chance more easily"
+);
+
+/// Above this share nothing is missing but by the error of the sketch.
+const COMPLETE: f64 = 0.999;
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = &collection.profile else { return };
+    let evidence = cx.evidence();
+    let ns = &collection.namespace;
+    for reference in evidence.references.iter().filter(|r| r.from == *ns) {
+        let unique = matches!(reference.to_type, BsonType::ObjectId | BsonType::BinData);
+        let least = cx.limit(if unique { &UNIQUE_SHARE } else { &OTHER_SHARE });
+        let whole = evidence
+            .collection(&reference.to)
+            .and_then(|to| to.profile.as_ref())
+            .is_some_and(|to| to.documents > 0 && to.documents >= to.total);
+        let enough = reference.checked_values >= cx.count(&MIN_VALUES);
+        if whole && enough && reference.contained >= least && reference.contained < COMPLETE {
+            cx.report(draft(collection, profile, reference));
+        }
+    }
+}
+
+fn draft(
+    collection: &Collection,
+    profile: &docward_model::Profile,
+    reference: &Reference,
+) -> Draft {
+    let ns = &collection.namespace;
+    let (path, to) = (&reference.path, &reference.to);
+    let checked = reference.checked_values;
+    let missing = ((1.0 - reference.contained) * checked as f64).round().max(1.0) as u64;
+    let draft = Draft::new(
+        Subject::Field(ns.clone(), path.clone()),
+        format!(
+            "{} of {} values looked up from `{path}` have no document in `{to}`",
+            text::count(missing),
+            text::count(checked)
+        ),
+        "pages break on what is not there, and $lookup drops the row or leaves it empty",
+        format!(
+            "list the documents whose `{}` refers to nothing and remove or repair them; leave it if `{to}` was dumped in part only, since its missing documents would count here",
+            path.dotted()
+        ),
+        profile.seen(),
+    )
+    .data("target", to.to_string())
+    .data("checked", checked)
+    .data("missing", missing)
+    .data("contained", reference.contained);
+    if ns.database != to.database
+        || path.in_array()
+        || path.as_str().contains('*')
+        || reference.needs_conversion
+    {
+        return draft;
+    }
+    let field = statements::quoted(&path.dotted());
+    draft.fix(
+        None,
+        Safety::Safe,
+        format!(
+            "{}.aggregate([{{$match: {{{field}: {{$ne: null}}}}}}, {{$lookup: {{from: {}, localField: {field}, foreignField: \"_id\", as: \"found\"}}}}, {{$match: {{found: {{$size: 0}}}}}}, {{$project: {{{field}: 1}}}}])",
+            statements::collection(ns),
+            statements::quoted(&to.collection)
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    fn body(posts: u32) -> String {
+        let comments: String = (0..100).map(|i| format!("{{\"postId\": {i}}}\n")).collect();
+        format!("@ db_blog.t_post\nx{posts} {{\"_id\": $i}}\n@ db_blog.t_comment\n{comments}")
+    }
+
+    #[test]
+    fn pt_ref_1_missing_documents_are_counted() {
+        let found = check("R003", &body(98));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.starts_with("2 of 100"), "{}", found[0].what);
+        assert!(found[0].todo.contains("in part"), "{}", found[0].todo);
+        assert!(check("R003", &body(100)).is_empty());
+    }
+
+    #[test]
+    fn numbers_that_match_by_chance_are_no_reference() {
+        assert!(check("R003", &body(60)).is_empty());
+    }
+}

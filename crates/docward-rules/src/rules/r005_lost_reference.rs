@@ -1,0 +1,202 @@
+//! DM-07.7: copied names and prices keep the id they were copied from.
+
+use docward_model::{BsonType, Collection, Draft, Field, FieldShape, Profile, Safety, Subject};
+
+use crate::facts::names::words;
+use crate::facts::{amounts, classes, statements, text, words as meaning};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Lost reference
+    ///
+    /// ## What it checks
+    /// Reports lists of items in orders, carts, invoices and the like whose elements carry a name and a
+    /// price but nothing that identifies the product: no id, number, code or link.
+    ///
+    /// ## Why it matters
+    /// Name and price as they were at the time of purchase are a good snapshot. Without the id nobody
+    /// can get from the line to the product: no stock booking, no recall, no statistics by product once
+    /// a name changes.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=db_shop.t_order
+    /// {"items": [{"name": "Lamp", "price": NumberDecimal("99.00"), "quantity": 2}]}
+    /// ```
+    /// Snapshot and reference:
+    /// ```jsonl,clean,ns=db_shop.t_order
+    /// {"items": [{"productId": "P001", "name": "Lamp", "price": NumberDecimal("99.00"), "quantity": 2}]}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Write the product's `_id` into each line from now on. For stored lines match by name where the
+    /// name is unique, and leave the rest without.
+    ///
+    /// ## When to ignore it
+    /// The lines describe one-off things (services, custom work) that are in no catalogue.
+    R005, "lost-reference",
+    level: Recommended,
+    clauses: ["DM-07.7"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [MIN_PRESENCE],
+    check: Collection(check),
+}
+
+threshold!(
+    MIN_PRESENCE,
+    "min-presence",
+    Float(0.50),
+    "share of elements",
+    "no figure in source",
+    "share of the elements that must carry a name and a price"
+);
+
+/// Arrays of things that were bought.
+const ITEMS: &[&str] =
+    &["item", "line", "product", "good", "detail", "purchase", "article", "position"];
+/// What makes a document a business transaction, whose lines are copies. The menu of a restaurant and
+/// the options of a product are none.
+const TRANSACTIONS: &[&str] = &[
+    "order",
+    "cart",
+    "basket",
+    "invoice",
+    "purchase",
+    "receipt",
+    "checkout",
+    "sale",
+    "quote",
+    "shipment",
+    "return",
+    "bill",
+    "transaction",
+];
+/// Last words of a field that identifies something.
+const IDENTIFIERS: &[&str] = &[
+    "id", "ids", "uid", "uuid", "guid", "oid", "ref", "no", "number", "sku", "code", "isbn", "ean",
+    "upc", "gtin", "asin", "slug", "url", "link", "key", "barcode", "product", "item", "plu",
+    "mpn",
+];
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = classes::shaped_by_people(collection) else { return };
+    let least = cx.limit(&MIN_PRESENCE);
+    for element in profile.fields.iter().filter(|f| f.shape == FieldShape::Element) {
+        let Some(array) = profile.parent(element) else { continue };
+        if !ends_in(&array.name, ITEMS) || !is_transaction(collection, array) {
+            continue;
+        }
+        let often = |f: &&Field| f.presence() >= least;
+        let fields: Vec<&Field> = profile.children(element).collect();
+        let name = fields.iter().copied().filter(often).find(|f| is_name(f));
+        let price = fields.iter().copied().filter(often).find(|f| is_price(profile, f));
+        let (Some(name), Some(price)) = (name, price) else { continue };
+        if fields.iter().any(|f| identifies(profile, f)) {
+            continue;
+        }
+        cx.report(draft(collection, profile, array, element, name, price));
+    }
+}
+
+fn ends_in(name: &str, list: &[&str]) -> bool {
+    words(name).last().is_some_and(|w| list.contains(&meaning::singular(w).as_str()))
+}
+
+fn is_transaction(collection: &Collection, array: &Field) -> bool {
+    let named = |text: &str| {
+        words(text).iter().any(|w| TRANSACTIONS.contains(&meaning::singular(w).as_str()))
+    };
+    named(&collection.namespace.collection) || named(array.path.as_str())
+}
+
+fn is_name(field: &Field) -> bool {
+    words(&field.name)
+        .last()
+        .is_some_and(|w| matches!(w.as_str(), "name" | "title" | "description"))
+        && classes::is_only(field, classes::Class::Text)
+}
+
+fn is_price(profile: &Profile, field: &Field) -> bool {
+    amounts::is_money_field(profile, field)
+        || words(&field.name).last().is_some_and(|w| w == "price")
+}
+
+/// An id by name, by type, or inside an object (`product: {_id: …}`).
+fn identifies(profile: &Profile, field: &Field) -> bool {
+    let last = words(&field.name).pop().unwrap_or_default();
+    IDENTIFIERS.contains(&last.as_str())
+        || meaning::is_id(&field.name)
+        || field.types.of(BsonType::ObjectId) > 0
+        || field.types.of(BsonType::DbPointer) > 0
+        || (field.types.of(BsonType::Object) > 0
+            && profile.children(field).any(|f| identifies(profile, f)))
+}
+
+fn draft(
+    collection: &Collection,
+    profile: &Profile,
+    array: &Field,
+    element: &Field,
+    name: &Field,
+    price: &Field,
+) -> Draft {
+    let path = array.path.dotted();
+    Draft::new(
+        Subject::Field(collection.namespace.clone(), array.path.clone()),
+        format!(
+            "{} in `{}` carry `{}` and `{}` but no id of what was copied",
+            text::plural(element.count, "element"),
+            array.path,
+            name.name,
+            price.name
+        ),
+        "a snapshot without its id leads nowhere: lines cannot be counted or followed by product",
+        format!(
+            "add the product's `_id` to each element of `{path}` and keep `{}` and `{}` as they were at the time; {} to fill where the name is unique",
+            name.name,
+            price.name,
+            text::plural(element.count, "stored element")
+        ),
+        profile.seen(),
+    )
+    .data("elements", element.count)
+    .data("name", name.name.as_str())
+    .data("price", price.name.as_str())
+    .fix(
+        Some("RF-06"),
+        Safety::Manual,
+        format!(
+            "{}.distinct({})",
+            statements::collection(&collection.namespace),
+            statements::quoted(&format!("{path}.{}", name.name))
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn dm_07_7_name_and_price_without_an_id_have_lost_their_reference() {
+        let with =
+            r#"{"items": [{"productId": "P1", "name": "a", "price": NumberDecimal("1.5")}]}"#;
+        let without = r#"{"items": [{"name": "a", "price": NumberDecimal("1.5")}]}"#;
+        assert!(check("R005", with).is_empty());
+        assert_eq!(check("R005", without).len(), 1);
+    }
+
+    #[test]
+    fn things_that_are_no_copies_are_left_alone() {
+        for body in [
+            "@ db_food.t_restaurant\n{\"menuItems\": [{\"name\": \"Soup\", \"price\": 4.5}]}",
+            "@ db_shop.t_order\n{\"taxes\": [{\"name\": \"VAT\", \"amount\": 4.5}]}",
+            "@ db_shop.t_order\n{\"items\": [{\"name\": \"a\", \"quantity\": 4}]}",
+            "@ db_shop.t_order\n{\"items\": [{\"name\": \"a\", \"price\": 4.5, \"sku\": \"A4\"}]}",
+            "@ db_shop.t_order\n{\"items\": [{\"price\": 4.5, \"product\": {\"_id\": 7, \"name\": \"a\"}}]}",
+        ] {
+            assert!(check("R005", body).is_empty(), "{body}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! DP-4, PT-extref.*: a copied field is a snapshot or a mirror; only a mirror can drift.
+
+use docward_model::{
+    Collection, CopiedField, DataValue, Draft, FieldPath, Level, Namespace, Subject,
+};
+
+use crate::facts::text;
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Drifted copy
+    ///
+    /// ## What it checks
+    /// Looks at fields that repeat a field of the collection they refer to: `customer.name` beside
+    /// `customerId`. A copy declared as a mirror in `docward.toml` is reported when some of its values
+    /// differ from their source. Copies that are not declared are mentioned once per collection, with
+    /// the share that differs.
+    ///
+    /// ## Why it matters
+    /// A copy saves a lookup. As a snapshot (the price at the time of purchase) it must not change; as a
+    /// mirror (the customer's name in a list) it must follow. Data alone cannot tell which one is meant.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,min-compared=5,ns=db_shop.t_customer
+    /// x6 {"_id": $i, "name": "name $i"}
+    /// @ db_shop.t_order
+    /// {"customerId": 0, "customerName": "name 0"}
+    /// {"customerId": 1, "customerName": "name 1"}
+    /// {"customerId": 2, "customerName": "name 2"}
+    /// {"customerId": 3, "customerName": "name 3"}
+    /// {"customerId": 4, "customerName": "name before the wedding"}
+    /// {"customerId": 5, "customerName": "name 5"}
+    /// ```
+    /// A reference without a copy:
+    /// ```jsonl,clean,min-compared=5,ns=db_shop.t_customer
+    /// x6 {"_id": $i, "name": "name $i"}
+    /// @ db_shop.t_order
+    /// {"customerId": 0, "note": "in a hurry"}
+    /// {"customerId": 1, "note": "ring twice"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Decide field by field. Refresh mirrors when the source changes (a change stream does it) and
+    /// declare them under `mirrors`; document snapshots as such and switch the rule off there. Fields
+    /// that must be current at any moment are not copied at all.
+    ///
+    /// ## When to ignore it
+    /// All copies of the collection are snapshots.
+    R007, "drifted-copy",
+    level: Recommended,
+    clauses: ["DP-4", "PT-extref.1", "PT-extref.2"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [MIN_COMPARED, MAX_FIELDS],
+    check: Collection(check),
+}
+
+threshold!(
+    MIN_COMPARED,
+    "min-compared",
+    Int(20),
+    "pairs",
+    "no figure in source",
+    "pairs of copy and source to compare before anything is said"
+);
+threshold!(
+    MAX_FIELDS,
+    "max-fields",
+    Int(3),
+    "fields",
+    "PT-extref.1",
+    "copied fields up to which a reference counts as lightly extended"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = &collection.profile else { return };
+    let ns = &collection.namespace;
+    let name = ns.to_string();
+    let least = cx.count(&MIN_COMPARED);
+    let evidence = cx.evidence();
+    let settings = cx.settings();
+    let mut undeclared: Vec<&CopiedField> = Vec::new();
+    for copy in evidence.copies.iter().filter(|c| c.from == *ns && c.compared >= least) {
+        let dotted = copy.path.dotted();
+        let mirror = settings.mirrors.iter().any(|(glob, path)| {
+            (*path == dotted || path == copy.path.as_str()) && glob.matches(&name)
+        });
+        if !mirror {
+            undeclared.push(copy);
+        } else if copy.differing > 0 {
+            cx.report(drifted(ns, copy, profile.seen()));
+        }
+    }
+    if !undeclared.is_empty() {
+        let draft = asks(ns, &undeclared, cx.count(&MAX_FIELDS), profile.seen());
+        cx.report(draft);
+    }
+}
+
+fn share(copy: &CopiedField) -> f64 {
+    copy.differing as f64 / copy.compared.max(1) as f64
+}
+
+fn drifted(ns: &Namespace, copy: &CopiedField, seen: docward_model::Seen) -> Draft {
+    Draft::new(
+        Subject::Field(ns.clone(), copy.path.clone()),
+        format!(
+            "{} of {} copies in `{}` differ from `{}` of `{}`, which they mirror",
+            text::count(copy.differing),
+            text::count(copy.compared),
+            copy.path,
+            copy.source,
+            copy.to
+        ),
+        "a mirror that lags shows readers what is no longer true",
+        format!(
+            "refresh `{}` from `{}` by `{}`, about {} of all, and keep it fresh with a change stream on `{}`",
+            copy.path.dotted(),
+            copy.source.dotted(),
+            copy.reference.dotted(),
+            text::percent(share(copy)),
+            copy.to
+        ),
+        seen,
+    )
+    .data("source", format!("{}:{}", copy.to, copy.source))
+    .data("compared", copy.compared)
+    .data("differing", copy.differing)
+    .key("mirror")
+}
+
+fn asks(ns: &Namespace, copies: &[&CopiedField], most: u64, seen: docward_model::Seen) -> Draft {
+    let listed: Vec<String> = copies
+        .iter()
+        .take(4)
+        .map(|c| format!("`{}` from `{}` ({} differ)", c.path, c.to, text::percent(share(c))))
+        .collect();
+    let more = match copies.len().saturating_sub(4) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    // Copies beside one reference count together.
+    let mut references: Vec<(&FieldPath, u64)> = Vec::new();
+    for copy in copies {
+        match references.iter_mut().find(|(path, _)| *path == &copy.reference) {
+            Some(entry) => entry.1 += 1,
+            None => references.push((&copy.reference, 1)),
+        }
+    }
+    let wide = references.iter().find(|(_, n)| *n > most).map_or_else(String::new, |(path, n)| {
+        format!("; {n} fields are copied beside `{path}`, more than {most}: embed the whole or copy less")
+    });
+    Draft::new(
+        Subject::Collection(ns.clone()),
+        format!(
+            "{} of other collections: {}{more}",
+            if copies.len() == 1 { "1 field repeats a field".to_owned() } else { format!("{} fields repeat fields", copies.len()) },
+            listed.join(", ")
+        ),
+        "a snapshot must not change and a mirror must follow its source, and data alone cannot tell which is meant",
+        format!("decide for each: list mirrors under `mirrors` in docward.toml to have drift reported, ignore this rule here for snapshots{wide}"),
+        seen,
+    )
+    .data(
+        "copies",
+        copies
+            .iter()
+            .map(|c| {
+                DataValue::Map(vec![
+                    ("path".to_owned(), c.path.as_str().into()),
+                    ("source".to_owned(), format!("{}:{}", c.to, c.source).into()),
+                    ("compared".to_owned(), c.compared.into()),
+                    ("differing".to_owned(), c.differing.into()),
+                ])
+            })
+            .collect::<Vec<_>>(),
+    )
+    .level(Level::Information)
+    .key("undeclared")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::check;
+    use docward_model::{Evidence, NamespacePattern, Profile, Settings, Severity};
+
+    fn evidence(differing: u64) -> Evidence {
+        let ns = Namespace::new("db_shop", "t_order");
+        let mut orders = Collection::named(ns.clone());
+        orders.profile = Some(Profile { documents: 100, total: 100, ..Profile::default() });
+        Evidence {
+            collections: vec![orders],
+            copies: vec![CopiedField {
+                from: ns,
+                path: FieldPath::new("customer.name"),
+                reference: FieldPath::new("customerId"),
+                to: Namespace::new("db_shop", "t_customer"),
+                source: FieldPath::new("name"),
+                compared: 100,
+                differing,
+            }],
+            ..Evidence::default()
+        }
+    }
+
+    fn judged(evidence: &Evidence, settings: &Settings) -> Vec<docward_model::Finding> {
+        let mut out = crate::Outcome::default();
+        crate::engine::run(&R007, evidence, settings, &mut out);
+        out.findings
+    }
+
+    #[test]
+    fn dp_4_drift_is_reported_only_of_mirrors() {
+        let mirrors = Settings {
+            mirrors: vec![(
+                NamespacePattern::new("db_shop.*").unwrap(),
+                "customer.name".to_owned(),
+            )],
+            ..Settings::default()
+        };
+        let found = judged(&evidence(7), &mirrors);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert!(found[0].what.starts_with("7 of 100"), "{}", found[0].what);
+        assert!(judged(&evidence(0), &mirrors).is_empty());
+        let found = judged(&evidence(7), &Settings::default());
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(found[0].what.contains("7.0 % differ"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn pt_extref_1_copied_fields_are_found_beside_their_reference() {
+        let orders: String = (0..40)
+            .map(|i| format!("{{\"customerId\": {i}, \"customerName\": \"name {i}\"}}\n"))
+            .collect();
+        let customers = "x40 {\"_id\": $i, \"name\": \"name $i\"}";
+        let body = format!("@ db_shop.t_customer\n{customers}\n@ db_shop.t_order\n{orders}");
+        assert_eq!(check("R007", &body).len(), 1);
+    }
+
+    #[test]
+    fn pt_extref_1_more_than_three_copied_fields_ask_for_another_shape() {
+        let mut evidence = evidence(0);
+        let first = evidence.copies[0].clone();
+        for name in ["email", "phone", "city"] {
+            let mut copy = first.clone();
+            copy.path = FieldPath::new(format!("customer.{name}"));
+            evidence.copies.push(copy);
+        }
+        let found = judged(&evidence, &Settings::default());
+        assert_eq!(found.len(), 1);
+        assert!(found[0].todo.contains("4 fields are copied"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn pt_extref_2_a_field_that_must_be_current_is_reported_when_it_drifts() {
+        let mirrors = Settings {
+            mirrors: vec![(NamespacePattern::new("*").unwrap(), "customer.name".to_owned())],
+            ..Settings::default()
+        };
+        assert_eq!(judged(&evidence(1), &mirrors).len(), 1);
+    }
+}

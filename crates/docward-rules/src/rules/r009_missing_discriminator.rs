@@ -1,0 +1,242 @@
+//! PT-poly.1: several kinds of documents in one collection need a field that says which is which.
+
+use docward_model::{Collection, DataValue, Draft, Profile, Safety, Subject};
+
+use crate::facts::{classes, statements, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Missing discriminator
+    ///
+    /// ## What it checks
+    /// Reports collections that hold at least three families of documents with clearly different
+    /// fields, each at least one document in twenty, when no field tells the families apart. Documents
+    /// that merely leave out optional fields are one family.
+    ///
+    /// ## Why it matters
+    /// Readers guess the kind from which fields exist. No index serves "all trucks", no validator can
+    /// ask each kind for its own fields, and a new kind breaks the guesses.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// x40 {"name": "n", "doors": 4, "trunkLitres": 450, "seats": 5}
+    /// x40 {"name": "n", "payloadKg": 5000, "axles": 3, "crane": true}
+    /// x40 {"name": "n", "engineCc": 1200, "sidecar": false, "helmets": 2}
+    /// ```
+    /// With a field that says the kind:
+    /// ```jsonl,clean
+    /// x40 {"type": "car", "name": "n", "doors": 4, "trunkLitres": 450, "seats": 5}
+    /// x40 {"type": "truck", "name": "n", "payloadKg": 5000, "axles": 3, "crane": true}
+    /// x40 {"type": "bike", "name": "n", "engineCc": 1200, "sidecar": false, "helmets": 2}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Add a field such as `type`, fill it from the fields that exist, make it required, and give the
+    /// validator one branch per kind with `oneOf`. Indexes on the fields of one kind become partial.
+    ///
+    /// ## When to ignore it
+    /// The kinds are stages of one document's life, and the fields that exist are meant to tell.
+    R009, "missing-discriminator",
+    level: Recommended,
+    clauses: ["PT-poly.1"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [FAMILIES, SHARE, OVERLAP, MIN_DOCUMENTS],
+    check: Collection(check),
+}
+
+threshold!(
+    FAMILIES,
+    "min-families",
+    Int(3),
+    "families",
+    "no figure in source",
+    "families of documents from which a discriminator is missed"
+);
+threshold!(
+    SHARE,
+    "min-share",
+    Float(0.05),
+    "share of documents",
+    "no figure in source",
+    "share of the documents that makes a family"
+);
+threshold!(
+    OVERLAP,
+    "max-overlap",
+    Float(0.50),
+    "share of fields",
+    "no figure in source",
+    "share of common fields from which two shapes are of one family"
+);
+threshold!(
+    MIN_DOCUMENTS,
+    "min-documents",
+    Int(100),
+    "documents",
+    "no figure in source",
+    "documents a collection must have before its shapes say anything"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = classes::shaped_by_people(collection) else { return };
+    let documents = profile.documents;
+    if documents < cx.count(&MIN_DOCUMENTS)
+        || profile.discriminator.is_some()
+        // With many rare shapes the families are not known well enough.
+        || profile.other_shapes * 5 > documents
+    {
+        return;
+    }
+    let least = (cx.limit(&SHARE) * documents as f64).ceil() as u64;
+    let families: Vec<Family> = families(profile, cx.limit(&OVERLAP))
+        .into_iter()
+        .filter(|f| f.documents >= least)
+        .collect();
+    // Families that share nothing at all are strangers in one collection, which a discriminator
+    // would help as well.
+    if (families.len() as u64) < cx.count(&FAMILIES) {
+        return;
+    }
+    cx.report(draft(collection, profile, &families));
+}
+
+struct Family {
+    documents: u64,
+    /// The shapes in it.
+    shapes: Vec<usize>,
+}
+
+/// Shapes joined as long as any two have enough fields in common: optional fields make long chains,
+/// and those are one family.
+fn families(profile: &Profile, overlap: f64) -> Vec<Family> {
+    let id = profile.fields.iter().position(|f| f.path.as_str() == "_id");
+    let sets: Vec<Vec<usize>> = profile
+        .shapes
+        .iter()
+        .map(|s| s.fields.iter().copied().filter(|f| Some(*f) != id).collect())
+        .collect();
+    let mut group: Vec<usize> = (0..sets.len()).collect();
+    for a in 0..sets.len() {
+        for b in 0..a {
+            if alike(&sets[a], &sets[b], overlap) {
+                let (from, to) = (group[a].max(group[b]), group[a].min(group[b]));
+                group.iter_mut().filter(|g| **g == from).for_each(|g| *g = to);
+            }
+        }
+    }
+    (0..sets.len())
+        .filter(|&g| group[g] == g)
+        .map(|g| {
+            let shapes: Vec<usize> = (0..sets.len()).filter(|&s| group[s] == g).collect();
+            Family { documents: shapes.iter().map(|&s| profile.shapes[s].documents).sum(), shapes }
+        })
+        .collect()
+}
+
+/// Jaccard's index of two ascending lists, and whether one contains the other: a document that only
+/// leaves fields out is of the same kind.
+fn alike(a: &[usize], b: &[usize], overlap: f64) -> bool {
+    let common = a.iter().filter(|f| b.binary_search(f).is_ok()).count();
+    let all = a.len() + b.len() - common;
+    all == 0 || common == a.len().min(b.len()) || common as f64 >= overlap * all as f64
+}
+
+fn draft(collection: &Collection, profile: &Profile, families: &[Family]) -> Draft {
+    let ns = &collection.namespace;
+    // A field of every family that no other has, to fill the new field from.
+    let own: Vec<Option<&str>> = families
+        .iter()
+        .map(|family| {
+            let shape = &profile.shapes[family.shapes[0]];
+            shape
+                .fields
+                .iter()
+                .copied()
+                .find(|f| {
+                    families.iter().filter(|other| !std::ptr::eq(*other, family)).all(|other| {
+                        other.shapes.iter().all(|&s| !profile.shapes[s].fields.contains(f))
+                    })
+                })
+                .map(|f| profile.fields[f].path.as_str())
+        })
+        .collect();
+    let named: Vec<&str> = own.iter().flatten().copied().collect();
+    let draft = Draft::new(
+        Subject::Collection(ns.clone()),
+        format!(
+            "{} families of documents with different fields, and no field tells them apart",
+            families.len()
+        ),
+        "readers guess the kind from which fields exist, and neither an index nor a validator can ask for it",
+        format!(
+            "add a field such as `type` with {} words, required, and one `oneOf` branch each in the validator{}",
+            families.len(),
+            if named.is_empty() {
+                String::new()
+            } else {
+                format!("; the kinds show by {}", text::list(&named, 6))
+            }
+        ),
+        profile.seen(),
+    )
+    .data(
+        "families",
+        families
+            .iter()
+            .zip(&own)
+            .map(|(family, own)| {
+                DataValue::Map(vec![
+                    ("documents".to_owned(), family.documents.into()),
+                    ("shapes".to_owned(), family.shapes.len().into()),
+                    ("by".to_owned(), own.unwrap_or("").into()),
+                ])
+            })
+            .collect::<Vec<_>>(),
+    );
+    match named.first() {
+        Some(first) => draft.fix(
+            Some("RF-18"),
+            Safety::Manual,
+            format!(
+                "{}.updateMany({{{}: {{$exists: true}}, type: {{$exists: false}}}}, {{$set: {{type: \"<kind>\"}}}})",
+                statements::collection(ns),
+                statements::quoted(first)
+            ),
+        ),
+        None => draft,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    const CAR: &str = "{\"name\": \"n\", \"doors\": 4, \"trunkLitres\": 450, \"seats\": 5}";
+    const TRUCK: &str = "{\"name\": \"n\", \"payloadKg\": 5000, \"axles\": 3, \"crane\": true}";
+    const BIKE: &str = "{\"name\": \"n\", \"engineCc\": 1200, \"sidecar\": false, \"helmets\": 2}";
+
+    #[test]
+    fn pt_poly_1_three_shapes_without_a_type_are_reported() {
+        let body = format!("x50 {CAR}\nx50 {TRUCK}\nx50 {BIKE}");
+        let found = check("R009", &body);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].todo.contains("`doors`"), "{}", found[0].todo);
+        let typed = format!(
+            "x50 {}\nx50 {}\nx50 {}",
+            CAR.replace("\"name\"", "\"type\": \"car\", \"name\""),
+            TRUCK.replace("\"name\"", "\"type\": \"truck\", \"name\""),
+            BIKE.replace("\"name\"", "\"type\": \"bike\", \"name\"")
+        );
+        assert!(check("R009", &typed).is_empty());
+    }
+
+    #[test]
+    fn two_families_rare_families_and_optional_fields_are_not() {
+        assert!(check("R009", &format!("x50 {CAR}\nx50 {TRUCK}")).is_empty());
+        assert!(check("R009", &format!("x100 {CAR}\nx100 {TRUCK}\nx9 {BIKE}")).is_empty());
+        let optional = "x50 {\"a\": 1, \"b\": 1, \"c\": 1, \"d\": 1}\nx50 {\"a\": 1}\nx50 {\"a\": 1, \"c\": 1}\nx50 {\"d\": 1}";
+        assert!(check("R009", optional).is_empty());
+    }
+}

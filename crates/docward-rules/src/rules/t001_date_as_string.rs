@@ -1,0 +1,345 @@
+//! DM-09.1: points in time belong in the date type. Strings beside real dates in one field are this
+//! rule's matter too (DM-09.6), so that `T005` stays silent about them.
+
+use docward_model::{
+    BsonType, Collection, Draft, Field, Level, Profile, Safety, Subject, TextClass,
+};
+
+use crate::facts::dates::{self, DateText, DateVerdict};
+use crate::facts::{classes, fold, names, statements, text, words};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Date as string
+    ///
+    /// ## What it checks
+    /// Reports fields whose strings are dates, or dates with times: more than nine in ten of the
+    /// non-empty strings, or more than half when the name says a point in time (`createTime`,
+    /// `paidAt`, `order_date`). Strings among real dates in one field are part of the same finding.
+    /// Labels of a month (`2024-03`) are mentioned as information only, and so are fields named like a
+    /// date that hold text in no form that is known.
+    ///
+    /// ## Why it matters
+    /// Text compares letter by letter. Ranges, sorting, `$dateTrunc`, time-to-live indexes and time
+    /// zones work on dates only, and two spellings of one moment (another offset, another precision)
+    /// sort apart.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// {"_id": 1, "createTime": "2024-03-15 10:30:00"}
+    /// ```
+    /// Use a date:
+    /// ```jsonl,clean
+    /// {"_id": 1, "createTime": ISODate("2024-03-15T10:30:00Z"), "apiVersion": "2022-11-28"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Settle the time zone of strings without an offset and the order of day and month where it is
+    /// ambiguous, then convert with `$dateFromString` and keep what does not convert for a person to
+    /// look at. A day without a time becomes midnight UTC. Let the validator ask for `bsonType: "date"`
+    /// afterwards.
+    ///
+    /// ## When to ignore it
+    /// The text is what another system sent and is kept as evidence, with a real date beside it.
+    T001, "date-as-string",
+    level: Recommended,
+    clauses: ["DM-09.1", "DM-09.6"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [SHARE, NAMED_SHARE, MIN_UNKNOWN],
+    check: Collection(check),
+}
+
+threshold!(
+    SHARE,
+    "date-share",
+    Float(dates::DATE_SHARE),
+    "share of strings",
+    "DM-09.1",
+    "share of the non-empty strings that must be dates before the field is reported"
+);
+threshold!(
+    NAMED_SHARE,
+    "named-date-share",
+    Float(dates::NAMED_DATE_SHARE),
+    "share of strings",
+    "no figure in source",
+    "the same for fields whose name says a point in time"
+);
+threshold!(
+    MIN_UNKNOWN,
+    "min-unknown",
+    Int(5),
+    "strings",
+    "no figure in source",
+    "strings in no known form that a field named like a date must hold before it is mentioned"
+);
+
+const WHY: &str =
+    "text compares letter by letter: ranges, sorting, expiry and time zones need the date type";
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = classes::shaped_by_people(collection) else { return };
+    let (share, named_share) = (cx.limit(&SHARE), cx.limit(&NAMED_SHARE));
+    let min_unknown = cx.count(&MIN_UNKNOWN);
+    let mut drafts = Vec::new();
+    for field in &profile.fields {
+        match dates::judge(field, share, named_share) {
+            Some(DateVerdict::Dates(found)) => {
+                drafts.push(dates_as_text(collection, profile, field, found))
+            }
+            Some(DateVerdict::Periods(found)) => {
+                drafts.push(periods(collection, profile, field, found))
+            }
+            None => drafts.extend(unknown_form(collection, profile, field, min_unknown)),
+        }
+    }
+    fold::report(cx, &collection.namespace, drafts, "hold dates as text");
+}
+
+fn dates_as_text(
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    found: DateText,
+) -> Draft {
+    let path = &field.path;
+    let real = field.types.of(BsonType::Date) + field.types.of(BsonType::Timestamp);
+    let beside = match real {
+        0 => String::new(),
+        n => format!(", beside {}", text::plural(n, "real date")),
+    };
+    let mut steps = vec![format!("store `{}` as Date", path.dotted())];
+    if found.offset > 0 {
+        steps.push(format!("{} with an offset convert as they are", text::count(found.offset)));
+    }
+    if found.local > 0 {
+        steps.push(format!(
+            "{} have no offset: settle their time zone first",
+            text::count(found.local)
+        ));
+    }
+    if found.day + found.month > 0 {
+        steps.push(format!(
+            "{} have no time of day: midnight UTC",
+            text::count(found.day + found.month)
+        ));
+    }
+    if found.ambiguous > 0 {
+        steps.push(format!(
+            "{} are not in ISO form: settle the order of day and month where it is open",
+            text::count(found.ambiguous)
+        ));
+    }
+    if found.other() > 0 {
+        steps.push(format!("{} are no dates", text::count(found.other())));
+    }
+    if found.empty > 0 {
+        steps.push(format!("{} are empty: leave the field out there", text::count(found.empty)));
+    }
+    if let Some(mix) = mixed_forms(field, &found) {
+        steps.push(mix);
+    }
+    let mut draft = Draft::new(
+        Subject::Field(collection.namespace.clone(), path.clone()),
+        format!(
+            "{} of {} in `{path}` are dates{beside}",
+            text::count(found.dates() + found.month),
+            text::plural(found.strings, "string"),
+        ),
+        WHY,
+        steps.join("; "),
+        profile.seen(),
+    )
+    .data("strings", found.strings)
+    .data("withOffset", found.offset)
+    .data("withoutOffset", found.local)
+    .data("dateOnly", found.day)
+    .data("monthOnly", found.month)
+    .data("ambiguous", found.ambiguous)
+    .data("noDate", found.other())
+    .data("empty", found.empty)
+    .data("realDates", real)
+    .examples(field.examples.iter().cloned())
+    .clauses(if real > 0 { &["DM-09.1", "DM-09.6"] } else { &["DM-09.1"] });
+    // A converter cannot know whether 03/04 is in March or in April.
+    if found.ambiguous == 0 && path.as_str() != "_id" {
+        let expression =
+            |v: &str| format!("{{$dateFromString: {{dateString: {v}, onError: {v}}}}}");
+        let command = statements::convert(
+            &collection.namespace,
+            profile,
+            field,
+            &[BsonType::String],
+            &expression,
+        );
+        if let Some(command) = command {
+            let certain = found.local + found.day + found.month == 0;
+            draft = draft.fix(
+                Some("RF-10"),
+                if certain { Safety::Guarded } else { Safety::Manual },
+                command,
+            );
+        }
+    }
+    draft
+}
+
+/// Why the strings do not even sort in order of time, if so.
+fn mixed_forms(field: &Field, found: &DateText) -> Option<String> {
+    if found.forms() > 1 {
+        return Some(format!(
+            "{} forms are mixed, so they do not sort in order of time as they are",
+            found.forms()
+        ));
+    }
+    let lengths = &field.text.as_ref()?.lengths;
+    let whole = found.other() == 0 && found.empty == 0;
+    (whole && found.offset + found.local > 0 && lengths.min != lengths.max).then(|| {
+        format!(
+            "precision or offset varies ({} to {} bytes), so they may not sort in order of time as they are",
+            lengths.min, lengths.max
+        )
+    })
+}
+
+fn periods(collection: &Collection, profile: &Profile, field: &Field, found: DateText) -> Draft {
+    let path = &field.path;
+    Draft::new(
+        Subject::Field(collection.namespace.clone(), path.clone()),
+        format!(
+            "{} of {} in `{path}` are labels of a month",
+            text::count(found.month),
+            text::plural(found.strings, "string")
+        ),
+        "a label sorts and groups well, but date operators and expiry do not work on it",
+        format!(
+            "keep `{}` when it only groups; where it is compared with dates store the first moment of the month as Date",
+            path.dotted()
+        ),
+        profile.seen(),
+    )
+    .data("strings", found.strings)
+    .data("monthOnly", found.month)
+    .level(Level::Information)
+    .clauses(&["DM-09.1"])
+    .key("period")
+    .examples(field.examples.iter().cloned())
+}
+
+/// A field named like a date whose text is in no known form: spelled-out months, digits.
+fn unknown_form(
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    min: u64,
+) -> Option<Draft> {
+    let path = &field.path;
+    let leaf = path.leaf();
+    // `openTime` may be a time of day, which is no date; the other names say a day at least.
+    let says_day = words::is_time(leaf) && names::words(leaf).last().is_some_and(|w| w != "time");
+    if !says_day || !classes::is_only(field, classes::Class::Text) {
+        return None;
+    }
+    let strings = field.text.as_ref()?;
+    let some = strings.total() - strings.of(TextClass::Empty);
+    let unknown = strings.of(TextClass::Other) + strings.of(TextClass::Integer);
+    if some < min || (unknown as f64) < 0.9 * some as f64 || strings.lengths.p50() < 8 {
+        return None;
+    }
+    let draft = Draft::new(
+        Subject::Field(collection.namespace.clone(), path.clone()),
+        format!(
+            "`{path}` is named like a date and holds {} in no form that is known",
+            text::plural(unknown, "string")
+        ),
+        WHY,
+        format!(
+            "store `{}` as Date if it is a point in time; {} need a converter written for their form",
+            path.dotted(),
+            text::plural(unknown, "string")
+        ),
+        profile.seen(),
+    )
+    .data("strings", some)
+    .data("unknown", unknown)
+    .level(Level::Information)
+    .clauses(&["DM-09.1"])
+    .key("unknown form")
+    .examples(field.examples.iter().cloned());
+    Some(draft)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::Severity;
+
+    #[test]
+    fn dm_09_1_a_date_string_is_reported_and_a_month_label_is_information() {
+        let found = check("T001", r#"{"_id": 1, "createTime": "2024-03-15 10:30:00"}"#);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert!(found[0].todo.contains("time zone"), "{}", found[0].todo);
+        let found = check("T001", r#"{"_id": 1, "month": "2024-03"}"#);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Info);
+    }
+
+    #[test]
+    fn dm_09_1_nine_in_ten_are_not_enough_and_more_are() {
+        let body = |dates: u32, words: u32| {
+            format!("x{dates} {{\"label\": \"2024-03-15\"}}\nx{words} {{\"label\": \"none\"}}")
+        };
+        assert!(check("T001", &body(90, 10)).is_empty());
+        assert_eq!(check("T001", &body(91, 9)).len(), 1);
+    }
+
+    #[test]
+    fn strings_among_real_dates_are_one_finding() {
+        let body = "x90 {\"paidAt\": ISODate(\"2024-03-15T10:30:00Z\")}\nx10 {\"paidAt\": \"2024-03-15T10:30:00Z\"}";
+        let found = check("T001", body);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("beside 90 real dates"), "{}", found[0].what);
+        assert!(check("T005", body).is_empty());
+    }
+
+    #[test]
+    fn mixed_forms_break_the_order_of_text() {
+        let found = check(
+            "T001",
+            "x10 {\"at\": \"2024-03-15T10:30:00Z\"}\nx10 {\"at\": \"2024-03-15 10:30:00\"}",
+        );
+        assert!(found[0].todo.contains("2 forms"), "{}", found[0].todo);
+        let found = check(
+            "T001",
+            "x10 {\"at\": \"2024-03-15T10:30:00Z\"}\nx10 {\"at\": \"2024-03-15T10:30:00.123Z\"}",
+        );
+        assert!(found[0].todo.contains("precision"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn values_stay_out_of_the_words() {
+        let found = check("T001", r#"{"_id": 1, "createTime": "2024-03-15 10:30:00"}"#);
+        for part in [&found[0].what, &found[0].why, &found[0].todo] {
+            assert!(!part.contains("2024"), "{part}");
+        }
+    }
+
+    #[test]
+    fn a_date_in_an_array_is_converted_element_by_element() {
+        let found = check("T001", r#"{"_id": 1, "items": [{"soldAt": "2024-03-15T10:30:00Z"}]}"#);
+        let command = &found[0].fix.as_ref().unwrap().command;
+        assert!(command.contains("$map"), "{command}");
+    }
+
+    #[test]
+    fn times_of_day_and_versions_are_no_dates() {
+        assert!(
+            check("T001", "x20 {\"openTime\": \"09:30:00\", \"version\": \"2012-10-17\"}")
+                .is_empty()
+        );
+        assert_eq!(check("T001", "x20 {\"createdAt\": \"Tue Apr 21 15:03\"}").len(), 1);
+    }
+}

@@ -1,0 +1,193 @@
+//! DM-09.4: large numeric ids belong in a long. Digits that are codes stay strings.
+
+use docward_model::{
+    BsonType, Collection, Draft, Field, Level, Namespace, Profile, Safety, Subject,
+};
+
+use crate::facts::ids::{self, Digits};
+use crate::facts::{classes, fold, statements, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Number as string id
+    ///
+    /// ## What it checks
+    /// Reports fields named like an id (`orderId`, `order_no`, `_id`) whose strings are digits only and
+    /// fit a 64-bit integer in at least 99 of 100 cases. Codes (`zip`, `phone`, `isbn`, card and tax
+    /// numbers) are never reported, nor are ids with 20 digits and more. When leading zeros occur the
+    /// finding is information only: a number would lose them.
+    ///
+    /// ## Why it matters
+    /// As text, "9" comes after "10": ranges and sorting go wrong once the number of digits changes.
+    /// A long takes 8 bytes in the document and in every index, a string of 14 digits takes 19.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// x20 {"orderId": "2024031500000$i"}
+    /// ```
+    /// Use a long:
+    /// ```jsonl,clean
+    /// x20 {"orderId": NumberLong("2024031500000$i"), "zip": "10115", "phoneId": "4930123456$i"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Convert with `$toLong`, together with every field that refers to the id. An `_id` cannot be
+    /// changed in place: write new documents and keep the old value in a unique field until all
+    /// references have moved.
+    ///
+    /// ## When to ignore it
+    /// The id belongs to another system and is passed through unchanged, or JavaScript clients read it:
+    /// they hold whole numbers exactly only up to 2^53.
+    T003, "number-as-string-id",
+    level: Recommended,
+    clauses: ["DM-09.4"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [SHARE, MIN_VALUES],
+    check: Collection(check),
+}
+
+threshold!(
+    SHARE,
+    "digit-share",
+    Float(ids::DIGIT_SHARE),
+    "share of strings",
+    "DM-09.4",
+    "share of the non-empty strings that must be whole numbers of 64 bits"
+);
+threshold!(
+    MIN_VALUES,
+    "min-values",
+    Int(ids::DIGIT_VALUES as i64),
+    "strings",
+    "no figure in source",
+    "strings a field must hold before its digits say anything"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = classes::shaped_by_people(collection) else { return };
+    let (share, min) = (cx.limit(&SHARE), cx.count(&MIN_VALUES));
+    let mut drafts = Vec::new();
+    for field in &profile.fields {
+        let Some(digits) = ids::digits(field, share, min) else { continue };
+        // `R001` says it when the target is a number already.
+        let reference = cx
+            .evidence()
+            .references
+            .iter()
+            .find(|r| r.from == collection.namespace && r.path == field.path);
+        if reference.is_some_and(|r| r.needs_conversion) {
+            continue;
+        }
+        drafts.push(draft(collection, profile, field, &digits, reference.map(|r| &r.to)));
+    }
+    fold::report(cx, &collection.namespace, drafts, "hold numbers as strings");
+}
+
+fn draft(
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    digits: &Digits,
+    target: Option<&Namespace>,
+) -> Draft {
+    let path = &field.path;
+    let ns = &collection.namespace;
+    let rest = digits.strings - digits.integers - digits.leading_zero;
+    let base = |what: String, why: &'static str, todo: String| {
+        Draft::new(Subject::Field(ns.clone(), path.clone()), what, why, todo, profile.seen())
+            .data("strings", digits.strings)
+            .data("integers", digits.integers)
+            .data("leadingZeros", digits.leading_zero)
+            .examples(field.examples.iter().cloned())
+    };
+    if digits.leading_zero > 0 {
+        return base(
+            format!(
+                "{} of {} numeric ids in `{path}` have leading zeros",
+                text::count(digits.leading_zero),
+                text::count(digits.strings)
+            ),
+            "a number loses leading zeros, so these ids are text although they are digits",
+            format!(
+                "keep `{}` a string; pad all of them to one length so that they sort",
+                path.dotted()
+            ),
+        )
+        .level(Level::Information)
+        .key("leading zeros");
+    }
+    let mut todo = if path.as_str() == "_id" {
+        "give new documents a Long `_id` and keep the old string in a unique field until references have moved; `_id` cannot be changed in place".to_owned()
+    } else {
+        format!("store `{}` as Long", path.dotted())
+    };
+    if let Some(target) = target {
+        todo.push_str(&format!(", together with `_id` of `{target}` it refers to"));
+    }
+    if rest > 0 {
+        todo.push_str(&format!("; {} do not convert", text::count(rest)));
+    }
+    let lengths = field.text.as_ref().map_or(0.0, |t| t.lengths.mean());
+    // A BSON string is its bytes, a length of 4 and a final zero; a long is 8.
+    let saved = ((lengths + 5.0 - 8.0).max(0.0) * digits.integers as f64) as u64;
+    todo.push_str(&format!(
+        "; saves about {} in documents, and again in every index on it",
+        text::bytes(saved)
+    ));
+    let draft = base(
+        format!(
+            "{} of {} in `{path}` are whole numbers",
+            text::count(digits.integers),
+            text::plural(digits.strings, "string")
+        ),
+        "text compares digit by digit: ranges and sorting go wrong once the number of digits changes",
+        todo,
+    );
+    if path.as_str() == "_id" || target.is_some() {
+        return draft;
+    }
+    let expression = |v: &str| format!("{{$convert: {{input: {v}, to: \"long\", onError: {v}}}}}");
+    match statements::convert(ns, profile, field, &[BsonType::String], &expression) {
+        Some(command) => draft.fix(Some("RF-10"), Safety::Guarded, command),
+        None => draft,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+    use docward_model::Severity;
+
+    #[test]
+    fn dm_09_4_digits_are_reported_leading_zeros_are_information_20_digits_are_silent() {
+        let found = check("T003", "x20 {\"orderId\": \"20240315000001\"}");
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Warn);
+        let found = check("T003", "x20 {\"orderId\": \"00123\"}");
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(found[0].todo.contains("keep"), "{}", found[0].todo);
+        assert!(check("T003", "x20 {\"orderId\": \"20240315000001000001\"}").is_empty());
+    }
+
+    #[test]
+    fn few_values_say_nothing() {
+        assert!(check("T003", "x19 {\"orderId\": \"12\"}").is_empty());
+        assert_eq!(check_with("T003", "min-values=1", "{\"orderId\": \"12\"}").len(), 1);
+    }
+
+    #[test]
+    fn codes_stay_strings() {
+        for name in ["zip", "phoneNumber", "isbn", "cardId", "taxId", "barcode", "accountNumber"] {
+            assert!(check("T003", &format!("x20 {{\"{name}\": \"10115\"}}")).is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_id_cannot_be_changed_in_place() {
+        let found = check("T003", "x50 {\"_id\": \"$i\"}");
+        assert_eq!(found.len(), 1);
+        assert!(found[0].fix.is_none());
+    }
+}

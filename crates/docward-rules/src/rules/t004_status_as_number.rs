@@ -1,0 +1,206 @@
+//! DM-09.5: states are words. Ordered scales and codes with a public meaning are numbers by right.
+
+use docward_model::{Collection, Draft, Field, Level, Profile, Safety, Subject};
+
+use crate::facts::{classes, fold, names, statements, text, words};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Status as number
+    ///
+    /// ## What it checks
+    /// Reports fields whose last word is `status`, `state`, `stage` or `phase` and whose values are
+    /// whole numbers out of a few (2 to 20). For `type`, `kind`, `flag`, `mode` and `category` it is
+    /// information, and the bound is 10. Levels, ranks, ratings and priorities are scales and numbers
+    /// by right; so are HTTP status codes. Booleans are fine.
+    ///
+    /// ## Why it matters
+    /// `status: 3` means nothing without the program that wrote it. Each reader keeps its own table of
+    /// meanings, and they come to differ.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// x10 {"status": 1}
+    /// x10 {"status": 2}
+    /// ```
+    /// Use words:
+    /// ```jsonl,clean
+    /// x10 {"status": "paid", "level": 3, "httpStatus": 200}
+    /// x10 {"status": "sent", "level": 1, "httpStatus": 404}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Write down what each number means, convert with `$switch`, and list the words as `enum` in the
+    /// validator. With `--show-values` the finding lists the numbers to be named.
+    ///
+    /// ## When to ignore it
+    /// The numbers are defined by a public standard, or order matters more than meaning.
+    T004, "status-as-number",
+    level: Recommended,
+    clauses: ["DM-09.5"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [MAX_VALUES, MAX_SOFT, MIN_SOFT],
+    check: Collection(check),
+}
+
+threshold!(
+    MAX_VALUES,
+    "max-values",
+    Int(20),
+    "different values",
+    "DM-09.5",
+    "different numbers up to which a status field is taken for an enumeration"
+);
+threshold!(
+    MAX_SOFT,
+    "max-soft-values",
+    Int(10),
+    "different values",
+    "no figure in source",
+    "the same for `type`, `kind`, `flag`, `mode` and `category`"
+);
+threshold!(
+    MIN_SOFT,
+    "min-soft-documents",
+    Int(20),
+    "documents",
+    "no figure in source",
+    "documents from which such fields are mentioned"
+);
+
+/// Words that make a number of it: a scale, a count, an order.
+const SCALES: &[&str] =
+    &["level", "rank", "rating", "priority", "order", "count", "number", "no", "index", "http"];
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = classes::shaped_by_people(collection) else { return };
+    let (most, most_soft, least_soft) =
+        (cx.count(&MAX_VALUES), cx.count(&MAX_SOFT), cx.count(&MIN_SOFT));
+    let references = &cx.evidence().references;
+    let mut drafts = Vec::new();
+    for field in &profile.fields {
+        let leaf = field.path.leaf();
+        // A number that is another collection's `_id` has its meaning there.
+        if references.iter().any(|r| r.from == collection.namespace && r.path == field.path) {
+            continue;
+        }
+        let strong = words::is_status(leaf);
+        if !strong && !words::is_soft_status(leaf) {
+            continue;
+        }
+        if names::words(leaf).iter().any(|w| SCALES.contains(&w.as_str())) {
+            continue;
+        }
+        let values = field.distinct.values.round() as u64;
+        let most = if strong { most } else { most_soft };
+        let least = if strong { 0 } else { least_soft };
+        // Some value has to come twice: else the numbers may as well be measurements.
+        let enumeration = (2..=most).contains(&values) && values < field.count;
+        if enumeration && field.count >= least && is_whole(field) && !is_http(field) {
+            drafts.push(draft(collection, profile, field, values, strong));
+        }
+    }
+    fold::report(cx, &collection.namespace, drafts, "hold states as numbers");
+}
+
+fn is_whole(field: &Field) -> bool {
+    classes::is_only(field, classes::Class::Number)
+        && field.number.is_some_and(|n| n.fractional_doubles == 0 && n.not_finite == 0)
+}
+
+/// Status codes of HTTP and its relatives (SMTP, FTP): their meaning is public.
+fn is_http(field: &Field) -> bool {
+    field.number.is_some_and(|n| n.min >= 100.0 && n.max <= 599.0)
+}
+
+fn draft(
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    values: u64,
+    strong: bool,
+) -> Draft {
+    let path = &field.path;
+    let mut draft = Draft::new(
+        Subject::Field(collection.namespace.clone(), path.clone()),
+        format!("`{path}` holds {values} different whole numbers in place of words"),
+        "a number means nothing without the program that wrote it, and readers come to disagree",
+        format!(
+            "fill a table with a word for each of the {values} numbers, convert `{}` with it, then list the {values} words as `enum` in the validator{}",
+            path.dotted(),
+            if values == 2 { "; a boolean does as well" } else { "" }
+        ),
+        profile.seen(),
+    )
+    .data("values", values)
+    .data("documents", field.count);
+    if let Some(listed) = &field.enumeration {
+        draft = draft.examples(
+            listed.iter().map(|(v, n)| format!("{v} -> \"?\" ({})", text::plural(*n, "value"))),
+        );
+    }
+    if !strong {
+        draft = draft.level(Level::Information);
+    }
+    let types: Vec<_> = field.types.values().into_iter().map(|(kind, _)| kind).collect();
+    let expression = |v: &str| {
+        format!(
+            "{{$switch: {{branches: [{{case: {{$eq: [{v}, <number>]}}, then: \"<word>\"}} /* {values} of these */], default: {v}}}}}"
+        )
+    };
+    match statements::convert(&collection.namespace, profile, field, &types, &expression) {
+        Some(command) => draft.fix(Some("RF-10"), Safety::Manual, command),
+        None => draft,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::Severity;
+
+    #[test]
+    fn dm_09_5_numbers_are_reported_and_words_pass() {
+        let found = check("T004", "x5 {\"status\": 1}\nx5 {\"status\": 2}");
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert!(check("T004", "x5 {\"status\": \"paid\"}\nx5 {\"status\": \"sent\"}").is_empty());
+        assert!(check("T004", "x5 {\"status\": true}\nx5 {\"status\": false}").is_empty());
+    }
+
+    #[test]
+    fn dm_09_5_20_values_are_an_enumeration_and_21_are_not() {
+        let body = |n: u32| {
+            (0..n).map(|i| format!("x3 {{\"state\": {i}}}")).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(check("T004", &body(20)).len(), 1);
+        assert!(check("T004", &body(21)).is_empty());
+        assert!(check("T004", &body(1)).is_empty());
+    }
+
+    #[test]
+    fn soft_words_are_information_and_scales_are_silent() {
+        let found = check("T004", "x20 {\"type\": 1}\nx20 {\"type\": 2}");
+        assert_eq!(found[0].severity, Severity::Info);
+        for name in ["level", "priority", "rating", "statusCount", "rank", "httpStatus"] {
+            assert!(
+                check("T004", &format!("x20 {{\"{name}\": 1}}\nx20 {{\"{name}\": 2}}")).is_empty(),
+                "{name}"
+            );
+        }
+        assert!(check("T004", "x20 {\"status\": 200}\nx20 {\"status\": 404}").is_empty());
+    }
+
+    #[test]
+    fn the_numbers_are_shown_only_on_request() {
+        let found = check("T004", "x5 {\"status\": 71}\nx5 {\"status\": 72}");
+        let finding = &found[0];
+        let command = &finding.fix.as_ref().unwrap().command;
+        for part in [&finding.what, &finding.todo, command] {
+            assert!(!part.contains("71"), "{part}");
+        }
+        assert!(finding.examples.iter().any(|e| e.contains("71")), "{:?}", finding.examples);
+    }
+}

@@ -1,0 +1,463 @@
+//! DM-09.6, AP-S0.3: one class of types per path. Strings among dates are `T001`'s matter, widths of
+//! numbers are `T006`'s.
+
+use docward_model::{
+    BsonType, Collection, DataValue, Draft, Field, FieldShape, Profile, Safety, Severity, Subject,
+    TextClass,
+};
+
+use crate::facts::classes::{self, Class, classes as classes_of};
+use crate::facts::{amounts, dates, fold, names, statements, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Mixed types
+    ///
+    /// ## What it checks
+    /// Reports paths whose values are of more than one class: numbers, strings, objects, arrays,
+    /// booleans, dates, ObjectIds, binaries. Null and missing are no class, and neither are the widths
+    /// of numbers. Each finding counts how many of the odd values convert to the main type. Elements of
+    /// one array, values of attribute lists (`{k, v}`) and objects that differ with a discriminator are
+    /// information only.
+    ///
+    /// ## Why it matters
+    /// MongoDB sorts by type before value and compares within a type only: `{age: {$gt: 20}}` never
+    /// finds `"30"`. Sums skip strings, and every reader needs a branch for every type.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// {"_id": 1, "price": 99.00}
+    /// {"_id": 2, "price": "99.00"}
+    /// {"_id": 3, "price": {"value": 99}}
+    /// ```
+    /// One type:
+    /// ```jsonl,clean
+    /// {"_id": 1, "price": NumberDecimal("99.00")}
+    /// {"_id": 2, "price": null}
+    /// {"_id": 3}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Settle the type, convert the odd values with `$convert`, set those that do not convert aside for
+    /// a person to look at, and let the validator ask for the type.
+    ///
+    /// ## When to ignore it
+    /// The path is meant to hold anything (the payload of an event, a setting's value) and no query
+    /// compares or sorts by it.
+    T005, "mixed-types",
+    level: Recommended,
+    clauses: ["DM-09.6", "AP-S0.3"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [DISCRIMINATED],
+    check: Collection(check),
+}
+
+threshold!(
+    DISCRIMINATED,
+    "discriminator-accuracy",
+    Float(0.90),
+    "share of documents",
+    "no figure in source",
+    "accuracy from which a discriminator explains objects and arrays that differ"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = classes::shaped_by_people(collection) else { return };
+    let accuracy = cx.limit(&DISCRIMINATED);
+    let mut drafts = Vec::new();
+    for field in &profile.fields {
+        // Values under data keys belong to as many fields as there are keys.
+        if field.shape == FieldShape::AnyKey || dates::owns_mix(field) {
+            continue;
+        }
+        let found = classes_of(field);
+        if found.len() > 1 {
+            drafts.push(draft(collection, profile, field, &found, accuracy));
+        }
+    }
+    fold::report(cx, &collection.namespace, drafts, "hold values of several types");
+}
+
+/// What becomes of the values outside the main class.
+#[derive(Default)]
+struct Outcome {
+    converts: u64,
+    empty: u64,
+    padded: u64,
+    stuck: u64,
+}
+
+fn draft(
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    found: &[(Class, u64)],
+    accuracy: f64,
+) -> Draft {
+    let path = &field.path;
+    let ns = &collection.namespace;
+    let main = main_class(field, found);
+    let odd: u64 = found.iter().filter(|(c, _)| *c != main).map(|(_, n)| n).sum();
+    let mut outcome = Outcome::default();
+    for &(class, n) in found.iter().filter(|(c, _)| *c != main) {
+        settle(profile, field, main, class, n, &mut outcome);
+    }
+    let kinds: Vec<String> =
+        found.iter().map(|(class, n)| text::plural(*n, class.noun())).collect();
+    let target = target_type(profile, field, main);
+    let list_or_one = found.len() == 2 && found.iter().any(|(c, _)| *c == Class::Array);
+    let only_empty = outcome.empty == odd;
+
+    let mut todo = if only_empty {
+        format!(
+            "leave `{}` out, or set it to null, where it is an empty string: {}",
+            path.dotted(),
+            text::plural(odd, "value")
+        )
+    } else if path.as_str() == "_id" {
+        format!(
+            "settle on {target} for `_id` and write the {} anew: `_id` cannot be changed in place",
+            text::plural(odd, "odd document")
+        )
+    } else {
+        let mut parts = vec![format!("settle on {target} for `{}`", path.dotted())];
+        for (n, what) in [
+            (outcome.converts, "convert"),
+            (outcome.padded, "would lose leading zeros"),
+            (outcome.empty, "are empty strings and become null"),
+            (outcome.stuck, "do not convert and need a decision"),
+        ] {
+            if n > 0 {
+                parts.push(format!("{} of {} {what}", text::count(n), text::count(odd)));
+            }
+        }
+        parts.join("; ")
+    };
+    if list_or_one {
+        todo.push_str(" by wrapping; take the first element instead if there is only ever one");
+    }
+
+    let (soft, soft_reason) = softness(profile, field, found, accuracy);
+    if let Some(reason) = soft_reason {
+        todo.push_str(&format!("; {reason}"));
+    }
+    let what = if list_or_one {
+        let arrays = found.iter().find(|(c, _)| *c == Class::Array).map_or(0, |&(_, n)| n);
+        let single = found.iter().filter(|(c, _)| *c != Class::Array).map(|(_, n)| n).sum();
+        let noun =
+            found.iter().map(|(c, _)| *c).find(|c| *c != Class::Array).map_or("value", Class::noun);
+        format!(
+            "`{path}` is an array in {} and a single {noun} in {}",
+            text::plural(arrays, "document"),
+            text::count(single)
+        )
+    } else {
+        format!("`{path}` holds {} types: {}", found.len(), kinds.join(", "))
+    };
+    let why = if list_or_one {
+        "queries match both, but every reader needs a branch for each, and $size and $unwind differ"
+    } else {
+        "values of different types do not compare: ranges miss some, sorting groups by type, sums skip strings"
+    };
+    let types = found
+        .iter()
+        .map(|(class, n)| (class.noun().to_owned(), DataValue::from(*n)))
+        .collect::<Vec<_>>();
+    let mut draft =
+        Draft::new(Subject::Field(ns.clone(), path.clone()), what, why, todo, profile.seen())
+            .data("types", DataValue::Map(types))
+            .data("target", target)
+            .data("converts", outcome.converts)
+            .data("empty", outcome.empty)
+            .data("leadingZeros", outcome.padded)
+            .data("stuck", outcome.stuck)
+            .examples(field.examples.iter().cloned());
+    if soft {
+        draft = draft.severity(Severity::Info);
+    }
+    if soft || (outcome.converts == 0 && !only_empty) {
+        return draft;
+    }
+    match fix(collection, profile, field, main, target, only_empty) {
+        Some((safety, command)) => draft.fix(Some("RF-10"), safety, command),
+        None => draft,
+    }
+}
+
+/// The class to settle on: what most values are, unless the strings are numbers or dates and such
+/// values exist.
+fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
+    // A single value becomes a list of one; a list does not become a single value.
+    if found.len() == 2 && found.iter().any(|(c, _)| *c == Class::Array) {
+        return Class::Array;
+    }
+    // Rare types (regular expressions, code) are never what a field is meant to hold.
+    let usual = found.iter().map(|(class, _)| *class).find(|c| *c != Class::Other);
+    let first = usual.unwrap_or(Class::Other);
+    if first != Class::Text {
+        // An object around a number is the odd one, however frequent.
+        if first == Class::Object
+            && found.iter().any(|(c, _)| *c == Class::Number)
+            && found.len() > 2
+        {
+            return Class::Number;
+        }
+        return first;
+    }
+    let Some(strings) = &field.text else { return first };
+    let some = (strings.total() - strings.of(TextClass::Empty)) as f64;
+    for (class, converts) in [
+        (Class::Number, strings.of(TextClass::Integer) + strings.of(TextClass::Decimal)),
+        (Class::Date, strings.count(TextClass::is_date)),
+        (Class::ObjectId, strings.of(TextClass::ObjectIdHex)),
+        (Class::Bool, strings.of(TextClass::Boolean)),
+    ] {
+        if found.iter().any(|(c, _)| *c == class) && converts as f64 >= 0.9 * some {
+            return class;
+        }
+    }
+    first
+}
+
+/// The type to convert to, as `$convert` names it.
+fn target_type(profile: &Profile, field: &Field, main: Class) -> &'static str {
+    match main {
+        Class::Number if amounts::is_money_field(profile, field) => "decimal",
+        Class::Number => {
+            let fractions = field.text.as_ref().is_some_and(|t| t.of(TextClass::Decimal) > 0);
+            let number = field
+                .types
+                .values()
+                .into_iter()
+                .map(|(kind, _)| kind)
+                .find(|k| k.is_number())
+                .unwrap_or(BsonType::Double);
+            if fractions && matches!(number, BsonType::Int | BsonType::Long) {
+                "double"
+            } else {
+                number.name()
+            }
+        }
+        Class::Text => "string",
+        Class::Object => "object",
+        Class::Array => "array",
+        Class::Bool => "bool",
+        Class::Date => "date",
+        Class::ObjectId => "objectId",
+        Class::Binary => "binData",
+        Class::Other => "one type",
+    }
+}
+
+/// Counts what becomes of `n` values of an odd class.
+fn settle(profile: &Profile, field: &Field, main: Class, class: Class, n: u64, out: &mut Outcome) {
+    let Some(strings) = field.text.as_ref().filter(|_| class == Class::Text) else {
+        let converts = match (main, class) {
+            // Anything can be wrapped in an array; scalars have a text.
+            (Class::Array, _) => true,
+            (Class::Text, c) => !matches!(c, Class::Object | Class::Array | Class::Other),
+            (Class::Number, Class::Bool) => true,
+            (Class::Number, Class::Object) => wraps_a_number(profile, field),
+            (Class::Bool, Class::Number) => {
+                field.number.is_some_and(|x| x.min >= 0.0 && x.max <= 1.0)
+            }
+            (Class::Date, Class::Number) => field.number.is_some_and(|x| is_epoch(x.min, x.max)),
+            _ => false,
+        };
+        *(if converts { &mut out.converts } else { &mut out.stuck }) += n;
+        return;
+    };
+    if main == Class::Array {
+        out.converts += n;
+        return;
+    }
+    let empty = strings.of(TextClass::Empty);
+    let (converts, padded) = match main {
+        Class::Number => (
+            strings.of(TextClass::Integer)
+                + strings.of(TextClass::Decimal)
+                + strings.of(TextClass::HugeInteger),
+            strings.of(TextClass::LeadingZero),
+        ),
+        Class::Date => (strings.count(|c| c.is_date() && c != TextClass::DateAmbiguous), 0),
+        Class::Bool => (strings.of(TextClass::Boolean), 0),
+        Class::ObjectId => (strings.of(TextClass::ObjectIdHex), 0),
+        _ => (0, 0),
+    };
+    out.empty += empty;
+    out.converts += converts;
+    out.padded += padded;
+    out.stuck += n.saturating_sub(empty + converts + padded);
+}
+
+/// `{value: 99}`: an object whose only use is to hold one number.
+fn wraps_a_number(profile: &Profile, field: &Field) -> bool {
+    profile.children(field).any(|child| {
+        matches!(
+            names::normalised(&child.name).as_str(),
+            "value"
+                | "amount"
+                | "val"
+                | "numberdecimal"
+                | "numberint"
+                | "numberlong"
+                | "numberdouble"
+        ) && (classes::is_only(child, Class::Number)
+            || child
+                .text
+                .as_ref()
+                .is_some_and(|t| t.total() > 0 && t.count(|c| c.is_number()) == t.total()))
+    })
+}
+
+/// Seconds or milliseconds since 1970 between 1990 and 2100.
+fn is_epoch(min: f64, max: f64) -> bool {
+    (min >= 631_152_000.0 && max <= 4_102_444_800.0)
+        || (min >= 631_152_000_000.0 && max <= 4_102_444_800_000.0)
+}
+
+/// Whether the mix is a design that deserves a mention only, and what to say of it.
+fn softness(
+    profile: &Profile,
+    field: &Field,
+    found: &[(Class, u64)],
+    accuracy: f64,
+) -> (bool, Option<String>) {
+    if field.shape == FieldShape::Element {
+        return (true, Some("elements of one array may differ by position".to_owned()));
+    }
+    let leaf = names::normalised(&field.name);
+    let keyed = classes::siblings(profile, field).iter().any(|s| {
+        matches!(
+            names::normalised(&s.name).as_str(),
+            "k" | "key" | "name" | "attribute" | "property" | "field"
+        )
+    });
+    if matches!(leaf.as_str(), "v" | "value" | "val") && keyed {
+        return (true, Some("values of an attribute list may differ by attribute".to_owned()));
+    }
+    let structured = found.iter().any(|(c, _)| matches!(c, Class::Object | Class::Array));
+    if let Some(by) = profile.discriminator.as_ref().filter(|d| d.accuracy >= accuracy)
+        && structured
+        && found.len() == 2
+    {
+        let name = &profile.fields[by.field].path;
+        return (true, Some(format!("the type may follow `{name}`, which tells the shapes apart")));
+    }
+    (false, None)
+}
+
+fn fix(
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    main: Class,
+    target: &str,
+    only_empty: bool,
+) -> Option<(Safety, String)> {
+    if field.path.as_str() == "_id" {
+        return None;
+    }
+    let ns = &collection.namespace;
+    if only_empty {
+        if field.path.in_array()
+            || statements::convert(ns, profile, field, &[], &|v| v.to_owned()).is_none()
+        {
+            return None;
+        }
+        let path = statements::quoted(&field.path.dotted());
+        return Some((
+            Safety::Guarded,
+            format!(
+                "{}.updateMany({{{path}: \"\"}}, {{$unset: {{{path}: 1}}}})",
+                statements::collection(ns)
+            ),
+        ));
+    }
+    if !matches!(main, Class::Number | Class::Text | Class::Bool | Class::Date | Class::ObjectId) {
+        return None;
+    }
+    let odd: Vec<BsonType> = field
+        .types
+        .values()
+        .into_iter()
+        .map(|(kind, _)| kind)
+        .filter(|k| Class::of(*k).is_some_and(|c| c != main))
+        .filter(|k| !matches!(k, BsonType::Object | BsonType::Array))
+        .collect();
+    if odd.is_empty() {
+        return None;
+    }
+    let expression =
+        |v: &str| format!("{{$convert: {{input: {v}, to: \"{target}\", onError: {v}}}}}");
+    let command = statements::convert(ns, profile, field, &odd, &expression)?;
+    Some((Safety::Guarded, command))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::{DataValue, Severity};
+
+    #[test]
+    fn dm_09_6_number_string_and_object_are_three_types_that_all_convert() {
+        let found = check(
+            "T005",
+            "{\"price\": 99.5}\n{\"price\": \"99.00\"}\n{\"price\": {\"value\": 99}}",
+        );
+        let price =
+            found.iter().find(|f| f.at.path().is_some_and(|p| p.as_str() == "price")).unwrap();
+        assert!(price.what.contains("3 types"), "{}", price.what);
+        assert_eq!(price.data.get("converts"), Some(&DataValue::Int(2)));
+        assert_eq!(price.data.get("stuck"), Some(&DataValue::Int(0)));
+        assert_eq!(price.data.get("target"), Some(&DataValue::Text("decimal".to_owned())));
+    }
+
+    #[test]
+    fn ap_s0_3_age_as_number_and_string_is_a_finding() {
+        let found = check("T005", "{\"age\": 30}\n{\"age\": \"30\"}\n{\"age\": \"old\"}");
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert!(found[0].what.contains("2 types"), "{}", found[0].what);
+        assert!(
+            check("T005", "{\"age\": 30}\n{\"age\": null}\n{\"age\": NumberLong(31)}\n{}")
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn empty_strings_stand_for_missing_values() {
+        let found = check("T005", "x9 {\"year\": 1999}\n{\"year\": \"\"}");
+        assert!(found[0].todo.contains("empty string"), "{}", found[0].todo);
+        assert!(found[0].fix.as_ref().unwrap().command.contains("$unset"));
+    }
+
+    #[test]
+    fn lists_and_single_values_are_named() {
+        let found = check("T005", "x3 {\"author\": \"a\"}\nx2 {\"author\": [\"a\", \"b\"]}");
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("array in 2 documents"), "{}", found[0].what);
+        assert!(found[0].todo.contains("3 of 3 convert by wrapping"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn elements_and_attribute_values_are_information() {
+        let found = check("T005", "{\"row\": [1, \"a\"]}");
+        assert_eq!(found[0].severity, Severity::Info);
+        let found = check(
+            "T005",
+            "{\"attributes\": [{\"k\": \"size\", \"v\": 3}, {\"k\": \"colour\", \"v\": \"red\"}]}",
+        );
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Info);
+    }
+
+    #[test]
+    fn an_id_of_two_types_is_reported_without_a_command() {
+        let found = check("T005", "x3 {\"_id\": $i}\n{\"_id\": \"a\"}");
+        assert_eq!(found.len(), 1);
+        assert!(found[0].fix.is_none());
+    }
+}

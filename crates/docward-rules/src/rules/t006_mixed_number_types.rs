@@ -1,0 +1,186 @@
+//! DM-09.6, numeric part: widths of numbers in one path. Information, because numbers compare across
+//! widths; int beside long is not worth a word (GC-52).
+
+use docward_model::{BsonType, Collection, DataValue, Draft, Field, Profile, Subject};
+
+use crate::facts::{amounts, classes, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Mixed number types
+    ///
+    /// ## What it checks
+    /// Mentions, once per collection, the fields whose numbers are partly doubles and partly integers,
+    /// or partly decimals. Ints beside longs are left alone: they differ in width only. Money in
+    /// doubles is reported as `money-as-double` instead.
+    ///
+    /// ## Why it matters
+    /// Numbers compare and sort across widths, so queries work. But a validator that asks for `int`
+    /// refuses the doubles a shell wrote, sums of decimals and doubles carry the doubles' errors, and a
+    /// reader in a typed language meets a type it did not expect.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// {"_id": 1, "height": NumberInt(180)}
+    /// {"_id": 2, "height": 178.5}
+    /// ```
+    /// One type, and widths of integers do not matter:
+    /// ```jsonl,clean
+    /// {"_id": 1, "height": 180.5, "views": NumberInt(7)}
+    /// {"_id": 2, "height": 178.5, "views": NumberLong(7)}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Let the validator accept `["int", "long", "double"]` where both occur by design; otherwise write
+    /// one type in all programs and convert what is stored with `$toInt`, `$toLong` or `$toDouble`.
+    ///
+    /// ## When to ignore it
+    /// The driver decides (JavaScript writes 5 as int and 5.5 as double) and no validator asks.
+    T006, "mixed-number-types",
+    level: Information,
+    clauses: ["DM-09.6"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [MIN_SHARE],
+    check: Collection(check),
+}
+
+threshold!(
+    MIN_SHARE,
+    "min-share",
+    Float(0.0),
+    "share of numbers",
+    "no figure in source",
+    "share of the numbers the rarer kind must have before the field is mentioned"
+);
+
+/// What is mixed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mix {
+    /// Integers and doubles that are whole numbers as well.
+    WholeDoubles,
+    /// Integers and doubles with fractions.
+    Fractions,
+    /// Decimals and others.
+    Decimals,
+}
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = classes::shaped_by_people(collection) else { return };
+    let min_share = cx.limit(&MIN_SHARE);
+    let found: Vec<(&Field, Mix)> = profile
+        .fields
+        .iter()
+        .filter_map(|field| Some((field, mix(profile, field, min_share)?)))
+        .collect();
+    if found.is_empty() {
+        return;
+    }
+    let paths: Vec<&str> = found.iter().map(|(f, _)| f.path.as_str()).collect();
+    let of = |mix: Mix| found.iter().filter(|(_, m)| *m == mix).count() as u64;
+    let mut parts = Vec::new();
+    for (mix, advice) in [
+        (
+            Mix::WholeDoubles,
+            "doubles without a fraction, from a shell or driver that knows no integers: convert them to int or long",
+        ),
+        (
+            Mix::Fractions,
+            "doubles with fractions among integers: let a validator accept int, long and double, or write doubles throughout",
+        ),
+        (Mix::Decimals, "decimals among other numbers: write decimals throughout"),
+    ] {
+        if of(mix) > 0 {
+            parts.push(format!(
+                "{} {advice}",
+                if of(mix) == 1 {
+                    "1 field has".to_owned()
+                } else {
+                    format!("{} fields have", text::count(of(mix)))
+                }
+            ));
+        }
+    }
+    cx.report(
+        Draft::new(
+            Subject::Collection(collection.namespace.clone()),
+            format!(
+                "{} numbers of several types: {}",
+                if found.len() == 1 { "1 field holds".to_owned() } else { format!("{} fields hold", found.len()) },
+                text::list(&paths, 5)
+            ),
+            "queries compare them well, but a validator for one type refuses the others and typed readers trip",
+            parts.join("; "),
+            profile.seen(),
+        )
+        .data(
+            "fields",
+            found
+                .iter()
+                .map(|(f, _)| {
+                    DataValue::Map(vec![
+                        ("path".to_owned(), f.path.as_str().into()),
+                        ("types".to_owned(), f.types.describe().into()),
+                    ])
+                })
+                .collect::<Vec<_>>(),
+        ),
+    );
+}
+
+fn mix(profile: &Profile, field: &Field, min_share: f64) -> Option<Mix> {
+    // With strings or others among them the larger mix is the finding.
+    if !classes::is_only(field, classes::Class::Number) {
+        return None;
+    }
+    let doubles = field.types.of(BsonType::Double);
+    let decimals = field.types.of(BsonType::Decimal);
+    let integers = field.types.of(BsonType::Int) + field.types.of(BsonType::Long);
+    if doubles > 0 && amounts::is_money_field(profile, field) {
+        return None;
+    }
+    let kinds = [doubles, decimals, integers];
+    if kinds.iter().filter(|&&n| n > 0).count() < 2 {
+        return None;
+    }
+    let rarest = kinds.iter().copied().filter(|&n| n > 0).min()?;
+    if (rarest as f64) < min_share * field.types.numbers() as f64 {
+        return None;
+    }
+    Some(if decimals > 0 {
+        Mix::Decimals
+    } else if field.number.is_some_and(|n| n.fractional_doubles > 0 || n.not_finite > 0) {
+        Mix::Fractions
+    } else {
+        Mix::WholeDoubles
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::Severity;
+
+    #[test]
+    fn dm_09_6_widths_are_information_and_int_beside_long_is_silent() {
+        let found = check(
+            "T006",
+            "{\"n\": NumberInt(1)}\n{\"n\": 1.5}\n{\"m\": NumberInt(2)}\n{\"m\": 2.5}",
+        );
+        assert_eq!(found.len(), 1, "one finding for the collection");
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(found[0].what.contains("2 fields hold"), "{}", found[0].what);
+        assert!(check("T006", "{\"n\": NumberInt(1)}\n{\"n\": NumberLong(2)}").is_empty());
+    }
+
+    #[test]
+    fn money_and_strings_belong_to_other_rules() {
+        assert!(check("T006", "{\"price\": NumberInt(1)}\n{\"price\": 1.5}").is_empty());
+        assert!(check("T006", "{\"n\": NumberInt(1)}\n{\"n\": 1.5}\n{\"n\": \"2\"}").is_empty());
+        assert_eq!(
+            check("T006", "{\"price\": NumberInt(1)}\n{\"price\": NumberDecimal(\"1.5\")}").len(),
+            1
+        );
+    }
+}

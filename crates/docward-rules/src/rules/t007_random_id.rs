@@ -1,0 +1,172 @@
+//! DM-10.3, DM-09.3: random strings as `_id` are prohibited; random binaries are flagged for locality.
+
+use docward_model::{BsonType, Collection, Draft, Level, Severity, Subject};
+
+use crate::facts::ids::{self, Id, IdKind};
+use crate::facts::{classes, names, sharding, text, words};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Random id
+    ///
+    /// ## What it checks
+    /// Reports collections whose `_id` is random: UUIDs of version 4 (text or binary), content hashes,
+    /// and text of one length without meaning whose neighbours rise about as often as they fall.
+    /// Natural keys (addresses, slugs, codes) are not random ids, whatever their order, and ids that
+    /// rise with time (ObjectId, UUID version 7, ULID) are fine. In sessions, tokens, caches and locks,
+    /// where ids must not be guessed, it is information.
+    ///
+    /// ## Why it matters
+    /// Each insert lands on a random page of the `_id` index. Once the index outgrows the cache, every
+    /// insert reads a page, splits it and writes it back, and write throughput falls to a fraction. A
+    /// UUID as text also takes 41 bytes where an ObjectId takes 12, in the document, in the index and in
+    /// every reference.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// x20 {"_id": "$uuid"}
+    /// ```
+    /// Use the default, or an id that rises:
+    /// ```jsonl,clean
+    /// x20 {"_id": ObjectId("$oid"), "publicId": "$uuid"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Let new documents have an ObjectId (or a UUID of version 7 as binary subtype 4) as `_id` and keep
+    /// the random value in a field with a unique index. Changing `_id` means writing new documents.
+    ///
+    /// ## When to ignore it
+    /// The collection is small for good, or the id is a content hash on purpose: the hash finds
+    /// duplicates. Sharding is no reason: a hashed shard key spreads rising ids just as well.
+    T007, "random-id",
+    level: Prohibited,
+    clauses: ["DM-10.3", "DM-09.3"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [MIN_PAIRS],
+    check: Collection(check),
+}
+
+threshold!(
+    MIN_PAIRS,
+    "min-pairs",
+    Int(ids::ORDER_PAIRS as i64),
+    "neighbouring documents",
+    "no figure in source",
+    "neighbours to compare before their order tells random text from other text"
+);
+
+/// Collections whose ids must not be guessed, and whose documents expire: random by design.
+const UNGUESSABLE: &[&str] = &["session", "token", "cache", "lock", "nonce"];
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = classes::shaped_by_people(collection) else { return };
+    let Some(id) = ids::judge(profile, ids::RISING_SHARE, cx.count(&MIN_PAIRS)) else { return };
+    let Some(said) = wording(&id) else { return };
+    let hashed = sharding::declared(cx.settings(), collection)
+        .and_then(|key| key.fields.first())
+        .is_some_and(|(path, hashed)| path == "_id" && *hashed);
+    let strings = id.field.types.of(BsonType::String);
+    let documents = profile.total.max(profile.documents);
+    // A string is its bytes and 5 more; a binary of 16 bytes is 21; an ObjectId is 12.
+    let width = match id.kind {
+        IdKind::RandomUuidBinary => 21.0,
+        _ => id.field.text.as_ref().map_or(0.0, |t| t.lengths.mean()) + 5.0,
+    };
+    let saved = ((width - 12.0).max(0.0) * documents as f64) as u64;
+    let order = if id.pairs >= cx.count(&MIN_PAIRS) {
+        format!(", {} of neighbours rise", text::percent(id.rising))
+    } else {
+        String::new()
+    };
+    let mut draft = Draft::new(
+        Subject::Field(collection.namespace.clone(), id.field.path.clone()),
+        format!("{} of {} `_id`s are {said}{order}", text::count(id.count), text::count(id.field.count)),
+        "every insert lands on a random page of the index, which reads, splits and writes it once it outgrows the cache",
+        format!(
+            "give new documents an ObjectId, or a UUID of version 7 as binary, and keep this value in a field with a unique index; an ObjectId saves {} in documents and as much in the index; {}",
+            text::bytes(saved),
+            if hashed {
+                "the hashed shard key spreads rising ids as well"
+            } else {
+                "should it be sharded, hash the key: rising ids spread as well"
+            }
+        ),
+        profile.seen(),
+    )
+    .data("random", id.count)
+    .data("strings", strings)
+    .data("rising", id.rising)
+    .data("pairs", id.pairs)
+    .data("bytesSaved", saved)
+    .examples(id.field.examples.iter().cloned());
+    // The rule book forbids random strings; random binaries cost the same locality but are not named,
+    // and text judged by its order alone is less certain.
+    if matches!(id.kind, IdKind::RandomUuidBinary | IdKind::RandomText) {
+        draft = draft.level(Level::Recommended);
+    }
+    let by_design = names::words(&collection.namespace.collection)
+        .iter()
+        .any(|w| UNGUESSABLE.contains(&words::singular(w).as_str()));
+    if by_design || (id.kind == IdKind::RandomUuidBinary && hashed) {
+        draft = draft.severity(Severity::Info);
+    }
+    cx.report(draft);
+}
+
+fn wording(id: &Id<'_>) -> Option<&'static str> {
+    Some(match id.kind {
+        IdKind::RandomUuidText => "random UUIDs as text",
+        IdKind::RandomUuidBinary => "random UUIDs as binary",
+        IdKind::Digest => "hexadecimal digests as text",
+        IdKind::RandomText => "text without meaning",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+    use docward_model::{Level, Severity};
+
+    #[test]
+    fn dm_10_3_a_random_uuid_string_is_prohibited_at_any_size() {
+        let found = check("T007", r#"{"_id": "550e8400-e29b-41d4-a716-446655440000"}"#);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].level, found[0].severity), (Level::Prohibited, Severity::Error));
+        assert!(check("T007", "x200 {\"_id\": ObjectId(\"$oid\")}").is_empty());
+    }
+
+    #[test]
+    fn dm_10_3_a_content_hash_is_reported() {
+        let found = check(
+            "T007",
+            r#"{"_id": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}"#,
+        );
+        assert_eq!(found.len(), 1);
+    }
+
+    #[test]
+    fn dm_09_3_the_share_of_rising_neighbours_is_measured() {
+        let found = check("T007", "x300 {\"_id\": \"$uuid\"}");
+        assert!(found[0].what.contains("of neighbours rise"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn a_random_binary_is_a_recommendation_and_less_under_a_hashed_shard_key() {
+        let body = r#"{"_id": UUID("550e8400-e29b-41d4-a716-446655440000")}"#;
+        let found = check("T007", body);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Warn);
+        let found = check_with("T007", "shard-key=db_shop.t_order_item:{\"_id\":\"hashed\"}", body);
+        assert_eq!(found[0].severity, Severity::Info);
+    }
+
+    #[test]
+    fn natural_keys_are_not_random() {
+        for id in ["user$i@example.com", "slug-of-$i", "DE$i"] {
+            assert!(check("T007", &format!("x300 {{\"_id\": \"{id}\"}}")).is_empty(), "{id}");
+        }
+    }
+}

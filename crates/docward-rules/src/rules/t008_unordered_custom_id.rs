@@ -1,0 +1,153 @@
+//! DM-10.2: an `_id` of one's own should increase. Random ones are `T007`'s matter.
+
+use docward_model::{Collection, Draft, Severity, Subject};
+
+use crate::facts::ids::{self, IdKind, Order};
+use crate::facts::{classes, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Unordered custom id
+    ///
+    /// ## What it checks
+    /// Reports collections with an `_id` of their own (numbers, text, binaries) that does not increase
+    /// from document to document as they are stored: fewer than 95 of 100 neighbours rise. Natural keys
+    /// (names, addresses, codes) are information only. Small collections and small samples are left
+    /// alone.
+    ///
+    /// ## Why it matters
+    /// Ids that rise are appended at the right edge of the `_id` index; ids in any other order are
+    /// inserted all over it, which costs reads and page splits once the index outgrows the cache.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,min-pairs=5,min-documents=5
+    /// {"_id": NumberLong(7103)}
+    /// {"_id": NumberLong(1954)}
+    /// {"_id": NumberLong(8821)}
+    /// {"_id": NumberLong(4410)}
+    /// {"_id": NumberLong(6002)}
+    /// {"_id": NumberLong(3377)}
+    /// {"_id": NumberLong(9150)}
+    /// ```
+    /// Ids that rise:
+    /// ```jsonl,clean,min-pairs=5,min-documents=5
+    /// x240 {"_id": $i}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Take ids from ObjectId, a sequence, or a UUID of version 7 for new documents, and keep the old
+    /// key in a field with a unique index.
+    ///
+    /// ## When to ignore it
+    /// The key is what every query asks for and the collection fits in the cache. The order of a file is
+    /// the order of insertion for a plain dump, but not for an export that was sorted or filtered.
+    T008, "unordered-custom-id",
+    level: Recommended,
+    clauses: ["DM-10.2"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [RISING, MIN_PAIRS, MIN_DOCUMENTS],
+    check: Collection(check),
+}
+
+threshold!(
+    RISING,
+    "rising-share",
+    Float(ids::RISING_SHARE),
+    "share of neighbours",
+    "DM-10.2",
+    "share of neighbours that must rise for ids to count as increasing"
+);
+threshold!(
+    MIN_PAIRS,
+    "min-pairs",
+    Int(ids::ORDER_PAIRS as i64),
+    "neighbouring documents",
+    "no figure in source",
+    "neighbours to compare before their order says anything"
+);
+threshold!(
+    MIN_DOCUMENTS,
+    "min-documents",
+    Int(1000),
+    "documents",
+    "no figure in source",
+    "documents a collection must have before the order of its ids matters"
+);
+
+/// Whether this rule speaks, with its default figures: `T009` is silent then.
+pub(super) fn speaks(id: &ids::Id<'_>, documents: u64, min_documents: u64) -> bool {
+    let custom = matches!(
+        id.kind,
+        IdKind::Number | IdKind::Digits | IdKind::Natural | IdKind::Binary | IdKind::ObjectIdText
+    );
+    custom
+        && matches!(id.order, Order::Random | Order::Loose)
+        && documents >= min_documents
+        // Digits as text do not sort as numbers: that is the cause, and `T003` names it.
+        && ids::digits(id.field, ids::DIGIT_SHARE, ids::DIGIT_VALUES)
+            .is_none_or(|d| d.leading_zero > 0)
+}
+
+/// The default of `min-documents`.
+pub(super) const DOCUMENTS: u64 = 1000;
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = classes::shaped_by_people(collection) else { return };
+    let Some(id) = ids::judge(profile, cx.limit(&RISING), cx.count(&MIN_PAIRS)) else { return };
+    let documents = profile.total.max(profile.documents);
+    if !speaks(&id, documents, cx.count(&MIN_DOCUMENTS)) {
+        return;
+    }
+    let natural = id.kind == IdKind::Natural;
+    let mut draft = Draft::new(
+        Subject::Field(collection.namespace.clone(), id.field.path.clone()),
+        format!(
+            "{} of {} neighbouring `_id`s rise, {} would make them increasing",
+            text::percent(id.rising),
+            text::count(id.pairs),
+            text::percent(cx.limit(&RISING))
+        ),
+        "ids that rise are appended to their index, others are inserted all over it",
+        if natural {
+            "keep the natural key if queries ask for it; else move it to a field with a unique index and let `_id` be an ObjectId; the order of this file counts as the order of insertion".to_owned()
+        } else {
+            "take new ids from ObjectId, a sequence or UUID version 7; the order of this file counts as the order of insertion, so leave it if the file was sorted otherwise".to_owned()
+        },
+        profile.seen(),
+    )
+    .data("rising", id.rising)
+    .data("pairs", id.pairs);
+    if natural {
+        draft = draft.severity(Severity::Info);
+    }
+    cx.report(draft);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_with;
+
+    fn scattered(documents: u64) -> String {
+        (0..documents).map(|i| format!("{{\"_id\": {}}}\n", (i * 7919) % 10_007)).collect()
+    }
+
+    #[test]
+    fn dm_10_2_a_rising_long_passes() {
+        let rising = "x400 {\"_id\": NumberLong(\"20240315$i\")}";
+        assert!(check_with("T008", "min-documents=100", rising).is_empty());
+    }
+
+    #[test]
+    fn dm_10_2_longs_in_no_order_are_reported() {
+        assert_eq!(check_with("T008", "min-documents=100", &scattered(150)).len(), 1);
+        assert!(check_with("T008", "min-documents=1000", &scattered(150)).is_empty());
+    }
+
+    #[test]
+    fn a_small_sample_says_nothing() {
+        assert!(check_with("T008", "min-documents=1", &scattered(100)).is_empty(), "99 pairs");
+        assert_eq!(check_with("T008", "min-documents=1", &scattered(101)).len(), 1, "100 pairs");
+    }
+}

@@ -1,0 +1,145 @@
+//! DM-10.1: ObjectId is the default for `_id`; another choice is fine when there is a reason.
+
+use docward_model::{Collection, Draft, Subject};
+
+use super::t008_unordered_custom_id as t008;
+use crate::facts::ids::{self, IdKind, Order};
+use crate::facts::{classes, text};
+use crate::{Cx, declare_rule};
+
+declare_rule! {
+    /// # Custom id
+    ///
+    /// ## What it checks
+    /// Mentions, once per collection, an `_id` that is not an ObjectId and breaks no other rule about
+    /// ids: rising numbers, UUIDs of version 7, ULIDs, natural keys, compound keys.
+    ///
+    /// ## Why it matters
+    /// It is a choice worth a reason. ObjectIds rise with time, carry their time, need no coordination
+    /// and take 12 bytes; a key of one's own must be kept unique and increasing by the program.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// x30 {"_id": $i}
+    /// ```
+    /// The default:
+    /// ```jsonl,clean
+    /// x30 {"_id": ObjectId("$oid"), "number": $i}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Nothing has to be done. Write down why the key was chosen, next to the schema.
+    ///
+    /// ## When to ignore it
+    /// The reason is known: switch the rule off for the collection.
+    T009, "custom-id",
+    level: Information,
+    clauses: ["DM-10.1"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [],
+    check: Collection(check),
+}
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = classes::shaped_by_people(collection) else { return };
+    let Some(id) = ids::judge(profile, ids::RISING_SHARE, ids::ORDER_PAIRS) else { return };
+    let documents = profile.total.max(profile.documents);
+    let numeric_text = ids::digits(id.field, ids::DIGIT_SHARE, ids::DIGIT_VALUES).is_some();
+    if numeric_text || t008::speaks(&id, documents, t008::DOCUMENTS) {
+        return;
+    }
+    let order = match id.order {
+        Order::Rising => " that rise",
+        Order::Falling => " that fall",
+        Order::Random | Order::Loose | Order::Unknown => "",
+    };
+    let (what, todo) = match id.kind {
+        IdKind::ObjectId
+        | IdKind::RandomUuidText
+        | IdKind::RandomUuidBinary
+        | IdKind::Digest
+        | IdKind::RandomText
+        | IdKind::Mixed => return,
+        IdKind::OrderedUuid | IdKind::Ulid if id.field.text.is_some() => (
+            "time-ordered ids as text",
+            "keep them, and store them as binary (16 bytes) in new collections: the text takes twice that and more",
+        ),
+        IdKind::OrderedUuid | IdKind::Ulid => {
+            ("time-ordered UUIDs", "keep them and record the reason")
+        }
+        IdKind::ObjectIdText => (
+            "ObjectIds as text",
+            "store them as ObjectId in new documents: 12 bytes in place of 29, here, in the index and in every reference",
+        ),
+        IdKind::Number => (
+            "numbers",
+            "keep them while one place hands them out in rising order, and record the reason",
+        ),
+        IdKind::Digits => ("digits as text", "keep them and record the reason"),
+        IdKind::Natural if ids::is_meaningless(id.field) => (
+            "text without meaning",
+            "let new collections take ObjectIds: they rise, and take 12 bytes",
+        ),
+        IdKind::Natural => (
+            "text",
+            "keep it if it is a natural key that never changes, since `_id` cannot, and record the reason",
+        ),
+        IdKind::Compound => (
+            "objects",
+            "keep the order of their fields fixed: `_id` compares field by field in order; a query on one part needs its own index",
+        ),
+        IdKind::Date => ("dates", "make sure that two documents can never have the same moment"),
+        IdKind::Binary => ("binaries", "keep them while they rise, and record the reason"),
+    };
+    cx.report(
+        Draft::new(
+            Subject::Field(collection.namespace.clone(), id.field.path.clone()),
+            format!(
+                "`_id` of {} is {what}{order}, not ObjectId",
+                text::plural(documents, "document")
+            ),
+            "a key of one's own must be kept unique and increasing by the program",
+            todo,
+            profile.seen(),
+        )
+        .data("documents", documents)
+        .data("rising", id.rising)
+        .data("pairs", id.pairs),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn dm_10_1_object_ids_pass() {
+        assert!(check("T009", "x30 {\"_id\": ObjectId(\"$oid\")}").is_empty());
+    }
+
+    #[test]
+    fn dm_10_2_a_time_ordered_uuid_passes_with_a_note() {
+        let body = r#"{"_id": UUID("018e4f1a-5b6c-7d8e-9fa0-b1c2d3e4f506")}"#;
+        assert!(check("T007", body).is_empty());
+        let found = check("T009", body);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("time-ordered"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn one_rule_speaks_about_an_id() {
+        for (body, speaker) in [
+            ("x300 {\"_id\": \"$uuid\"}", "T007"),
+            ("x300 {\"_id\": $i}", "T009"),
+            ("x300 {\"_id\": \"$i\"}", "T003"),
+            ("x3 {\"_id\": $i}\n{\"_id\": \"a\"}", "T005"),
+        ] {
+            for code in ["T003", "T005", "T007", "T008", "T009"] {
+                let n = check(code, body).len();
+                assert_eq!(n, usize::from(code == speaker), "{code} on {body}");
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! AP-S2.6: ids that differ in upper and lower case only.
+
+use docward_model::{CaseCollision, Collection, Draft, Field, Profile, Safety, Subject};
+
+use crate::facts::{classes, fold, statements, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Case variant ids
+    ///
+    /// ## What it checks
+    /// Reports id-like fields in which the same id occurs in several spellings that differ in upper and
+    /// lower case only: `User123` and `user123`. Capitals alone are no finding, and neither are random
+    /// tokens in which case carries information.
+    ///
+    /// ## Why it matters
+    /// MongoDB compares text byte by byte. Both spellings pass a unique index, lookups by one miss the
+    /// other, and one person ends up with two accounts.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// {"_id": 1, "userId": "User123"}
+    /// {"_id": 2, "userId": "user123"}
+    /// ```
+    /// One spelling:
+    /// ```jsonl,clean
+    /// {"_id": 1, "userId": "user123"}
+    /// {"_id": 2, "userId": "user124"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Merge the documents that are one, write ids in lower case from then on, and create an index with
+    /// `collation: {locale: "en", strength: 2}`, unique where ids are.
+    ///
+    /// ## When to ignore it
+    /// Case is part of the id by definition, as in base64 or short links.
+    T011, "case-variant-ids",
+    level: Recommended,
+    clauses: ["AP-S2.6"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [MIN_COLLISIONS],
+    check: Collection(check),
+}
+
+threshold!(
+    MIN_COLLISIONS,
+    "min-collisions",
+    Int(1),
+    "ids",
+    "AP-S2.6",
+    "ids with several spellings from which the field is reported"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = classes::shaped_by_people(collection) else { return };
+    let min = cx.count(&MIN_COLLISIONS).max(1);
+    let drafts = profile
+        .fields
+        .iter()
+        .filter_map(|field| {
+            let cases = field.text.as_ref()?.case_collisions.as_ref()?;
+            let token = cases.example.as_ref().is_some_and(|(a, b)| !is_word(a) && !is_word(b));
+            (cases.colliding >= min && !token).then(|| draft(collection, profile, field, cases))
+        })
+        .collect();
+    fold::report(cx, &collection.namespace, drafts, "hold ids that differ in case only");
+}
+
+/// Lower case, upper case or capitalised: written by a person. `aBcD12` is a token.
+fn is_word(text: &str) -> bool {
+    let mut letters = text.chars().filter(|c| c.is_alphabetic());
+    let Some(first) = letters.next() else { return false };
+    let rest: Vec<char> = letters.collect();
+    rest.iter().all(|c| !c.is_uppercase())
+        || (first.is_uppercase() && rest.iter().all(|c| !c.is_lowercase()))
+}
+
+fn draft(
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    cases: &CaseCollision,
+) -> Draft {
+    let path = &field.path;
+    let ns = &collection.namespace;
+    let dotted = path.dotted();
+    // Where every value occurs once the field is a key, and the index can be unique.
+    let key = field.distinct.values >= 0.99 * field.types.non_null() as f64;
+    let index = if path.as_str() == "_id" {
+        "the index on `_id` takes the collation of the collection, so a program has to see to it"
+            .to_owned()
+    } else {
+        format!(
+            "then create{} index on `{dotted}` with collation strength 2",
+            if key { " a unique" } else { " an" }
+        )
+    };
+    let mut draft = Draft::new(
+        Subject::Field(ns.clone(), path.clone()),
+        format!(
+            "{} of {} ids {}in `{path}` occur in several spellings that differ in case only",
+            text::count(cases.colliding),
+            text::count(cases.groups),
+            if cases.exact { "" } else { "looked at " }
+        ),
+        "text compares byte by byte: a lookup by one spelling misses the other, and both pass a unique index",
+        format!(
+            "decide for {} which spelling stays, write ids in lower case from then on; {index}",
+            text::plural(cases.colliding, "id")
+        ),
+        profile.seen(),
+    )
+    .data("ids", cases.groups)
+    .data("colliding", cases.colliding)
+    .data("exact", cases.exact);
+    if let Some((a, b)) = &cases.example {
+        draft = draft.examples([a.clone(), b.clone()]);
+    }
+    if path.in_array() || path.as_str().contains('*') {
+        return draft;
+    }
+    let value = statements::quoted(&format!("${dotted}"));
+    draft.fix(
+        Some("RF-13"),
+        Safety::Safe,
+        format!(
+            "{}.aggregate([{{$group: {{_id: {{$toLower: {value}}}, spellings: {{$addToSet: {value}}}, documents: {{$sum: 1}}}}}}, {{$match: {{\"spellings.1\": {{$exists: true}}}}}}])",
+            statements::collection(ns)
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_word;
+    use crate::testing::check;
+
+    #[test]
+    fn ap_s2_6_two_spellings_of_one_id_are_a_collision() {
+        let found = check(
+            "T011",
+            "{\"userId\": \"User123\"}\n{\"userId\": \"user123\"}\n{\"userId\": \"anna\"}",
+        );
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.starts_with("1 of 2 ids"), "{}", found[0].what);
+        assert!(!found[0].todo.contains("123"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn mixed_case_alone_is_no_finding() {
+        assert!(check("T011", "{\"userId\": \"User123\"}\n{\"userId\": \"Anna\"}").is_empty());
+    }
+
+    #[test]
+    fn tokens_are_told_from_words() {
+        for word in ["user123", "User123", "USER123", "anna@example.com"] {
+            assert!(is_word(word), "{word}");
+        }
+        for token in ["aBcD12", "AbCd", "dQw4w9WgXcQ", "123"] {
+            assert!(!is_word(token), "{token}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! DM-09.1, numeric part: seconds or milliseconds since 1970 where a date would do. Information.
+
+use docward_model::{Collection, Draft, Field, Profile, Safety, Subject};
+
+use crate::facts::{classes, fold, statements, text, words};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Epoch as number
+    ///
+    /// ## What it checks
+    /// Mentions fields whose name says a point in time and whose numbers are plausible seconds or
+    /// milliseconds since 1970: all of them between 1990 and 2100. A zero or −1 that stands for "none"
+    /// does not hide the rest. Durations and compact dates such as 20240315 are out of that range.
+    ///
+    /// ## Why it matters
+    /// Numbers sort in order of time, so nothing is wrong with ranges. But time-to-live indexes, date
+    /// operators and time series need dates, and nothing says whether 1710498600 counts seconds.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// {"_id": 1, "createdAt": NumberLong("1710498600000")}
+    /// ```
+    /// Use a date:
+    /// ```jsonl,clean
+    /// {"_id": 1, "createdAt": ISODate("2024-03-15T10:30:00Z"), "playTime": 1710498600}
+    /// ```
+    ///
+    /// ## How to fix
+    /// `$toDate` takes milliseconds; seconds are multiplied by 1000 first. Convert readers and writers
+    /// together.
+    ///
+    /// ## When to ignore it
+    /// Another system defines the field, or the precision goes beyond milliseconds.
+    T012, "epoch-as-number",
+    level: Information,
+    clauses: ["DM-09.1"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [EARLIEST, LATEST],
+    check: Collection(check),
+}
+
+threshold!(
+    EARLIEST,
+    "earliest",
+    Int(631_152_000),
+    "seconds since 1970",
+    "no figure in source",
+    "the earliest moment taken for plausible (1990)"
+);
+threshold!(
+    LATEST,
+    "latest",
+    Int(4_102_444_800),
+    "seconds since 1970",
+    "no figure in source",
+    "the latest moment taken for plausible (2100)"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = classes::shaped_by_people(collection) else { return };
+    let (earliest, latest) = (cx.limit(&EARLIEST), cx.limit(&LATEST));
+    let drafts = profile
+        .fields
+        .iter()
+        .filter(|field| words::is_time(field.path.leaf()))
+        .filter_map(|field| Some((field, unit(field, earliest, latest)?)))
+        .map(|(field, unit)| draft(collection, profile, field, &unit))
+        .collect();
+    fold::report(cx, &collection.namespace, drafts, "hold points in time as numbers");
+}
+
+struct Unit {
+    name: &'static str,
+    per_second: f64,
+    sentinel: bool,
+}
+
+fn unit(field: &Field, earliest: f64, latest: f64) -> Option<Unit> {
+    if !classes::is_only(field, classes::Class::Number) {
+        return None;
+    }
+    let number = field.number?;
+    // 0 and −1 usually stand for "none"; the largest value decides then.
+    let sentinel = number.min == 0.0 || number.min == -1.0;
+    [("seconds", 1.0), ("milliseconds", 1000.0)].into_iter().find_map(|(name, per_second)| {
+        let plausible = |v: f64| v >= earliest * per_second && v <= latest * per_second;
+        (plausible(number.max) && (sentinel || plausible(number.min)) && number.not_finite == 0)
+            .then_some(Unit { name, per_second, sentinel })
+    })
+}
+
+fn draft(collection: &Collection, profile: &Profile, field: &Field, unit: &Unit) -> Draft {
+    let path = &field.path;
+    let numbers = field.types.numbers();
+    let none = if unit.sentinel { "; leave the field out where it is 0 or -1" } else { "" };
+    let draft = Draft::new(
+        Subject::Field(collection.namespace.clone(), path.clone()),
+        format!("{} in `{path}` are {} since 1970", text::plural(numbers, "number"), unit.name),
+        "expiry, date operators and time series need dates, and nothing says which unit the number has",
+        format!("store `{}` as Date, converting readers and writers together{none}", path.dotted()),
+        profile.seen(),
+    )
+    .data("numbers", numbers)
+    .data("unit", unit.name);
+    let types: Vec<_> = field.types.values().into_iter().map(|(kind, _)| kind).collect();
+    let expression = |v: &str| {
+        let date = if unit.per_second > 1.0 {
+            format!("{{$toDate: {{$toLong: {v}}}}}")
+        } else {
+            format!("{{$toDate: {{$toLong: {{$multiply: [{v}, 1000]}}}}}}")
+        };
+        if unit.sentinel {
+            format!("{{$cond: [{{$lte: [{v}, 0]}}, \"$$REMOVE\", {date}]}}")
+        } else {
+            date
+        }
+    };
+    match statements::convert(&collection.namespace, profile, field, &types, &expression) {
+        Some(command) => draft.fix(Some("RF-10"), Safety::Guarded, command),
+        None => draft,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::Severity;
+
+    #[test]
+    fn dm_09_1_plausible_epochs_are_information() {
+        let found =
+            check("T012", "{\"createdAt\": NumberLong(\"1710498600000\")}\n{\"createdAt\": 0}");
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(found[0].what.contains("milliseconds"), "{}", found[0].what);
+        let found = check("T012", "{\"createdAt\": 1710498600}");
+        assert!(found[0].what.contains(" seconds"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn compact_dates_years_and_durations_are_none() {
+        assert!(
+            check(
+                "T012",
+                "{\"orderDate\": 20240315, \"playTime\": 1710498600, \"releaseDate\": 1999}"
+            )
+            .is_empty()
+        );
+        assert!(check("T012", "{\"createdAt\": 1710498600}\n{\"createdAt\": 17}").is_empty());
+    }
+}

@@ -1,0 +1,212 @@
+//! DM-09.6, DM-09.4: amounts and quantities kept as text throughout.
+
+use docward_model::{BsonType, Collection, Draft, Field, Profile, Safety, Subject, TextClass};
+
+use crate::facts::{amounts, classes, fold, names, statements, text, words};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Number as string
+    ///
+    /// ## What it checks
+    /// Reports fields named like money or a quantity (`price`, `qty`, `weight`, `age`, `population`)
+    /// that hold strings only, of which at least 99 in 100 are numbers. Ids, codes and versions are not
+    /// looked at, and neither is the exact text beside a double that is computed with.
+    ///
+    /// ## Why it matters
+    /// Text compares letter by letter: "100" comes before "20", ranges find the wrong documents and
+    /// `$sum` counts strings as nothing.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// x10 {"price": "99.00"}
+    /// ```
+    /// Use a number:
+    /// ```jsonl,clean
+    /// x10 {"price": NumberDecimal("99.00"), "zip": "10115", "version": "1.2"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Convert money with `$toDecimal` and quantities with `$toInt` or `$toDouble`; let the validator
+    /// ask for the type afterwards.
+    ///
+    /// ## When to ignore it
+    /// The text is what another system sent and is never computed with.
+    T013, "number-as-string",
+    level: Recommended,
+    clauses: ["DM-09.6", "DM-09.4"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [SHARE, MIN_VALUES, QUANTITIES],
+    check: Collection(check),
+}
+
+threshold!(
+    SHARE,
+    "number-share",
+    Float(0.99),
+    "share of strings",
+    "DM-09.4",
+    "share of the non-empty strings that must be numbers"
+);
+threshold!(
+    MIN_VALUES,
+    "min-values",
+    Int(5),
+    "strings",
+    "no figure in source",
+    "strings a field must hold before it is reported"
+);
+threshold!(
+    QUANTITIES,
+    "quantity-words",
+    Words(&[
+        "quantity",
+        "qty",
+        "count",
+        "stock",
+        "weight",
+        "age",
+        "score",
+        "rating",
+        "population",
+        "points",
+        "votes",
+        "views",
+        "likes",
+        "distance",
+        "height",
+        "width",
+        "percentage",
+        "latitude",
+        "longitude",
+        "temperature",
+        "mileage",
+    ]),
+    "words",
+    "no figure in source",
+    "last words of a name that say a quantity"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = classes::shaped_by_people(collection) else { return };
+    let (share, min, quantities) = (cx.limit(&SHARE), cx.count(&MIN_VALUES), cx.words(&QUANTITIES));
+    let drafts = profile
+        .fields
+        .iter()
+        .filter_map(|field| {
+            let leaf = field.path.leaf();
+            let money = amounts::is_money_field(profile, field);
+            let quantity = names::words(leaf).last().is_some_and(|last| {
+                quantities.iter().any(|q| q == last || *q == words::singular(last))
+            });
+            if !(money || quantity) || words::is_code(leaf) || words::is_id(leaf) {
+                return None;
+            }
+            let numbers = numbers(field, share, min)?;
+            (!has_number_twin(profile, field))
+                .then(|| draft(collection, profile, field, &numbers, money))
+        })
+        .collect();
+    fold::report(cx, &collection.namespace, drafts, "hold numbers as strings");
+}
+
+struct Numbers {
+    strings: u64,
+    whole: u64,
+    fractions: u64,
+}
+
+fn numbers(field: &Field, share: f64, min: u64) -> Option<Numbers> {
+    if !classes::is_only(field, classes::Class::Text) {
+        return None;
+    }
+    let found = field.text.as_ref()?;
+    let strings = found.total() - found.of(TextClass::Empty);
+    let (whole, fractions) = (found.of(TextClass::Integer), found.of(TextClass::Decimal));
+    (strings >= min.max(1) && (whole + fractions) as f64 >= share * strings as f64)
+        .then_some(Numbers { strings, whole, fractions })
+}
+
+/// A number of the same name beside the text: the text is the exact form of it.
+fn has_number_twin(profile: &Profile, field: &Field) -> bool {
+    amounts::twins(profile, field).iter().any(|twin| classes::is_only(twin, classes::Class::Number))
+}
+
+fn draft(
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    numbers: &Numbers,
+    money: bool,
+) -> Draft {
+    let path = &field.path;
+    let (target, name) = match (money, numbers.fractions) {
+        (true, _) => ("decimal", "Decimal128"),
+        (false, 0) => ("long", "Long"),
+        (false, _) => ("double", "double"),
+    };
+    let converting = numbers.whole + numbers.fractions;
+    let rest = numbers.strings - converting;
+    let draft = Draft::new(
+        Subject::Field(collection.namespace.clone(), path.clone()),
+        format!(
+            "{} of {} in `{path}` are numbers",
+            text::count(converting),
+            text::plural(numbers.strings, "string")
+        ),
+        "text compares letter by letter, so ranges and sorting go wrong and sums count strings as nothing",
+        format!(
+            "store `{}` as {name}; {} convert, {} do not",
+            path.dotted(),
+            text::count(converting),
+            text::count(rest)
+        ),
+        profile.seen(),
+    )
+    .data("strings", numbers.strings)
+    .data("whole", numbers.whole)
+    .data("fractions", numbers.fractions)
+    .data("target", target)
+    .clauses(&["DM-09.6"])
+    .examples(field.examples.iter().cloned());
+    let expression =
+        |v: &str| format!("{{$convert: {{input: {v}, to: \"{target}\", onError: {v}}}}}");
+    match statements::convert(
+        &collection.namespace,
+        profile,
+        field,
+        &[BsonType::String],
+        &expression,
+    ) {
+        Some(command) => draft.fix(Some("RF-10"), Safety::Guarded, command),
+        None => draft,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn dm_09_6_a_price_as_text_throughout_is_reported() {
+        let found = check("T013", "x10 {\"price\": \"99.00\", \"qty\": \"3\"}");
+        assert_eq!(found.len(), 2);
+        assert!(found.iter().any(|f| f.todo.contains("Decimal128")));
+        assert!(found.iter().any(|f| f.todo.contains("Long")));
+    }
+
+    #[test]
+    fn codes_ids_versions_and_words_are_left_alone() {
+        for name in ["zip", "phone", "version", "orderId", "year", "name", "countryCode", "size"] {
+            assert!(check("T013", &format!("x20 {{\"{name}\": \"42\"}}")).is_empty(), "{name}");
+        }
+        assert!(check("T013", "x20 {\"price\": \"on request\"}").is_empty());
+    }
+
+    #[test]
+    fn the_exact_text_beside_a_double_is_legitimate() {
+        assert!(check("T013", "x20 {\"priceText\": \"42.10\", \"price\": 42.1}").is_empty());
+    }
+}

@@ -1,0 +1,105 @@
+//! DM-09.6, in a corner: BSON types that MongoDB has deprecated.
+
+use docward_model::{BsonType, Collection, DataValue, Draft, Subject};
+
+use crate::facts::{classes, text};
+use crate::{Cx, declare_rule};
+
+declare_rule! {
+    /// # Deprecated types
+    ///
+    /// ## What it checks
+    /// Mentions, once per collection, fields that hold values of types BSON has deprecated: undefined,
+    /// DBPointer, symbol and JavaScript code with scope.
+    ///
+    /// ## Why it matters
+    /// Drivers drop, convert or refuse such values when they read them, each in its own way. Writing a
+    /// document back can change it without anybody having meant to.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// {"_id": 1, "nickname": {"$undefined": true}}
+    /// ```
+    /// Leave the field out, or use null:
+    /// ```jsonl,clean
+    /// {"_id": 1, "nickname": null}
+    /// {"_id": 2}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Unset undefined values, turn symbols into strings, DBPointers into a plain reference, and keep
+    /// code in the program.
+    ///
+    /// ## When to ignore it
+    /// The collection is an archive that nobody writes.
+    T014, "deprecated-types",
+    level: Information,
+    clauses: ["DM-09.6"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [],
+    check: Collection(check),
+}
+
+const DEPRECATED: [(BsonType, &str); 4] = [
+    (BsonType::Undefined, "unset undefined values"),
+    (BsonType::DbPointer, "replace DBPointers by the plain `_id` they point at"),
+    (BsonType::Symbol, "turn symbols into strings"),
+    (BsonType::JavascriptWithScope, "keep code in the program"),
+];
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = classes::shaped_by_people(collection) else { return };
+    let mut counts = Vec::new();
+    let mut advice = Vec::new();
+    let mut paths: Vec<String> = Vec::new();
+    for (kind, remedy) in DEPRECATED {
+        let holding: Vec<_> = profile.fields.iter().filter(|f| f.types.of(kind) > 0).collect();
+        if holding.is_empty() {
+            continue;
+        }
+        counts.push((kind.name(), holding.iter().map(|f| f.types.of(kind)).sum::<u64>()));
+        advice.push(remedy);
+        for field in holding {
+            if !paths.iter().any(|p| p == field.path.as_str()) {
+                paths.push(field.path.as_str().to_owned());
+            }
+        }
+    }
+    if counts.is_empty() {
+        return;
+    }
+    let said: Vec<String> =
+        counts.iter().map(|(kind, n)| format!("{} {kind}", text::count(*n))).collect();
+    cx.report(
+        Draft::new(
+            Subject::Collection(collection.namespace.clone()),
+            format!("deprecated types in {}: {}", text::list(&paths, 5), said.join(", ")),
+            "drivers drop, convert or refuse such values, each in its own way",
+            advice.join("; "),
+            profile.seen(),
+        )
+        .data(
+            "types",
+            DataValue::Map(
+                counts.iter().map(|(k, n)| ((*k).to_owned(), DataValue::from(*n))).collect(),
+            ),
+        )
+        .data("fields", paths),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn dm_09_6_undefined_is_mentioned_once_and_null_is_fine() {
+        let found = check("T014", "{\"a\": {\"$undefined\": true}, \"b\": {\"$undefined\": true}}");
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("`a` and `b`"), "{}", found[0].what);
+        assert!(check("T014", "{\"a\": null}").is_empty());
+        assert!(check("T005", "{\"a\": {\"$undefined\": true}}\n{\"a\": 1}").is_empty());
+    }
+}
