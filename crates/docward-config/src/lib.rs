@@ -1,1 +1,123 @@
-//! docward-config
+//! `docward.toml`: from text to [`Settings`], with a place for everything that is wrong in it.
+//!
+//! Three steps, each in its file: `syntax` reads TOML and recovers from broken statements, `raw` is
+//! what was typed with its positions, `validate` gives it meaning. Nothing here fails: a problem is a
+//! [`Diagnostic`], and the rest of the file still counts. [`json_schema`] describes the same keys to
+//! editors. No IO: the caller reads the file and hands over the rules' metadata, because this crate
+//! does not know the registry.
+//!
+//! The guide for users is `docs/configuration.md`; its examples are tests of this crate.
+
+mod diagnostic;
+mod json;
+mod keys;
+mod position;
+mod raw;
+mod schema;
+mod suggest;
+mod syntax;
+mod threshold;
+mod validate;
+
+use std::collections::BTreeMap;
+
+use docward_model::{Location, RuleMeta, Settings, Severity};
+
+pub use diagnostic::Diagnostic;
+pub use schema::json_schema;
+pub use validate::selector_problem;
+
+/// From which severity on a run counts as failed (`fail-on`, `--fail-on`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailOn {
+    /// Findings of this severity or louder fail the run.
+    AtLeast(Severity),
+    /// Findings never fail the run.
+    Never,
+}
+
+impl FailOn {
+    /// Every value, loudest first, as help texts list them.
+    pub const ALL: [Self; 4] = [
+        Self::AtLeast(Severity::Error),
+        Self::AtLeast(Severity::Warn),
+        Self::AtLeast(Severity::Info),
+        Self::Never,
+    ];
+
+    /// The word used in configuration and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AtLeast(severity) => severity.name(),
+            Self::Never => "never",
+        }
+    }
+
+    /// The value a word stands for.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|value| value.name() == word)
+    }
+
+    /// Whether a finding of this severity fails the run.
+    pub fn fails(self, severity: Severity) -> bool {
+        match self {
+            Self::AtLeast(least) => severity >= least,
+            Self::Never => false,
+        }
+    }
+}
+
+/// What `docward.toml` says. The default is an empty file.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// What rules and engine read.
+    pub settings: Settings,
+    /// When a run fails; the command line's default holds when absent.
+    pub fail_on: Option<FailOn>,
+    pub(crate) origins: Origins,
+    /// One per entry of `settings.overrides`.
+    pub(crate) override_origins: Vec<Origins>,
+}
+
+/// Where settings of rules were written, by rule code and key.
+pub(crate) type Origins = BTreeMap<(String, String), Location>;
+
+impl Config {
+    /// Where the value of a rule's key comes from that holds at a namespace: a threshold's key,
+    /// `severity` or `enabled`. `None` when the file does not set it. Lets `docward explain` say
+    /// "yours: 200, from docward.toml:14".
+    pub fn origin(&self, code: &str, key: &str, namespace: Option<&str>) -> Option<&Location> {
+        let wanted = (code.to_owned(), key.to_owned());
+        let at_namespace = namespace.and_then(|ns| {
+            self.settings
+                .overrides
+                .iter()
+                .zip(&self.override_origins)
+                .filter(|(o, _)| o.pattern.matches(ns))
+                .filter_map(|(_, origins)| origins.get(&wanted))
+                // Later entries win, as in `Settings::threshold_at`.
+                .next_back()
+        });
+        at_namespace.or_else(|| self.origins.get(&wanted))
+    }
+}
+
+/// Reads the text of a `docward.toml`. Never fails and never panics: problems are diagnostics in the
+/// order of the file, and whatever is sound still counts. `file_name` is only repeated in messages.
+///
+/// ```
+/// let text = "profile = \"neutral\"\nfail-on = \"eror\"\n";
+/// let (config, problems) = docward_config::parse(text, "docward.toml", &[]);
+/// assert_eq!(config.settings.profile.name(), "neutral");
+/// assert_eq!(
+///     problems[0].to_string(),
+///     "docward.toml:2:11: `fail-on` cannot be `eror`; did you mean `error`?"
+/// );
+/// ```
+pub fn parse(text: &str, file_name: &str, rules: &[&RuleMeta]) -> (Config, Vec<Diagnostic>) {
+    let mut out = diagnostic::Diagnostics::new(file_name, text);
+    let document = syntax::read(text, &mut out);
+    let raw = raw::read(&document, text, rules, &mut out);
+    let config = validate::validate(&raw, text, rules, &mut out);
+    (config, out.finish())
+}

@@ -1,0 +1,70 @@
+//! The keys of each table, once: the reader, the suggestions and the tests use the same lists.
+
+use docward_model::RuleMeta;
+
+use crate::suggest;
+
+/// A table of the file.
+#[derive(Clone, Copy)]
+pub(crate) struct Section {
+    /// As messages name it; empty for the top of the file.
+    pub(crate) header: &'static str,
+    pub(crate) keys: &'static [&'static str],
+}
+
+pub(crate) const ROOT: Section = Section {
+    header: "",
+    keys: &[
+        "profile",
+        "select",
+        "ignore",
+        "fail-on",
+        "rules",
+        "namespaces",
+        "collections",
+        "deployment",
+    ],
+};
+pub(crate) const NAMESPACES: Section =
+    Section { header: "[[namespaces]]", keys: &["match", "ignore", "rules"] };
+pub(crate) const COLLECTIONS: Section =
+    Section { header: "[collections]", keys: &["core", "bounded", "mirrors", "shard-keys"] };
+pub(crate) const BOUNDED: Section =
+    Section { header: "[[collections.bounded]]", keys: &["match", "path", "max"] };
+pub(crate) const MIRRORS: Section =
+    Section { header: "[[collections.mirrors]]", keys: &["match", "path"] };
+pub(crate) const SHARD_KEYS: Section =
+    Section { header: "[[collections.shard-keys]]", keys: &["namespace", "key"] };
+pub(crate) const DEPLOYMENT: Section =
+    Section { header: "[deployment]", keys: &["server-version", "shards"] };
+
+/// Keys every rule has besides its thresholds. No threshold may take one of these names.
+pub(crate) const RULE: &[&str] = &["severity", "enabled"];
+
+/// What to do about a key that a section does not have.
+pub(crate) fn unknown_key_hint(key: &str, section: Section, rules: &[&RuleMeta]) -> String {
+    elsewhere(key, section, rules)
+        .or_else(|| suggest::did_you_mean(key, section.keys.iter().copied()))
+        .unwrap_or_else(|| format!("known keys: {}", suggest::list(section.keys, "and")))
+}
+
+/// A key that is right, but in the wrong table. The usual cause is TOML's own: everything below a
+/// header belongs to it, so a top-level key must come first.
+pub(crate) fn elsewhere(key: &str, section: Section, rules: &[&RuleMeta]) -> Option<String> {
+    if ROOT.keys.contains(&key) {
+        return Some(format!("`{key}` belongs above the first `[section]`"));
+    }
+    for other in [COLLECTIONS, DEPLOYMENT] {
+        if other.header != section.header && other.keys.contains(&key) {
+            return Some(format!("`{key}` belongs under `{}`", other.header));
+        }
+    }
+    if let Some(rule) = rules.iter().find(|r| r.code.eq_ignore_ascii_case(key) || r.name == key) {
+        return Some(format!("settings of a rule belong under `[rules.{}]`", rule.code));
+    }
+    let mut owners = rules.iter().filter(|r| r.thresholds.iter().any(|t| t.key == key));
+    let first = owners.next()?;
+    let more = owners.count();
+    let others = if more == 0 { String::new() } else { format!(" and {more} other rules") };
+    Some(format!("`{key}` is a threshold of {}{others}", first.code))
+}

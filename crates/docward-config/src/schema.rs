@@ -1,0 +1,295 @@
+//! The JSON Schema of `docward.toml`, for completion and checks in editors.
+//!
+//! Draft 7, because that is what TOML language servers read. It is as strict as the parser about
+//! keys, types and ranges; what a schema cannot say (globs, one rule under two names) only the parser
+//! knows. One difference: the parser takes codes in any case, the schema offers them as written in
+//! the registry.
+
+use docward_model::{ProfileName, RuleMeta, Threshold, ThresholdValue};
+
+use crate::{FailOn, json::Json, threshold};
+
+/// The schema of the file for these rules: pretty JSON, the same bytes for the same rules in any
+/// order.
+pub fn json_schema(rules: &[&RuleMeta]) -> String {
+    let mut rules = rules.to_vec();
+    rules.sort_by_key(|rule| rule.code);
+
+    let mut definitions = vec![
+        ("selectors".to_owned(), selectors(&rules)),
+        ("rules".to_owned(), rule_tables(&rules)),
+        ("pattern".to_owned(), pattern()),
+        ("path".to_owned(), path()),
+    ];
+    definitions.extend(rules.iter().map(|rule| (rule.code.to_owned(), rule_table(rule))));
+
+    Json::object([
+        ("$schema", Json::text("http://json-schema.org/draft-07/schema#")),
+        ("title", Json::text("docward.toml")),
+        ("description", Json::text("Configuration of Docward, see docs/configuration.md.")),
+    ])
+    .merged(table(
+        [
+            (
+                "profile",
+                words("A named set of defaults.", &PROFILES.map(ProfileName::name), "vendor"),
+            ),
+            ("select", described("Only these rules; all when empty.", reference("selectors"))),
+            ("ignore", described("Never these rules.", reference("selectors"))),
+            (
+                "fail-on",
+                words(
+                    "The severity from which findings fail the run.",
+                    &FailOn::ALL.map(FailOn::name),
+                    "error",
+                ),
+            ),
+            ("rules", described("Settings by rule code or name.", reference("rules"))),
+            ("namespaces", namespaces()),
+            ("collections", collections()),
+            ("deployment", deployment()),
+        ],
+        &[],
+    ))
+    .with("definitions", Json::Object(definitions))
+    .pretty()
+}
+
+const PROFILES: [ProfileName; 2] = [ProfileName::Vendor, ProfileName::Neutral];
+
+fn selectors(rules: &[&RuleMeta]) -> Json {
+    let mut families: Vec<_> = rules.iter().map(|rule| rule.family().to_string()).collect();
+    families.dedup();
+    let known = std::iter::once("all".to_owned())
+        .chain(families)
+        .chain(rules.iter().map(|rule| rule.code.to_owned()))
+        .chain(rules.iter().map(|rule| rule.name.to_owned()));
+    list(
+        "Rules by code (D008), family (D) or name (unbounded-array).",
+        Json::object([("enum", Json::texts(known))]),
+    )
+}
+
+fn rule_tables(rules: &[&RuleMeta]) -> Json {
+    let by = |key: fn(&RuleMeta) -> &'static str| {
+        rules.iter().map(move |rule| (key(rule), reference(rule.code)))
+    };
+    table(by(|rule| rule.code).chain(by(|rule| rule.name)), &[])
+}
+
+fn rule_table(rule: &RuleMeta) -> Json {
+    let common = [
+        (
+            "severity",
+            words(
+                "A severity other than the default.",
+                &["error", "warn", "info"],
+                rule.level.severity().name(),
+            ),
+        ),
+        (
+            "enabled",
+            Json::object([
+                ("description", Json::text("On or off, whatever the profile says.")),
+                ("type", Json::text("boolean")),
+            ]),
+        ),
+    ];
+    let thresholds =
+        rule.thresholds.iter().map(|threshold| (threshold.key, threshold_value(threshold)));
+    let title = format!("{} {}: {}", rule.code, rule.name, rule.title());
+    let mut out = Json::object([("title", Json::text(title))]);
+    if let Some(what) = rule.section("What it checks") {
+        out = out.with("description", Json::text(unwrapped(&what)));
+    }
+    out.merged(table(common.into_iter().chain(thresholds), &[]))
+}
+
+fn threshold_value(threshold: &Threshold) -> Json {
+    let mut description = sentence(threshold.help);
+    let (kind, default) = match threshold.default {
+        ThresholdValue::Int(n) => ("integer", Json::Int(n)),
+        ThresholdValue::Float(n) => ("number", Json::Float(n)),
+        ThresholdValue::Flag(b) => ("boolean", Json::Bool(b)),
+        ThresholdValue::Text(text) => ("string", Json::text(text)),
+        ThresholdValue::Words(words) => ("array", Json::texts(words.iter().copied())),
+    };
+    match threshold.default {
+        ThresholdValue::Int(_) | ThresholdValue::Float(_) => {
+            description.push_str(&format!(" Unit: {}.", threshold.unit));
+        }
+        // Not as `default`: an editor would offer to write out words that hold anyway.
+        ThresholdValue::Words(_) => description.push_str(" Added to the rule's own list."),
+        ThresholdValue::Flag(_) | ThresholdValue::Text(_) => {}
+    }
+    description.push_str(&format!(" Source: {}.", threshold.source));
+    let mut out =
+        Json::object([("description", Json::Text(description)), ("type", Json::text(kind))]);
+    if let ThresholdValue::Words(_) = threshold.default {
+        return out.with("items", string());
+    }
+    if let Some(choices) = threshold::choices(threshold) {
+        out = out.with("enum", Json::texts(choices));
+    }
+    if matches!(threshold.default, ThresholdValue::Int(_) | ThresholdValue::Float(_)) {
+        let (low, high) = threshold::range(threshold);
+        for (key, bound) in [("minimum", low), ("maximum", high)] {
+            if let Some(bound) = bound {
+                out = out.with(key, Json::Int(bound as i64));
+            }
+        }
+    }
+    out.with("default", default)
+}
+
+fn namespaces() -> Json {
+    let entry = table(
+        [
+            (
+                "match",
+                described(
+                    "Which namespaces; matches the database's own name as well.",
+                    reference("pattern"),
+                ),
+            ),
+            ("ignore", described("Rules switched off there.", reference("selectors"))),
+            ("rules", described("Settings that hold there.", reference("rules"))),
+        ],
+        &["match"],
+    );
+    list("Settings that hold for some namespaces only; later ones win.", entry)
+}
+
+fn collections() -> Json {
+    let core = list("Collections of core business; inferred when absent.", reference("pattern"));
+    let bounded = table(
+        [
+            ("match", reference("pattern")),
+            ("path", described("The array.", reference("path"))),
+            ("max", whole("Elements the application keeps at most.", 1)),
+        ],
+        &["match", "path", "max"],
+    );
+    let mirror = table(
+        [("match", reference("pattern")), ("path", described("The copy.", reference("path")))],
+        &["match", "path"],
+    );
+    let field = Json::object([("enum", Json::List(vec![Json::Int(1), Json::text("hashed")]))]);
+    let key = Json::object([
+        ("description", Json::text("Fields in order, 1 or \"hashed\".")),
+        ("type", Json::text("object")),
+        ("minProperties", Json::Int(1)),
+        ("additionalProperties", field),
+    ]);
+    let namespace = Json::object([
+        ("description", Json::text("The collection, `database.collection`.")),
+        ("type", Json::text("string")),
+        ("pattern", Json::text("^[^.*?\\[{]+\\.[^*?\\[{]+$")),
+    ]);
+    let shard_key = table([("namespace", namespace), ("key", key)], &["namespace", "key"]);
+    table(
+        [
+            ("core", core),
+            ("bounded", list("Arrays the application keeps short.", bounded)),
+            ("mirrors", list("Copied fields that must follow their source.", mirror)),
+            ("shard-keys", list("Shard keys in use or planned.", shard_key)),
+        ],
+        &[],
+    )
+    .with("description", Json::text("What the application knows about its collections."))
+}
+
+fn deployment() -> Json {
+    let version = Json::object([
+        ("description", Json::text("The server's version, major and minor.")),
+        ("type", Json::text("string")),
+        ("pattern", Json::text("^[0-9]+\\.[0-9]+(\\.[0-9]+)?$")),
+    ]);
+    table([("server-version", version), ("shards", whole("Shards there are or will be.", 1))], &[])
+        .with("description", Json::text("What is known about the servers."))
+}
+
+/// A table with these keys and no others.
+fn table<'k>(entries: impl IntoIterator<Item = (&'k str, Json)>, required: &[&str]) -> Json {
+    let out = Json::object([
+        ("type", Json::text("object")),
+        ("properties", Json::object(entries)),
+        ("additionalProperties", Json::Bool(false)),
+    ]);
+    if required.is_empty() {
+        out
+    } else {
+        out.with("required", Json::texts(required.iter().copied()))
+    }
+}
+
+fn list(description: &str, items: Json) -> Json {
+    Json::object([
+        ("description", Json::text(description)),
+        ("type", Json::text("array")),
+        ("items", items),
+    ])
+}
+
+fn words(description: &str, words: &[&str], default: &str) -> Json {
+    Json::object([
+        ("description", Json::text(description)),
+        ("enum", Json::texts(words.iter().copied())),
+        ("default", Json::text(default)),
+    ])
+}
+
+fn whole(description: &str, minimum: i64) -> Json {
+    Json::object([
+        ("description", Json::text(description)),
+        ("type", Json::text("integer")),
+        ("minimum", Json::Int(minimum)),
+    ])
+}
+
+fn pattern() -> Json {
+    string()
+        .with(
+            "description",
+            Json::text("A glob over `database.collection`, such as `db_shop.t_log_*`."),
+        )
+        .with("minLength", Json::Int(1))
+}
+
+fn path() -> Json {
+    string()
+        .with("description", Json::text("A field as reports print it, such as `items[].price`."))
+        .with("minLength", Json::Int(1))
+}
+
+fn string() -> Json {
+    Json::object([("type", Json::text("string"))])
+}
+
+fn reference(name: &str) -> Json {
+    Json::object([("$ref", Json::text(format!("#/definitions/{name}")))])
+}
+
+/// Draft 7 ignores everything beside a `$ref`, so a description needs a wrapper.
+fn described(description: &str, schema: Json) -> Json {
+    Json::object([("description", Json::text(description)), ("allOf", Json::List(vec![schema]))])
+}
+
+/// A page's lines joined, since editors wrap by themselves; paragraphs stay apart.
+fn unwrapped(text: &str) -> String {
+    let paragraphs: Vec<_> = text
+        .split("\n\n")
+        .map(|paragraph| paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" "))
+        .collect();
+    paragraphs.join("\n\n")
+}
+
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let mut out: String = chars.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    out.push_str(chars.as_str());
+    if !out.ends_with('.') {
+        out.push('.');
+    }
+    out
+}

@@ -1,0 +1,212 @@
+//! TOML text to a table with positions, in spite of syntax errors.
+//!
+//! `toml_edit` stops at the first error and gives no document. A user with three typos wants to hear
+//! of all three, and of the unknown key further down as well, so the broken statement is blanked out
+//! (byte for byte, which keeps every position) and the text is read again.
+
+use toml_edit::{Document, Table};
+
+use crate::{diagnostic::Diagnostics, position::Lines, suggest};
+
+/// Errors reported before giving up on a file; it is probably not TOML at all.
+const MOST_ERRORS: usize = 20;
+
+/// How far up the beginning of a broken statement is looked for.
+const MOST_LINES: usize = 60;
+
+/// Recovery reads the text many times; nobody writes more configuration than this by hand.
+const LARGEST: usize = 64 * 1024;
+
+/// The root table. Without the broken statements, or empty when nothing could be made of the text.
+pub(crate) fn read(text: &str, out: &mut Diagnostics<'_>) -> Table {
+    let mut work = text.to_owned();
+    let mut last: Option<(usize, String)> = None;
+    for _ in 0..MOST_ERRORS {
+        let error = match Document::parse(work.as_str()) {
+            Ok(document) => return document.into_table(),
+            Err(error) => error,
+        };
+        let span = error.span().unwrap_or(0..0);
+        let broken = if text.len() <= LARGEST { broken_lines(&work, span.start) } else { None };
+        // Blanking may uncover the same complaint again (an open string at the end of the file).
+        let this = (span.start, error.message().to_owned());
+        if last.as_ref() != Some(&this) {
+            let begins = broken.as_ref().map(|lines| lines.start);
+            report(&work, error.message(), span, begins, out);
+        }
+        last = Some(this);
+        let Some(broken) = broken else { break };
+        if !blank(&mut work, broken) {
+            break;
+        }
+    }
+    Table::new()
+}
+
+fn report(
+    work: &str,
+    message: &str,
+    span: std::ops::Range<usize>,
+    begins: Option<usize>,
+    out: &mut Diagnostics<'_>,
+) {
+    let what = suggest::excerpt(work.get(span.clone()).unwrap_or_default().trim());
+    let message = match message {
+        "duplicate key" => format!("`{what}` is set twice"),
+        other => format!("not TOML: {other}"),
+    };
+    let line = out.lines.line_of(span.start);
+    let hint = match begins {
+        Some(begins) if begins < line => Some(format!(
+            "it belongs to what begins on line {}; is something not closed there?",
+            begins + 1
+        )),
+        _ if message.contains("must be quoted") && !what.is_empty() => {
+            Some(format!("write `\"{what}\"`"))
+        }
+        _ => None,
+    };
+    out.error(span.start, message, hint);
+}
+
+/// The lines (from 0) of the statement an error is in: from the last line before which everything is
+/// sound, to the next line that looks like a new statement. A broken header takes its section with
+/// it: the keys below would otherwise be blamed on the section above.
+fn broken_lines(text: &str, error: usize) -> Option<std::ops::Range<usize>> {
+    let lines = Lines::new(text);
+    let mut at = lines.line_of(error.min(text.len()));
+    // At the end of the file the error is about what stands before.
+    while at > 0 && lines.line(at).trim().is_empty() {
+        at -= 1;
+    }
+    let start = (at.saturating_sub(MOST_LINES)..=at).rev().find(|&line| {
+        let sound = |text: &str| Document::parse(text).is_ok();
+        !lines.line(line).trim().is_empty() && text.get(..lines.start(line)).is_some_and(sound)
+    })?;
+    let rest = start + 1..lines.count();
+    let first = lines.line(start);
+    let end = if first.trim_start().starts_with('[') {
+        let name = header_name(first);
+        // `[namespaces.rules.D008]` is part of the `[[namespaces]]` above it.
+        let is_next = |line: &str| {
+            looks_like_header(line) && !header_name(line).starts_with(&format!("{name}."))
+        };
+        rest.clone().find(|&line| is_next(lines.line(line)))
+    } else {
+        let is_next = |line: &str| looks_like_header(line) || looks_like_pair(line);
+        rest.clone().find(|&line| is_next(lines.line(line)))
+    };
+    Some(start..end.unwrap_or(rest.end))
+}
+
+fn header_name(line: &str) -> String {
+    let line = line.split(['#', ']']).next().unwrap_or_default();
+    line.chars().filter(|c| !c.is_whitespace() && *c != '[').collect()
+}
+
+fn looks_like_header(line: &str) -> bool {
+    let line = line.split('#').next().unwrap_or_default().trim();
+    line.starts_with('[')
+        && line.ends_with(']')
+        && line.chars().all(|c| is_key(c) || "[]".contains(c))
+}
+
+fn looks_like_pair(line: &str) -> bool {
+    line.split_once('=').is_some_and(|(key, _)| !key.trim().is_empty() && key.chars().all(is_key))
+}
+
+fn is_key(c: char) -> bool {
+    c.is_alphanumeric() || "-_.\"' \t".contains(c)
+}
+
+/// Overwrites lines with blanks; whether that changed anything.
+fn blank(text: &mut String, broken: std::ops::Range<usize>) -> bool {
+    let lines = Lines::new(text);
+    let (from, to) = (lines.start(broken.start), lines.start(broken.end));
+    let (Some(before), Some(gone), Some(after)) =
+        (text.get(..from), text.get(from..to), text.get(to..))
+    else {
+        return false;
+    };
+    // As many bytes as there were, so that every later offset stays true.
+    let blanks: String = gone.bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }).collect();
+    if blanks == gone {
+        return false;
+    }
+    *text = [before, blanks.as_str(), after].concat();
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, keys: &[&str], problems: &[&str]) {
+        let mut out = Diagnostics::new("f", text);
+        let table = read(text, &mut out);
+        let found: Vec<_> = table.iter().map(|(key, _)| key.to_owned()).collect();
+        let said: Vec<_> = out.finish().iter().map(ToString::to_string).collect();
+        assert_eq!(said, problems, "{text}");
+        assert_eq!(found, keys, "{text}");
+    }
+
+    #[test]
+    fn the_rest_of_a_broken_file_still_counts() {
+        check("a = 1\nb = 2\n", &["a", "b"], &[]);
+        check(
+            "a = vendor\nb = 2\n",
+            &["b"],
+            &[
+                "f:1:5: not TOML: string values must be quoted, expected literal string; write `\"vendor\"`",
+            ],
+        );
+        check("a = 1\na = 2\nb = 3\n", &["a", "b"], &["f:2:1: `a` is set twice"]);
+        check("[a]\nx = 1\n[b]\n[a]\ny = 1\n[c]\n", &["a", "b", "c"], &["f:4:2: `a` is set twice"]);
+    }
+
+    #[test]
+    fn every_broken_statement_is_reported() {
+        check(
+            "a = [1,\nb = 2\nc == 3\nd = 'x\ne = 5",
+            &["b", "e"],
+            &[
+                "f:2:3: not TOML: unexpected `=` in array, expected value, `]`; it belongs to what begins on line 1; is something not closed there?",
+                "f:3:4: not TOML: extra `=`, expected nothing",
+                "f:4:7: not TOML: invalid literal string, expected `'`",
+            ],
+        );
+    }
+
+    #[test]
+    fn an_open_text_does_not_swallow_the_file() {
+        check(
+            "a = \"\"\"x\nb = 2\nc = 3\n",
+            &["b", "c"],
+            &[
+                "f:4:1: not TOML: invalid multi-line basic string, expected `\"`; it belongs to what begins on line 1; is something not closed there?",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_broken_header_takes_its_section_with_it() {
+        check(
+            "a = 1\n[[n]\nx = 1\n[n.rules.D]\ny = 1\n[c]\nz = 1\n",
+            &["a", "c"],
+            &["f:2:5: not TOML: unclosed array table, expected `]`"],
+        );
+    }
+
+    #[test]
+    fn hopeless_texts_end() {
+        let text = "a == 1\n".repeat(100);
+        let mut out = Diagnostics::new("f", &text);
+        assert!(read(&text, &mut out).is_empty());
+        assert_eq!(out.finish().len(), MOST_ERRORS);
+
+        let text = format!("a = [\n{}", "b = 1\n".repeat(20_000));
+        let mut out = Diagnostics::new("f", &text);
+        assert!(read(&text, &mut out).is_empty(), "too large to recover");
+        assert_eq!(out.finish().len(), 1);
+    }
+}

@@ -1,0 +1,95 @@
+//! From what was typed to what it means.
+//!
+//! Each value is judged on its own, so one bad value costs itself and nothing else.
+
+mod collections;
+mod rules;
+
+use docward_model::{NamespaceOverride, NamespacePattern, ProfileName, RuleMeta, Severity};
+
+pub use rules::selector_problem;
+
+use crate::{
+    Config, FailOn,
+    diagnostic::Diagnostics,
+    raw::{At, Raw},
+    suggest,
+};
+
+/// Gives meaning to a file.
+pub(crate) fn validate(
+    raw: &Raw<'_>,
+    text: &str,
+    rules: &[&RuleMeta],
+    out: &mut Diagnostics<'_>,
+) -> Config {
+    let mut config = Config::default();
+    let settings = &mut config.settings;
+
+    if let Some(profile) = raw.profile {
+        let all = [ProfileName::Vendor, ProfileName::Neutral];
+        settings.profile =
+            word("profile", profile, &all, ProfileName::name, out).unwrap_or_default();
+    }
+    if let Some(fail_on) = raw.fail_on {
+        config.fail_on = word("fail-on", fail_on, &FailOn::ALL, FailOn::name, out);
+    }
+    settings.select = rules::selectors("select", &raw.select, rules, out);
+    settings.ignore = rules::selectors("ignore", &raw.ignore, rules, out);
+    (settings.rules, config.origins) = rules::tables(&raw.rules, rules, text, out);
+
+    for namespace in &raw.namespaces {
+        let ignore = rules::selectors("ignore", &namespace.ignore, rules, out);
+        let (by_code, origins) = rules::tables(&namespace.rules, rules, text, out);
+        // Without a pattern it is unknown what the entry is about; that was reported.
+        if let Some(pattern) = namespace.pattern.and_then(|text| pattern(text, out)) {
+            if namespace.idle {
+                let hint = "add `ignore` or `[namespaces.rules.CODE]`".to_owned();
+                out.note(namespace.at, "`[[namespaces]]` changes nothing", Some(hint));
+            }
+            settings.overrides.push(NamespaceOverride { pattern, ignore, rules: by_code });
+            config.override_origins.push(origins);
+        }
+    }
+
+    collections::read(raw, text, settings, out);
+    rules::note_idle(raw, rules, settings, out);
+    config
+}
+
+/// A glob over namespaces.
+fn pattern(text: At<&str>, out: &mut Diagnostics<'_>) -> Option<NamespacePattern> {
+    if text.value.is_empty() {
+        out.error(text.at, "an empty pattern matches nothing", Some("write `*` for all".into()));
+        return None;
+    }
+    match NamespacePattern::new(text.value) {
+        Ok(pattern) => Some(pattern),
+        Err(why) => {
+            let message = format!("`{}` is not a pattern: {why}", suggest::excerpt(text.value));
+            out.error(text.at, message, None);
+            None
+        }
+    }
+}
+
+/// A value out of a short list of words.
+fn word<T: Copy>(
+    key: &str,
+    written: At<&str>,
+    all: &[T],
+    name: fn(T) -> &'static str,
+    out: &mut Diagnostics<'_>,
+) -> Option<T> {
+    let found = all.iter().copied().find(|value| name(*value) == written.value);
+    if found.is_none() {
+        let names: Vec<_> = all.iter().map(|value| name(*value)).collect();
+        let hint = suggest::did_you_mean(written.value, names.iter().copied())
+            .unwrap_or_else(|| format!("write {}", suggest::list(&names, "or")));
+        let message = format!("`{key}` cannot be `{}`", suggest::excerpt(written.value));
+        out.error(written.at, message, Some(hint));
+    }
+    found
+}
+
+const SEVERITIES: [Severity; 3] = [Severity::Error, Severity::Warn, Severity::Info];
