@@ -1,0 +1,101 @@
+//! What every parser must do with any bytes: not panic, not run away, and agree with an oracle where
+//! there is one. `cargo fuzz` drives these functions with coverage; `tests/smoke.rs` drives them with
+//! mutated samples on stable Rust.
+
+use docward_bson::{archive, dump, json, walk};
+
+/// The walker visits what the `bson` crate visits, or both refuse.
+pub fn walk(bytes: &[u8]) {
+    let ours = walk::count_elements(bytes);
+    let _ = dump::hop(bytes, u64::MAX);
+    if let Ok(ours) = ours
+        && let Ok(raw) = bson::RawDocument::from_bytes(bytes.get(..length(bytes)).unwrap_or(bytes))
+        && let Ok(theirs) = count(raw)
+    {
+        assert_eq!(ours, theirs, "elements");
+    }
+}
+
+fn length(bytes: &[u8]) -> usize {
+    bytes.get(..4).map_or(0, |b| i32::from_le_bytes([b[0], b[1], b[2], b[3]]).max(0) as usize)
+}
+
+fn count(document: &bson::RawDocument) -> Result<u64, bson::error::Error> {
+    let mut total = 0;
+    for element in document.iter() {
+        let (_, value) = element?;
+        total += 1;
+        total += match value {
+            bson::RawBsonRef::Document(inner) => count(inner)?,
+            bson::RawBsonRef::Array(inner) => {
+                count(bson::RawDocument::from_bytes(inner.as_bytes())?)?
+            }
+            _ => 0,
+        };
+    }
+    Ok(total)
+}
+
+/// The profiler takes anything.
+pub fn profile(bytes: &[u8]) {
+    let mut profiler = docward_profile::Profiler::new();
+    profiler.add_block(bytes, 0);
+    let mut other = docward_profile::Profiler::new();
+    other.add_block(bytes, bytes.len() as u64);
+    profiler.merge(other);
+    let profiled = profiler.finish();
+    assert!(profiled.profile.fields.len() < 20_000);
+}
+
+/// The JSON parser ends, and what it makes is BSON.
+pub fn json(bytes: &[u8]) {
+    let mut parser = json::Parser::new();
+    let mut out = Vec::new();
+    let mut at = 0;
+    loop {
+        let before = out.len();
+        match parser.step(&bytes[at..], true, &mut out) {
+            json::Step::Document { consumed } => {
+                assert!(consumed > 0, "progress");
+                at += consumed;
+                let document = &out[before..];
+                assert!(walk::count_elements(document).is_ok(), "the walker reads it");
+                assert!(bson::RawDocument::from_bytes(document).is_ok(), "the bson crate reads it");
+            }
+            json::Step::Failed { consumed, .. } => {
+                assert_eq!(out.len(), before, "nothing is left of a broken document");
+                at += consumed;
+                if consumed == 0 && at >= bytes.len() {
+                    return;
+                }
+            }
+            json::Step::NeedMore { consumed } => at += consumed,
+            json::Step::End => return,
+        }
+    }
+}
+
+/// The archive decoder ends.
+pub fn archive(bytes: &[u8]) {
+    let mut decoder = archive::Decoder::new();
+    let mut at = 0;
+    for _ in 0..=bytes.len() + 8 {
+        let (consumed, item) = decoder.step(&bytes[at..]);
+        at += consumed;
+        match item {
+            archive::Item::NeedMore { .. } | archive::Item::Broken(_) => return,
+            _ => {}
+        }
+    }
+    panic!("no end after more steps than bytes");
+}
+
+/// Settings: any text gives settings and diagnostics.
+pub fn config(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (_, diagnostics) = docward_config::parse(&text, "docward.toml", &[]);
+    for diagnostic in diagnostics {
+        assert!(diagnostic.line >= 1 && diagnostic.column >= 1);
+        let _ = diagnostic.to_string();
+    }
+}

@@ -1,0 +1,123 @@
+//! A short run of every fuzz target on stable Rust: samples, mutated deterministically.
+
+use bson::{Bson, doc};
+
+/// Splitmix: the same mutations every time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % n.max(1) as u64) as usize
+    }
+}
+
+fn mutate(sample: &[u8], random: &mut Random) -> Vec<u8> {
+    const TELLING: [u8; 14] = [0, 1, 2, 3, 4, 5, 0x0f, 0x10, 0x7f, 0x80, 0xff, b'{', b'"', b'\\'];
+    let mut bytes = sample.to_vec();
+    for _ in 0..=random.below(4) {
+        let at = random.below(bytes.len());
+        match random.below(6) {
+            0 if !bytes.is_empty() => bytes[at] = TELLING[random.below(TELLING.len())],
+            1 if !bytes.is_empty() => bytes[at] ^= 1 << random.below(8),
+            2 => bytes.truncate(at),
+            3 if !bytes.is_empty() => {
+                let end = (at + random.below(16)).min(bytes.len());
+                let part = bytes[at..end].to_vec();
+                bytes.splice(at..at, part);
+            }
+            4 if !bytes.is_empty() => {
+                bytes.remove(at);
+            }
+            _ => bytes.insert(at.min(bytes.len()), random.below(256) as u8),
+        }
+    }
+    bytes
+}
+
+fn run(samples: &[Vec<u8>], target: fn(&[u8]), rounds: usize) {
+    let mut random = Random(7);
+    for sample in samples {
+        target(sample);
+        for _ in 0..rounds {
+            target(&mutate(sample, &mut random));
+        }
+    }
+}
+
+fn documents() -> Vec<Vec<u8>> {
+    let oid = bson::oid::ObjectId::from_bytes([9; 12]);
+    let deep = (0..120).fold(doc! { "leaf": 1 }, |inner, _| doc! { "d": inner });
+    [
+        doc! {},
+        doc! { "_id": oid, "a": 1, "b": 2_i64, "c": 2.5, "d": "text", "e": [1, "two", { "f": Bson::Null }] },
+        doc! { "when": bson::DateTime::from_millis(0), "re": Bson::RegularExpression(bson::Regex { pattern: "a".try_into().unwrap(), options: "i".try_into().unwrap() }) },
+        doc! { "bin": Bson::Binary(bson::Binary { subtype: bson::spec::BinarySubtype::Generic, bytes: vec![1; 40] }), "min": Bson::MinKey, "max": Bson::MaxKey },
+        doc! { "counts": { "2024-01": 1, "2024-02": 2 }, "userId": "User1", "price": "99.00" },
+        deep,
+    ]
+    .iter()
+    .map(|d| d.to_vec().unwrap())
+    .collect()
+}
+
+#[test]
+fn walk() {
+    run(&documents(), docward_fuzz::walk, 4000);
+}
+
+#[test]
+fn profile() {
+    let mut samples = documents();
+    samples.push(documents().concat());
+    run(&samples, docward_fuzz::profile, 400);
+}
+
+#[test]
+fn json() {
+    let samples: Vec<Vec<u8>> = [
+        r#"{"_id": {"$oid": "65f3a2b8c1d2e3f4a5b6c7d8"}, "n": {"$numberLong": "5"}, "d": {"$date": "2024-03-15T10:30:00Z"}}"#,
+        "[{\"a\": [1, 2.5, -3e4, null, true]},\n {\"b\": \"\\u00e9\\n\"}]\n",
+        "{a: ObjectId('65f3a2b8c1d2e3f4a5b6c7d8'), b: ISODate(\"2024-01-01\"), /* c */ c: NumberDecimal(\"1.20\"),}",
+        "{\"a\": 1}\r\n{\"b\": {\"$binary\": {\"base64\": \"AAEC\", \"subType\": \"04\"}}}\r\n",
+        "\u{feff}{\"deep\": [[[[[[{}]]]]]]}",
+    ]
+    .iter()
+    .map(|s| s.as_bytes().to_vec())
+    .collect();
+    run(&samples, docward_fuzz::json, 4000);
+}
+
+#[test]
+fn archive() {
+    let document = |d: bson::Document| d.to_vec().unwrap();
+    let end = [0xffu8; 4];
+    let whole: Vec<u8> = [
+        docward_bson::archive::MAGIC.to_vec(),
+        document(doc! { "version": "0.1", "server_version": "6.0.5", "tool_version": "100.7", "concurrent_collections": 4 }),
+        document(doc! { "db": "d", "collection": "c", "metadata": "{\"options\":{},\"indexes\":[]}", "size": 1, "type": "" }),
+        end.to_vec(),
+        document(doc! { "db": "d", "collection": "c", "EOF": false, "CRC": 0_i64 }),
+        document(doc! { "_id": 1 }),
+        end.to_vec(),
+        document(doc! { "db": "d", "collection": "c", "EOF": true, "CRC": 5_i64 }),
+        end.to_vec(),
+    ]
+    .concat();
+    run(&[whole], docward_fuzz::archive, 8000);
+}
+
+#[test]
+fn config() {
+    let samples: Vec<Vec<u8>> = [
+        "profile = \"neutral\"\nselect = [\"D\", \"T002\"]\n[rules.D008]\nmax-elements = 5\n",
+        "[[namespaces]]\nmatch = \"db.*\"\nignore = [\"V001\"]\n[collections]\ncore = [\"a.b\"]\n",
+    ]
+    .iter()
+    .map(|s| s.as_bytes().to_vec())
+    .collect();
+    run(&samples, docward_fuzz::config, 3000);
+}

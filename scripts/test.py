@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Everything that must pass before a change lands. Needs Rust and Python, nothing else.
+
+    python3 scripts/test.py            all steps
+    python3 scripts/test.py NAME...    only these steps (see --list)
+
+Each step is one command; the first failure ends the run with its exit code.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+STEPS = [
+    ("fmt", ["cargo", "fmt", "--all", "--check"]),
+    ("clippy", ["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    ("tests", ["cargo", "test", "--workspace", "--quiet"]),
+    ("fuzz-smoke", ["cargo", "test", "--quiet", "--manifest-path", "fuzz/Cargo.toml"]),
+    ("examples", ["cargo", "xtask", "examples", "--check"]),
+    ("tidy", ["cargo", "xtask", "tidy"]),
+]
+
+
+def need(tool, why):
+    if shutil.which(tool) is None:
+        sys.exit(f"{tool} is missing: {why}")
+
+
+def install():
+    """What the steps need beyond cargo itself; rustup components come with the toolchain."""
+    need("cargo", "install Rust from https://rustup.rs")
+    for component in ("rustfmt", "clippy"):
+        tool = "cargo-fmt" if component == "rustfmt" else "cargo-clippy"
+        if shutil.which(tool) is None:
+            need("rustup", f"it is needed to add {component}")
+            subprocess.run(["rustup", "component", "add", component], check=True)
+
+
+def main():
+    names = [name for name, _ in STEPS]
+    wanted = [word for word in sys.argv[1:] if not word.startswith("-")]
+    if "--list" in sys.argv:
+        print("\n".join(names))
+        return 0
+    unknown = [word for word in wanted if word not in names]
+    if unknown:
+        sys.exit(f"no step {unknown[0]}; there are: {', '.join(names)}")
+    install()
+    for name, command in STEPS:
+        if wanted and name not in wanted:
+            continue
+        print(f"== {name}: {' '.join(command)}", flush=True)
+        start = time.monotonic()
+        code = subprocess.run(command, cwd=ROOT).returncode
+        print(f"== {name}: {time.monotonic() - start:.0f} s", flush=True)
+        if code != 0:
+            print(f"== {name} failed", flush=True)
+            return code
+    print("== all passed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
