@@ -64,7 +64,30 @@ pub(crate) fn elsewhere(key: &str, section: Section, rules: &[&RuleMeta]) -> Opt
     }
     let mut owners = rules.iter().filter(|r| r.thresholds.iter().any(|t| t.key == key));
     let first = owners.next()?;
-    let more = owners.count();
-    let others = if more == 0 { String::new() } else { format!(" and {more} other rules") };
+    let others = match owners.count() {
+        0 => String::new(),
+        1 => " and another rule".to_owned(),
+        more => format!(" and {more} other rules"),
+    };
     Some(format!("`{key}` is a threshold of {}{others}", first.code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reader_knows_every_key() {
+        let sections = [ROOT, NAMESPACES, COLLECTIONS, BOUNDED, MIRRORS, SHARD_KEYS, DEPLOYMENT];
+        for section in sections {
+            for key in section.keys {
+                let text = format!("{}\n{key} = 0\n", section.header);
+                let (_, problems) = crate::parse(&text, "f", &[]);
+                assert!(!problems.iter().any(|p| p.message.starts_with("unknown")), "{text}");
+            }
+            let text = format!("{}\nzzzz = 0\n", section.header);
+            let (_, problems) = crate::parse(&text, "f", &[]);
+            assert!(problems.iter().any(|p| p.message.starts_with("unknown key `zzzz`")), "{text}");
+        }
+    }
 }

@@ -4,7 +4,7 @@
 //! of all three, and of the unknown key further down as well, so the broken statement is blanked out
 //! (byte for byte, which keeps every position) and the text is read again.
 
-use toml_edit::{Document, Table};
+use toml_edit::{Document, Table, TomlError};
 
 use crate::{diagnostic::Diagnostics, position::Lines, suggest};
 
@@ -20,22 +20,22 @@ const LARGEST: usize = 64 * 1024;
 /// The root table. Without the broken statements, or empty when nothing could be made of the text.
 pub(crate) fn read(text: &str, out: &mut Diagnostics<'_>) -> Table {
     let mut work = text.to_owned();
-    let mut last: Option<(usize, String)> = None;
     for _ in 0..MOST_ERRORS {
         let error = match Document::parse(work.as_str()) {
             Ok(document) => return document.into_table(),
             Err(error) => error,
         };
-        let span = error.span().unwrap_or(0..0);
-        let broken = if text.len() <= LARGEST { broken_lines(&work, span.start) } else { None };
-        // Blanking may uncover the same complaint again (an open string at the end of the file).
-        let this = (span.start, error.message().to_owned());
-        if last.as_ref() != Some(&this) {
-            let begins = broken.as_ref().map(|lines| lines.start);
-            report(&work, error.message(), span, begins, out);
-        }
-        last = Some(this);
-        let Some(broken) = broken else { break };
+        let at = error.span().map_or(0, |span| span.start);
+        let broken = if text.len() <= LARGEST { broken_lines(&work, at) } else { None };
+        let Some(broken) = broken else {
+            report(&work, &error, usize::MAX, out);
+            break;
+        };
+        // Told from the text up to the end of the statement: what an open bracket does to the lines
+        // below is not the user's mistake.
+        let upto = work.get(..Lines::new(&work).start(broken.end)).unwrap_or_default();
+        let own = Document::parse(upto).err();
+        report(&work, own.as_ref().unwrap_or(&error), upto.trim_end().len(), out);
         if !blank(&mut work, broken) {
             break;
         }
@@ -43,35 +43,23 @@ pub(crate) fn read(text: &str, out: &mut Diagnostics<'_>) -> Table {
     Table::new()
 }
 
-fn report(
-    work: &str,
-    message: &str,
-    span: std::ops::Range<usize>,
-    begins: Option<usize>,
-    out: &mut Diagnostics<'_>,
-) {
+fn report(work: &str, error: &TomlError, latest: usize, out: &mut Diagnostics<'_>) {
+    let span = error.span().unwrap_or(0..0);
     let what = suggest::excerpt(work.get(span.clone()).unwrap_or_default().trim());
-    let message = match message {
-        "duplicate key" => format!("`{what}` is set twice"),
-        other => format!("not TOML: {other}"),
-    };
-    let line = out.lines.line_of(span.start);
-    let hint = match begins {
-        Some(begins) if begins < line => Some(format!(
-            "it belongs to what begins on line {}; is something not closed there?",
-            begins + 1
-        )),
-        _ if message.contains("must be quoted") && !what.is_empty() => {
-            Some(format!("write `\"{what}\"`"))
+    let (message, hint) = match error.message() {
+        "duplicate key" => (format!("`{what}` is set twice"), None),
+        message => {
+            let unquoted = message.contains("must be quoted") && !what.is_empty();
+            let hint = unquoted.then(|| format!("write `\"{what}\"`"));
+            (format!("not TOML: {message}"), hint)
         }
-        _ => None,
     };
-    out.error(span.start, message, hint);
+    out.error(span.start.min(latest), message, hint);
 }
 
-/// The lines (from 0) of the statement an error is in: from the last line before which everything is
-/// sound, to the next line that looks like a new statement. A broken header takes its section with
-/// it: the keys below would otherwise be blamed on the section above.
+/// The lines (from 0) of the first broken statement, given the place of some error: from the last
+/// line before which everything is sound, to the next line that looks like a new statement. A broken
+/// header takes its section with it: the keys below would otherwise be blamed on the section above.
 fn broken_lines(text: &str, error: usize) -> Option<std::ops::Range<usize>> {
     let lines = Lines::new(text);
     let mut at = lines.line_of(error.min(text.len()));
@@ -83,20 +71,18 @@ fn broken_lines(text: &str, error: usize) -> Option<std::ops::Range<usize>> {
         let sound = |text: &str| Document::parse(text).is_ok();
         !lines.line(line).trim().is_empty() && text.get(..lines.start(line)).is_some_and(sound)
     })?;
-    let rest = start + 1..lines.count();
     let first = lines.line(start);
-    let end = if first.trim_start().starts_with('[') {
-        let name = header_name(first);
-        // `[namespaces.rules.D008]` is part of the `[[namespaces]]` above it.
-        let is_next = |line: &str| {
+    let name = header_name(first);
+    let is_next = |line: &str| {
+        if first.trim_start().starts_with('[') {
+            // `[namespaces.rules.D008]` is part of the `[[namespaces]]` above it.
             looks_like_header(line) && !header_name(line).starts_with(&format!("{name}."))
-        };
-        rest.clone().find(|&line| is_next(lines.line(line)))
-    } else {
-        let is_next = |line: &str| looks_like_header(line) || looks_like_pair(line);
-        rest.clone().find(|&line| is_next(lines.line(line)))
+        } else {
+            looks_like_header(line) || looks_like_pair(line)
+        }
     };
-    Some(start..end.unwrap_or(rest.end))
+    let end = (start + 1..lines.count()).find(|&line| is_next(lines.line(line)));
+    Some(start..end.unwrap_or(lines.count()))
 }
 
 fn header_name(line: &str) -> String {
@@ -170,9 +156,29 @@ mod tests {
             "a = [1,\nb = 2\nc == 3\nd = 'x\ne = 5",
             &["b", "e"],
             &[
-                "f:2:3: not TOML: unexpected `=` in array, expected value, `]`; it belongs to what begins on line 1; is something not closed there?",
+                "f:1:8: not TOML: unclosed array, expected `]`",
                 "f:3:4: not TOML: extra `=`, expected nothing",
                 "f:4:7: not TOML: invalid literal string, expected `'`",
+            ],
+        );
+    }
+
+    #[test]
+    fn errors_are_told_where_the_statement_is() {
+        // The reader complains about line 3 first, because of line 2, and only then about line 1.
+        check(
+            "a = vendor\nb = ['D'\nc = 3\n",
+            &["c"],
+            &[
+                "f:1:5: not TOML: string values must be quoted, expected literal string; write `\"vendor\"`",
+                "f:2:9: not TOML: unclosed array, expected `]`",
+            ],
+        );
+        check(
+            "a = [\n  'x',\n  y,\n]\nb = 2\n",
+            &["b"],
+            &[
+                "f:3:3: not TOML: string values must be quoted, expected literal string; write `\"y\"`",
             ],
         );
     }
@@ -182,9 +188,7 @@ mod tests {
         check(
             "a = \"\"\"x\nb = 2\nc = 3\n",
             &["b", "c"],
-            &[
-                "f:4:1: not TOML: invalid multi-line basic string, expected `\"`; it belongs to what begins on line 1; is something not closed there?",
-            ],
+            &["f:1:9: not TOML: invalid multi-line basic string, expected `\"`"],
         );
     }
 

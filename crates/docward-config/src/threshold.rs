@@ -125,7 +125,7 @@ fn range_fault(
     match range(threshold) {
         (Some(low), Some(high)) if number < low || number > high => {
             // `80` for 0.8 is the usual slip with shares.
-            let hint = (high == 1.0 && (1.0..=100.0).contains(&number))
+            let hint = (low == 0.0 && high == 1.0 && number > 1.0 && number <= 100.0)
                 .then(|| format!("write {} for {written} percent", number / 100.0));
             Some((format!("{name} must be between {low} and {high}, not {written}"), hint))
         }
