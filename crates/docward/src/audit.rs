@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, bail};
 use docward_collect::{Collected, Request, collect};
 use docward_config::FailOn;
-use docward_model::{Namespace, NamespacePattern, Problem, Report};
+use docward_model::{Namespace, NamespacePattern, Problem, Report, Severity};
 use docward_report::{Expand, TerminalOptions};
 use docward_rules::{checklist, judge};
 
@@ -58,10 +58,16 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
     if evidence.deployment.server_version.is_none() {
         evidence.deployment.server_version = config.settings.server_version;
     }
-    problems.extend(diagnostics.iter().map(|diagnostic| Problem {
-        source: diagnostic.file.clone(),
-        message: diagnostic.to_string(),
-    }));
+    for diagnostic in &diagnostics {
+        if diagnostic.fatal {
+            problems.push(Problem {
+                source: diagnostic.file.clone(),
+                message: diagnostic.to_string(),
+            });
+        } else if !args.common.quiet {
+            complain(&format!("note: {diagnostic}"));
+        }
+    }
 
     let outcome = judge(&evidence, &config.settings);
     let checklist = checklist(&evidence, &config.settings, &outcome);
@@ -83,7 +89,7 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
     if !report.problems.is_empty() || interrupted {
         return Ok(PROBLEMS);
     }
-    let fail_on = config.fail_on.unwrap_or(FailOn::Error);
+    let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
     let failed = if only_checklist {
         fail_on != FailOn::Never
             && report.checklist.iter().any(|item| item.verdict == docward_model::Verdict::Fail)

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use docward_config::{Config, Diagnostic};
-use docward_model::{ProfileName, RuleMeta};
+use docward_model::{ProfileName, RuleMeta, Severity};
 use docward_rules::RULES;
 
 use crate::args::{CommonArgs, FailOn, Profile};
@@ -50,12 +50,8 @@ fn nearest(sources: &[String]) -> Option<PathBuf> {
 /// Settings with the command line laid over them; unknown selectors are usage errors.
 pub(crate) fn with_arguments(mut config: Config, args: &CommonArgs) -> anyhow::Result<Config> {
     for selector in args.select.iter().chain(&args.ignore) {
-        if !docward_rules::selector_is_known(selector) {
-            let near = docward_rules::find(selector).err().unwrap_or_default();
-            match near.first() {
-                Some(word) => bail!("no rule is called `{selector}`; did you mean `{word}`?"),
-                None => bail!("no rule is called `{selector}`; `docward rules` lists them"),
-            }
+        if let Some((message, hint)) = docward_config::selector_problem(selector, &metas()) {
+            bail!("{message}; {hint}");
         }
     }
     if !args.select.is_empty() {
@@ -69,9 +65,9 @@ pub(crate) fn with_arguments(mut config: Config, args: &CommonArgs) -> anyhow::R
     }
     if let Some(fail_on) = args.fail_on {
         config.fail_on = Some(match fail_on {
-            FailOn::Error => docward_config::FailOn::Error,
-            FailOn::Warn => docward_config::FailOn::Warn,
-            FailOn::Info => docward_config::FailOn::Info,
+            FailOn::Error => docward_config::FailOn::AtLeast(Severity::Error),
+            FailOn::Warn => docward_config::FailOn::AtLeast(Severity::Warn),
+            FailOn::Info => docward_config::FailOn::AtLeast(Severity::Info),
             FailOn::Never => docward_config::FailOn::Never,
         });
     }
