@@ -367,7 +367,15 @@ pub struct Finding {
 impl Finding {
     /// The order of reports: loudest first, then by place, then by rule.
     pub fn sort_key(&self) -> impl Ord + '_ {
-        (std::cmp::Reverse(self.severity), &self.at, self.rule, &self.what, &self.fingerprint)
+        (
+            std::cmp::Reverse(self.severity),
+            self.at.namespace(),
+            self.at.path(),
+            self.rule,
+            &self.at,
+            &self.what,
+            &self.fingerprint,
+        )
     }
 }
 

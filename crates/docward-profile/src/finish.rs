@@ -14,7 +14,7 @@ use crate::{
     profiler::{Profiler, TIERS},
     rows::{FEW, Leaf, Row},
     stats::Stats,
-    tree::{FORMS, Kind, NONE, NodeId, ROOT, key_form},
+    tree::{FORMS, Kind, NONE, NodeId, ROOT},
 };
 
 /// A finished profile and what it leaves for comparing collections.
@@ -54,13 +54,7 @@ impl Profiler {
             if node.alias != NONE || node.any != NONE || node.children.len() < 2 {
                 continue;
             }
-            let formed = node
-                .children
-                .iter()
-                .filter(|&&c| key_form(&self.tree.nodes[c as usize].key).is_some())
-                .count();
-            let all = node.children.len();
-            if formed == all || (all >= 8 && formed * 5 >= all * 4) {
+            if self.tree.few_keys_are_data(id) {
                 let per_object = self.keys_per_object(id);
                 self.tree.fold(id, 0);
                 if let Some(keys) = &mut self.tree.nodes[id as usize].keys {
@@ -578,7 +572,9 @@ impl Finisher {
                     .blob
                     .as_ref()
                     .is_some_and(|b| b.subtypes.first().is_some_and(|s| matches!(s.0, 3 | 4))),
-                BsonType::Int | BsonType::Long | BsonType::String => node.id_like,
+                BsonType::Int | BsonType::Long | BsonType::Double | BsonType::String => {
+                    node.id_like
+                }
                 _ => false,
             };
             if !id_shaped || node.is_own_id || refs.len() >= REFS {

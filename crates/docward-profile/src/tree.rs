@@ -25,6 +25,8 @@ const SAMPLE_DEEP: usize = 64;
 const FOLD_FORMED: usize = 64;
 const FOLD_SPARSE: usize = 1024;
 const FOLD_ALWAYS: usize = 4096;
+/// An object below the root with this many seldom names may be a map.
+const SPARSE_NAMES: usize = 32;
 
 /// What a node stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -333,6 +335,30 @@ impl Tree {
         let objects = self.objects(object).max(1);
         let uses: u64 = node.children.iter().map(|&c| self.nodes[c as usize].stats.count()).sum();
         (uses as f64) < 0.05 * (objects as f64) * (children as f64)
+    }
+
+    /// Whether the keys of an object are data, judged when everything was read. Whatever was folded
+    /// while reading passes this too, so that the order of reading is without effect.
+    pub(crate) fn few_keys_are_data(&self, object: NodeId) -> bool {
+        let node = &self.nodes[object as usize];
+        let all = node.children.len();
+        let child = |id: &NodeId| &self.nodes[*id as usize];
+        let formed = node.children.iter().filter(|c| key_form(&child(c).key).is_some()).count();
+        if formed == all || (all >= 8 && formed * 5 >= all * 4) {
+            return true;
+        }
+        // Many names, each in few objects, all with one type of value: a map, not a record.
+        if all < SPARSE_NAMES || node.kind == Kind::Root {
+            return false;
+        }
+        let objects = self.objects(object).max(1);
+        let uses: u64 = node.children.iter().map(|c| child(c).stats.count()).sum();
+        let mut types = [0u64; docward_model::BsonType::COUNT];
+        for id in &node.children {
+            types.iter_mut().zip(child(id).stats.types).for_each(|(a, b)| *a += b);
+        }
+        let one_type = types.iter().max().is_some_and(|n| n * 20 >= uses * 19);
+        one_type && (uses as f64) < 0.1 * (objects as f64) * (all as f64)
     }
 
     /// How many objects were seen at a node.

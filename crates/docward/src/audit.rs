@@ -60,10 +60,8 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
     }
     for diagnostic in &diagnostics {
         if diagnostic.fatal {
-            problems.push(Problem {
-                source: diagnostic.file.clone(),
-                message: diagnostic.to_string(),
-            });
+            problems
+                .push(Problem { source: diagnostic.file.clone(), message: diagnostic.to_string() });
         } else if !args.common.quiet {
             complain(&format!("note: {diagnostic}"));
         }
