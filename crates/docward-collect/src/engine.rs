@@ -19,6 +19,10 @@ use docward_profile::{Damage, Profiled, Profiler};
 /// Size of a block. It is larger only for a document that does not fit.
 pub(crate) const BLOCK: usize = 4 * 1024 * 1024;
 
+/// Blocks that are out may hold this much, or one block and a little more for each worker: it is
+/// documents of many MiB each that this holds back.
+const OUT: usize = 6 * BLOCK;
+
 /// With less room than this left, a block is sent rather than filled further.
 const LEAST_ROOM: usize = 64 * 1024;
 
@@ -123,6 +127,7 @@ pub(crate) struct Engine<'scope, 'env> {
     replies: Option<Receiver<Reply>>,
     spare: Vec<Block>,
     in_flight: usize,
+    bytes_in_flight: usize,
     blocks: usize,
     /// Bytes taken so far, by slot.
     positions: BTreeMap<Slot, u64>,
@@ -149,6 +154,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
             replies: None,
             spare: Vec::new(),
             in_flight: 0,
+            bytes_in_flight: 0,
             blocks: 0,
             positions: BTreeMap::new(),
             close_behind_block: Vec::new(),
@@ -293,7 +299,11 @@ impl<'scope, 'env> Engine<'scope, 'env> {
     fn fresh_block(&mut self) -> Block {
         self.poll();
         // One block in work and one waiting for each worker keeps all of them busy.
-        while self.spare.is_empty() && self.in_flight >= 2 * self.threads && !self.died {
+        let most_bytes = OUT.max((self.threads + 2) * BLOCK);
+        while self.in_flight > 0
+            && (self.in_flight >= 2 * self.threads || self.bytes_in_flight > most_bytes)
+            && !self.died
+        {
             self.wait();
         }
         self.spare.pop().unwrap_or_default()
@@ -311,6 +321,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
             self.start();
         }
         self.in_flight += 1;
+        self.bytes_in_flight += block.bytes.len();
         let worker = &self.workers[number % self.workers.len()];
         if worker.send(Job::Profile(block)).is_err() {
             self.died = true;
@@ -350,6 +361,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         match reply {
             Reply::Profiled(block, notes) => {
                 self.in_flight -= 1;
+                self.bytes_in_flight -= block.bytes.len();
                 self.note(block, notes);
             }
             Reply::Part(worker, slot, part) => {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    Collection, CollectionKind, CollectionOptions, Deployment, Evidence, Index, Namespace,
+    Collection, CollectionKind, CollectionOptions, Deployment, Evidence, Index, Namespace, Profile,
 };
 use docward_profile::{Profiled, families, relate};
 
@@ -101,6 +101,7 @@ impl Table {
             };
             if let Some(Profiled { mut profile, links }) = profiles.remove(&Slot(at))
                 && profile.documents > 0
+                && !(entry.kind == CollectionKind::TimeSeries && is_of_buckets(&profile))
             {
                 profile.total = profile.documents + entry.unread;
                 all_links.insert(collection.namespace.clone(), links);
@@ -127,4 +128,10 @@ impl Table {
             copies,
         }
     }
+}
+
+/// Whether documents are buckets of a time series. Servers from 8.3 on dump them under the name of
+/// the time series itself; they say nothing about its measurements.
+fn is_of_buckets(profile: &Profile) -> bool {
+    ["control", "data"].iter().all(|name| profile.top_level().any(|field| field.name == *name))
 }

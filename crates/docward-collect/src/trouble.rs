@@ -26,7 +26,7 @@ pub(crate) enum Trouble {
     Read { at: u64, error: std::io::Error },
     #[error("directories nested deeper than {0} levels; name the inner directory instead")]
     TooDeep(usize),
-    #[error("the file is empty; nothing was read from it")]
+    #[error("it is empty; nothing was read from it")]
     Empty,
     #[error(
         "nothing in it that can be read: expected a mongodump directory, .bson, .json, .jsonl or \
@@ -88,14 +88,14 @@ pub(crate) enum Trouble {
     )]
     Damaged { at: u64, kind: walk::FaultKind },
     #[error("{0}; left out, reading went on behind it")]
-    Json(json::Error),
+    Json(Box<json::Error>),
     #[error(
         "the document that ends at byte {at} takes {bytes} bytes as BSON, more than MongoDB can \
          store (16 MiB); it was left out; split it"
     )]
     TooLarge { at: u64, bytes: usize },
     #[error("the metadata is no valid JSON: {0}; options and indexes of {1} are not known")]
-    Metadata(json::Error, Namespace),
+    Metadata(Box<json::Error>, Namespace),
     #[error("the metadata is not UTF-8 text; options and indexes of {0} are not known")]
     MetadataText(Namespace),
     #[error(
@@ -128,7 +128,7 @@ pub(crate) enum Trouble {
     )]
     NamespaceUnused,
     #[error("prelude.json cannot be read as JSON: {0}; the server's version is not known")]
-    Prelude(json::Error),
+    Prelude(Box<json::Error>),
 }
 
 fn length_hint(at: u64) -> &'static str {

@@ -146,7 +146,8 @@ impl Reader<'_, '_, '_> {
                 }
                 Err(error) => {
                     let name = format!("{}!{namespace}", archive.display);
-                    self.troubles.add_for(name, &Trouble::Metadata(error, namespace.clone()));
+                    self.troubles
+                        .add_for(name, &Trouble::Metadata(error.into(), namespace.clone()));
                 }
             }
         }

@@ -43,7 +43,7 @@ impl Reader<'_, '_, '_> {
                 Ok(version) => {
                     self.table.server_version = self.table.server_version.or(version);
                 }
-                Err(error) => self.troubles.add(file, &Trouble::Prelude(error)),
+                Err(error) => self.troubles.add(file, &Trouble::Prelude(error.into())),
             },
             _ => self.system_indexes(file, &bytes),
         }
@@ -58,7 +58,7 @@ impl Reader<'_, '_, '_> {
             Ok(text) => match catalogue::read(text, "") {
                 Ok(facts) => Some(facts),
                 Err(error) => {
-                    let trouble = Trouble::Metadata(error, place.namespace.clone());
+                    let trouble = Trouble::Metadata(error.into(), place.namespace.clone());
                     self.troubles.add(file, &trouble);
                     None
                 }

@@ -60,7 +60,7 @@ impl Reader<'_, '_, '_> {
                     }
                     Step::Failed { consumed, error } => {
                         at += consumed;
-                        self.troubles.add(file, &Trouble::Json(error));
+                        self.troubles.add(file, &Trouble::Json(error.into()));
                     }
                     Step::NeedMore { consumed } => {
                         at += consumed;

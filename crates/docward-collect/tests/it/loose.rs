@@ -165,8 +165,8 @@ fn what_cannot_be_read_says_why() {
         ("README.md", "not recognised"),
         ("t.tar", "tar is not supported; unpack"),
         ("utf16.json", "convert it to UTF-8"),
-        ("empty.json", "the file is empty"),
-        ("blank.bson", "the file is empty"),
+        ("empty.json", "it is empty"),
+        ("blank.bson", "it is empty"),
         ("void", "nothing in it that can be read"),
         ("missing", "no such file"),
     ] {
