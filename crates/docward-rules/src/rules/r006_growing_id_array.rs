@@ -107,6 +107,10 @@ fn report(
         what.push_str(&format!(", reached on {}", when.date));
     }
     let relation = Relation::of(collection, profile, field, cx);
+    // Where both sides hold ids, R011 speaks of arrays that are merely long.
+    if relation.opposite.is_some() && !grows {
+        return;
+    }
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), field.path.clone()),
         what,
@@ -149,6 +153,8 @@ struct Relation {
     pairs: String,
     /// Whether each element is known to have one parent; `None` when the target was not seen.
     one_parent: Option<bool>,
+    /// The array of the target that holds the same relation.
+    opposite: Option<String>,
 }
 
 impl Relation {
@@ -181,6 +187,15 @@ impl Relation {
             ),
             // A few shared elements are enough to need pairs.
             one_parent: reference.map(|r| r.children_per_parent.max <= 1),
+            opposite: reference.and_then(|r| {
+                cx.evidence()
+                    .references
+                    .iter()
+                    .find(|o| {
+                        o.from == r.to && o.to == r.from && o.from != o.to && o.path.in_array()
+                    })
+                    .map(|o| o.path.dotted())
+            }),
         }
     }
 
@@ -199,6 +214,12 @@ impl Relation {
             self.there,
             self.there,
         );
+        if let Some(opposite) = &self.opposite {
+            return format!(
+                "`{}` holds the same relation in `{opposite}`: drop this array and index that one; if both keep growing, {pairs}",
+                self.target
+            );
+        }
         match self.one_parent {
             Some(true) => format!("each element has one parent: {child}"),
             Some(false) => format!("elements have several parents: {pairs}"),
@@ -210,6 +231,9 @@ impl Relation {
 
     fn command(&self, collection: &Collection) -> Option<String> {
         let database = &collection.namespace.database;
+        if self.opposite.is_some() {
+            return None;
+        }
         Some(match self.one_parent? {
             true => format!(
                 "db.getSiblingDB({database:?}).getCollection({:?}).createIndex({{{}: 1}})",
@@ -297,5 +321,19 @@ mod tests {
     fn a_declared_cap_silences() {
         let body = format!("{{\"_id\": 1, \"followers\": $array(1500, {OID})}}");
         assert_eq!(check_with("R006", "cap=db_shop.*:followers:2000", &body), []);
+    }
+
+    #[test]
+    fn arrays_on_both_sides_have_their_own_rule() {
+        let mut body = String::from("@ db_uni.t_course\n");
+        for course in 9000..9030 {
+            body.push_str(&format!("{{\"_id\": {course}, \"studentIds\": $array(300, $j)}}\n"));
+        }
+        body.push_str("@ db_uni.t_student\n");
+        for i in 0..300 {
+            body.push_str(&format!("{{\"_id\": {i}, \"courseIds\": [9000, {}]}}\n", 9000 + i % 30));
+        }
+        assert_eq!(check_with("R006", "max-ids=300", &body), []);
+        assert_eq!(check_with("R011", "max-elements=300", &body).len(), 1);
     }
 }
