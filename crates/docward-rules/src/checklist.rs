@@ -72,7 +72,12 @@ impl<'a> View<'a> {
                 })
         };
         let codes: Vec<&str> = RULES.iter().filter(naming).map(|r| r.meta.code).collect();
-        self.clean(&codes, "name breaks", "names break", "no name breaks a rule")
+        self.clean(
+            &codes,
+            "name breaks a naming rule",
+            "names break a naming rule",
+            "no name breaks a naming rule",
+        )
     }
 
     /// CK-2: the largest document of each core collection.
@@ -174,7 +179,7 @@ impl<'a> View<'a> {
         }
         if open.is_empty() {
             let said = match arrays {
-                0 => "no arrays".to_owned(),
+                0 => format!("no arrays, {}", self::read(&read)),
                 n => format!(
                     "each of {} has a cap in the validator or in docward.toml",
                     text::plural(n, "array")
