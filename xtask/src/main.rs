@@ -4,6 +4,7 @@
 
 mod codegen;
 mod docs;
+mod examples;
 mod new_rule;
 mod source;
 mod tidy;
@@ -33,6 +34,11 @@ const COMMANDS: &[Command] = &[
         name: "docs",
         about: "write docs/rules, docs/clauses.md and docs/docward.schema.json",
         run: |_| docs::run(),
+    },
+    Command {
+        name: "examples",
+        about: "write the example dumps under examples/ (--check: only say whether they are fresh)",
+        run: examples::run,
     },
     Command {
         name: "new-rule",

@@ -1,0 +1,633 @@
+//! The same business done right. An audit has nothing to say about it at warning and above, and its
+//! validators describe their documents in full.
+
+use bson::{Bson, Document, doc, oid::ObjectId};
+
+use super::business::{
+    all_reviews, blog, comment_schema, like_schema, minute_bucket_schema, minute_buckets,
+    order_documents, order_schema, post_schema, product_documents, product_schema, review_schema,
+};
+use super::chance::{DAY, HOUR, Ids, MINUTE, Rng, TODAY, births, date, day, moments, money};
+use super::dump::{Collection, Dump};
+use super::entities::{Customer, Product, customers, products};
+use super::schema::{
+    Format, decimal, flag, formatted, int, list, long, may, moment, need, object, object_id,
+    one_word_of, text,
+};
+use super::vocabulary::{chat_line, person, title};
+
+const SHOP: &str = "db_shop";
+const SOCIAL: &str = "db_social";
+const IOT: &str = "db_iot";
+
+pub(super) fn dump() -> Dump {
+    let customers = customers();
+    let products = products();
+    let mut collections = vec![setting(), customer(&customers)];
+    collections.extend(catalogue(&products));
+    collections.push(order(&customers, &products));
+    collections.push(payment());
+    collections.push(workflow());
+    collections.extend(posts(&customers));
+    collections.extend(books());
+    collections.push(vehicle());
+    collections.push(movie());
+    collections.extend(follows());
+    collections.push(chat());
+    collections.push(device());
+    collections.push(buckets());
+    collections.push(metric());
+    Dump { name: "shop-clean", collections, cases: Vec::new(), extras: Vec::new() }
+}
+
+/// ST-01: settings have a database of their own; ST-06: one level, one document per value.
+fn setting() -> Collection {
+    let base = Collection::new("db_config", "t_app_setting");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("clean settings");
+    let births = births(&mut rng, 40);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            doc! {
+                "_id": ids.at(born),
+                "moduleName": rng.choose(&["checkout", "search", "mail", "stock"]),
+                "settingName": format!("option{}", at + 1),
+                "content": format!("{} for {}", rng.choose(&["default", "custom"]), rng.choose(&["web", "app"])),
+                "updateTime": date(born),
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("moduleName", one_word_of(&["checkout", "search", "mail", "stock"])),
+            need("settingName", text(2, 60)),
+            need("content", text(1, 1000)),
+            need("updateTime", moment()),
+        ]))
+        .unique(doc! { "moduleName": 1, "settingName": 1 })
+        .case("ST-01", &[], "settings in a database of their own")
+}
+
+/// ST-04, ST-34: one spelling per field; the last ten logins, capped by the validator as well.
+fn customer(customers: &[Customer]) -> Collection {
+    let base = Collection::new(SHOP, "t_customer_account");
+    let mut rng = base.rng();
+    let documents = customers
+        .iter()
+        .map(|c| {
+            let n = if rng.chance(80) { 10 } else { rng.between(1, 9) };
+            let logins: Vec<Document> = (0..n)
+                .map(|k| doc! { "loginTime": date(TODAY - (n - k) * DAY), "city": c.person.city })
+                .collect();
+            doc! {
+                "_id": c.id,
+                "userName": &c.person.name,
+                "email": &c.person.email,
+                "phone": &c.person.phone,
+                "age": rng.int(18, 80),
+                "status": rng.choose(&["active", "active", "active", "inactive"]),
+                "recentLogins": logins,
+                "createTime": date(c.born),
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("userName", text(2, 50)),
+            need("email", formatted(Format::Email)),
+            need("phone", formatted(Format::Phone)),
+            need("age", int(0, 150)),
+            need("status", one_word_of(&["active", "inactive", "deleted"])),
+            need(
+                "recentLogins",
+                list(object(vec![need("loginTime", moment()), need("city", text(2, 40))]), 10),
+            ),
+            need("createTime", moment()),
+        ]))
+        .unique(doc! { "email": 1 })
+        .gzipped()
+        .case("ST-34", &[], "the last ten logins beside the account")
+}
+
+/// ST-28: five reviews, their number and average in the product, all of them apart.
+fn catalogue(products: &[Product]) -> [Collection; 2] {
+    let (reviews, summaries) = all_reviews("clean reviews", products);
+    let documents = product_documents("clean products", products, &summaries);
+    [
+        Collection::new(SHOP, "t_catalog_product")
+            .documents(documents)
+            .validated(product_schema())
+            .index(doc! { "category": 1, "price": 1 })
+            .gzipped()
+            .case("ST-28", &[], "five reviews of 2,847 in the product"),
+        Collection::new(SHOP, "t_catalog_review")
+            .documents(reviews)
+            .validated(review_schema())
+            .index(doc! { "productId": 1, "createTime": -1 })
+            .gzipped()
+            .case("ST-28", &[], "every review a document"),
+    ]
+}
+
+/// ST-07, ST-26: lines embedded, ids kept, names and prices as they were.
+fn order(customers: &[Customer], products: &[Product]) -> Collection {
+    Collection::new(SHOP, "t_trade_order")
+        .documents(order_documents("clean orders", 600, customers, products))
+        .validated(order_schema())
+        .unique(doc! { "orderNo": 1 })
+        .index(doc! { "customerId": 1, "createTime": -1 })
+        .index(doc! { "items.productId": 1 })
+        .gzipped()
+        .case("ST-07", &[], "an order and its lines in one document")
+}
+
+/// ST-09, ST-10, ST-11: Decimal128, ObjectId, one type each.
+fn payment() -> Collection {
+    let base = Collection::new(SHOP, "t_trade_payment");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("clean payments");
+    let births = births(&mut rng, 500);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            doc! {
+                "_id": ids.at(born),
+                "paymentId": 20_240_315_000_001 + at as i64,
+                "amount": money(rng.between(100, 90_000)),
+                "channel": rng.choose(&["card", "transfer", "wallet"]),
+                "status": rng.choose(&["paid", "paid", "refunded"]),
+                "payTime": date(born),
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("paymentId", long(1)),
+            need("amount", decimal()),
+            need("channel", one_word_of(&["card", "transfer", "wallet"])),
+            need("status", one_word_of(&["paid", "refunded"])),
+            need("payTime", moment()),
+        ]))
+        .unique(doc! { "paymentId": 1 })
+        .gzipped()
+        .case("ST-09", &[], "amounts as decimals, ids as longs, states as words")
+}
+
+/// ST-22: the newest hundred entries; every push is cut, and the validator knows.
+fn workflow() -> Collection {
+    let base = Collection::new(SHOP, "t_trade_workflow");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("clean workflows");
+    let births = births(&mut rng, 80);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            let n = ((TODAY - born) / DAY * 2 / 3).min(100) as usize;
+            let steps: Vec<Document> = moments(&mut rng, born, n)
+                .into_iter()
+                .map(|when| {
+                    doc! {
+                        "action": rng.choose(&["checked", "changed", "printed", "exported"]),
+                        "operatorName": person(&mut rng, at).name,
+                        "actionTime": date(when),
+                    }
+                })
+                .collect();
+            doc! {
+                "_id": ids.at(born),
+                "orderNo": format!("ORD2023{:05}", at + 1),
+                "state": rng.choose(&["open", "closed"]),
+                "auditLog": steps,
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("orderNo", formatted(Format::OrderNumber)),
+            need("state", one_word_of(&["open", "closed"])),
+            need(
+                "auditLog",
+                list(
+                    object(vec![
+                        need("action", text(2, 20)),
+                        need("operatorName", text(2, 50)),
+                        need("actionTime", moment()),
+                    ]),
+                    100,
+                ),
+            ),
+        ]))
+        .unique(doc! { "orderNo": 1 })
+        .gzipped()
+        .case("ST-22", &[], "the log keeps the newest hundred entries")
+}
+
+/// ST-05, ST-19, ST-27: posts apart from users, a preview and counters in the post.
+fn posts(customers: &[Customer]) -> [Collection; 3] {
+    let mut blog = blog(customers);
+    for post in &mut blog.posts {
+        let id = post.get_object_id("_id").ok();
+        let likes =
+            blog.likes.iter().filter(|like| like.get_object_id("postId").ok() == id).count();
+        post.insert("likeCount", likes as i32);
+    }
+    [
+        Collection::new(SHOP, "t_blog_post")
+            .documents(blog.posts)
+            .validated(post_schema(vec![need("likeCount", int(0, 100_000_000))]))
+            .index(doc! { "createTime": -1 })
+            .gzipped()
+            .case("ST-27", &[], "likes and comments counted when they come, three comments shown"),
+        Collection::new(SHOP, "t_blog_comment")
+            .documents(blog.comments)
+            .validated(comment_schema())
+            .index(doc! { "postId": 1, "createTime": -1 })
+            .gzipped()
+            .case("ST-19", &[], "all comments apart"),
+        Collection::new(SHOP, "t_blog_like")
+            .documents(blog.likes)
+            .validated(like_schema())
+            .unique(doc! { "postId": 1, "customerId": 1 })
+            .index(doc! { "customerId": 1 })
+            .gzipped()
+            .case("ST-27", &[], "who likes what, once"),
+    ]
+}
+
+/// ST-25: the first thousand buyers inline, the rest in pages from the second on.
+fn books() -> [Collection; 2] {
+    let base = Collection::new(SHOP, "t_catalog_book");
+    let mut rng = base.rng();
+    let (mut ids, mut page_ids, mut buyers) =
+        (Ids::new("clean books"), Ids::new("clean pages"), Ids::new("clean buyers"));
+    let births = births(&mut rng, 120);
+    let mut pages = Vec::new();
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            let id = ids.at(born);
+            let n = if at == 17 { 2500 } else { rng.below(9) };
+            let all: Vec<ObjectId> =
+                moments(&mut rng, born, n).into_iter().map(|when| buyers.at(when)).collect();
+            for (page, chunk) in (2..).zip(all.chunks(1000).skip(1)) {
+                pages.push(doc! {
+                    "_id": page_ids.at(TODAY),
+                    "bookId": id,
+                    "page": page,
+                    "customersPurchased": chunk.to_vec(),
+                });
+            }
+            doc! {
+                "_id": id,
+                "title": format!("{}, part {}", title(&mut rng), at + 1),
+                "price": money(rng.between(8, 60) * 100 + 90),
+                "customersPurchased": all.iter().copied().take(1000).collect::<Vec<_>>(),
+                "purchaseCount": n as i32,
+                "hasOverflow": n > 1000,
+                "publishTime": date(born),
+            }
+        })
+        .collect();
+    [
+        base.documents(documents)
+            .validated(object(vec![
+                need("title", text(2, 120)),
+                need("price", decimal()),
+                need("customersPurchased", list(object_id(), 1000)),
+                need("purchaseCount", int(0, 100_000_000)),
+                need("hasOverflow", flag()),
+                need("publishTime", moment()),
+            ]))
+            .gzipped()
+            .case(
+                "ST-25",
+                &[],
+                "the first thousand buyers of the bestseller, and a flag that there are more",
+            ),
+        Collection::new(SHOP, "t_book_page")
+            .documents(pages)
+            .validated(object(vec![
+                need("bookId", object_id()),
+                need("page", int(2, 1_000_000)),
+                need("customersPurchased", list(object_id(), 1000)),
+            ]))
+            .unique(doc! { "bookId": 1, "page": 1 })
+            .gzipped()
+            .case("ST-25", &[], "the other buyers, a thousand to a page"),
+    ]
+}
+
+/// PT-poly.1, PT-poly.2: a field that tells kinds apart, a branch of the validator and an index each.
+fn vehicle() -> Collection {
+    let base = Collection::new(SHOP, "t_fleet_vehicle");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("clean vehicles");
+    let births = births(&mut rng, 120);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            let (kind, own) = match at % 3 {
+                0 => ("car", doc! { "doors": rng.int(3, 5), "trunkSizeLiters": rng.int(300, 600) }),
+                1 => ("truck", doc! { "doors": 2, "payloadKg": rng.int(1000, 9000) }),
+                _ => ("motorcycle", doc! { "engineCc": rng.int(125, 1300) }),
+            };
+            let mut vehicle = doc! {
+                "_id": ids.at(born),
+                "type": kind,
+                "brand": rng.choose(&["Ford", "Honda", "Toyota", "Volvo"]),
+            };
+            vehicle.extend(own);
+            vehicle
+        })
+        .collect();
+    let kind = |name| one_word_of(&[name]);
+    base.documents(documents)
+        .validated(
+            object(vec![
+                need("type", one_word_of(&["car", "truck", "motorcycle"])),
+                need("brand", text(2, 40)),
+                may("doors", int(1, 9)),
+                may("trunkSizeLiters", int(0, 5000)),
+                may("payloadKg", int(0, 100_000)),
+                may("engineCc", int(0, 10_000)),
+            ])
+            .one_of(vec![
+                object(vec![
+                    need("type", kind("car")),
+                    need("doors", int(1, 9)),
+                    need("trunkSizeLiters", int(0, 5000)),
+                ]),
+                object(vec![
+                    need("type", kind("truck")),
+                    need("doors", int(1, 9)),
+                    need("payloadKg", int(0, 100_000)),
+                ]),
+                object(vec![need("type", kind("motorcycle")), need("engineCc", int(0, 10_000))]),
+            ]),
+        )
+        .index(doc! { "brand": 1 })
+        .index_with(
+            doc! { "payloadKg": 1 },
+            doc! { "partialFilterExpression": { "type": "truck" } },
+        )
+        .index_with(
+            doc! { "engineCc": 1 },
+            doc! { "partialFilterExpression": { "type": "motorcycle" } },
+        )
+        .case("PT-poly.1", &[], "kinds told apart, described apart and indexed apart")
+}
+
+/// ST-35: results kept with the time they were computed.
+fn movie() -> Collection {
+    let base = Collection::new(SHOP, "t_media_movie");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("clean movies");
+    let births = births(&mut rng, 40);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            let (count, sum) = if at == 0 {
+                (843, 3541)
+            } else {
+                let count = rng.int(1, 600);
+                (count, count * rng.int(25, 48) / 10)
+            };
+            doc! {
+                "_id": ids.at(born),
+                "title": format!("{} {}", title(&mut rng), at + 1),
+                "computed": {
+                    "totalRevenue": money(if at == 0 { 125_000_000 } else { rng.between(100_000, 90_000_000) }),
+                    // The sum is kept, so that the average stays exact whoever rates at once.
+                    "ratingSum": sum,
+                    "ratingCount": count,
+                    "lastComputed": date(TODAY - DAY),
+                },
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("title", text(2, 120)),
+            need(
+                "computed",
+                object(vec![
+                    need("totalRevenue", decimal()),
+                    need("ratingSum", int(0, 1_000_000_000)),
+                    need("ratingCount", int(0, 100_000_000)),
+                    need("lastComputed", moment()),
+                ]),
+            ),
+        ]))
+        .case("ST-35", &[], "revenue and ratings computed when they change")
+}
+
+/// ST-20: who follows whom, one document each, unique, found from both sides.
+fn follows() -> [Collection; 2] {
+    let base = Collection::new(SOCIAL, "t_user_profile");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("clean accounts");
+    let births = births(&mut rng, 150);
+    let people: Vec<(ObjectId, i64, String)> = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| (ids.at(born), born, person(&mut rng, at).name))
+        .collect();
+    let mut pairs = Vec::new();
+    for (at, (id, born, _)) in people.iter().enumerate() {
+        // Everybody follows the third account, and a few others.
+        let others = (1..=rng.below(12)).map(|k| (at + k * 7) % people.len());
+        for other in others.chain([2]) {
+            let (followee, since, _) = &people[other];
+            if other != at && !pairs.iter().any(|(_, a, b)| (a, b) == (id, followee)) {
+                pairs.push((born.max(since) + HOUR, *id, *followee));
+            }
+        }
+    }
+    pairs.sort_unstable();
+    let count =
+        |id: &ObjectId| pairs.iter().filter(|(_, _, followee)| followee == id).count() as i32;
+    let documents = people
+        .iter()
+        .map(|(id, born, name)| {
+            doc! { "_id": id, "nickName": name, "followerCount": count(id), "createTime": date(*born) }
+        })
+        .collect();
+    let mut pair_ids = Ids::new("clean follows");
+    let follows = pairs
+        .iter()
+        .map(|(when, follower, followee)| {
+            doc! {
+                "_id": pair_ids.at(*when),
+                "followerId": follower,
+                "followeeId": followee,
+                "createTime": date(*when),
+            }
+        })
+        .collect();
+    [
+        base.documents(documents)
+            .validated(object(vec![
+                need("nickName", text(2, 50)),
+                need("followerCount", int(0, 1_000_000_000)),
+                need("createTime", moment()),
+            ]))
+            .case("ST-20", &[], "the number of followers, not the list"),
+        Collection::new(SOCIAL, "t_user_follow")
+            .documents(follows)
+            .validated(object(vec![
+                need("followerId", object_id()),
+                need("followeeId", object_id()),
+                need("createTime", moment()),
+            ]))
+            .unique(doc! { "followerId": 1, "followeeId": 1 })
+            .index(doc! { "followeeId": 1 })
+            .gzipped()
+            .case("ST-20", &[], "one document per pair, unique, indexed from both sides"),
+    ]
+}
+
+/// ST-21: a document per room and day, closed by a counter; the day is a date.
+fn chat() -> Collection {
+    let base = Collection::new(SOCIAL, "t_chat_bucket");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("clean chat");
+    let begin = day("2024-03-01T00:00:00Z");
+    let documents = (0..120)
+        .map(|at| {
+            let midnight = begin + at / 3 * DAY;
+            let n = rng.between(3, 30);
+            let messages: Vec<Document> = (0..n)
+                .map(|k| {
+                    doc! {
+                        "senderName": person(&mut rng, at as usize).name,
+                        "content": chat_line(&mut rng),
+                        "sendTime": date(midnight + k * DAY / 31),
+                    }
+                })
+                .collect();
+            doc! {
+                "_id": ids.at(midnight),
+                "roomNo": (at % 3) as i32 + 1,
+                "day": date(midnight),
+                "count": n as i32,
+                "messages": messages,
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("roomNo", int(1, 1_000_000)),
+            need("day", moment()),
+            need("count", int(0, 200)),
+            need(
+                "messages",
+                list(
+                    object(vec![
+                        need("senderName", text(2, 50)),
+                        need("content", text(1, 2000)),
+                        need("sendTime", moment()),
+                    ]),
+                    200,
+                ),
+            ),
+        ]))
+        .index(doc! { "roomNo": 1, "day": 1, "count": 1 })
+        .gzipped()
+        .case("ST-21", &[], "messages by room and day, at most 200 to a document")
+}
+
+/// ST-08, ST-12: devices are documents, and their readings are elsewhere.
+fn device() -> Collection {
+    let base = Collection::new(IOT, "t_device_registry");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("clean devices");
+    let births = births(&mut rng, 64);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            doc! {
+                "_id": ids.at(born),
+                "deviceNo": 9001 + at as i64,
+                "model": rng.choose(&["basic", "outdoor", "industrial"]),
+                "lastSeenTime": date(TODAY - rng.between(0, 600) * MINUTE),
+                "createTime": date(born),
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("deviceNo", long(1)),
+            need("model", one_word_of(&["basic", "outdoor", "industrial"])),
+            need("lastSeenTime", moment()),
+            need("createTime", moment()),
+        ]))
+        .unique(doc! { "deviceNo": 1 })
+        .case("ST-12", &[], "one collection of devices")
+}
+
+/// ST-23: sixty readings to a document, with their statistics.
+fn buckets() -> Collection {
+    Collection::new(IOT, "t_sensor_bucket")
+        .documents(minute_buckets("clean buckets", 4, 48))
+        .validated(minute_bucket_schema())
+        .index(doc! { "sensorId": 1, "hour": 1, "count": 1 })
+        .gzipped()
+        .case("ST-23", &[], "a document per sensor and hour")
+}
+
+/// DM-08.5: a native time series collection, as its buckets lie in a dump of 6.0.
+fn metric() -> Collection {
+    let base = Collection::new(IOT, "t_sensor_metric");
+    let mut rng = Rng::new("clean metrics");
+    let (mut ids, mut bucket_ids) = (Ids::new("clean metrics"), Ids::new("clean metric buckets"));
+    let begin = day("2024-06-20T00:00:00Z");
+    let documents = (0..24)
+        .flat_map(|hour| (1..=2).map(move |sensor| (hour, sensor)))
+        .map(|(hour, sensor)| {
+            let start = begin + hour * HOUR;
+            let rows: Vec<(Bson, Bson, f64)> = (0..60)
+                .map(|minute| {
+                    let when = start + minute * MINUTE;
+                    (ids.at(when).into(), date(when), rng.between(218, 231) as f64 / 10.0)
+                })
+                .collect();
+            let column = |of: &dyn Fn(&(Bson, Bson, f64)) -> Bson| -> Document {
+                rows.iter().enumerate().map(|(n, row)| (n.to_string(), of(row))).collect()
+            };
+            let bound = |row: &(Bson, Bson, f64), temp: f64| {
+                doc! { "_id": row.0.clone(), "ts": row.1.clone(), "temp": temp }
+            };
+            let least = rows.iter().map(|row| row.2).fold(f64::INFINITY, f64::min);
+            let most = rows.iter().map(|row| row.2).fold(f64::NEG_INFINITY, f64::max);
+            doc! {
+                "_id": bucket_ids.at(start),
+                "control": {
+                    "version": 1,
+                    "min": bound(&rows[0], least),
+                    "max": bound(&rows[rows.len() - 1], most),
+                },
+                "meta": format!("S{sensor}"),
+                "data": {
+                    "_id": column(&|row| row.0.clone()),
+                    "ts": column(&|row| row.1.clone()),
+                    "temp": column(&|row| row.2.into()),
+                },
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .time_series(doc! {
+            "timeField": "ts", "metaField": "sensorId", "granularity": "minutes", "bucketMaxSpanSeconds": 86_400,
+        })
+        .index(doc! { "sensorId": 1, "ts": 1 })
+        .gzipped()
+        .case("ST-23", &[], "the server makes the buckets itself")
+}

@@ -1,0 +1,413 @@
+//! Documents that grow: ST-05, ST-06, ST-22, ST-25, ST-28, and what else makes a document large or
+//! hard to read.
+
+use bson::{Binary, Bson, Document, doc, spec::BinarySubtype};
+
+use super::SHOP;
+use crate::examples::chance::{Ids, Rng, age, births, date, moments, money, power};
+use crate::examples::dump::Collection;
+use crate::examples::entities::{HEADPHONES_REVIEWS, products};
+use crate::examples::schema::{
+    Format, any_object, binary, decimal, endless_list, formatted, int, long, moment, need, object,
+    object_id, one_word_of, text,
+};
+use crate::examples::vocabulary::{paragraph, person, sentence, title};
+
+pub(super) fn collections() -> Vec<Collection> {
+    vec![
+        user(),
+        order_list(),
+        workflow(),
+        product_page(),
+        book(),
+        app_config(),
+        visit_count(),
+        thumbnail(),
+        photo(),
+        help_page(),
+    ]
+}
+
+/// How many elements a list has that grows all its life, faster the older it is.
+pub(super) fn grown(rng: &mut Rng, born: i64, steady: f64, late: f64, bend: u32) -> usize {
+    let age = age(born);
+    let n = 2.0 + steady * age + late * power(age, bend);
+    // A tenth up or down.
+    (n * rng.between(90, 110) as f64 / 100.0) as usize
+}
+
+/// Users who hold all their posts.
+fn user() -> Collection {
+    let base = Collection::new(SHOP, "t_user");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("users");
+    let births = births(&mut rng, 80);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            let somebody = person(&mut rng, at);
+            let n = if at == 0 { 3900 } else { grown(&mut rng, born, 40.0, 3300.0, 14) };
+            let posts: Vec<Document> = moments(&mut rng, born, n)
+                .into_iter()
+                .map(|when| {
+                    doc! {
+                        "title": title(&mut rng),
+                        "content": paragraph(&mut rng, 3),
+                        "likeCount": rng.int(0, 60),
+                        "createTime": date(when),
+                    }
+                })
+                .collect();
+            doc! {
+                "_id": ids.at(born),
+                "userName": somebody.name,
+                "email": somebody.email,
+                "posts": posts,
+                "createTime": date(born),
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("userName", text(2, 50)),
+            need("email", formatted(Format::Email)),
+            need(
+                "posts",
+                endless_list(object(vec![
+                    need("title", text(1, 120)),
+                    need("content", text(1, 20_000)),
+                    need("likeCount", int(0, 1_000_000)),
+                    need("createTime", moment()),
+                ])),
+            ),
+            need("createTime", moment()),
+        ]))
+        .gzipped()
+        .case(
+            "ST-05",
+            &["D001", "D008"],
+            "all posts of a user are in the user: the most active have thousands, in documents of more than 1 MB",
+        )
+}
+
+/// The rule book's user 10001 with 1,024 orders inside.
+fn order_list() -> Collection {
+    let base = Collection::new(SHOP, "t_user_order_list");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("order lists");
+    let births = births(&mut rng, 70);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            let n = if at == 0 { 1024 } else { grown(&mut rng, born, 60.0, 600.0, 6) };
+            let orders: Vec<Document> = moments(&mut rng, born, n)
+                .into_iter()
+                .enumerate()
+                .map(|(k, when)| {
+                    doc! {
+                        "orderId": 20_240_000_000_000 + (at * 10_000 + k) as i64,
+                        "amount": money(rng.between(5, 500) * 100),
+                        "orderTime": date(when),
+                    }
+                })
+                .collect();
+            doc! {
+                "_id": ids.at(born),
+                "userNo": 10_001 + at as i64,
+                "userName": person(&mut rng, at).name,
+                "orders": orders,
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("userNo", long(1)),
+            need("userName", text(2, 50)),
+            need(
+                "orders",
+                endless_list(object(vec![
+                    need("orderId", long(1)),
+                    need("amount", decimal()),
+                    need("orderTime", moment()),
+                ])),
+            ),
+        ]))
+        .unique(doc! { "userNo": 1 })
+        .gzipped()
+        .case("SN-30", &["D008"], "all orders of a user are in the user, 1,024 by now")
+}
+
+/// Orders that log every step without end.
+fn workflow() -> Collection {
+    let base = Collection::new(SHOP, "t_order_workflow");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("workflows");
+    let births = births(&mut rng, 90);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            let n = grown(&mut rng, born, 40.0, 380.0, 6);
+            let steps: Vec<Document> = moments(&mut rng, born, n)
+                .into_iter()
+                .map(|when| {
+                    doc! {
+                        "action": rng.choose(&["checked", "changed", "printed", "exported"]),
+                        "operatorName": person(&mut rng, at).name,
+                        "actionTime": date(when),
+                    }
+                })
+                .collect();
+            doc! {
+                "_id": ids.at(born),
+                "orderNo": format!("ORD2023{:05}", at + 1),
+                "state": rng.choose(&["open", "open", "closed"]),
+                "auditLog": steps,
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("orderNo", formatted(Format::OrderNumber)),
+            need("state", one_word_of(&["open", "closed"])),
+            need(
+                "auditLog",
+                endless_list(object(vec![
+                    need("action", text(2, 20)),
+                    need("operatorName", text(2, 50)),
+                    need("actionTime", moment()),
+                ])),
+            ),
+        ]))
+        .gzipped()
+        .case(
+            "ST-22",
+            &["D008"],
+            "the log of an order keeps every entry and grows as long as the order lives",
+        )
+}
+
+/// Products that hold all their reviews, 2,847 in the longest.
+fn product_page() -> Collection {
+    let base = Collection::new(SHOP, "t_product_page");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("product pages");
+    let births = births(&mut rng, 64);
+    let goods = products();
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            let n =
+                if at == 0 { HEADPHONES_REVIEWS } else { grown(&mut rng, born, 40.0, 900.0, 10) };
+            let reviews: Vec<Document> = moments(&mut rng, born, n)
+                .into_iter()
+                .map(|when| {
+                    doc! {
+                        "userName": person(&mut rng, at).name,
+                        "rating": rng.int(2, 5),
+                        "content": sentence(&mut rng),
+                        "createTime": date(when),
+                    }
+                })
+                .collect();
+            doc! {
+                "_id": ids.at(born),
+                "productName": &goods[at].name,
+                "price": money(goods[at].cents),
+                "reviews": reviews,
+                "createTime": date(born),
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("productName", text(2, 80)),
+            need("price", decimal()),
+            need(
+                "reviews",
+                endless_list(object(vec![
+                    need("userName", text(2, 50)),
+                    need("rating", int(1, 5)),
+                    need("content", text(1, 2000)),
+                    need("createTime", moment()),
+                ])),
+            ),
+            need("createTime", moment()),
+        ]))
+        .gzipped()
+        .case("ST-28", &["D001", "D008"], "a page that shows five reviews loads all 2,847 of them")
+}
+
+/// Most books have a few buyers, one has 2,600. Old and new books alike, so nothing grows.
+fn book() -> Collection {
+    let base = Collection::new(SHOP, "t_book_sale");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("books");
+    let mut buyers = Ids::new("buyers of books");
+    let births = births(&mut rng, 240);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            let n = if at == 117 { 2600 } else { rng.below(8) + 1 };
+            let customers: Vec<Bson> =
+                moments(&mut rng, born, n).into_iter().map(|when| buyers.at(when).into()).collect();
+            doc! {
+                "_id": ids.at(born),
+                "title": format!("{}, part {}", title(&mut rng), at + 1),
+                "price": money(rng.between(8, 60) * 100 + 90),
+                "customersPurchased": customers,
+                "publishTime": date(born),
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("title", text(2, 120)),
+            need("price", decimal()),
+            need("customersPurchased", endless_list(object_id())),
+            need("publishTime", moment()),
+        ]))
+        .gzipped()
+        .case(
+            "ST-25",
+            &["R008"],
+            "a bestseller has 2,600 buyers inline where other books have a few",
+        )
+}
+
+/// The eight-part path of the story.
+fn app_config() -> Collection {
+    let base = Collection::new(SHOP, "t_app_config");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("configurations");
+    let births = births(&mut rng, 40);
+    let documents = births
+        .into_iter()
+        .map(|born| {
+            doc! {
+                "_id": ids.at(born),
+                "moduleName": rng.choose(&["checkout", "search", "mail", "stock"]),
+                "a": { "b": { "c": { "d": { "e": { "f": { "g": { "value": rng.int(1, 500) } } } } } } },
+                "updateTime": date(born),
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("moduleName", text(2, 40)),
+            need("a", any_object()),
+            need("updateTime", moment()),
+        ]))
+        .case(
+            "ST-06",
+            &["D007", "N013"],
+            "a value lies seven containers deep under names of one letter",
+        )
+}
+
+/// Months as field names.
+fn visit_count() -> Collection {
+    let base = Collection::new(SHOP, "t_visit_count");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("visits");
+    let births = births(&mut rng, 60);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            let counts: Document = (1..=12)
+                .map(|month| (format!("2023-{month:02}"), Bson::from(rng.int(0, 900))))
+                .collect();
+            doc! { "_id": ids.at(born), "pageName": format!("page {at}"), "counts": counts }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![need("pageName", text(2, 40)), need("counts", any_object())]))
+        .case("AP-S2.5", &["D010"], "months are field names")
+}
+
+/// Pictures of 24 KB as base64 text.
+fn thumbnail() -> Collection {
+    let base = Collection::new(SHOP, "t_product_thumbnail");
+    let mut ids = Ids::new("thumbnails");
+    let documents = products()
+        .iter()
+        .take(30)
+        .map(|p| {
+            let mut picture = String::from("iVBORw0KGgoAAAANSUhEUgAA");
+            while picture.len() < 24_000 {
+                picture.push_str("CAYAAACqaXHeAAAAGXRFWHRTb2Z0d2FyZQBB");
+            }
+            picture.truncate(24_000);
+            doc! { "_id": ids.at(p.born), "productName": &p.name, "picture": picture }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("productName", text(2, 80)),
+            need("picture", text(100, 100_000)),
+        ]))
+        .gzipped()
+        .case("DM-05.4", &["D004"], "pictures are kept in the documents as base64 text")
+}
+
+/// Photographs of 300 KB as binaries.
+fn photo() -> Collection {
+    let base = Collection::new(SHOP, "t_product_photo");
+    let mut ids = Ids::new("photos");
+    let documents = products()
+        .iter()
+        .take(4)
+        .enumerate()
+        .map(|(n, p)| {
+            let mut bytes = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01".to_vec();
+            // Not a real picture: every line repeats.
+            bytes.extend((0..300_000usize).map(|i| (i % 251) as u8 ^ n as u8));
+            doc! {
+                "_id": ids.at(p.born),
+                "productName": &p.name,
+                "photo": Binary { subtype: BinarySubtype::Generic, bytes },
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![need("productName", text(2, 80)), need("photo", binary())]))
+        .gzipped()
+        .case(
+            "DM-05.6",
+            &["D001", "D005"],
+            "photographs of 300 KB are nearly all there is in the collection",
+        )
+}
+
+/// Pages of HTML of 40 KB.
+fn help_page() -> Collection {
+    let base = Collection::new(SHOP, "t_help_page");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("help");
+    let births = births(&mut rng, 12);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            let mut html = String::from("<article>");
+            while html.len() < 40_000 {
+                html.push_str(&format!("<p class=\"help\">{}</p>\n", sentence(&mut rng)));
+            }
+            html.push_str("</article>");
+            doc! { "_id": ids.at(born), "pageTitle": format!("Help {at}"), "html": html, "updateTime": date(born) }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("pageTitle", text(2, 80)),
+            need("html", text(1, 200_000)),
+            need("updateTime", moment()),
+        ]))
+        .gzipped()
+        .case("DM-05.5", &["D006"], "pages of 40 KB of HTML are stored as they are")
+}

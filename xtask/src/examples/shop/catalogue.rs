@@ -1,0 +1,143 @@
+//! What the catalogue shows: validators that are missing or toothless, indexes too many.
+
+use bson::{Document, doc};
+
+use super::SHOP;
+use crate::examples::chance::{Ids, births, date, money};
+use crate::examples::dump::Collection;
+use crate::examples::schema::{
+    any_object, decimal, int, long, moment, need, object, one_word_of, text,
+};
+use crate::examples::vocabulary::{CATEGORIES, CITIES, person, product_name};
+
+pub(super) fn collections() -> Vec<Collection> {
+    vec![supplier(), warehouse(), shelf(), stock_move(), search()]
+}
+
+/// Nothing refuses anything.
+fn supplier() -> Collection {
+    let base = Collection::new(SHOP, "t_supplier");
+    let documents = suppliers(&base);
+    base.documents(documents).case("DM-11.1", &["V001"], "a core collection without a validator")
+}
+
+fn suppliers(base: &Collection) -> Vec<Document> {
+    let mut rng = base.rng();
+    let mut ids = Ids::new(&base.namespace());
+    let births = births(&mut rng, 60);
+    births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            let contact = person(&mut rng, at);
+            doc! {
+                "_id": ids.at(born),
+                "supplierNo": 8001 + at as i64,
+                "contactName": contact.name,
+                "city": contact.city,
+                "createTime": date(born),
+            }
+        })
+        .collect()
+}
+
+/// The schema is complete and only warns.
+fn warehouse() -> Collection {
+    let base = Collection::new(SHOP, "t_warehouse");
+    let documents = suppliers(&base);
+    base.documents(documents)
+        .warned(object(vec![
+            need("supplierNo", long(1)),
+            need("contactName", text(2, 50)),
+            need("city", text(2, 40)),
+            need("createTime", moment()),
+        ]))
+        .case(
+            "DM-11.2",
+            &["V002"],
+            "the validator only warns, and passes over documents that are wrong already",
+        )
+}
+
+/// The schema says that documents are objects.
+fn shelf() -> Collection {
+    let base = Collection::new(SHOP, "t_storage_shelf");
+    let documents = suppliers(&base);
+    base.documents(documents).validated(any_object()).case(
+        "DM-11.6",
+        &["V003"],
+        "the validator says nothing about fields",
+    )
+}
+
+/// One index is the beginning of another.
+fn stock_move() -> Collection {
+    let base = Collection::new(SHOP, "t_stock_move");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("stock moves");
+    let births = births(&mut rng, 200);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            doc! {
+                "_id": ids.at(born),
+                "productNo": 3000 + (at % 40) as i64,
+                "warehouse": rng.choose(CITIES),
+                "quantity": rng.int(-20, 50),
+                "reason": rng.choose(&["sale", "return", "delivery"]),
+                "moveTime": date(born),
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("productNo", long(1)),
+            need("warehouse", text(2, 40)),
+            need("quantity", int(-100_000, 100_000)),
+            need("reason", one_word_of(&["sale", "return", "delivery"])),
+            need("moveTime", moment()),
+        ]))
+        .index(doc! { "productNo": 1 })
+        .index(doc! { "productNo": 1, "moveTime": -1 })
+        .case("AP-S4.6", &["I001"], "the index on productNo is the beginning of another one")
+}
+
+/// Every field has an index.
+fn search() -> Collection {
+    let base = Collection::new(SHOP, "t_product_search");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("search");
+    let births = births(&mut rng, 120);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            doc! {
+                "_id": ids.at(born),
+                "productName": product_name(at),
+                "category": rng.choose(CATEGORIES),
+                "price": money(rng.between(500, 40_000)),
+                "stock": rng.int(0, 900),
+                "color": rng.choose(&["black", "blue", "green", "white"]),
+                "material": rng.choose(&["steel", "wood", "cotton"]),
+                "updateTime": date(born),
+            }
+        })
+        .collect();
+    let fields = ["productName", "category", "price", "stock", "color", "material", "updateTime"];
+    fields
+        .into_iter()
+        .fold(base, |collection, field| collection.index(doc! { field: 1 }))
+        .documents(documents)
+        .validated(object(vec![
+            need("productName", text(2, 80)),
+            need("category", one_word_of(CATEGORIES)),
+            need("price", decimal()),
+            need("stock", int(0, 1_000_000)),
+            need("color", text(2, 20)),
+            need("material", text(2, 20)),
+            need("updateTime", moment()),
+        ]))
+        .case("AP-S4.6", &["I003"], "every field has an index of its own")
+}

@@ -1,0 +1,76 @@
+//! The sinful shop: each collection commits the sins of one story of the rule book and is clean in
+//! every other respect, so that an audit can be held to exactly what it should say.
+
+mod arrays;
+mod catalogue;
+mod control;
+mod devices;
+mod naming;
+mod relations;
+mod samples;
+mod sharding;
+mod social;
+mod types;
+
+use super::dump::{Case, Dump};
+
+pub(super) const SHOP: &str = "db_shop";
+
+/// The dump.
+pub(super) fn dump() -> Dump {
+    let mut collections = Vec::new();
+    collections.extend(control::collections());
+    collections.extend(naming::collections());
+    collections.extend(arrays::collections());
+    collections.extend(types::collections());
+    collections.extend(relations::collections());
+    collections.extend(catalogue::collections());
+    collections.extend(sharding::collections());
+    collections.extend(devices::collections());
+    collections.extend(social::collections());
+    collections.extend(samples::collections());
+    let database = |story, namespace: &str, rules: &[&'static str], wrong| Case {
+        story,
+        namespace: namespace.to_owned(),
+        rules: rules.to_vec(),
+        wrong,
+    };
+    Dump {
+        name: "shop",
+        collections,
+        cases: vec![
+            database(
+                "ST-02",
+                "UserCenter",
+                &["N002"],
+                "the database has capitals and no prefix; with a connection string to `usercenter` N005 joins",
+            ),
+            database(
+                "ST-12",
+                devices::TELEMETRY,
+                &["L002", "R012"],
+                "one collection per device, 120 in one database",
+            ),
+            database(
+                "DM-02.2",
+                "db-payment",
+                &["N002", "N003"],
+                "the database name has a hyphen and no prefix",
+            ),
+        ],
+        extras: vec![("docward.toml", CONFIG.to_owned())],
+    }
+}
+
+/// What the owners of this shop have declared.
+const CONFIG: &str = r#"# What data alone cannot tell about this shop.
+
+# Keys two collections are to be sharded by; both are bad choices.
+[shard-keys]
+"db_shop.t_subscription" = { status = 1 }
+"db_shop.t_visitor" = { country = 1 }
+
+# Copies that must follow their source. Those of t_order_notice are snapshots and stay as they were.
+[mirrors]
+"db_shop.t_shipment" = ["customerName"]
+"#;
