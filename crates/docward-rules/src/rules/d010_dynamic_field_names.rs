@@ -104,11 +104,13 @@ impl Keys {
         let examples = &dynamic.examples;
         let short = examples.iter().all(|k| k.len() <= 2);
         let dense = dynamic.per_object.mean() >= 0.8 * dynamic.keys;
+        // A fixed set of codes is in most objects; data is in few of them each.
+        let sparse = dynamic.keys >= 32.0 && dynamic.per_object.mean() < 0.25 * dynamic.keys;
         let fixed = match dynamic.form {
             KeyForm::Number => {
                 short && (dynamic.keys <= scale as f64 || (dynamic.keys <= 31.0 && dense))
             }
-            KeyForm::Various => examples.iter().all(|k| is_code(k)),
+            KeyForm::Various => !sparse && examples.iter().all(|k| is_code(k)),
             _ => false,
         };
         (!fixed && dynamic.keys >= 2.0).then(|| Self {
