@@ -1,0 +1,312 @@
+//! The command line end to end: the real binary, real files, exit codes, the JSON contract.
+
+mod common;
+
+use std::{
+    fs,
+    io::Write,
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use bson::doc;
+use common::{audit_json, code, docward, findings, stderr, stdout};
+
+const SHOP: &str = "examples/shop";
+const CLEAN: &str = "examples/shop-clean";
+
+#[test]
+fn the_shop_fails_and_the_clean_shop_passes() {
+    let shop = docward(&["audit", SHOP]);
+    assert_eq!(code(&shop), 1, "{}", stderr(&shop));
+    let text = stdout(&shop);
+    assert!(text.starts_with("docward audit of examples/shop: "), "{text}");
+    assert!(text.contains("ERRORS ("));
+    assert!(text.contains("next: docward explain "));
+    assert!(!text.contains('\u{1b}'), "no colours when piped");
+    let clean = docward(&["audit", CLEAN, "--fail-on", "warn"]);
+    assert_eq!(code(&clean), 0, "{}", stdout(&clean));
+}
+
+#[test]
+fn json_follows_the_contract_and_is_byte_stable() {
+    let first = docward(&["audit", SHOP, "--format", "json"]);
+    let again = docward(&["audit", SHOP, "--format", "json", "--threads", "1"]);
+    assert_eq!(first.stdout, again.stdout, "threads and runs make no difference");
+    let report: serde_json::Value = serde_json::from_slice(&first.stdout).unwrap();
+    assert_eq!(report["version"], 1);
+    assert_eq!(report["tool"]["name"], "docward");
+    assert_eq!(report["profile"], "vendor");
+    assert_eq!(report["sources"][0]["kind"], "dump");
+    assert_eq!(report["sources"][0]["sampled"], false);
+    for key in ["error", "warn", "info", "suppressed", "baselined"] {
+        assert!(report["summary"][key].is_u64(), "{key}");
+    }
+    for finding in report["findings"].as_array().unwrap() {
+        for key in ["rule", "name", "severity", "level", "what", "why", "todo", "fingerprint"] {
+            assert!(finding[key].as_str().is_some_and(|t| !t.is_empty()), "{key}: {finding}");
+        }
+        assert!(finding["clauses"].as_array().is_some_and(|c| !c.is_empty()));
+        assert!(finding["seen"]["sampled"].is_u64() && finding["seen"]["confidence"].is_number());
+        assert!(finding["data"].is_object());
+        assert!(finding.get("examples").is_none(), "values only on request");
+    }
+    let verdicts: Vec<_> = report["checklist"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["verdict"].as_str().unwrap())
+        .collect();
+    assert!(!verdicts.is_empty());
+    assert!(verdicts.iter().all(|v| ["pass", "fail", "unknown"].contains(v)));
+    let prints: Vec<_> =
+        report["findings"].as_array().unwrap().iter().map(|f| f["fingerprint"].as_str()).collect();
+    let unique: std::collections::BTreeSet<_> = prints.iter().collect();
+    assert_eq!(unique.len(), prints.len(), "fingerprints are unique");
+}
+
+#[test]
+fn fail_on_select_ignore_and_profile_are_obeyed() {
+    assert_eq!(code(&docward(&["audit", SHOP, "--fail-on", "never"])), 0);
+    let (report, _) = audit_json(&[SHOP, "--select", "T"]);
+    assert!(findings(&report).iter().all(|f| f.1.starts_with('T')));
+    let (report, _) = audit_json(&[SHOP, "--ignore", "N006,money-as-double"]);
+    assert!(findings(&report).iter().all(|f| f.1 != "N006" && f.1 != "T002"));
+    let (report, _) = audit_json(&[SHOP, "--profile", "neutral"]);
+    assert_eq!(report["profile"], "neutral");
+    assert!(findings(&report).iter().all(|f| f.1 != "N006" && f.1 != "N002"));
+    let unknown = docward(&["audit", SHOP, "--select", "D999"]);
+    assert_eq!(code(&unknown), 2);
+    assert!(stderr(&unknown).contains("D999"), "{}", stderr(&unknown));
+}
+
+#[test]
+fn repeated_findings_are_folded_until_expanded() {
+    let folded = stdout(&docward(&["audit", SHOP, "--select", "N006"]));
+    assert!(folded.contains("places") && folded.contains("--expand N006"), "{folded}");
+    let expanded = stdout(&docward(&["audit", SHOP, "--select", "N006", "--expand", "N006"]));
+    assert!(!expanded.contains("--expand N006 lists all"));
+    assert!(expanded.lines().count() > folded.lines().count());
+}
+
+#[test]
+fn values_are_shown_only_on_request() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("users.json");
+    fs::write(
+        &file,
+        "{\"_id\": 1, \"userId\": \"Zebra77\"}\n{\"_id\": 2, \"userId\": \"zebra77\"}\n",
+    )
+    .unwrap();
+    let file = file.to_str().unwrap();
+    let quiet = stdout(&docward(&["audit", file, "--format", "json"]));
+    assert!(quiet.contains("T011"), "{quiet}");
+    assert!(!quiet.to_lowercase().contains("zebra77"));
+    let loud = stdout(&docward(&["audit", file, "--format", "json", "--show-values"]));
+    assert!(loud.contains("Zebra77"));
+}
+
+#[test]
+fn the_same_documents_in_every_dialect_give_the_same_findings() {
+    let documents: Vec<_> = (0..40)
+        .map(|i| doc! { "_id": i, "price": 1.25 + f64::from(i), "createTime": "2024-03-15 10:30:00", "status": i % 3, "tags": ["a", "b"] })
+        .collect();
+    let directory = tempfile::tempdir().unwrap();
+    let bson: Vec<u8> = documents.iter().flat_map(|d| d.to_vec().unwrap()).collect();
+    let line = |d: &bson::Document| {
+        format!(
+            "{{\"_id\": {}, \"price\": {:?}, \"createTime\": \"2024-03-15 10:30:00\", \"status\": {}, \"tags\": [\"a\", \"b\"]}}",
+            d.get_i32("_id").unwrap(),
+            d.get_f64("price").unwrap(),
+            d.get_i32("status").unwrap()
+        )
+    };
+    let lines: Vec<String> = documents.iter().map(line).collect();
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gz.write_all(&bson).unwrap();
+    let files: [(&str, Vec<u8>); 5] = [
+        ("a.bson", bson.clone()),
+        ("b.bson.gz", gz.finish().unwrap()),
+        ("c.jsonl", lines.join("\n").into_bytes()),
+        ("d.json", format!("\u{feff}[{}]\r\n", lines.join(",\r\n")).into_bytes()),
+        ("e.json", lines.join("").replace("\"price\"", "price").into_bytes()),
+    ];
+    let mut seen = Vec::new();
+    for (name, bytes) in files {
+        let path = directory.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        let (report, _) = audit_json(&[path.to_str().unwrap(), "--namespace", "db_shop.t_order"]);
+        assert_eq!(
+            report["problems"].as_array().unwrap().len(),
+            0,
+            "{name}: {}",
+            report["problems"]
+        );
+        assert_eq!(report["sources"][0]["documents"], 40, "{name}");
+        let mut found = findings(&report);
+        // A lone BSON file and a JSON file carry the same evidence: neither has a catalogue.
+        found.sort();
+        seen.push((name, found));
+    }
+    assert!(seen[0].1.iter().any(|f| f.1 == "T002") && seen[0].1.iter().any(|f| f.1 == "T001"));
+    for (name, found) in &seen[1..] {
+        assert_eq!(*found, seen[0].1, "{name}");
+    }
+}
+
+#[test]
+fn standard_input_is_read_whatever_it_is() {
+    let bson = doc! { "_id": 1, "amount": 2.5 }.to_vec().unwrap();
+    for input in [bson, b"{\"_id\": 1, \"amount\": 2.5}\n".to_vec()] {
+        let output = assert_cmd::Command::cargo_bin("docward")
+            .unwrap()
+            .args(["audit", "-", "--namespace", "db_shop.t_payment", "--format", "json"])
+            .write_stdin(input)
+            .output()
+            .unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(findings(&report).iter().any(|f| f.1 == "T002" && f.2 == "db_shop.t_payment"));
+        assert_eq!(report["sources"][0]["kind"], "stdin");
+    }
+}
+
+#[test]
+fn broken_input_is_a_problem_and_the_rest_is_audited() {
+    let directory = tempfile::tempdir().unwrap();
+    let good: Vec<u8> =
+        (0..30).flat_map(|i| doc! { "_id": i, "price": 1.5 }.to_vec().unwrap()).collect();
+    let mut truncated = good.clone();
+    truncated.truncate(good.len() - 3);
+    let cases: [(&str, Vec<u8>, &str); 6] = [
+        ("truncated.bson", truncated, "byte"),
+        ("length.bson", [good.clone(), vec![0xff, 0xff, 0xff, 0x7f, 1, 2]].concat(), "byte"),
+        ("empty.bson", Vec::new(), ""),
+        ("bad.json", b"{\"_id\": 1, \"price\": 1.5}\n{\"_id\": ObjectId(\"user_001\")}\n{\"_id\": 3, \"price\": 2.5}\n".to_vec(), "24 hexadecimal"),
+        ("random.bson", (0..600u32).map(|i| (i.wrapping_mul(2654435761) >> 13) as u8).collect(), "byte"),
+        ("utf8.json", b"{\"_id\": 1, \"name\": \"\xff\xfe\"}\n{\"_id\": 2, \"price\": 1.5}\n".to_vec(), "UTF-8"),
+    ];
+    for (name, bytes, expect) in cases {
+        let path = directory.path().join(name);
+        fs::write(&path, &bytes).unwrap();
+        let (report, code) = audit_json(&[path.to_str().unwrap()]);
+        if expect.is_empty() {
+            assert!(code == 0 || code == 2, "{name}: {code}");
+            continue;
+        }
+        assert_eq!(code, 2, "{name}: {report}");
+        let problems = report["problems"].to_string();
+        assert!(problems.contains(name) && problems.contains(expect), "{name}: {problems}");
+        if name != "random.bson" {
+            assert!(findings(&report).iter().any(|f| f.1 == "T002"), "{name}: the rest is audited");
+        }
+    }
+    let missing = docward(&["audit", "no/such/dump"]);
+    assert_eq!(code(&missing), 2);
+    assert!(stdout(&missing).contains("no/such/dump"), "{}", stdout(&missing));
+}
+
+#[test]
+fn settings_are_read_and_their_faults_have_a_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("orders.json");
+    fs::write(&data, "{\"_id\": 1, \"price\": 1.5}\n").unwrap();
+    let settings = directory.path().join("docward.toml");
+    fs::write(&settings, "ignore = [\"T002\"]\n").unwrap();
+    let (report, code) = audit_json(&[data.to_str().unwrap()]);
+    assert!(findings(&report).iter().all(|f| f.1 != "T002"), "the nearest docward.toml counts");
+    assert_eq!(code, 0);
+    fs::write(&settings, "profile = \"vendor\"\n[rules.D008]\nmax-elemnts = 5\n").unwrap();
+    let (report, code) = audit_json(&[data.to_str().unwrap()]);
+    assert_eq!(code, 2);
+    let problems = report["problems"].to_string();
+    assert!(problems.contains("docward.toml:3:1"), "{problems}");
+    let bad = docward(&["audit", data.to_str().unwrap(), "--config", "no-such.toml"]);
+    assert_eq!(code_of(&bad), 2);
+}
+
+fn code_of(output: &std::process::Output) -> i32 {
+    code(output)
+}
+
+#[test]
+fn rules_are_listed_and_explained() {
+    let list = stdout(&docward(&["rules"]));
+    assert!(list.contains("T002 money-as-double"));
+    let count = list.lines().filter(|l| l.len() > 5 && l.as_bytes()[1].is_ascii_digit()).count();
+    assert!(count >= 50, "{count} rules");
+    let clause = stdout(&docward(&["rules", "--clause", "DM-09.2"]));
+    assert!(clause.contains("T002") && !clause.contains("N001"));
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&docward(&["rules", "--family", "D", "--format", "json"])))
+            .unwrap();
+    assert!(json.as_array().unwrap().iter().all(|r| r["code"].as_str().unwrap().starts_with('D')));
+    let page = stdout(&docward(&["explain", "T002"]));
+    for heading in ["What it checks", "Why it matters", "How to fix", "When to ignore it"] {
+        assert!(page.contains(heading), "{page}");
+    }
+    assert_eq!(page, stdout(&docward(&["explain", "money-as-double"])));
+    let near = docward(&["explain", "mony-as-double"]);
+    assert_eq!(code(&near), 2);
+    assert!(stderr(&near).contains("did you mean `money-as-double`"), "{}", stderr(&near));
+    let schema: serde_json::Value =
+        serde_json::from_str(&stdout(&docward(&["rules", "--config-schema"]))).unwrap();
+    assert!(schema["properties"]["rules"].is_object());
+}
+
+#[test]
+fn the_checklist_has_verdicts_and_evidence() {
+    let shop = docward(&["checklist", SHOP]);
+    assert_eq!(code(&shop), 1, "{}", stderr(&shop));
+    let text = stdout(&shop);
+    for id in ["CK-1", "CK-2", "CK-3", "CK-4", "CK-5", "CK-6", "CK-7", "CK-8", "CK-14"] {
+        assert!(text.contains(id), "{id}: {text}");
+    }
+    assert!(text.contains("FAIL"));
+}
+
+#[test]
+fn help_has_examples_and_usage_errors_are_2() {
+    for command in [
+        &["--help"][..],
+        &["audit", "--help"],
+        &["checklist", "--help"],
+        &["rules", "--help"],
+        &["explain", "--help"],
+    ] {
+        let help = docward(command);
+        assert_eq!(code(&help), 0);
+        assert!(stdout(&help).contains("Examples:"), "{command:?}");
+    }
+    assert_eq!(code(&docward(&["audit"])), 2);
+    assert_eq!(code(&docward(&["audit", SHOP, "--format", "yaml"])), 2);
+    let live = docward(&["audit", "mongodb://user:secret@localhost/db"]);
+    assert_eq!(code(&live), 2);
+    assert!(!stderr(&live).contains("secret"));
+}
+
+#[test]
+fn an_interrupted_audit_reports_what_it_read() {
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin("docward"))
+        .args(["audit", "-", "--namespace", "db_shop.t_payment", "--format", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let feeder = thread::spawn(move || {
+        let line = b"{\"_id\": 1, \"amount\": 2.5}\n".repeat(200);
+        // Ends with a broken pipe when the audit ends.
+        while stdin.write_all(&line).is_ok() {}
+    });
+    thread::sleep(Duration::from_millis(700));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["interrupted"], true);
+    assert!(report["sources"][0]["documents"].as_u64().unwrap() > 0);
+    assert!(findings(&report).iter().any(|f| f.1 == "T002"));
+}

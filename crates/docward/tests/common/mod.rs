@@ -1,0 +1,73 @@
+//! Running the real binary.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::{
+    path::{Path, PathBuf},
+    process::Output,
+};
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+/// Data sets that are not part of the repository; `None`, with a message, when they are not there.
+pub fn shared_data(name: &str) -> Option<PathBuf> {
+    let path = root().join("../shared/data").join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!("skipped: {} is not here", path.display());
+    None
+}
+
+/// Runs docward in the repository's root.
+pub fn docward(arguments: &[&str]) -> Output {
+    Command::cargo_bin("docward")
+        .unwrap()
+        .args(arguments)
+        .current_dir(root())
+        .env_remove("NO_COLOR")
+        .env("COLUMNS", "100")
+        .output()
+        .unwrap()
+}
+
+/// Exit code.
+pub fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+/// Standard output as text.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// Standard error as text.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The JSON report of an audit with these arguments, and the exit code.
+pub fn audit_json(arguments: &[&str]) -> (Value, i32) {
+    let mut all = vec!["audit", "--format", "json"];
+    all.extend(arguments);
+    let output = docward(&all);
+    let report = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}{}", stdout(&output), stderr(&output)));
+    (report, code(&output))
+}
+
+/// `(severity, rule, namespace, path)` of every finding.
+pub fn findings(report: &Value) -> Vec<(String, String, String, String)> {
+    let text = |f: &Value, key: &str| f[key].as_str().unwrap_or("").to_owned();
+    report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| (text(f, "severity"), text(f, "rule"), text(f, "namespace"), text(f, "path")))
+        .collect()
+}
