@@ -298,7 +298,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         // many MiB make larger blocks, of which fewer go out.
         let most_bytes = (self.threads + 2) * BLOCK;
         while self.in_flight > 0
-            && (self.in_flight >= 2 * self.threads || self.bytes_in_flight > most_bytes)
+            && (self.in_flight >= 2 * self.threads || self.bytes_in_flight + BLOCK > most_bytes)
             && !self.died
         {
             self.wait();
