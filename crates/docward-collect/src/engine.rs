@@ -19,10 +19,6 @@ use docward_profile::{Damage, Profiled, Profiler};
 /// Size of a block. It is larger only for a document that does not fit.
 pub(crate) const BLOCK: usize = 4 * 1024 * 1024;
 
-/// Blocks that are out may hold this much, or one block and a little more for each worker: it is
-/// documents of many MiB each that this holds back.
-const OUT: usize = 6 * BLOCK;
-
 /// With less room than this left, a block is sent rather than filled further.
 const LEAST_ROOM: usize = 64 * 1024;
 
@@ -298,10 +294,11 @@ impl<'scope, 'env> Engine<'scope, 'env> {
 
     fn fresh_block(&mut self) -> Block {
         self.poll();
-        // One block in work and one waiting for each worker keeps all of them busy.
-        let most_bytes = OUT.max((self.threads + 2) * BLOCK);
+        // One block in work and one waiting for each worker keeps all of them busy; documents of
+        // many MiB make larger blocks, of which fewer go out.
+        let most_bytes = (self.threads + 2) * BLOCK;
         while self.in_flight > 0
-            && (self.in_flight >= 2 * self.threads || self.bytes_in_flight > most_bytes)
+            && (self.in_flight >= 2 * self.threads || self.bytes_in_flight + BLOCK > most_bytes)
             && !self.died
         {
             self.wait();

@@ -9,7 +9,10 @@ use crate::Namespace;
 /// `system.` collections the server may create in any database.
 const IN_ANY_DATABASE: &[&str] = &[
     "system.backup_users",
+    "system.change_collection",
+    "system.collections_to_restore",
     "system.extents",
+    "system.forceOplogBatchBoundary",
     "system.freelist",
     "system.healthlog",
     "system.indexBuilds",
@@ -31,6 +34,7 @@ const IN_ANY_DATABASE: &[&str] = &[
 
 /// Beginnings of names the server makes up as it goes, in any database.
 const PREFIXES_IN_ANY_DATABASE: &[&str] = &[
+    "$cmd",
     // Users and roles that `mongodump --dumpDbUsersAndRoles` puts beside a database.
     "$admin.system.",
     // State of encrypted fields (Queryable Encryption).
@@ -48,55 +52,77 @@ const PREFIXES_IN_ANY_DATABASE: &[&str] = &[
 
 const IN_ADMIN: &[&str] = &["tempusers", "temproles"];
 
-const IN_LOCAL: &[&str] =
-    &["clustermanager", "me", "oplog.$main", "oplog.rs", "slaves", "sources", "startup_log"];
+const IN_LOCAL: &[&str] = &[
+    "clustermanager",
+    "me",
+    "oplog.$main",
+    "oplog.rs",
+    "pair.startup",
+    "pair.sync",
+    "slaves",
+    "sources",
+    "startup_log",
+];
 
-const PREFIXES_IN_LOCAL: &[&str] = &["replset."];
+const PREFIXES_IN_LOCAL: &[&str] = &["replset.", "temp_oplog_buffer", "tenantMigration."];
 
 /// Metadata of sharding, sessions and transactions.
 const IN_CONFIG: &[&str] = &[
     "actionlog",
     "analyzeShardKeySplitPoints",
+    "change_stream_coordinator",
     "changelog",
     "chunks",
     "clusterParameters",
     "collection_critical_sections",
     "collections",
-    "compactStructuredEncryptionCoordinator",
+    "compact_structured_encryption_coordinator",
+    "csrs.indexes",
     "databases",
     "external_validation_keys",
     "image_collection",
+    "localRenameParticipants",
     "lockpings",
     "locks",
     "migrationCoordinators",
+    "migrationRecipients",
     "migrations",
     "mongos",
+    "movePrimaryDonors",
     "placementHistory",
     "queryAnalyzers",
+    "queryShapeRepresentativeQueries",
     "rangeDeletions",
     "rangeDeletionsForRename",
     "reshardingOperations",
     "sampledQueries",
     "sampledQueriesDiff",
     "settings",
+    "shard.collections",
+    "shard.indexes",
+    "shardMergeRecipients",
     "shardSplitDonors",
+    "sharding_configsvr_coordinators",
     "shards",
     "tags",
     "tenantMigrationDonors",
     "tenantMigrationRecipients",
     "transaction_coordinators",
     "transactions",
+    "user_writes_critical_sections",
     "vectorClock",
     "version",
 ];
 
 const PREFIXES_IN_CONFIG: &[&str] = &[
+    "analyzeShardKey.",
     "cache.",
-    "csrs.",
+    "localGlobalIndexOperations.",
     "localReshardingConflictStash.",
     "localReshardingOperations.",
     "localReshardingOplogBuffer.",
-    "shard.",
+    "movePrimaryRecipients",
+    "shard.catalog.",
 ];
 
 /// Databases that belong to MongoDB's own tools as a whole.
