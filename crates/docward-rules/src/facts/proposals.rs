@@ -140,6 +140,12 @@ pub fn close_bucket(array: &Field) -> String {
     )
 }
 
+/// Whether a path can be written into a statement as it is.
+pub fn is_plain(path: &str) -> bool {
+    path.split('.').all(|part| !part.is_empty() && !part.starts_with('$'))
+        && !path.contains(['"', '\\', '\n', '*'])
+}
+
 /// The statement that copies an array's elements into the child collection; `None` for an array
 /// inside another array, which needs thought.
 pub fn split_command(
@@ -149,7 +155,7 @@ pub fn split_command(
     objects: bool,
 ) -> Option<String> {
     let path = array.path.dotted();
-    if array.path.in_array() {
+    if array.path.in_array() || !is_plain(&path) {
         return None;
     }
     let body = if objects {

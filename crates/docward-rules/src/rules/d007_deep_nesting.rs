@@ -94,13 +94,16 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         profile.depths.iter().skip(limit as usize + 1).sum::<u64>().max(1)
     };
     let ns = &collection.namespace;
-    let others: Vec<&str> = nesting
-        .places
-        .iter()
-        .map(|f| f.path.as_str())
-        .filter(|p| *p != nesting.path.as_str())
-        .take(3)
-        .collect();
+    // Other parts of the document that are deep too; neighbours of the deepest go with it.
+    let top = |path: &FieldPath| path.as_str().split('.').next().unwrap_or_default().to_owned();
+    let mut tops = vec![top(&nesting.path)];
+    let mut others: Vec<String> = Vec::new();
+    for field in &nesting.places {
+        if !tops.contains(&top(&field.path)) {
+            tops.push(top(&field.path));
+            others.push(short(&field.path));
+        }
+    }
     let lift = lift(profile, &nesting.path, warn);
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), nesting.path.clone()),
@@ -125,6 +128,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 format!("; also deep: {}", text::list(&others, 3))
             };
             match &lift {
+                _ if is_recursive(&nesting.path) => format!(
+                    "the structure contains itself: store one document per node with the id of its parent, or the nodes as a flat array with the path from the root{rest}"
+                ),
                 Some(l) => format!(
                     "lift `{}` to the top level as `{}`, which leaves {} levels, or move it to a collection of its own{rest}",
                     l.from, l.to, l.depth
@@ -142,7 +148,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     .severity(if failed { Severity::Error } else { Severity::Warn })
     // The ideal of 2-3 levels is a remark, not a breach of its own.
     .clauses(&["DM-06.1", "AP-S4.2", "CK-3"]);
-    if let Some(l) = lift.filter(|l| l.can_be_run) {
+    if let Some(l) = lift.filter(|l| l.can_be_run && !is_recursive(&nesting.path)) {
         draft = draft.fix(
             Some("RF-09"),
             Safety::Guarded,
@@ -225,6 +231,12 @@ fn short(path: &FieldPath) -> String {
     format!("{}.….{}", parts[..4].join("."), parts[parts.len() - 4..].join("."))
 }
 
+/// Whether a name stands inside itself at least twice in a row, as `kids[].kids[].kids`.
+fn is_recursive(path: &FieldPath) -> bool {
+    let parts: Vec<&str> = path.as_str().split('.').map(|p| p.trim_end_matches("[]")).collect();
+    parts.windows(3).any(|w| w[0] == w[1] && w[1] == w[2])
+}
+
 struct Lift {
     from: String,
     to: String,
@@ -253,7 +265,7 @@ fn lift(profile: &Profile, path: &FieldPath, warn: u32) -> Option<Lift> {
         name.to_owned()
     };
     Some(Lift {
-        can_be_run: !in_array && !taken(&to),
+        can_be_run: !in_array && !taken(&to) && proposals::is_plain(&from),
         from: from.trim_end_matches("[]").to_owned(),
         to,
         depth: keep - 1,
@@ -343,5 +355,14 @@ mod tests {
         let body = format!("{{\"_id\": 1, {}\"x\": 1{}}}", "\"a\": {".repeat(90), "}".repeat(90));
         assert_eq!(check("D007", &body), []);
         assert_eq!(check("D012", &body)[0].clauses, ["LM-10", "DM-06.1", "CK-3"]);
+    }
+
+    #[test]
+    fn trees_get_the_advice_for_trees() {
+        let body =
+            r#"{"_id": 1, "kids": [{"kids": [{"kids": [{"kids": [{"kids": [{"n": 1}]}]}]}]}]}"#;
+        let found = check("D007", body);
+        assert!(found[0].todo.starts_with("the structure contains itself"), "{}", found[0].todo);
+        assert!(found[0].fix.is_none());
     }
 }

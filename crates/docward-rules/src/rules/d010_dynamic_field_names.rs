@@ -256,7 +256,7 @@ fn report(
         draft = draft.data("keys", count);
     }
     // Only when the object holds nothing but such keys can all of it become an array.
-    if field.dynamic.is_some() && !field.path.in_array() {
+    if field.dynamic.is_some() && !field.path.in_array() && proposals::is_plain(&path) {
         let each = if objects {
             format!("{{$mergeObjects: [{{{key}: \"$$this.k\"}}, \"$$this.v\"]}}")
         } else {
