@@ -92,9 +92,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         "merge collections of like documents into one with a compound index on what now tells them apart by name".to_owned()
     } else {
         format!(
-            "merge the families {} into one collection each: {} collections would remain",
+            "merge the families {} into one collection each: {} would remain",
             merges.join(", "),
-            text::count(total.saturating_sub(saved))
+            text::plural(total.saturating_sub(saved), "collection")
         )
     };
     let over = total > max;

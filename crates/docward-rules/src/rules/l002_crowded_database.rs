@@ -78,10 +78,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let saved: u64 = families.iter().map(|f| f.members.len() as u64 - 1).sum();
         let todo = match families.first() {
             Some(family) => format!(
-                "merge the {} collections `{}…` into one (see R012); {} collections would remain after merging all such families",
+                "merge the {} collections `{}…` into one (see R012); {} would remain after merging all such families",
                 text::count(family.members.len() as u64),
                 family.stem,
-                text::count(n.saturating_sub(saved))
+                text::plural(n.saturating_sub(saved), "collection")
             ),
             None => {
                 "divide the database by module, or merge collections of like documents".to_owned()

@@ -73,10 +73,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         {
             continue;
         }
-        let inside: Vec<_> = evidence
-            .collections
+        // Collections are sorted by namespace, so those of one database stand together.
+        let start = evidence.collections.partition_point(|c| &c.namespace.database < database);
+        let inside: Vec<_> = evidence.collections[start..]
             .iter()
-            .filter(|c| &c.namespace.database == database && c.kind.is_business())
+            .take_while(|c| &c.namespace.database == database)
+            .filter(|c| c.kind.is_business())
             .collect();
         // Documents are known only when every collection was read.
         let documents: Option<u64> =

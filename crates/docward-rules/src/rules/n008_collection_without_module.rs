@@ -1,6 +1,6 @@
 //! DM-03.3: a collection name is module and entity (GC-23).
 
-use docward_model::{Collection, Draft, Seen, Severity, Subject};
+use docward_model::{Collection, Draft, NameFamily, Seen, Severity, Subject, TailForm};
 
 use crate::{
     Cx, declare_rule,
@@ -74,6 +74,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if entity.split(['_', '.', '-']).filter(|s| !s.is_empty()).count() != 1 {
         return;
     }
+    // `t_device_1` to `t_device_5000` are one name, and R012 has more to say about them.
+    let stem = ns.collection.trim_end_matches(|c: char| c.is_ascii_digit());
+    let in_family =
+        |f: &NameFamily| f.form == TailForm::Number && f.database == ns.database && f.stem == stem;
+    if cx.evidence().families.iter().any(in_family) {
+        return;
+    }
     let module = ns.database.strip_prefix("db_").unwrap_or(&ns.database);
     // `t_order_orders` would say it twice.
     let says_it = words::singular(module) == words::singular(entity)
@@ -118,6 +125,15 @@ mod tests {
         assert!(check("N008", "@ db_shop.t_user_address\n{\"_id\": 1}").is_empty());
         assert!(check("N008", "@ db_shop.t_pay_log_202403\n{\"_id\": 1}").is_empty());
         assert!(check("N008", "@ db_shop.orders\n{\"_id\": 1}").is_empty());
+    }
+
+    #[test]
+    fn dm_03_3_a_run_of_numbers_is_left_to_r012() {
+        let body: String = (2020..2030)
+            .chain(1..6)
+            .map(|n| format!("@ db_iot.t_device_{n}\n{{\"_id\": 1}}\n"))
+            .collect();
+        assert!(check("N008", &body).is_empty());
     }
 
     #[test]

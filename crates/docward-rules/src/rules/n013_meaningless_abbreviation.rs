@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{Collection, DataValue, Draft, Evidence, Profile, Severity, Subject};
+use docward_model::{Collection, DataValue, Draft, Evidence, Field, Profile, Severity, Subject};
 
 use crate::{
     Cx, declare_rule,
@@ -141,9 +141,41 @@ pub(super) fn abbreviations(
             }
         }
     }
+    // Where single letters are a habit, those of the list are no axes or sizes either, unless they
+    // stand in company: `x` with `y`, `k` with `v`.
+    let letters = out.iter().filter(|a| profile.fields[a.at].name.len() == 1).count();
+    if letters >= 2 {
+        for group in siblings.values() {
+            let names: Vec<_> = group.iter().map(|n| n.name().to_lowercase()).collect();
+            if names.len() > 1 && names.iter().all(|n| n.len() == 1 && allow.contains(n)) {
+                continue;
+            }
+            let lonely = group.iter().filter(|n| {
+                n.name().len() == 1
+                    && n.name().chars().all(|c| c.is_ascii_alphabetic())
+                    && !COMPANY.iter().any(|set| {
+                        set.contains(&n.name())
+                            && set.iter().filter(|s| names.iter().any(|n| n == *s)).count() > 1
+                    })
+            });
+            out.extend(lonely.map(|n| Abbreviation { at: n.at }));
+        }
+    }
     out.sort_by_key(|a| a.at);
+    out.dedup_by_key(|a| a.at);
     out
 }
+
+/// Single letters that explain each other.
+const COMPANY: &[&[&str]] = &[
+    &["x", "y", "z", "w", "h"],
+    &["h", "w", "l", "d"],
+    &["r", "g", "b", "a"],
+    &["k", "v"],
+    &["t", "v"],
+    &["r", "w"],
+    &["i", "j"],
+];
 
 /// Whether the siblings are keys of translations, countries or states: nearly all are two-letter
 /// codes and at least two of them are common ones, or an embedded object has nothing but such codes
@@ -178,9 +210,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let style = dominant_style(&all, Style::Camel).unwrap_or(Style::Camel);
     let mut proposals: Vec<(String, Option<String>)> = Vec::new();
     for short in &found {
-        let name = &profile.fields[short.at].name;
-        if proposals.iter().all(|(known, _)| known != name) {
-            proposals.push((name.clone(), proposal(name, profile, cx.evidence(), style)));
+        let field = &profile.fields[short.at];
+        if proposals.iter().all(|(known, _)| *known != field.name) {
+            let long = proposal(field, profile, cx.evidence(), style);
+            proposals.push((field.name.clone(), long));
         }
     }
     let names: Vec<_> = proposals.iter().map(|(name, _)| name.as_str()).collect();
@@ -230,32 +263,32 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     );
 }
 
-/// A name with these initials in the same collection, else in another, else from the glossary.
-fn proposal(short: &str, profile: &Profile, evidence: &Evidence, style: Style) -> Option<String> {
-    let letters = short.to_lowercase();
+/// A name with these initials and the same type in the same collection, else from the glossary, else
+/// in another collection. Two candidates are no answer.
+fn proposal(short: &Field, profile: &Profile, evidence: &Evidence, style: Style) -> Option<String> {
+    let letters = short.name.to_lowercase();
     if letters.len() < 2 {
         return None;
     }
-    let in_profile = |profile: &Profile| {
-        let fitting: BTreeSet<String> = profile
+    let fitting = |profile: &Profile| -> BTreeSet<String> {
+        profile
             .fields
             .iter()
             .filter(|f| words(&f.name).len() > 1 && initials(&f.name) == letters)
+            .filter(|f| f.types.dominant() == short.types.dominant())
             .map(|f| in_style(&f.name, style))
-            .collect();
-        // Two candidates are no answer.
-        (fitting.len() == 1).then(|| fitting.into_iter().next()).flatten()
+            .collect()
     };
-    in_profile(profile)
-        .or_else(|| {
-            evidence.collections.iter().filter_map(|c| c.profile.as_ref()).find_map(in_profile)
-        })
-        .or_else(|| {
-            GLOSSARY
-                .iter()
-                .find(|(known, _)| *known == letters)
-                .map(|(_, long)| in_style(long, style))
-        })
+    let only =
+        |names: BTreeSet<String>| (names.len() == 1).then(|| names.into_iter().next()).flatten();
+    let known = || {
+        GLOSSARY.iter().find(|(known, _)| *known == letters).map(|(_, long)| in_style(long, style))
+    };
+    let elsewhere = || {
+        let all = evidence.collections.iter().filter_map(|c| c.profile.as_ref());
+        only(all.flat_map(fitting).collect())
+    };
+    only(fitting(profile)).or_else(known).or_else(elsewhere)
 }
 
 #[cfg(test)]
@@ -295,7 +328,7 @@ mod tests {
 
     #[test]
     fn dm_04_3_initials_of_another_field_are_proposed() {
-        let found = check("N013", r#"{"_id": 1, "sourceWarehouse": 1, "SW": {"a": 1}}"#);
+        let found = check("N013", r#"{"_id": 1, "sourceWarehouse": 1, "SW": 2}"#);
         assert!(found[0].todo.contains("`sourceWarehouse`"), "{}", found[0].todo);
     }
 
@@ -311,6 +344,13 @@ mod tests {
         assert!(names(r#"{"o": 1, "h": 2, "l": 3, "c": 4, "v": 5}"#).is_empty());
         assert!(names(r#"{"patientId": 1, "BMI": 22}"#).is_empty());
         assert!(names(r#"{"salesByState": {"CA": 1, "NY": 2, "WV": 3, "CT": 4}}"#).is_empty());
+    }
+
+    #[test]
+    fn dm_04_3_a_habit_of_single_letters_shows_all_of_them() {
+        let found =
+            names(r#"{"a": {"b": {"c": {"d": {"e": {"value": 1}}}}}, "at": {"x": 1, "y": 2}}"#);
+        assert_eq!(found, ["a", "b", "c", "d", "e"]);
     }
 
     #[test]

@@ -96,6 +96,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         }) else {
             continue;
         };
+        // The finding stands with a spelling that has to change, not with the one to keep.
+        let astray = members
+            .iter()
+            .find(|c| c.namespace.collection != main.namespace.collection)
+            .unwrap_or(main);
         let known = members.iter().any(|c| c.profile.is_some());
         let parts: Vec<_> = members
             .iter()
@@ -118,7 +123,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         };
         cx.report(
             Draft::new(
-                Subject::Collection(main.namespace.clone()),
+                Subject::Collection(astray.namespace.clone()),
                 format!("one name in {} spellings: {}{more}", spellings.len(), parts.join(", ")),
                 "code that uses the other spelling reads an empty collection or creates a new one",
                 format!("agree on `{name}` everywhere and merge what belongs together"),
