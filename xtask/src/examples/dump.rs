@@ -18,6 +18,8 @@ pub(crate) struct Case {
     pub(crate) story: &'static str,
     /// `database.collection`, or a database.
     pub(crate) namespace: String,
+    /// A connection string given with `--uri`, for findings that need one.
+    pub(crate) uri: Option<&'static str>,
     /// Codes of exactly those rules.
     pub(crate) rules: Vec<&'static str>,
     /// What is wrong there, or why nothing is.
@@ -75,7 +77,7 @@ impl Collection {
         wrong: &'static str,
     ) -> Self {
         let namespace = self.namespace();
-        self.cases.push(Case { story, namespace, rules: rules.to_vec(), wrong });
+        self.cases.push(Case { story, namespace, uri: None, rules: rules.to_vec(), wrong });
         self
     }
 

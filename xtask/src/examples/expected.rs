@@ -7,7 +7,8 @@ use super::dump::{Case, Dump};
 const HEAD: &str = "\
 # What `docward audit` should say of the example dumps, with the vendor profile and the docward.toml
 # beside the dump: for each namespace exactly these rules at warning and above, and for namespaces
-# that are not listed none. Written by `cargo xtask examples`.
+# that are not listed none. Cases with a `uri` hold when it is given with `--uri`. Written by
+# `cargo xtask examples`.
 
 ";
 
@@ -20,6 +21,9 @@ pub(super) fn toml(dumps: &[Dump]) -> String {
             table.insert("dump", value(dump.name));
             table.insert("story", value(case.story));
             table.insert("namespace", value(case.namespace.as_str()));
+            if let Some(uri) = case.uri {
+                table.insert("uri", value(uri));
+            }
             table.insert("rules", value(case.rules.iter().copied().collect::<Array>()));
             table.insert("wrong", value(case.wrong));
             cases.push(table);
@@ -34,7 +38,8 @@ pub(super) fn toml(dumps: &[Dump]) -> String {
 pub(super) fn readme(dumps: &[Dump]) -> String {
     let row = |case: &Case| {
         let rules = if case.rules.is_empty() { "-".to_owned() } else { case.rules.join(" ") };
-        format!("| {} | `{}` | {} | {} |\n", case.story, case.namespace, rules, case.wrong)
+        let uri = case.uri.map_or_else(String::new, |uri| format!(" with `--uri {uri}`"));
+        format!("| {} | `{}`{uri} | {rules} | {} |\n", case.story, case.namespace, case.wrong)
     };
     let mut cases: Vec<&Case> =
         dumps.iter().filter(|d| d.name == "shop").flat_map(Dump::all_cases).collect();

@@ -78,7 +78,7 @@ fn the_stories_have_their_figures() {
     assert!(longest("db_social.t_chat_room", "messages") > Some(2000));
     assert!(longest("db_shop.t_book_sale", "customersPurchased") > Some(2500));
     assert_eq!(longest("db_shop.t_product_page", "reviews"), Some(2847));
-    assert_eq!(shop.collections.iter().filter(|c| c.database == "db_telemetry").count(), 120);
+    assert_eq!(shop.collections.iter().filter(|c| c.database == "db_telemetry").count(), 110);
     assert!(find("db_iot.t_sensor_reading").documents.len() > 10_000);
     // ST-24: 80 % and 60 %, the latter of 200 countries.
     let share = |name: &str, field: &str, word: &str| {
@@ -148,6 +148,14 @@ fn documents_satisfy_their_validators() {
                 assert!(exempt, "{} has no validator", collection.namespace());
                 continue;
             };
+            // Validators that are wrong on purpose.
+            if collection
+                .cases
+                .iter()
+                .any(|c| c.rules.contains(&"V005") || c.rules.contains(&"V006"))
+            {
+                continue;
+            }
             for document in &collection.documents {
                 if let Err(fault) = validate(&Bson::Document(document.clone()), schema, "") {
                     panic!("{}: {fault}", collection.namespace());
@@ -162,7 +170,11 @@ fn every_namespace_has_at_most_one_case() {
     for dump in &*DUMPS {
         let mut seen = BTreeSet::new();
         for case in dump.all_cases() {
-            assert!(seen.insert(&case.namespace), "{} has two cases", case.namespace);
+            assert!(
+                case.uri.is_some() || seen.insert(&case.namespace),
+                "{} has two cases",
+                case.namespace
+            );
             assert!(case.rules.is_sorted(), "{}", case.namespace);
             assert!(dump.name == "shop" || case.rules.is_empty(), "{}", case.namespace);
         }

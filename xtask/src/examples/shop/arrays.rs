@@ -20,6 +20,8 @@ pub(super) fn collections() -> Vec<Collection> {
         workflow(),
         product_page(),
         book(),
+        price_list(),
+        seat_plan(),
         app_config(),
         visit_count(),
         thumbnail(),
@@ -410,4 +412,71 @@ fn help_page() -> Collection {
         ]))
         .gzipped()
         .case("DM-05.5", &["D006"], "pages of 40 KB of HTML are stored as they are")
+}
+
+/// Large because of one list, which does not grow.
+fn price_list() -> Collection {
+    let base = Collection::new(SHOP, "t_price_list");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("price lists");
+    let births = births(&mut rng, 8);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            let rows: Vec<Document> = (0..rng.between(880, 940))
+                .map(|n| {
+                    doc! {
+                        "productNo": 3000 + n,
+                        "price": money(rng.between(5, 90) * 100),
+                        "remark": sentence(&mut rng),
+                    }
+                })
+                .collect();
+            doc! { "_id": ids.at(born), "listName": format!("List {at}"), "prices": rows, "validTime": date(born) }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("listName", text(2, 40)),
+            need(
+                "prices",
+                endless_list(object(vec![
+                    need("productNo", long(1)),
+                    need("price", decimal()),
+                    need("remark", text(1, 200)),
+                ])),
+            ),
+            need("validTime", moment()),
+        ]))
+        .gzipped()
+        .case("DM-05.3", &["D001", "D003"], "documents of more than 100 KB that are one list")
+}
+
+/// More than a thousand places in a plan, small ones and complete from the first day.
+fn seat_plan() -> Collection {
+    let base = Collection::new(SHOP, "t_seat_plan");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("seat plans");
+    let births = births(&mut rng, 10);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            let n = if at == 4 { 1180 } else { rng.int(850, 1150) };
+            let seats: Vec<Document> =
+                (0..n).map(|k| doc! { "row": k / 40 + 1, "place": k % 40 + 1 }).collect();
+            doc! { "_id": ids.at(born), "hallName": format!("Hall {at}"), "seats": seats }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("hallName", text(2, 40)),
+            need(
+                "seats",
+                endless_list(object(vec![need("row", int(1, 100)), need("place", int(1, 100))])),
+            ),
+        ]))
+        .gzipped()
+        .case("DM-08.1", &["D009"], "lists of more than a thousand elements")
 }

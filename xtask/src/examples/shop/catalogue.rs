@@ -6,12 +6,22 @@ use super::SHOP;
 use crate::examples::chance::{Ids, births, date, money};
 use crate::examples::dump::Collection;
 use crate::examples::schema::{
-    any_object, decimal, int, long, moment, need, object, one_word_of, text,
+    Node, any_object, decimal, int, long, may, moment, need, object, one_word_of, text,
 };
 use crate::examples::vocabulary::{CATEGORIES, CITIES, person, product_name};
 
 pub(super) fn collections() -> Vec<Collection> {
-    vec![supplier(), warehouse(), shelf(), stock_move(), search()]
+    vec![
+        supplier(),
+        warehouse(),
+        shelf(),
+        newsletter(),
+        dock(),
+        stock_move(),
+        search(),
+        gift_card(),
+        rental_vehicle(),
+    ]
 }
 
 /// Nothing refuses anything.
@@ -65,7 +75,7 @@ fn shelf() -> Collection {
     let documents = suppliers(&base);
     base.documents(documents).validated(any_object()).case(
         "DM-11.6",
-        &["V003"],
+        &["V004"],
         "the validator says nothing about fields",
     )
 }
@@ -140,4 +150,119 @@ fn search() -> Collection {
             need("updateTime", moment()),
         ]))
         .case("AP-S4.6", &["I003"], "every field has an index of its own")
+}
+
+/// The rule book's own pattern with a backslash too many: it asks for one in every address.
+fn newsletter() -> Collection {
+    let base = Collection::new(SHOP, "t_newsletter");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("newsletters");
+    let births = births(&mut rng, 60);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            doc! { "_id": ids.at(born), "email": person(&mut rng, at).email, "createTime": date(born) }
+        })
+        .collect();
+    let pattern = r"^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\\.[a-zA-Z]{2,}$";
+    base.documents(documents)
+        .validated(object(vec![
+            need("email", Node(doc! { "bsonType": "string", "pattern": pattern })),
+            need("createTime", moment()),
+        ]))
+        .case(
+            "GC-17",
+            &["V005"],
+            "the pattern for addresses asks for a backslash and refuses every address",
+        )
+}
+
+/// Numbers are text in the documents and ints in the schema.
+fn dock() -> Collection {
+    let base = Collection::new(SHOP, "t_loading_dock");
+    let mut documents = suppliers(&base);
+    for (at, document) in documents.iter_mut().enumerate() {
+        if at % 4 == 0 {
+            document.insert("city", at as i32);
+        }
+    }
+    base.documents(documents)
+        .validated(object(vec![
+            need("supplierNo", long(1)),
+            need("contactName", text(2, 50)),
+            need("city", Node(doc! { "bsonType": "int" })),
+            need("createTime", moment()),
+        ]))
+        .case("DM-11.3", &["T005", "V006"], "most documents break the validator that was set later")
+}
+
+/// The index is on a field that no document has.
+fn gift_card() -> Collection {
+    let base = Collection::new(SHOP, "t_gift_card");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("gift cards");
+    let births = births(&mut rng, 150);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            doc! {
+                "_id": ids.at(born),
+                "cardNumber": format!("GC-{:06}", at * 13 + 7),
+                "amount": money(rng.choose(&[1000, 2500, 5000])),
+                "expireTime": date(born),
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("cardNumber", text(9, 9)),
+            need("amount", decimal()),
+            need("expireTime", moment()),
+        ]))
+        .index(doc! { "expiredTime": 1 })
+        .case("CK-12", &["I005"], "the index is on expiredTime, the field is expireTime")
+}
+
+/// Kinds told apart, but an index over all of them for a field one kind has.
+fn rental_vehicle() -> Collection {
+    let base = Collection::new(SHOP, "t_rental_vehicle");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("rental vehicles");
+    let births = births(&mut rng, 150);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            let (kind, own) = match at % 3 {
+                0 => ("car", doc! { "doors": rng.int(3, 5), "trunkLiters": rng.int(300, 600) }),
+                1 => ("truck", doc! { "payloadKg": rng.int(1000, 9000), "axles": rng.int(2, 4) }),
+                _ => ("motorcycle", doc! { "engineCc": rng.int(125, 1300) }),
+            };
+            let mut vehicle = doc! {
+                "_id": ids.at(born),
+                "type": kind,
+                "brand": rng.choose(&["Ford", "Honda", "Toyota", "Volvo"]),
+            };
+            vehicle.extend(own);
+            vehicle
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("type", one_word_of(&["car", "truck", "motorcycle"])),
+            need("brand", text(2, 40)),
+            may("doors", int(1, 9)),
+            may("trunkLiters", int(0, 5000)),
+            may("payloadKg", int(0, 100_000)),
+            may("axles", int(1, 12)),
+            may("engineCc", int(0, 10_000)),
+        ]))
+        .index(doc! { "payloadKg": 1 })
+        .case(
+            "PT-poly.2",
+            &["I006"],
+            "only trucks have payloadKg, and its index covers all vehicles",
+        )
 }

@@ -15,7 +15,7 @@ pub(super) const TELEMETRY: &str = "db_telemetry";
 
 pub(super) fn collections() -> Vec<Collection> {
     let mut all = vec![device(), reading(), minute_bucket(), hour_bucket()];
-    all.extend((1..=120).map(one_device));
+    all.extend((1..=110).map(one_device));
     all
 }
 

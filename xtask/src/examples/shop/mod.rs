@@ -32,6 +32,7 @@ pub(super) fn dump() -> Dump {
     let database = |story, namespace: &str, rules: &[&'static str], wrong| Case {
         story,
         namespace: namespace.to_owned(),
+        uri: None,
         rules: rules.to_vec(),
         wrong,
     };
@@ -39,17 +40,21 @@ pub(super) fn dump() -> Dump {
         name: "shop",
         collections,
         cases: vec![
-            database(
-                "ST-02",
-                "UserCenter",
-                &["N002"],
-                "the database has capitals and no prefix; with a connection string to `usercenter` N005 joins",
-            ),
+            database("ST-02", "UserCenter", &["N002"], "the database has capitals and no prefix"),
+            Case {
+                uri: Some("mongodb://app.example.com/usercenter"),
+                ..database(
+                    "ST-02",
+                    "UserCenter",
+                    &["N002", "N005"],
+                    "a service connects to `usercenter`, which is another name",
+                )
+            },
             database(
                 "ST-12",
                 devices::TELEMETRY,
                 &["L002", "R012"],
-                "one collection per device, 120 in one database",
+                "one collection per device, more than a hundred in one database",
             ),
             database(
                 "DM-02.2",
@@ -65,12 +70,25 @@ pub(super) fn dump() -> Dump {
 /// What the owners of this shop have declared.
 const CONFIG: &str = r#"# What data alone cannot tell about this shop.
 
-# Keys two collections are to be sharded by; both are bad choices.
-[shard-keys]
-"db_shop.t_subscription" = { status = 1 }
-"db_shop.t_visitor" = { country = 1 }
+# Keys four collections are to be sharded by. The first three are bad choices, the fourth is good.
+[[collections.shard-keys]]
+namespace = "db_shop.t_subscription"
+key = { status = 1 }
 
-# Copies that must follow their source. Those of t_order_notice are snapshots and stay as they were.
-[mirrors]
-"db_shop.t_shipment" = ["customerName"]
+[[collections.shard-keys]]
+namespace = "db_shop.t_visitor"
+key = { country = 1 }
+
+[[collections.shard-keys]]
+namespace = "db_shop.t_delivery"
+key = { createTime = 1 }
+
+[[collections.shard-keys]]
+namespace = "db_shop.t_order"
+key = { customerId = 1, createTime = 1 }
+
+# A copy that must follow its source. Those of t_order_notice are snapshots and stay as they were.
+[[collections.mirrors]]
+match = "db_shop.t_shipment"
+path = "customerName"
 "#;

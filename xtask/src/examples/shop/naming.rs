@@ -6,8 +6,8 @@ use super::SHOP;
 use crate::examples::chance::{DAY, Ids, MINUTE, Rng, births, date, day, money};
 use crate::examples::dump::Collection;
 use crate::examples::schema::{
-    Format, Node, Property, any_object, decimal, formatted, int, list, may, moment, need, object,
-    object_id, one_word_of, text,
+    Format, Node, Property, any_object, decimal, formatted, int, list, long, may, moment, need,
+    object, one_word_of, text,
 };
 use crate::examples::vocabulary::person;
 
@@ -17,6 +17,8 @@ pub(super) fn collections() -> Vec<Collection> {
     all.push(hyphenated());
     all.extend(odd_suffixes());
     all.push(hyphenated_database());
+    all.push(mail_template());
+    all.push(survey());
     all
 }
 
@@ -284,12 +286,46 @@ fn hyphenated_database() -> Collection {
         .iter()
         .zip(births)
         .map(|(channel, born)| {
-            doc! { "_id": ids.at(born), "channelName": *channel, "ownerId": ids.at(born), "createTime": date(born) }
+            doc! { "_id": ids.at(born), "channelName": *channel, "createTime": date(born) }
         })
         .collect();
-    base.documents(documents).validated(object(vec![
-        need("channelName", text(2, 20)),
-        need("ownerId", object_id()),
-        need("createTime", moment()),
-    ]))
+    base.documents(documents)
+        .validated(object(vec![need("channelName", text(2, 20)), need("createTime", moment())]))
+}
+
+/// Two styles among the fields of one collection.
+fn mail_template() -> Collection {
+    let base = Collection::new(SHOP, "t_mail_template");
+    let documents = people(&base.namespace(), 40, |rng, mut user, born| {
+        user.insert("mailSubject", format!("Offer {}", rng.int(1, 500)));
+        user.insert("send_count", rng.int(0, 900));
+        user.insert("last_send_time", date(born));
+        user
+    });
+    base.documents(documents)
+        .validated(person_schema(vec![
+            need("mailSubject", text(2, 120)),
+            need("send_count", int(0, 1_000_000)),
+            need("last_send_time", moment()),
+        ]))
+        .case("DM-04.1", &["N011"], "camelCase and snake_case in one collection")
+}
+
+/// A name that wants to say everything.
+fn survey() -> Collection {
+    let base = Collection::new(SHOP, "t_survey_answer");
+    let documents = people(&base.namespace(), 40, |rng, mut user, born| {
+        user.insert(
+            "theUniqueIdentifierOfTheCustomerWhoPlacedTheOrder",
+            rng.between(10_001, 10_300),
+        );
+        user.insert("createTime", date(born));
+        user
+    });
+    base.documents(documents)
+        .validated(person_schema(vec![
+            need("theUniqueIdentifierOfTheCustomerWhoPlacedTheOrder", long(1)),
+            need("createTime", moment()),
+        ]))
+        .case("DM-04.4", &["N014"], "a field name of fifty characters")
 }

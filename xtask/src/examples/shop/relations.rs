@@ -1,6 +1,6 @@
 //! What links collections: ST-07, ST-26, references gone wrong, shapes nobody can tell apart.
 
-use bson::{Document, doc};
+use bson::{Document, doc, oid::ObjectId};
 
 use super::SHOP;
 use crate::examples::business::order_documents;
@@ -8,8 +8,8 @@ use crate::examples::chance::{Ids, births, date, money};
 use crate::examples::dump::Collection;
 use crate::examples::entities::{Customer, Product, customers, products};
 use crate::examples::schema::{
-    Format, decimal, flag, formatted, int, list, may, moment, need, object, object_id, one_word_of,
-    text,
+    Format, decimal, endless_list, flag, formatted, int, list, may, moment, need, object,
+    object_id, one_word_of, text,
 };
 use crate::examples::vocabulary::person;
 
@@ -17,6 +17,7 @@ pub(super) fn collections() -> Vec<Collection> {
     let customers = customers();
     let products = products();
     let (master, detail) = master_detail(&customers, &products);
+    let (group, member) = club();
     vec![
         master,
         detail,
@@ -27,13 +28,15 @@ pub(super) fn collections() -> Vec<Collection> {
         return_request(&customers, &products),
         quote(&products),
         vehicle_park(),
+        group,
+        member,
     ]
 }
 
 /// Orders and their lines in two collections.
 fn master_detail(customers: &[Customer], products: &[Product]) -> (Collection, Collection) {
-    let master = Collection::new(SHOP, "t_order_master");
-    let detail = Collection::new(SHOP, "t_order_detail");
+    let master = Collection::new(SHOP, "t_order_head");
+    let detail = Collection::new(SHOP, "t_order_line");
     let mut rng = master.rng();
     let (mut ids, mut line_ids) = (Ids::new("masters"), Ids::new("details"));
     let births = births(&mut rng, 250);
@@ -353,4 +356,61 @@ fn vehicle_park() -> Collection {
             &["R009"],
             "three kinds of vehicles in one collection and no field that tells them apart",
         )
+}
+
+/// Groups list their members and members their groups; everybody is in the first group.
+fn club() -> (Collection, Collection) {
+    let group = Collection::new(SHOP, "t_club_group");
+    let member = Collection::new(SHOP, "t_club_member");
+    let mut rng = group.rng();
+    let (mut ids, mut member_ids) = (Ids::new("groups"), Ids::new("members"));
+    let group_births = births(&mut rng, 12);
+    let groups: Vec<ObjectId> = group_births.iter().map(|born| ids.at(*born)).collect();
+    let mut inside: Vec<Vec<ObjectId>> = vec![Vec::new(); groups.len()];
+    let births = births(&mut rng, 1100);
+    let members = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            let id = member_ids.at(born);
+            let other = rng.below(groups.len() - 1) + 1;
+            inside[0].push(id);
+            inside[other].push(id);
+            doc! {
+                "_id": id,
+                "memberName": person(&mut rng, at).name,
+                "groupIds": [groups[0], groups[other]],
+            }
+        })
+        .collect();
+    let documents = groups
+        .iter()
+        .zip(inside)
+        .enumerate()
+        .map(|(at, (id, members))| {
+            doc! { "_id": id, "groupName": format!("Group {}", at + 1), "memberIds": members }
+        })
+        .collect();
+    (
+        group
+            .documents(documents)
+            .validated(object(vec![
+                need("groupName", text(2, 40)),
+                need("memberIds", endless_list(object_id())),
+            ]))
+            .gzipped()
+            .case(
+                "ER-T.6",
+                &["R011"],
+                "groups and members list each other, and one list has 1,100 ids",
+            ),
+        member
+            .documents(members)
+            .validated(object(vec![
+                need("memberName", text(2, 50)),
+                need("groupIds", list(object_id(), 50)),
+            ]))
+            .index(doc! { "groupIds": 1 })
+            .gzipped(),
+    )
 }

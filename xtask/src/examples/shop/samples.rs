@@ -14,7 +14,8 @@ use crate::examples::vocabulary::{person, product_name, sentence, title};
 const SAMPLE: &str = "db_sample";
 
 pub(super) fn collections() -> Vec<Collection> {
-    let mut all = vec![good_order(), good_types(), bad_types(), good_nesting(), bad_nesting()];
+    let mut all =
+        vec![good_order(), good_names(), good_types(), bad_types(), good_nesting(), bad_nesting()];
     all.extend(outlier_pair());
     all.push(vehicles());
     all.push(movies());
@@ -86,6 +87,43 @@ fn good_order() -> Collection {
             &["T002"],
             "well embedded, but prices are doubles in the rule book's own sample",
         )
+}
+
+fn good_names() -> Collection {
+    let base = Collection::new(SAMPLE, "t_order_named");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("named orders");
+    let births = births(&mut rng, 40);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            doc! {
+                "_id": ids.at(born),
+                "userName": person(&mut rng, at).name,
+                "createTime": date(born),
+                "orderItems": [{ "productId": rng.int(1, 900), "quantity": rng.int(1, 4) }],
+                "totalAmount": money(rng.between(500, 90_000)),
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("userName", text(2, 50)),
+            need("createTime", moment()),
+            need(
+                "orderItems",
+                list(
+                    object(vec![
+                        need("productId", int(1, 1_000_000)),
+                        need("quantity", int(1, 1000)),
+                    ]),
+                    50,
+                ),
+            ),
+            need("totalAmount", decimal()),
+        ]))
+        .case("SN-30", &[], "nothing: names that say what they hold, in one style")
 }
 
 fn good_types() -> Collection {

@@ -5,11 +5,11 @@ use bson::doc;
 use super::SHOP;
 use crate::examples::chance::{Ids, births, date};
 use crate::examples::dump::Collection;
-use crate::examples::schema::{Format, formatted, long, moment, need, object, one_word_of};
+use crate::examples::schema::{Format, formatted, int, long, moment, need, object, one_word_of};
 use crate::examples::vocabulary::COUNTRIES;
 
 pub(super) fn collections() -> Vec<Collection> {
-    vec![subscription(), visitor()]
+    vec![subscription(), visitor(), delivery()]
 }
 
 /// Four in five are active.
@@ -90,5 +90,38 @@ fn visitor() -> Collection {
             "ST-24",
             &["K001", "K002"],
             "to be sharded by country: 200 values, and 60 % have one of them",
+        )
+}
+
+/// The key is the time of insertion.
+fn delivery() -> Collection {
+    let base = Collection::new(SHOP, "t_delivery");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("deliveries");
+    let births = births(&mut rng, 1500);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            doc! {
+                "_id": ids.at(born),
+                "deliveryNo": 900_000 + ((at * 4799) % 1500) as i64,
+                "stopCount": rng.int(1, 30),
+                "createTime": date(born),
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("deliveryNo", long(1)),
+            need("stopCount", int(0, 1000)),
+            need("createTime", moment()),
+        ]))
+        .index(doc! { "createTime": 1 })
+        .gzipped()
+        .case(
+            "SN-17",
+            &["K003"],
+            "to be sharded by the time of creation: every insert goes to the last chunk",
         )
 }

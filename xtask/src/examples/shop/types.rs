@@ -6,12 +6,12 @@ use super::SHOP;
 use crate::examples::chance::{Ids, births, date, double_money, money};
 use crate::examples::dump::Collection;
 use crate::examples::schema::{
-    Format, decimal, double, formatted, moment, need, object, one_word_of, text,
+    Format, decimal, double, formatted, long, moment, need, object, one_word_of, text,
 };
 use crate::examples::vocabulary::product_name;
 
 pub(super) fn collections() -> Vec<Collection> {
-    vec![payment(), coupon(), promotion(), login_name()]
+    vec![payment(), coupon(), promotion(), login_name(), ticket(), parcel()]
 }
 
 /// Amounts as doubles, with the sums that show why not.
@@ -135,4 +135,59 @@ fn login_name() -> Collection {
         .validated(object(vec![need("userId", text(2, 40)), need("createTime", moment())]))
         .unique(doc! { "userId": 1 })
         .case("AP-S2.6", &["T011"], "User123 and user123 are two accounts")
+}
+
+/// Numbers of one's own as `_id`, in no order.
+fn ticket() -> Collection {
+    let base = Collection::new(SHOP, "t_support_ticket");
+    let mut rng = base.rng();
+    let births = births(&mut rng, 1200);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            doc! {
+                "_id": 100_000 + ((at * 7919) % 90_001) as i64,
+                "subject": rng.choose(&["Delivery", "Invoice", "Return", "Account"]),
+                "status": rng.choose(&["open", "closed"]),
+                "createTime": date(born),
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("_id", long(1)),
+            need("subject", text(2, 40)),
+            need("status", one_word_of(&["open", "closed"])),
+            need("createTime", moment()),
+        ]))
+        .gzipped()
+        .case("DM-10.2", &["T008"], "an `_id` of one's own that does not increase")
+}
+
+/// Weights as text.
+fn parcel() -> Collection {
+    let base = Collection::new(SHOP, "t_parcel_weight");
+    let mut rng = base.rng();
+    let mut ids = Ids::new("parcels");
+    let births = births(&mut rng, 80);
+    let documents = births
+        .into_iter()
+        .enumerate()
+        .map(|(at, born)| {
+            doc! {
+                "_id": ids.at(born),
+                "trackingCode": format!("TRK-{:07}", at * 41 + 5),
+                "weight": format!("{}.{}", rng.int(1, 30), rng.int(0, 9)),
+                "createTime": date(born),
+            }
+        })
+        .collect();
+    base.documents(documents)
+        .validated(object(vec![
+            need("trackingCode", text(5, 20)),
+            need("weight", text(1, 10)),
+            need("createTime", moment()),
+        ]))
+        .case("DM-09.6", &["T013"], "weights are text, so 10.5 sorts before 9.5")
 }
