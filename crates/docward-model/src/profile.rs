@@ -488,6 +488,8 @@ pub struct Profile {
     pub fields: Vec<Field>,
     /// Whether the number of places reached the table's bound and further ones were left out.
     pub fields_capped: bool,
+    /// Set when the names of top-level fields, `_id` aside, are data.
+    pub dynamic: Option<DynamicKeys>,
     /// Neighbouring `_id`s in natural order.
     pub id_order: IdOrder,
     /// Growth of the document size with age.

@@ -282,6 +282,7 @@ impl Finisher {
             id_order: IdOrder { pairs: p.id_pairs, rising: p.id_rising },
             growth: self.growth_of(self.rows().iter().map(|row| f64::from(row.size)).enumerate()),
             age_from: self.age_from.clone(),
+            dynamic: dynamic(&p.tree.nodes[ROOT as usize]),
             discriminator: self.discriminator(&fields, &shapes),
             shapes,
             other_shapes,

@@ -638,6 +638,10 @@ impl Profiler {
     }
 
     /// What all scalars have in common: distinct values, references, the document sample.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the innermost function; a struct would go through memory"
+    )]
     #[inline]
     fn scalar(
         &mut self,

@@ -242,7 +242,9 @@ impl Tree {
 
     /// The child of a key, made when new.
     pub(crate) fn child(&mut self, parent: NodeId, key: &[u8], at: u64) -> NodeId {
-        if self.nodes[parent as usize].any != NONE {
+        // The documents' own `_id` is a name whatever the other keys are.
+        let own_id = parent == ROOT && key == b"_id";
+        if self.nodes[parent as usize].any != NONE && !own_id {
             if let Some(keys) = &mut self.nodes[parent as usize].keys {
                 keys.note(key);
             }
@@ -253,7 +255,7 @@ impl Tree {
         if self.table[slot] != NONE {
             return self.table[slot];
         }
-        if self.nodes.len() >= MAX_NODES {
+        if self.nodes.len() >= MAX_NODES && !own_id {
             // Bounded whatever the documents: beyond the bound an object's new keys share one place.
             self.capped = true;
             self.fold(parent, at);
@@ -341,9 +343,13 @@ impl Tree {
     /// while reading passes this too, so that the order of reading is without effect.
     pub(crate) fn few_keys_are_data(&self, object: NodeId) -> bool {
         let node = &self.nodes[object as usize];
-        let all = node.children.len();
         let child = |id: &NodeId| &self.nodes[*id as usize];
-        let formed = node.children.iter().filter(|c| key_form(&child(c).key).is_some()).count();
+        let names: Vec<&NodeId> = node.children.iter().filter(|c| !child(c).is_own_id).collect();
+        let all = names.len();
+        if all < 2 {
+            return false;
+        }
+        let formed = names.iter().filter(|c| key_form(&child(c).key).is_some()).count();
         if formed == all || (all >= 8 && formed * 5 >= all * 4) {
             return true;
         }
@@ -371,7 +377,10 @@ impl Tree {
         if self.nodes[object as usize].any != NONE {
             return;
         }
-        let children = std::mem::take(&mut self.nodes[object as usize].children);
+        let mut children = std::mem::take(&mut self.nodes[object as usize].children);
+        let kept: Vec<NodeId> =
+            children.extract_if(.., |c| self.nodes[*c as usize].is_own_id).collect();
+        self.nodes[object as usize].children = kept;
         let up = &self.nodes[object as usize];
         let depth = if up.kind == Kind::Root { 0 } else { up.depth + 1 };
         let first_at =

@@ -122,6 +122,24 @@ fn ap_s2_5_many_dynamic_keys_cost_a_bounded_table() {
 }
 
 #[test]
+fn ap_s2_5_the_id_stays_when_top_level_names_are_data() {
+    let documents: Vec<_> = (0..50)
+        .map(|i| {
+            let mut document = doc! { "_id": i };
+            for month in 1..=12 {
+                document.insert(format!("2024-{month:02}"), i * month);
+            }
+            document
+        })
+        .collect();
+    let profile = profile(&documents);
+    let paths: Vec<_> = profile.fields.iter().map(|f| f.path.as_str()).collect();
+    assert_eq!(paths, ["_id", "*"]);
+    let dynamic = profile.dynamic.unwrap();
+    assert_eq!((dynamic.form, dynamic.keys), (KeyForm::Date, 12.0));
+}
+
+#[test]
 fn alg_6_arrays_that_grow_with_age_are_seen_in_one_snapshot() {
     let documents: Vec<_> = (0..300u32)
         .map(|day| {

@@ -68,7 +68,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             report(collection, profile, Some(field), &keys, cx);
         }
         if field.parent.is_none() && field.shape == FieldShape::AnyKey {
-            report(collection, profile, None, &Keys::unknown(field), cx);
+            let keys = match &profile.dynamic {
+                Some(dynamic) => Keys::of_folded(dynamic, scale),
+                None => Some(Keys::unknown(field)),
+            };
+            if let Some(keys) = keys {
+                report(collection, profile, None, &keys, cx);
+            }
         }
     }
     let places = std::iter::once(None).chain(profile.fields.iter().map(Some));
