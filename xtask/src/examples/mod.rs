@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 /// `examples/` of this workspace.
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
+    crate::root().join("examples")
 }
 
 /// Every generated file by its path under `examples/`.

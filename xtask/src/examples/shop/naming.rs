@@ -327,5 +327,5 @@ fn survey() -> Collection {
             need("theUniqueIdentifierOfTheCustomerWhoPlacedTheOrder", long(1)),
             need("createTime", moment()),
         ]))
-        .case("DM-04.4", &["N014"], "a field name of fifty characters")
+        .case("DM-04.4", &["N014"], "a field name of 49 characters")
 }

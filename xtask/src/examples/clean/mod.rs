@@ -1,24 +1,25 @@
 //! The same business done right. An audit has nothing to say about it at warning and above, and its
 //! validators describe their documents in full.
 
-use bson::{Bson, Document, doc, oid::ObjectId};
+mod devices;
+mod social;
 
-use super::business::{
-    all_reviews, blog, comment_schema, like_schema, minute_bucket_schema, minute_buckets,
-    order_documents, order_schema, post_schema, product_documents, product_schema, review_schema,
+use bson::{Document, doc, oid::ObjectId};
+
+use crate::examples::business::{
+    all_reviews, blog, comment_schema, like_schema, order_documents, order_schema, post_schema,
+    product_documents, product_schema, review_schema,
 };
-use super::chance::{DAY, HOUR, Ids, MINUTE, Rng, TODAY, births, date, day, moments, money};
-use super::dump::{Collection, Dump};
-use super::entities::{Customer, Product, customers, products};
-use super::schema::{
+use crate::examples::chance::{DAY, Ids, TODAY, births, date, moments, money};
+use crate::examples::dump::{Collection, Dump};
+use crate::examples::entities::{Customer, Product, customers, products};
+use crate::examples::schema::{
     Format, decimal, flag, formatted, int, list, long, may, moment, need, object, object_id,
     one_word_of, text,
 };
-use super::vocabulary::{chat_line, person, title};
+use crate::examples::vocabulary::{person, title};
 
 const SHOP: &str = "db_shop";
-const SOCIAL: &str = "db_social";
-const IOT: &str = "db_iot";
 
 pub(super) fn dump() -> Dump {
     let customers = customers();
@@ -32,11 +33,8 @@ pub(super) fn dump() -> Dump {
     collections.extend(books());
     collections.push(vehicle());
     collections.push(movie());
-    collections.extend(follows());
-    collections.push(chat());
-    collections.push(device());
-    collections.push(buckets());
-    collections.push(metric());
+    collections.extend(social::collections());
+    collections.extend(devices::collections());
     Dump { name: "shop-clean", collections, cases: Vec::new(), extras: Vec::new() }
 }
 
@@ -426,208 +424,4 @@ fn movie() -> Collection {
             ),
         ]))
         .case("ST-35", &[], "revenue and ratings computed when they change")
-}
-
-/// ST-20: who follows whom, one document each, unique, found from both sides.
-fn follows() -> [Collection; 2] {
-    let base = Collection::new(SOCIAL, "t_user_profile");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("clean accounts");
-    let births = births(&mut rng, 150);
-    let people: Vec<(ObjectId, i64, String)> = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| (ids.at(born), born, person(&mut rng, at).name))
-        .collect();
-    let mut pairs = Vec::new();
-    for (at, (id, born, _)) in people.iter().enumerate() {
-        // Everybody follows the third account, and a few others.
-        let others = (1..=rng.below(12)).map(|k| (at + k * 7) % people.len());
-        for other in others.chain([2]) {
-            let (followee, since, _) = &people[other];
-            if other != at && !pairs.iter().any(|(_, a, b)| (a, b) == (id, followee)) {
-                pairs.push((born.max(since) + HOUR, *id, *followee));
-            }
-        }
-    }
-    pairs.sort_unstable();
-    let count =
-        |id: &ObjectId| pairs.iter().filter(|(_, _, followee)| followee == id).count() as i32;
-    let documents = people
-        .iter()
-        .map(|(id, born, name)| {
-            doc! { "_id": id, "nickName": name, "followerCount": count(id), "createTime": date(*born) }
-        })
-        .collect();
-    let mut pair_ids = Ids::new("clean follows");
-    let follows = pairs
-        .iter()
-        .map(|(when, follower, followee)| {
-            doc! {
-                "_id": pair_ids.at(*when),
-                "followerId": follower,
-                "followeeId": followee,
-                "createTime": date(*when),
-            }
-        })
-        .collect();
-    [
-        base.documents(documents)
-            .validated(object(vec![
-                need("nickName", text(2, 50)),
-                need("followerCount", int(0, 1_000_000_000)),
-                need("createTime", moment()),
-            ]))
-            .case("ST-20", &[], "the number of followers, not the list"),
-        Collection::new(SOCIAL, "t_user_follow")
-            .documents(follows)
-            .validated(object(vec![
-                need("followerId", object_id()),
-                need("followeeId", object_id()),
-                need("createTime", moment()),
-            ]))
-            .unique(doc! { "followerId": 1, "followeeId": 1 })
-            .index(doc! { "followeeId": 1 })
-            .gzipped()
-            .case("ST-20", &[], "one document per pair, unique, indexed from both sides"),
-    ]
-}
-
-/// ST-21: a document per room and day, closed by a counter; the day is a date.
-fn chat() -> Collection {
-    let base = Collection::new(SOCIAL, "t_chat_bucket");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("clean chat");
-    let begin = day("2024-03-01T00:00:00Z");
-    let documents = (0..120)
-        .map(|at| {
-            let midnight = begin + at / 3 * DAY;
-            let n = rng.between(3, 30);
-            let messages: Vec<Document> = (0..n)
-                .map(|k| {
-                    doc! {
-                        "senderName": person(&mut rng, at as usize).name,
-                        "content": chat_line(&mut rng),
-                        "sendTime": date(midnight + k * DAY / 31),
-                    }
-                })
-                .collect();
-            doc! {
-                "_id": ids.at(midnight),
-                "roomNo": (at % 3) as i32 + 1,
-                "day": date(midnight),
-                "count": n as i32,
-                "messages": messages,
-            }
-        })
-        .collect();
-    base.documents(documents)
-        .validated(object(vec![
-            need("roomNo", int(1, 1_000_000)),
-            need("day", moment()),
-            need("count", int(0, 200)),
-            need(
-                "messages",
-                list(
-                    object(vec![
-                        need("senderName", text(2, 50)),
-                        need("content", text(1, 2000)),
-                        need("sendTime", moment()),
-                    ]),
-                    200,
-                ),
-            ),
-        ]))
-        .index(doc! { "roomNo": 1, "day": 1, "count": 1 })
-        .gzipped()
-        .case("ST-21", &[], "messages by room and day, at most 200 to a document")
-}
-
-/// ST-08, ST-12: devices are documents, and their readings are elsewhere.
-fn device() -> Collection {
-    let base = Collection::new(IOT, "t_device_registry");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("clean devices");
-    let births = births(&mut rng, 64);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
-            doc! {
-                "_id": ids.at(born),
-                "deviceNo": 9001 + at as i64,
-                "model": rng.choose(&["basic", "outdoor", "industrial"]),
-                "lastSeenTime": date(TODAY - rng.between(0, 600) * MINUTE),
-                "createTime": date(born),
-            }
-        })
-        .collect();
-    base.documents(documents)
-        .validated(object(vec![
-            need("deviceNo", long(1)),
-            need("model", one_word_of(&["basic", "outdoor", "industrial"])),
-            need("lastSeenTime", moment()),
-            need("createTime", moment()),
-        ]))
-        .unique(doc! { "deviceNo": 1 })
-        .case("ST-12", &[], "one collection of devices")
-}
-
-/// ST-23: sixty readings to a document, with their statistics.
-fn buckets() -> Collection {
-    Collection::new(IOT, "t_sensor_bucket")
-        .documents(minute_buckets("clean buckets", 4, 48))
-        .validated(minute_bucket_schema())
-        .index(doc! { "sensorId": 1, "hour": 1, "count": 1 })
-        .gzipped()
-        .case("ST-23", &[], "a document per sensor and hour")
-}
-
-/// DM-08.5: a native time series collection, as its buckets lie in a dump of 6.0.
-fn metric() -> Collection {
-    let base = Collection::new(IOT, "t_sensor_metric");
-    let mut rng = Rng::new("clean metrics");
-    let (mut ids, mut bucket_ids) = (Ids::new("clean metrics"), Ids::new("clean metric buckets"));
-    let begin = day("2024-06-20T00:00:00Z");
-    let documents = (0..24)
-        .flat_map(|hour| (1..=2).map(move |sensor| (hour, sensor)))
-        .map(|(hour, sensor)| {
-            let start = begin + hour * HOUR;
-            let rows: Vec<(Bson, Bson, f64)> = (0..60)
-                .map(|minute| {
-                    let when = start + minute * MINUTE;
-                    (ids.at(when).into(), date(when), rng.between(218, 231) as f64 / 10.0)
-                })
-                .collect();
-            let column = |of: &dyn Fn(&(Bson, Bson, f64)) -> Bson| -> Document {
-                rows.iter().enumerate().map(|(n, row)| (n.to_string(), of(row))).collect()
-            };
-            let bound = |row: &(Bson, Bson, f64), temp: f64| {
-                doc! { "_id": row.0.clone(), "ts": row.1.clone(), "temp": temp }
-            };
-            let least = rows.iter().map(|row| row.2).fold(f64::INFINITY, f64::min);
-            let most = rows.iter().map(|row| row.2).fold(f64::NEG_INFINITY, f64::max);
-            doc! {
-                "_id": bucket_ids.at(start),
-                "control": {
-                    "version": 1,
-                    "min": bound(&rows[0], least),
-                    "max": bound(&rows[rows.len() - 1], most),
-                },
-                "meta": format!("S{sensor}"),
-                "data": {
-                    "_id": column(&|row| row.0.clone()),
-                    "ts": column(&|row| row.1.clone()),
-                    "temp": column(&|row| row.2.into()),
-                },
-            }
-        })
-        .collect();
-    base.documents(documents)
-        .time_series(doc! {
-            "timeField": "ts", "metaField": "sensorId", "granularity": "minutes", "bucketMaxSpanSeconds": 86_400,
-        })
-        .index(doc! { "sensorId": 1, "ts": 1 })
-        .gzipped()
-        .case("ST-23", &[], "the server makes the buckets itself")
 }
