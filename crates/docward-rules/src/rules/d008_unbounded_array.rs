@@ -45,7 +45,7 @@ declare_rule! {
     /// better still as `maxItems` in the validator.
     D008, "unbounded-array",
     level: Prohibited,
-    clauses: ["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "ALG-6", "DM-08.1", "DM-05.3"],
+    clauses: ["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "DM-08.1", "DM-05.3"],
     maturity: Stable,
     scope: Everywhere,
     needs: [Documents],
@@ -188,11 +188,11 @@ fn report(
     .data("pattern", advice.name())
     .clauses(match (max >= limits.elements, dominates) {
         (true, true) => {
-            &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "ALG-6", "DM-08.1", "DM-05.3"]
+            &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "DM-08.1", "DM-05.3"]
         }
-        (true, false) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "ALG-6", "DM-08.1"],
-        (false, true) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "ALG-6", "DM-05.3"],
-        (false, false) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "ALG-6"],
+        (true, false) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "DM-08.1"],
+        (false, true) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "DM-05.3"],
+        (false, false) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8"],
     })
     .severity(if unbounded.verdict == Verdict::Possible {
         Severity::Warn

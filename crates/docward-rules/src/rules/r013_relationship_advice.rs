@@ -255,4 +255,31 @@ mod tests {
         assert!(found[0].todo.contains("ER-T.2 open"), "{}", found[0].todo);
         assert!(!found[0].todo.contains("in place of the list"), "{}", found[0].todo);
     }
+
+    #[test]
+    fn er_m_3_dm_07_5_few_children_lean_to_embedding() {
+        let text = todo(4);
+        assert!(text.contains("leans to embedding"), "{text}");
+        assert!(text.contains("ER-T.1 embed"), "{text}");
+    }
+
+    #[test]
+    fn er_m_4_er_f_3_bytes_per_child_times_children_are_weighed() {
+        let text = todo(30);
+        assert!(text.contains("ER-M.4 embed (30 ×"), "{text}");
+    }
+
+    #[test]
+    fn er_m_5_dm_07_6_what_many_share_is_referenced() {
+        let body = "@ db_shop.t_product\nx8 {\"_id\": $i}\n@ db_shop.t_order\n\
+                    x40 {\"_id\": $i, \"items\": [{\"productId\": 1}, {\"productId\": 2}, {\"productId\": 3}]}\n";
+        let found = check("R013", body);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].todo.contains("ER-M.5 reference"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn er_t_2_from_fifty_children_on_the_workload_decides() {
+        assert!(todo(200).contains("ER-T.2 open"), "{}", todo(200));
+    }
 }
