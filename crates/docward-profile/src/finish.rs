@@ -476,18 +476,20 @@ impl Finisher {
         let p = &self.profiler;
         let theta = p.shapes.theta();
         let mut shapes: Vec<Shape> = p
-            .shape_fields
-            .iter()
-            .filter(|(hash, _)| **hash < theta)
-            .map(|(_, shape)| {
-                let mut fields: Vec<usize> = shape
-                    .fields
+            .shapes
+            .entries()
+            .into_iter()
+            .filter(|(hash, _)| *hash < theta)
+            .filter_map(|(hash, documents)| {
+                let mut fields: Vec<usize> = p
+                    .shape_fields
+                    .get(&hash)?
                     .iter()
                     .filter_map(|&n| self.index.get(&p.tree.resolve(n)).copied())
                     .collect();
                 fields.sort_unstable();
                 fields.dedup();
-                Shape { documents: shape.documents, fields }
+                Some(Shape { documents: u64::from(documents), fields })
             })
             .collect();
         shapes.sort_by(|a, b| b.documents.cmp(&a.documents).then_with(|| a.fields.cmp(&b.fields)));

@@ -12,9 +12,10 @@ use crate::{hash, histogram::Histogram};
 
 /// Ids kept exactly.
 const EXACT_IDS: usize = 16_384;
-/// Bits of the filter beyond that: 1 MiB.
-const FILTER_BITS: u64 = 1 << 23;
-const FILTER_HASHES: u32 = 4;
+/// Words of the filter beyond that: 1 MiB.
+const FILTER_WORDS: usize = 1 << 17;
+/// Words of a block: 48 bytes, within one or two cache lines.
+const BLOCK: usize = 6;
 
 /// The ids of a collection.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +45,7 @@ impl IdSet {
         self.exact.sort_unstable();
         self.exact.dedup();
         if self.exact.len() > EXACT_IDS {
-            self.filter = vec![0; (FILTER_BITS / 64) as usize];
+            self.filter = vec![0; FILTER_WORDS / BLOCK * BLOCK];
             for hash in std::mem::take(&mut self.exact) {
                 self.set(hash);
             }
@@ -53,8 +54,9 @@ impl IdSet {
 
     #[inline]
     fn set(&mut self, hash: u64) {
-        for bit in bits(hash) {
-            self.filter[(bit / 64) as usize] |= 1 << (bit % 64);
+        let (at, mask) = block_bits(hash);
+        for (word, bits) in self.filter[at..at + BLOCK].iter_mut().zip(mask) {
+            *word |= bits;
         }
     }
 
@@ -68,16 +70,22 @@ impl IdSet {
         if self.filter.is_empty() {
             return self.exact.binary_search(&hash).is_ok();
         }
-        bits(hash).all(|bit| self.filter[(bit / 64) as usize] & (1 << (bit % 64)) != 0)
+        let (at, mask) = block_bits(hash);
+        self.filter[at..at + BLOCK].iter().zip(mask).all(|(word, bits)| word & bits == bits)
     }
 
-    /// Chance that a value that is no id is taken for one.
+    /// Chance that a value that is no id is taken for one: the mean over the blocks.
     pub(crate) fn false_share(&self) -> f64 {
         if self.filter.is_empty() {
             return 0.0;
         }
-        let set: u64 = self.filter.iter().map(|w| u64::from(w.count_ones())).sum();
-        (set as f64 / FILTER_BITS as f64).powi(FILTER_HASHES as i32)
+        let blocks = self.filter.chunks_exact(BLOCK);
+        let n = blocks.len() as f64;
+        let chance = |block: &[u64]| -> f64 {
+            // One bit is set per word, so the words' shares multiply.
+            block.iter().map(|word| f64::from(word.count_ones()) / 64.0).product()
+        };
+        blocks.map(chance).sum::<f64>() / n
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
@@ -99,10 +107,17 @@ impl IdSet {
     }
 }
 
-fn bits(hash: u64) -> impl Iterator<Item = u64> {
-    let step = (hash >> 32) | 1;
-    (0..u64::from(FILTER_HASHES))
-        .map(move |i| hash.wrapping_add(i.wrapping_mul(step)) % FILTER_BITS)
+/// Where in the filter an id's bits are: one block, so that setting them costs one cache line, and
+/// one bit in each of its words.
+#[inline]
+fn block_bits(hash: u64) -> (usize, [u64; BLOCK]) {
+    let blocks = FILTER_WORDS / BLOCK;
+    let at = ((hash >> 40) as usize % blocks) * BLOCK;
+    let mut mask = [0; BLOCK];
+    for (i, word) in mask.iter_mut().enumerate() {
+        *word = 1 << ((hash >> (6 * i)) & 63);
+    }
+    (at, mask)
 }
 
 /// A field that may hold references.

@@ -5,6 +5,8 @@
 //! values cost one comparison once their sample is full, and what needs a whole document at once is
 //! done on a sample of documents only (`rows`).
 
+use std::collections::BTreeMap;
+
 use docward_bson::walk::{self, Fault, FaultKind, find_nul, i32_at, value_len};
 use docward_model::{BlobKind, BsonType, TextClass};
 
@@ -55,13 +57,6 @@ pub(crate) struct Large {
     pub(crate) owner_elements: Option<u64>,
 }
 
-/// A set of top-level fields, as noted while reading.
-#[derive(Clone, Debug)]
-pub(crate) struct ShapeCount {
-    pub(crate) fields: Vec<NodeId>,
-    pub(crate) documents: u64,
-}
-
 /// Collects statistics of one collection.
 #[derive(Debug)]
 pub struct Profiler {
@@ -80,7 +75,8 @@ pub struct Profiler {
     pub(crate) ids: crate::links::IdSet,
     /// Sets of top-level fields by hash, the smallest hashes kept, with counts.
     pub(crate) shapes: Sketch,
-    pub(crate) shape_fields: std::collections::BTreeMap<u64, ShapeCount>,
+    /// The fields of those sets.
+    pub(crate) shape_fields: BTreeMap<u64, Vec<NodeId>>,
     damages: Vec<Damage>,
     damage_count: u64,
     scratch: Scratch,
@@ -134,7 +130,7 @@ impl Profiler {
             id_rising: 0,
             ids: crate::links::IdSet::default(),
             shapes: Sketch::new(256),
-            shape_fields: std::collections::BTreeMap::new(),
+            shape_fields: BTreeMap::new(),
             damages: Vec::new(),
             damage_count: 0,
             scratch: Scratch::default(),
@@ -402,7 +398,7 @@ impl Profiler {
         clippy::too_many_arguments,
         reason = "the innermost function; a struct would go through memory"
     )]
-    #[inline]
+    #[inline(always)]
     fn value(
         &mut self,
         bytes: &[u8],
@@ -713,18 +709,17 @@ impl Profiler {
         previous.extend_from_slice(&value[..value.len().min(256)]);
     }
 
+    #[inline]
     fn note_shape(&mut self) {
-        let shape = self.scratch.shape;
-        if shape >= self.shapes.theta() {
-            return;
+        let shape = self.scratch.shape.max(1);
+        if self.shapes.add(shape) == Added::New {
+            self.new_shape(shape);
         }
-        if let Some(known) = self.shape_fields.get_mut(&shape) {
-            known.documents += 1;
-            return;
-        }
-        self.shapes.add(shape);
-        self.shape_fields
-            .insert(shape, ShapeCount { fields: self.scratch.fields.clone(), documents: 1 });
+    }
+
+    #[cold]
+    fn new_shape(&mut self, shape: u64) {
+        self.shape_fields.insert(shape, self.scratch.fields.clone());
         if self.shape_fields.len() > 600 {
             self.shapes.settle();
             let theta = self.shapes.theta();
@@ -808,12 +803,10 @@ impl Profiler {
         self.id_rising += later.id_rising;
         self.ids.merge(later.ids);
         self.shapes.merge(&later.shapes);
-        for (hash, shape) in later.shape_fields {
-            let entry = self.shape_fields.entry(hash).or_insert_with(|| ShapeCount {
-                fields: shape.fields.iter().map(|&n| map[n as usize]).collect(),
-                documents: 0,
-            });
-            entry.documents += shape.documents;
+        for (hash, fields) in later.shape_fields {
+            self.shape_fields
+                .entry(hash)
+                .or_insert_with(|| fields.iter().map(|&n| map[n as usize]).collect());
         }
         let theta = self.shapes.theta();
         self.shape_fields.retain(|&hash, _| hash < theta);
