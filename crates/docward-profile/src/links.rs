@@ -1,8 +1,8 @@
 //! What links collections: fields that hold another collection's `_id`s, and fields copied beside them.
 //!
-//! Each collection leaves a small [`Links`] behind: the set of its ids (exact while small, a Bloom
-//! filter beyond), samples of its reference-like fields, and a sample of its rows. [`relate`] then
-//! compares them. Everything is bounded; error rates are corrected for.
+//! Each collection leaves a small [`Links`] behind: its ids (those with the smallest hashes), samples
+//! of its reference-like fields drawn by the same hash, and a sample of its rows. [`relate`] then
+//! compares them. Everything is bounded.
 
 use std::collections::BTreeMap;
 
@@ -10,114 +10,63 @@ use docward_model::{BsonType, CopiedField, FieldPath, Namespace, Reference};
 
 use crate::{hash, histogram::Histogram};
 
-/// Ids kept exactly.
-const EXACT_IDS: usize = 16_384;
-/// Words of the filter beyond that: 1 MiB.
-const FILTER_WORDS: usize = 1 << 17;
-/// Words of a block: 48 bytes, within one or two cache lines.
-const BLOCK: usize = 6;
+/// Ids kept: those with the smallest hashes.
+const IDS: usize = 65_536;
 
-/// The ids of a collection.
-#[derive(Clone, Debug, Default)]
+/// The ids of a collection: all of them while few, a sample by hash beyond. References are sampled by
+/// hash too, so what is asked about is what was kept.
+#[derive(Clone, Debug)]
 pub(crate) struct IdSet {
-    exact: Vec<u64>,
-    filter: Vec<u64>,
-    /// Ids put in, equal ones counted again.
-    added: u64,
+    /// Ids at or above this hash are not known.
+    theta: u64,
+    hashes: Vec<u64>,
+}
+
+impl Default for IdSet {
+    fn default() -> Self {
+        Self { theta: u64::MAX, hashes: Vec::new() }
+    }
 }
 
 impl IdSet {
     #[inline]
     pub(crate) fn add(&mut self, hash: u64) {
-        self.added += 1;
-        if !self.filter.is_empty() {
-            self.set(hash);
-            return;
-        }
-        self.exact.push(hash);
-        if self.exact.len() >= 2 * EXACT_IDS {
-            self.compact();
-        }
-    }
-
-    #[cold]
-    fn compact(&mut self) {
-        self.exact.sort_unstable();
-        self.exact.dedup();
-        if self.exact.len() > EXACT_IDS {
-            self.filter = vec![0; FILTER_WORDS / BLOCK * BLOCK];
-            for hash in std::mem::take(&mut self.exact) {
-                self.set(hash);
+        if hash < self.theta {
+            self.hashes.push(hash);
+            if self.hashes.len() >= 2 * IDS {
+                self.settle();
             }
         }
     }
 
-    #[inline]
-    fn set(&mut self, hash: u64) {
-        let (at, mask) = block_bits(hash);
-        for (word, bits) in self.filter[at..at + BLOCK].iter_mut().zip(mask) {
-            *word |= bits;
-        }
-    }
-
+    /// Sorts, and cuts to the ids with the smallest hashes.
+    #[cold]
     pub(crate) fn settle(&mut self) {
-        if self.filter.is_empty() {
-            self.compact();
+        self.cut(IDS);
+    }
+
+    fn cut(&mut self, most: usize) {
+        self.hashes.sort_unstable();
+        self.hashes.dedup();
+        if self.hashes.len() > most {
+            self.theta = self.hashes[most];
+            self.hashes.truncate(most);
+            self.hashes.shrink_to(most);
         }
     }
 
-    pub(crate) fn contains(&self, hash: u64) -> bool {
-        if self.filter.is_empty() {
-            return self.exact.binary_search(&hash).is_ok();
-        }
-        let (at, mask) = block_bits(hash);
-        self.filter[at..at + BLOCK].iter().zip(mask).all(|(word, bits)| word & bits == bits)
-    }
-
-    /// Chance that a value that is no id is taken for one: the mean over the blocks.
-    pub(crate) fn false_share(&self) -> f64 {
-        if self.filter.is_empty() {
-            return 0.0;
-        }
-        let blocks = self.filter.chunks_exact(BLOCK);
-        let n = blocks.len() as f64;
-        let chance = |block: &[u64]| -> f64 {
-            // One bit is set per word, so the words' shares multiply.
-            block.iter().map(|word| f64::from(word.count_ones()) / 64.0).product()
-        };
-        blocks.map(chance).sum::<f64>() / n
+    /// Whether a value is an id; `None` when it lies outside the sample.
+    pub(crate) fn contains(&self, hash: u64) -> Option<bool> {
+        (hash < self.theta).then(|| self.hashes.binary_search(&hash).is_ok())
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
-        self.added += other.added;
-        if !other.filter.is_empty() {
-            if self.filter.is_empty() {
-                self.filter = vec![0; other.filter.len()];
-                for hash in std::mem::take(&mut self.exact) {
-                    self.set(hash);
-                }
-            }
-            self.filter.iter_mut().zip(other.filter).for_each(|(a, b)| *a |= b);
-        } else if !self.filter.is_empty() {
-            other.exact.into_iter().for_each(|hash| self.set(hash));
-        } else {
-            self.exact.extend(other.exact);
-            self.compact();
-        }
+        self.theta = self.theta.min(other.theta);
+        self.hashes.extend(other.hashes);
+        let theta = self.theta;
+        self.hashes.retain(|&hash| hash < theta);
+        self.settle();
     }
-}
-
-/// Where in the filter an id's bits are: one block, so that setting them costs one cache line, and
-/// one bit in each of its words.
-#[inline]
-fn block_bits(hash: u64) -> (usize, [u64; BLOCK]) {
-    let blocks = FILTER_WORDS / BLOCK;
-    let at = ((hash >> 40) as usize % blocks) * BLOCK;
-    let mut mask = [0; BLOCK];
-    for (i, word) in mask.iter_mut().enumerate() {
-        *word = 1 << ((hash >> (6 * i)) & 63);
-    }
-    (at, mask)
 }
 
 /// A field that may hold references.
@@ -163,13 +112,8 @@ impl Links {
                 self.rows.pop_last();
             }
         }
-        if collections > 24 && !self.ids.filter.is_empty() {
-            // The filter is the large part; without it this collection is no longer matched as a target.
-            self.ids = IdSet::default();
-        }
-        if collections > 500 {
-            self.ids.exact.truncate(512);
-        }
+        // All collections' ids together stay within 16 MiB.
+        self.ids.cut((2 << 20) / collections.max(32));
     }
 }
 
@@ -218,16 +162,13 @@ fn candidate(
         return None;
     }
     let plain = share(field, target, 0);
-    let spelled = if field.kind == BsonType::String && to_type != BsonType::String
-        || to_type == BsonType::String && field.kind != BsonType::String
-    {
-        share(field, target, hash::SPELLED)
-    } else {
-        0.0
-    };
-    let contained = plain.max(spelled);
-    let matched = (contained * field.values.len() as f64).round() as u64;
-    if contained < 0.5 || matched < 2 {
+    let mixed = (field.kind == BsonType::String) != (to_type == BsonType::String);
+    let spelled = if mixed { share(field, target, hash::SPELLED) } else { (0, 0) };
+    let part = |(found, tested): (u64, u64)| found as f64 / tested.max(1) as f64;
+    let needs_conversion = part(spelled) > part(plain);
+    let (found, tested) = if needs_conversion { spelled } else { plain };
+    let contained = part((found, tested));
+    if contained < 0.5 || found < 2 {
         return None;
     }
     let mut children = Histogram::default();
@@ -246,10 +187,10 @@ fn candidate(
             path: field.path.clone(),
             to: to.clone(),
             contained,
-            checked_values: field.values.len() as u64,
+            checked_values: tested,
             from_type: field.kind,
             to_type,
-            needs_conversion: spelled > plain,
+            needs_conversion,
             children_per_parent: children,
             parents: field.distinct,
             parents_per_child: field.count as f64 / field.holders.max(1) as f64,
@@ -257,16 +198,14 @@ fn candidate(
     ))
 }
 
-/// Share of the sampled values that exist as ids, corrected for the filter's error.
-fn share(field: &RefField, target: &Links, mark: u64) -> f64 {
-    let quick = field.values.iter().take(8).filter(|(h, _)| target.ids.contains(h ^ mark)).count();
-    if quick == 0 {
-        return 0.0;
+/// How many of the sampled values exist as ids, and how many could be looked up.
+fn share(field: &RefField, target: &Links, mark: u64) -> (u64, u64) {
+    let known = |(h, _): &(u64, u32)| target.ids.contains(h ^ mark);
+    if !field.values.iter().filter_map(known).take(8).any(|is_id| is_id) {
+        return (0, 0);
     }
-    let found = field.values.iter().filter(|(h, _)| target.ids.contains(h ^ mark)).count();
-    let raw = found as f64 / field.values.len() as f64;
-    let error = target.ids.false_share();
-    if error >= 0.5 { 0.0 } else { ((raw - error) / (1.0 - error)).max(0.0) }
+    let answers = field.values.iter().filter_map(known);
+    answers.fold((0, 0), |(found, tested), is_id| (found + u64::from(is_id), tested + 1))
 }
 
 /// Whether a field's name speaks of a collection: `customerId`, `customer_id`, `customer.id` and
@@ -422,9 +361,10 @@ mod tests {
             let mut ids = IdSet::default();
             (0..n).for_each(|i| ids.add(hash::number(i)));
             ids.settle();
-            assert!((0..n).step_by(97).all(|i| ids.contains(hash::number(i))));
-            let wrong = (n..n + 10_000).filter(|&i| ids.contains(hash::number(i))).count();
-            assert!((wrong as f64 / 10_000.0 - ids.false_share()).abs() < 0.01, "{n}: {wrong}");
+            let known: Vec<bool> = (0..n).filter_map(|i| ids.contains(hash::number(i))).collect();
+            assert!(known.len() as i64 >= n.min(65_536), "{n}");
+            assert!(known.iter().all(|is_id| *is_id));
+            assert!((n..2 * n).filter_map(|i| ids.contains(hash::number(i))).all(|is_id| !is_id));
         }
     }
 }

@@ -467,7 +467,7 @@ impl Profiler {
                 let ms = i64::from_le_bytes(value);
                 let dates = &mut place.stats.dates;
                 *dates = Some(dates.map_or((ms, ms), |(a, b)| (a.min(ms), b.max(ms))));
-                self.scalar(node, tag, hash::number(ms), ms, false, 24, || date_text(ms));
+                self.scalar(node, tag, hash::number(ms), || ms, false, 24, || date_text(ms));
                 at + 8
             }
             0x07 => {
@@ -476,7 +476,7 @@ impl Profiler {
                 };
                 place.stats.types[BsonType::ObjectId as usize] += 1;
                 place.stats.bytes += 12;
-                let sort = i64::from(seconds(&value));
+                let sort = || i64::from(seconds(&value));
                 self.scalar(node, tag, hash::bytes(&value), sort, false, 24, || hex(&value));
                 at + 12
             }
@@ -487,9 +487,15 @@ impl Profiler {
                 place.stats.types[BsonType::Bool as usize] += 1;
                 place.stats.bytes += 1;
                 let truth = i64::from(value != 0);
-                self.scalar(node, tag, hash::number(truth), truth, false, 5, || {
-                    (truth == 1).to_string()
-                });
+                self.scalar(
+                    node,
+                    tag,
+                    hash::number(truth),
+                    || truth,
+                    false,
+                    5,
+                    || (truth == 1).to_string(),
+                );
                 at + 1
             }
             0x0a => {
@@ -550,20 +556,26 @@ impl Profiler {
                 let blobs =
                     self.tree.nodes[node as usize].stats.blobs.get_or_insert_with(Box::default);
                 note_binary(blobs, subtype, data);
-                let first = data.get(..8).map_or(0, |b| i64::from_be_bytes(fixed(b)));
+                let first = || data.get(..8).map_or(0, |b| i64::from_be_bytes(fixed(b)));
                 self.scalar(node, tag, hash::bytes(data), first, false, data.len() * 2, || {
                     hex(&data[..data.len().min(32)])
                 });
             }
             BsonType::Decimal => {
                 let bits: [u8; 16] = fixed(value);
-                self.scalar(node, tag, hash::bytes(value), 0, false, 40, || {
-                    docward_bson::decimal_text(bits)
-                });
+                self.scalar(
+                    node,
+                    tag,
+                    hash::bytes(value),
+                    || 0,
+                    false,
+                    40,
+                    || docward_bson::decimal_text(bits),
+                );
             }
             BsonType::Timestamp => {
                 let n = i64::from_le_bytes(fixed(value));
-                self.scalar(node, tag, hash::number(n), n, false, 20, || n.to_string());
+                self.scalar(node, tag, hash::number(n), || n, false, 20, || n.to_string());
             }
             _ => {}
         }
@@ -573,7 +585,7 @@ impl Profiler {
     fn whole(&mut self, node: NodeId, tag: u8, n: i64) {
         let ints = &mut self.tree.nodes[node as usize].stats.ints;
         *ints = Some(ints.map_or((n, n), |(a, b)| (a.min(n), b.max(n))));
-        self.scalar(node, tag, hash::number(n), n, false, 20, || n.to_string());
+        self.scalar(node, tag, hash::number(n), || n, false, 20, || n.to_string());
     }
 
     #[inline]
@@ -593,7 +605,7 @@ impl Profiler {
             doubles.not_finite += 1;
         }
         let short = self.scratch.row.is_some() && has_short_decimals(n);
-        self.scalar(node, 0x01, hash::double(n), sort_double(n), short, 24, || n.to_string());
+        self.scalar(node, 0x01, hash::double(n), || sort_double(n), short, 24, || n.to_string());
     }
 
     #[inline]
@@ -627,7 +639,7 @@ impl Profiler {
         if s.len() >= LONG_TEXT {
             self.note_long_text(node, s);
         }
-        let sort = s.get(..8).map_or_else(|| sort_short(s), |b| i64::from_be_bytes(fixed(b)));
+        let sort = || s.get(..8).map_or_else(|| sort_short(s), |b| i64::from_be_bytes(fixed(b)));
         self.scalar(node, 0x02, value_hash, sort, false, s.len(), || {
             String::from_utf8_lossy(s).into_owned()
         });
@@ -644,7 +656,7 @@ impl Profiler {
         node: NodeId,
         tag: u8,
         value_hash: u64,
-        sort: i64,
+        sort: impl Fn() -> i64,
         short: bool,
         bytes: usize,
         text: impl Fn() -> String,
@@ -659,7 +671,7 @@ impl Profiler {
             }
         }
         if let Some(row) = &mut self.scratch.row {
-            row.push_leaf(Leaf { node, tag, short, hash: value_hash, sort });
+            row.push_leaf(Leaf { node, tag, short, hash: value_hash, sort: sort() });
         }
     }
 
