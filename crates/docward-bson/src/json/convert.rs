@@ -256,6 +256,9 @@ fn integer<T: FromStr>(text: &[u8]) -> Option<T> {
 }
 
 fn decimal(text: &[u8]) -> Option<[u8; 16]> {
+    if let Some(bytes) = plain_decimal(text) {
+        return Some(bytes);
+    }
     let unsigned = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
     let named = ["nan", "inf", "infinity"]
         .iter()
@@ -270,6 +273,40 @@ fn decimal(text: &[u8]) -> Option<[u8; 16]> {
     }
     let text = std::str::from_utf8(text).ok()?;
     bson::Decimal128::from_str(text).ok().map(|value| value.bytes())
+}
+
+/// Digits with an optional sign and point, few enough for 64 bits: what amounts look like. The `bson`
+/// crate builds its decimals bit by bit, which would be a sixth of reading a file of orders.
+fn plain_decimal(text: &[u8]) -> Option<[u8; 16]> {
+    const MOST_DIGITS: usize = 18;
+    const EXPONENT_BIAS: u64 = 6176;
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, text),
+    };
+    if digits.len() > MOST_DIGITS + 1 {
+        return None;
+    }
+    let mut coefficient: u64 = 0;
+    let mut decimals: Option<u64> = None;
+    for (at, &byte) in digits.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => {
+                coefficient = coefficient * 10 + u64::from(byte - b'0');
+                decimals = decimals.map(|n| n + 1);
+            }
+            b'.' if decimals.is_none() && at > 0 && at + 1 < digits.len() => decimals = Some(0),
+            _ => return None,
+        }
+    }
+    if digits.is_empty() || (decimals.is_none() && digits.len() > MOST_DIGITS) {
+        return None;
+    }
+    let high = (u64::from(negative) << 63) | ((EXPONENT_BIAS - decimals.unwrap_or(0)) << 49);
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&coefficient.to_le_bytes());
+    bytes[8..].copy_from_slice(&high.to_le_bytes());
+    Some(bytes)
 }
 
 /// Whether a text, after leading zeros or not, is a number.
@@ -460,6 +497,32 @@ mod tests {
         }
         for text in ["Z", "Z===", "Zg=", "Zm9v=", "Zm9vY", "Zm 9", "Zé==", "====", "=Zg="] {
             assert_eq!(decode(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn plain_decimals_are_those_of_the_bson_crate() {
+        for text in [
+            "0",
+            "-0",
+            "1",
+            "-1",
+            "19.99",
+            "0.00",
+            "-0.10",
+            "397.00",
+            "99999999999.9999999",
+            "999999999999999999",
+            "123456789012345678",
+            "00.5",
+            "007",
+            "1.000000000000000000",
+        ] {
+            let expect = bson::Decimal128::from_str(text).unwrap().bytes();
+            assert_eq!(decimal(text.as_bytes()), Some(expect), "{text}");
+        }
+        for text in ["", ".", ".5", "5.", "1e5", "1.2.3", "--1", "1234567890123456789012"] {
+            assert_eq!(plain_decimal(text.as_bytes()), None, "{text}");
         }
     }
 

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""One command for all measurements: python3 bench/run.py [--quick] [--no-peers]
+
+Builds the data (generated, not committed), runs Docward, a bare BSON walk, serde_json and npm
+mongodb-schema on the same documents in one run, interleaved, and prints medians and ratios. Read the
+ratios: absolute figures move with the machine.
+"""
+
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+DATA = os.path.join(HERE, "data")
+QUICK = "--quick" in sys.argv
+PEERS = "--no-peers" not in sys.argv
+REPETITIONS = 3 if QUICK else 7
+ORDERS, WIDE, LINES, KEYS = (40_000, 2_000, 20_000, 200_000) if QUICK else (400_000, 15_000, 150_000, 2_000_000)
+PEER_ORDERS, PEER_WIDE = (5_000, 500) if QUICK else (50_000, 3_000)
+
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+
+
+def build():
+    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "docward"], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=HERE, check=True)
+    target = lambda folder: os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(folder, "target")), "release")
+    return os.path.join(target(ROOT), "docward"), os.path.join(target(HERE), "docward-bench")
+
+
+def data(bench):
+    os.makedirs(DATA, exist_ok=True)
+    made = {}
+    for name, words in {
+        "orders.bson": ["orders", ORDERS],
+        "wide.bson": ["wide", WIDE],
+        "dynamic.bson": ["dynamic", KEYS],
+    }.items():
+        path = os.path.join(DATA, f"{words[1]}-{name}")
+        if not os.path.exists(path):
+            subprocess.run([bench, words[0], path, str(words[1])], check=True)
+        made[name] = path
+    lines = os.path.join(DATA, f"{LINES}-orders.jsonl")
+    if not os.path.exists(lines):
+        subprocess.run([bench, "jsonl", made["orders.bson"], lines, str(LINES)], check=True)
+    made["orders.jsonl"] = lines
+    return made
+
+
+def control(bench, name, path):
+    """Seconds of one in-memory run of a control; the first of two, so that the other is warm."""
+    out = subprocess.run([bench, name, path, "2"], check=True, capture_output=True, text=True).stdout
+    return min(float(line.split()[1]) for line in out.splitlines())
+
+
+def audit(docward, path, threads):
+    """Wall seconds and peak memory (KB) of a whole audit, process start included."""
+    start = time.monotonic()
+    process = subprocess.Popen(
+        [docward, "audit", path, "--threads", str(threads), "--format", "json", "--fail-on", "never"],
+        stdout=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.monotonic() - start
+    if status != 0:
+        sys.exit(f"docward audit {path} failed")
+    return seconds, usage.ru_maxrss
+
+
+def medians(runs):
+    """Calls each of the functions in turn, several times; medians by name."""
+    seen = {name: [] for name in runs}
+    for _ in range(REPETITIONS):
+        for name, run in runs.items():
+            seen[name].append(run())
+    return {name: statistics.median(values) for name, values in seen.items()}, seen
+
+
+def row(*cells):
+    print("| " + " | ".join(str(c) for c in cells) + " |", flush=True)
+
+
+def offline(docward, bench, files):
+    memory = {}
+
+    def timed(path, threads):
+        seconds, kilobytes = audit(docward, path, threads)
+        memory[path, threads] = max(memory.get((path, threads), 0), kilobytes)
+        return seconds
+
+    print("\n### BSON files, one run, medians of", REPETITIONS)
+    row("data", "MB", "bare walk s", "audit 1 thread s", "of the walk", "audit 2 threads s", "2 against 1", "peak MB (1, 2 threads)")
+    row(*["---"] * 8)
+    result = {}
+    for name in ("orders.bson", "wide.bson"):
+        path = files[name]
+        size = os.path.getsize(path) / 1e6
+        m, _ = medians({
+            "walk": lambda: control(bench, "walk", path),
+            "one": lambda: timed(path, 1),
+            "two": lambda: timed(path, 2),
+        })
+        peaks = f"{memory[path, 1] / 1024:.0f}, {memory[path, 2] / 1024:.0f}"
+        row(name, f"{size:.0f}", f"{m['walk']:.3f}", f"{m['one']:.3f}", f"{m['walk'] / m['one']:.0%}",
+            f"{m['two']:.3f}", f"{m['one'] / m['two']:.2f}x", peaks)
+        result[name] = m
+
+    path = files["orders.jsonl"]
+    size = os.path.getsize(path) / 1e6
+    m, _ = medians({
+        "serde": lambda: control(bench, "serde-json", path),
+        "json": lambda: control(bench, "json", path),
+        "audit": lambda: timed(path, 1),
+    })
+    print("\n### Extended JSON lines")
+    row("data", "MB", "serde_json values MB/s", "our parser MB/s", "audit 1 thread MB/s", "parser against serde_json", "audit against serde_json")
+    row(*["---"] * 7)
+    rate = lambda key: size / m[key]
+    row("orders.jsonl", f"{size:.0f}", f"{rate('serde'):.0f}", f"{rate('json'):.0f}", f"{rate('audit'):.0f}",
+        f"{m['serde'] / m['json']:.1f}x", f"{m['serde'] / m['audit']:.1f}x")
+
+    path = files["dynamic.bson"]
+    seconds, kilobytes = audit(docward, path, 1)
+    print(f"\n### Data as keys\n\n{KEYS:,} different keys, {os.path.getsize(path) / 1e6:.0f} MB: "
+          f"{seconds:.2f} s, peak {kilobytes / 1024:.0f} MB")
+    return result
+
+
+def peers(files, ours):
+    import mongod
+    server = mongod.find()
+    node = os.path.join(HERE, "peers")
+    if shutil.which("npm") is None:
+        print("\npeers skipped: npm is not here")
+        return
+    subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund"], cwd=node, check=True)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    folder = tempfile.mkdtemp(prefix="docward-bench-")
+    process = subprocess.Popen(
+        [server, "--dbpath", folder, "--port", str(port), "--bind_ip", "127.0.0.1", "--quiet"],
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        uri = f"mongodb://127.0.0.1:{port}"
+        print("\n### npm mongodb-schema on the same documents")
+        row("data", "documents", "mode", "documents/s", "Docward (1 thread) is")
+        row(*["---"] * 5)
+        for name, count in (("orders.bson", PEER_ORDERS), ("wide.bson", PEER_WIDE)):
+            collection = f"bench.{name.split('.')[0]}"
+            subprocess.run(["node", "load.mjs", uri, collection, files[name], str(count)], cwd=node, check=True,
+                           stdout=subprocess.DEVNULL)
+            total = {"orders.bson": ORDERS, "wide.bson": WIDE}[name]
+            own = total / ours[name]["one"]
+            for mode in ("cursor", "cursor-no-values", "memory", "memory-no-values"):
+                out = subprocess.run(["node", "schema.mjs", uri, collection, str(count), mode, "5"], cwd=node,
+                                     check=True, capture_output=True, text=True).stdout
+                seconds = statistics.median(float(line.split()[1]) for line in out.splitlines())
+                row(name, f"{count:,}", mode, f"{count / seconds:,.0f}", f"{own / (count / seconds):.0f}x")
+    finally:
+        process.terminate()
+        process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    docward, bench = build()
+    files = data(bench)
+    ours = offline(docward, bench, files)
+    if PEERS:
+        peers(files, ours)
+
+
+if __name__ == "__main__":
+    main()
