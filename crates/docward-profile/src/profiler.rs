@@ -336,7 +336,6 @@ impl Profiler {
     }
 
     /// The elements of an array; their number, or `None` when the document is damaged.
-
     fn array(
         &mut self,
         bytes: &[u8],

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use docward_bson::{json, value::to_value};
 use docward_model::{
     Collection, CollectionKind, CollectionOptions, CoreSource, Deployment, Evidence, Finding,
-    Index, IndexKey, Namespace, NamespacePattern, ProfileName, RuleSettings, Settings, ShardKey,
+    Index, IndexKey, Namespace, NamespacePattern, ProfileName, Settings, ShardKey,
     ThresholdSetting, ThresholdValue, Value,
 };
 use docward_profile::{Links, Profiler, relate};
@@ -131,7 +131,7 @@ impl Example {
                 settings
                     .rules
                     .entry(code.to_owned())
-                    .or_insert_with(RuleSettings::default)
+                    .or_default()
                     .thresholds
                     .insert(key.to_owned(), parsed);
             }
@@ -324,8 +324,7 @@ mod tests {
 
     #[test]
     fn placeholders_are_filled() {
-        let mut counter = Counter::default();
-        counter.i = 2;
+        let mut counter = Counter { i: 2 };
         assert_eq!(
             counter.fill(r#"{"a": $array($i*2, {"n": $j}), "i": $i}"#),
             r#"{"a": [{"n": 0},{"n": 1},{"n": 2},{"n": 3}], "i": 2}"#

@@ -1,5 +1,7 @@
 //! The command line end to end: the real binary, real files, exit codes, the JSON contract.
 
+#![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
+
 mod common;
 
 use std::{

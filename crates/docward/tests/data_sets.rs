@@ -1,6 +1,8 @@
 //! Real data that nobody here wrote, when it is at hand; and the bundled examples against their
 //! list of expected findings.
 
+#![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
+
 mod common;
 
 use std::{

@@ -38,7 +38,7 @@ pub fn percent(share: f64) -> String {
         "<0.1 %".to_owned()
     } else if p < 10.0 {
         format!("{p:.1} %")
-    } else if p < 100.0 && p >= 99.5 {
+    } else if (99.5..100.0).contains(&p) {
         format!("{:.1} %", (p * 10.0).floor() / 10.0)
     } else {
         format!("{p:.0} %")

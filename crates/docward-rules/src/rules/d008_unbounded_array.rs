@@ -187,9 +187,7 @@ fn report(
     .data("capacity", room)
     .data("pattern", advice.name())
     .clauses(match (max >= limits.elements, dominates) {
-        (true, true) => {
-            &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "DM-08.1", "DM-05.3"]
-        }
+        (true, true) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "DM-08.1", "DM-05.3"],
         (true, false) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "DM-08.1"],
         (false, true) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "DM-05.3"],
         (false, false) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8"],

@@ -1,5 +1,10 @@
 //! Running the real binary.
 #![allow(dead_code, reason = "each test file uses a part")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "test helpers: a panic is the message"
+)]
 
 use std::{
     path::{Path, PathBuf},
@@ -10,12 +15,12 @@ use assert_cmd::Command;
 use serde_json::Value;
 
 /// The repository's root.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
 }
 
 /// Data sets that are not part of the repository; `None`, with a message, when they are not there.
-pub fn shared_data(name: &str) -> Option<PathBuf> {
+pub(crate) fn shared_data(name: &str) -> Option<PathBuf> {
     let path = root().join("../shared/data").join(name);
     if path.exists() {
         return Some(path);
@@ -25,7 +30,7 @@ pub fn shared_data(name: &str) -> Option<PathBuf> {
 }
 
 /// Runs docward in the repository's root.
-pub fn docward(arguments: &[&str]) -> Output {
+pub(crate) fn docward(arguments: &[&str]) -> Output {
     Command::cargo_bin("docward")
         .unwrap()
         .args(arguments)
@@ -37,22 +42,22 @@ pub fn docward(arguments: &[&str]) -> Output {
 }
 
 /// Exit code.
-pub fn code(output: &Output) -> i32 {
+pub(crate) fn code(output: &Output) -> i32 {
     output.status.code().unwrap()
 }
 
 /// Standard output as text.
-pub fn stdout(output: &Output) -> String {
+pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
 /// Standard error as text.
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
 /// The JSON report of an audit with these arguments, and the exit code.
-pub fn audit_json(arguments: &[&str]) -> (Value, i32) {
+pub(crate) fn audit_json(arguments: &[&str]) -> (Value, i32) {
     let mut all = vec!["audit", "--format", "json"];
     all.extend(arguments);
     let output = docward(&all);
@@ -62,7 +67,7 @@ pub fn audit_json(arguments: &[&str]) -> (Value, i32) {
 }
 
 /// `(severity, rule, namespace, path)` of every finding.
-pub fn findings(report: &Value) -> Vec<(String, String, String, String)> {
+pub(crate) fn findings(report: &Value) -> Vec<(String, String, String, String)> {
     let text = |f: &Value, key: &str| f[key].as_str().unwrap_or("").to_owned();
     report["findings"]
         .as_array()
