@@ -6,7 +6,7 @@ use docward_profile::{Profiled, Profiler, relate};
 use proptest::prelude::*;
 
 fn bytes(documents: &[Document]) -> Vec<u8> {
-    documents.iter().flat_map(|d| d.to_vec().unwrap()).collect()
+    documents.iter().flat_map(|d| d.to_vec().expect("a document")).collect()
 }
 
 fn profiled(documents: &[Document]) -> Profiled {

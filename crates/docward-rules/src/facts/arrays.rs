@@ -129,7 +129,11 @@ pub fn elements(
             let Some(time) = time_child(profile, array) else { return Elements::Objects };
             let numbers = named()
                 .filter(|f| {
-                    patterns::is_numeric(f) && f.path != time.path && !words::is_id(&f.name)
+                    // Amounts make no series: orders and payments are entities.
+                    patterns::is_numeric(f)
+                        && f.path != time.path
+                        && !words::is_id(&f.name)
+                        && !words::is_money(&f.name)
                 })
                 .count();
             let texts =

@@ -2,120 +2,10 @@
 //! server's own table of reserved namespaces (3.6 to 8.x), so that none of them is called business
 //! data and none of them is judged by house naming (DM-01.1, DM-03.4, GC-49).
 
-use docward_model::{Evidence, Namespace};
+use docward_model::{Evidence, Namespace, is_server_owned};
 
 /// Databases nobody may use for business data.
 pub const SYSTEM_DATABASES: &[&str] = &["admin", "local", "config", "$external"];
-
-const ADMIN: &[&str] = &[
-    "system.users",
-    "system.roles",
-    "system.version",
-    "system.keys",
-    "system.new_users",
-    "system.backup_users",
-    // `mongorestore` parks users and roles here while it restores them.
-    "tempusers",
-    "temproles",
-];
-
-const LOCAL: &[&str] = &[
-    "oplog.rs",
-    "oplog.$main",
-    "startup_log",
-    "clustermanager",
-    // Master-slave replication, before 4.0.
-    "me",
-    "slaves",
-    "sources",
-    "pair.sync",
-    "pair.startup",
-];
-const LOCAL_PREFIXES: &[&str] = &["replset.", "temp_oplog_buffer", "tenantMigration."];
-
-const CONFIG: &[&str] = &[
-    "actionlog",
-    "analyzeShardKeySplitPoints",
-    "change_stream_coordinator",
-    "changelog",
-    "chunks",
-    "clusterParameters",
-    "collection_critical_sections",
-    "collections",
-    "compact_structured_encryption_coordinator",
-    "csrs.indexes",
-    "databases",
-    "external_validation_keys",
-    "image_collection",
-    "localRenameParticipants",
-    "lockpings",
-    "locks",
-    "migrationCoordinators",
-    "migrationRecipients",
-    "migrations",
-    "mongos",
-    "movePrimaryDonors",
-    "placementHistory",
-    "queryAnalyzers",
-    "queryShapeRepresentativeQueries",
-    "rangeDeletions",
-    "rangeDeletionsForRename",
-    "reshardingOperations",
-    "sampledQueries",
-    "sampledQueriesDiff",
-    "settings",
-    "shard.collections",
-    "shard.indexes",
-    "sharding_configsvr_coordinators",
-    "shardMergeRecipients",
-    "shards",
-    "shardSplitDonors",
-    "tags",
-    "tenantMigrationDonors",
-    "tenantMigrationRecipients",
-    "transaction_coordinators",
-    "transactions",
-    "user_writes_critical_sections",
-    "vectorClock",
-    "version",
-];
-const CONFIG_PREFIXES: &[&str] = &[
-    "analyzeShardKey.",
-    "cache.",
-    "localGlobalIndexOperations.",
-    "localReshardingConflictStash.",
-    "localReshardingOperations.",
-    "localReshardingOplogBuffer.",
-    "movePrimaryRecipients",
-    "shard.catalog.",
-];
-
-/// `system.` names the server itself makes, in any database.
-const SYSTEM_NAMES: &[&str] = &[
-    "system.backup_users",
-    "system.change_collection",
-    "system.collections_to_restore",
-    "system.forceOplogBatchBoundary",
-    "system.healthlog",
-    "system.indexBuilds",
-    "system.indexes",
-    "system.js",
-    "system.keys",
-    "system.namespaces",
-    "system.new_users",
-    "system.preimages",
-    "system.profile",
-    "system.replset",
-    "system.roles",
-    "system.rollback.id",
-    "system.sessions",
-    "system.sharding_ddl_coordinators",
-    "system.users",
-    "system.version",
-    "system.views",
-];
-const SYSTEM_PREFIXES: &[&str] =
-    &["system.buckets.", "system.drop.", "system.resharding.", "system.tenantMigration."];
 
 /// Collections that migration tools, drivers and platforms make under a name of their own.
 pub const TOOL_COLLECTIONS: &[&str] = &[
@@ -151,24 +41,14 @@ pub fn is_system_database(name: &str) -> bool {
     SYSTEM_DATABASES.contains(&name)
 }
 
-/// Whether a `system.` collection is one the server makes.
+/// Whether a `system.` collection is one the server makes in any database.
 pub fn is_known_system_name(collection: &str) -> bool {
-    SYSTEM_NAMES.contains(&collection)
-        || SYSTEM_PREFIXES.iter().any(|prefix| collection.starts_with(prefix))
+    is_server_owned(&Namespace::new("any", collection))
 }
 
 /// Whether a collection of a system database is the server's own.
 pub fn is_own_collection(database: &str, collection: &str) -> bool {
-    let (names, prefixes): (&[&str], &[&str]) = match database {
-        "admin" => (ADMIN, &[]),
-        "local" => (LOCAL, LOCAL_PREFIXES),
-        "config" => (CONFIG, CONFIG_PREFIXES),
-        _ => (&[], &[]),
-    };
-    is_known_system_name(collection)
-        || names.contains(&collection)
-        || prefixes.iter().any(|prefix| collection.starts_with(prefix))
-        || collection.starts_with("$cmd")
+    is_server_owned(&Namespace::new(database, collection)) || collection.starts_with("$cmd")
 }
 
 /// Whether a tool gave the collection its name, so that house naming has nothing to say.

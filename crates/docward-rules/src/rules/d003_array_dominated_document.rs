@@ -35,7 +35,7 @@ declare_rule! {
     ///
     /// ## When to ignore it
     /// The list is always read and written as a whole and its length has a limit you know; declare the
-    /// limit under `bounded-arrays`.
+    /// limit under `[[collections.bounded]]`.
     D003, "array-dominated-document",
     level: Recommended,
     clauses: ["DM-05.3", "AP-S2.2", "DM-08.1"],

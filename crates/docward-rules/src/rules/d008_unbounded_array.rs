@@ -41,7 +41,7 @@ declare_rule! {
     /// many small ones: overflow pages.
     ///
     /// ## When to ignore it
-    /// The business sets a limit that the data cannot show. Declare it under `bounded-arrays`, and
+    /// The business sets a limit that the data cannot show. Declare it under `[[collections.bounded]]`, and
     /// better still as `maxItems` in the validator.
     D008, "unbounded-array",
     level: Prohibited,

@@ -35,7 +35,7 @@ declare_rule! {
     ///
     /// ## When to ignore it
     /// The list has a natural limit, is read as a whole and is not indexed. Declare the limit under
-    /// `bounded-arrays`.
+    /// `[[collections.bounded]]`.
     D009, "large-array",
     level: Recommended,
     clauses: ["DM-08.1", "LM-8"],
@@ -124,7 +124,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     proposals::close_bucket(field)
                 } else {
                     format!(
-                        "keep the newest few inline and move the whole list ({} elements) to `{}` with `{}` and the index {}; a natural limit can be declared under `bounded-arrays` and set as `maxItems`",
+                        "keep the newest few inline and move the whole list ({} elements) to `{}` with `{}` and the index {}; a natural limit can be declared under `[[collections.bounded]]` and set as `maxItems`",
                         text::count(lengths.sum),
                         child.collection,
                         child.parent_id,

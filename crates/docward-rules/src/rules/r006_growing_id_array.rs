@@ -39,7 +39,7 @@ declare_rule! {
     ///
     /// ## When to ignore it
     /// The list has a natural limit below 1000, such as the members of a team. Declare it under
-    /// `bounded-arrays`.
+    /// `[[collections.bounded]]`.
     R006, "growing-id-array",
     level: Mandatory,
     clauses: ["ER-T.5", "PT-junction.1", "DM-07.5", "DM-08.1", "DM-08.2", "LM-6"],

@@ -41,7 +41,7 @@ declare_rule! {
     ///
     /// ## How to fix
     /// Decide field by field. Refresh mirrors when the source changes (a change stream does it) and
-    /// declare them under `mirrors`; document snapshots as such and switch the rule off there. Fields
+    /// declare them under `[[collections.mirrors]]`; document snapshots as such and switch the rule off there. Fields
     /// that must be current at any moment are not copied at all.
     ///
     /// ## When to ignore it
@@ -159,7 +159,7 @@ fn asks(ns: &Namespace, copies: &[&CopiedField], most: u64, seen: docward_model:
             listed.join(", ")
         ),
         "a snapshot must not change and a mirror must follow its source, and data alone cannot tell which is meant",
-        format!("decide for each: list mirrors under `mirrors` in docward.toml to have drift reported, ignore this rule here for snapshots{wide}"),
+        format!("decide for each: list mirrors under `[[collections.mirrors]]` in docward.toml to have drift reported, ignore this rule here for snapshots{wide}"),
         seen,
     )
     .data(

@@ -64,7 +64,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     {
         found.extend(bucket(profile));
         found.extend(outlier(collection, profile, cx));
-        found.extend(lists(profile));
+        found.extend(lists(collection, profile));
         found.extend(computed(collection, profile, cx));
         found.extend(extended_reference(collection, cx));
         found.extend(polymorphic(profile));
@@ -168,7 +168,7 @@ fn outlier(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Option<Pa
 }
 
 /// Previews and capped arrays; a preview with a counter beyond it is the hybrid form.
-fn lists(profile: &Profile) -> Vec<Pattern> {
+fn lists(collection: &Collection, profile: &Profile) -> Vec<Pattern> {
     let mut found = Vec::new();
     let bucketed = patterns::bucket(profile).map(|b| b.array);
     for (at, field) in profile.fields.iter().enumerate() {
@@ -203,11 +203,14 @@ fn lists(profile: &Profile) -> Vec<Pattern> {
                 clause: &["PT-slice.1"],
                 name: "capped array",
                 seen: format!("`{}` ends at {}", field.path, text::count(cap)),
-                keep: format!(
-                    "set `maxItems` {} for `{}` in the validator",
-                    text::count(cap),
-                    field.path.dotted()
-                ),
+                keep: match patterns::validator_cap(collection, &field.path, array.lengths.max) {
+                    Some(_) => format!("the validator keeps `{}` bounded", field.path.dotted()),
+                    None => format!(
+                        "set `maxItems` {} for `{}` in the validator",
+                        text::count(cap),
+                        field.path.dotted()
+                    ),
+                },
             });
         }
     }
