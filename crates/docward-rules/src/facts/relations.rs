@@ -149,7 +149,9 @@ pub fn votes(relation: &Relation<'_>, bounds: &Bounds) -> Vec<Row> {
     let mut say = |rows_: &'static [&'static str], vote, because: String| {
         rows.push(Row { rows: rows_, vote, because });
     };
-    let (_, p99, _) = relation.children;
+    // A single parent with thousands of children (an outlier) rules out embedding them all.
+    let (_, p99, most) = relation.children;
+    let p99 = if most >= bounds.many { most } else { p99 };
     if relation.tie == Tie::ManyToMany {
         say(&["ER-M.3", "ER-T.6", "DM-07.5"], Vote::Reference, "many to many".to_owned());
     } else if p99 < bounds.few {

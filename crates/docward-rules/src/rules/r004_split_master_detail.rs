@@ -83,6 +83,9 @@ const DETAILS: &[&str] = &["item", "detail", "line", "position", "entry", "row"]
 /// Last words of a master collection's name.
 const MASTERS: &[&str] = &["master", "header", "head", "main"];
 
+/// A master with this many details or more cannot embed them all (DM-08.1).
+const MANY: u64 = 1000;
+
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let limits = Limits {
         few: cx.count(&FEW),
@@ -129,6 +132,7 @@ pub(super) fn judge<'a>(
         && relation.shared_by.is_empty()
         && reference.parents >= limits.min_parents
         && relation.children.1 < limits.few
+        && relation.children.2 < MANY
         && relation.projected() <= limits.max_bytes
         && relation.child.kind == CollectionKind::Plain
         // Logs and queues are written apart from what they are about, whatever their names share.
