@@ -202,6 +202,8 @@ fn databases<'m>(marks: &BTreeMap<&'m [String], Marks>, root: &Root) -> BTreeSet
                     && (own.system_indexes
                         || own.prelude
                         || above.is_some_and(|above| above.prelude || above.oplog)
+                        // `SOURCE/db/coll.bson`: the layout of a dump, if a database can be called so.
+                        || matches!(directory, [name] if !name.contains(['.', ' ', '$', '"']))
                         || parent_name(directory) == "dump")
         })
         .map(|(directory, _)| *directory)

@@ -87,7 +87,7 @@ pub(crate) enum Trouble {
          the file with `bsondump --objcheck`"
     )]
     Damaged { at: u64, kind: walk::FaultKind },
-    #[error("{0}; left out, reading went on behind it")]
+    #[error("{}; left out, reading went on behind it", .0.without_values())]
     Json(Box<json::Error>),
     #[error(
         "the document that ends at byte {at} takes {bytes} bytes as BSON, more than MongoDB can \

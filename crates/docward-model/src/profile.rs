@@ -16,6 +16,8 @@ pub struct Distribution {
     pub sum: u64,
     /// Ascending buckets `(lowest value, highest value, values in it)`; empty ones left out.
     pub buckets: Vec<(u64, u64, u64)>,
+    /// A limit and the exact number of values at or above it, when that was counted.
+    pub exact: Option<(u64, u64)>,
 }
 
 impl Distribution {
@@ -58,6 +60,9 @@ impl Distribution {
     pub fn at_least(&self, limit: u64) -> u64 {
         if self.count == 0 || self.max < limit {
             return 0;
+        }
+        if let Some((_, n)) = self.exact.filter(|&(exact, _)| exact == limit) {
+            return n;
         }
         let mut total = 0.0;
         for &(low, high, n) in &self.buckets {

@@ -51,7 +51,7 @@ impl Profiler {
     fn fold_small(&mut self) {
         for id in 0..self.tree.nodes.len() as NodeId {
             let node = &self.tree.nodes[id as usize];
-            if node.alias != NONE || node.any != NONE || node.children.len() < 2 {
+            if node.alias != NONE || node.any != NONE || node.children.is_empty() {
                 continue;
             }
             if self.tree.few_keys_are_data(id) {
@@ -64,14 +64,17 @@ impl Profiler {
         }
     }
 
-    /// Keys per object, for one folded only now: the mean is all that is known.
+    /// Keys per object, for one folded only now: the mean and the most are what is known.
     fn keys_per_object(&self, object: NodeId) -> crate::histogram::Histogram {
         let node = &self.tree.nodes[object as usize];
         let objects = self.tree.objects(object).max(1);
         let uses: u64 =
             node.children.iter().map(|&c| self.tree.nodes[c as usize].stats.count()).sum();
         let mut histogram = crate::histogram::Histogram::default();
-        histogram.add_many(uses.div_ceil(objects), objects);
+        let own_id = node.children.iter().any(|&c| self.tree.nodes[c as usize].is_own_id);
+        let most = u64::from(node.most_fields).saturating_sub(u64::from(own_id));
+        histogram.add_many(uses.div_ceil(objects).min(most), objects - 1);
+        histogram.add(most);
         histogram
     }
 }

@@ -6,6 +6,8 @@ use docward_model::Distribution;
 const EXACT: u64 = 64;
 const EXACT_BITS: u32 = 6;
 const SUB_BITS: u32 = 5;
+/// The rule book's array limit: values at or above it are counted exactly.
+const EXACT_LIMIT: u64 = 1000;
 
 /// Counts per value below 64, and per bucket above.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +24,8 @@ struct Large {
     min: u64,
     max: u64,
     sum: u64,
+    /// Values of [`EXACT_LIMIT`] and above.
+    at_limit: u64,
 }
 
 impl Default for Histogram {
@@ -74,6 +78,9 @@ impl Histogram {
         large.min = large.min.min(value);
         large.max = large.max.max(value);
         large.sum = large.sum.wrapping_add(value.wrapping_mul(times));
+        if value >= EXACT_LIMIT {
+            large.at_limit += times;
+        }
     }
 
     /// Adds `times` equal values.
@@ -97,6 +104,7 @@ impl Histogram {
                 mine.min = mine.min.min(theirs.min);
                 mine.max = mine.max.max(theirs.max);
                 mine.sum = mine.sum.wrapping_add(theirs.sum);
+                mine.at_limit += theirs.at_limit;
             }
             (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
             (_, None) => {}
@@ -128,6 +136,7 @@ impl Histogram {
             max: self.large.as_ref().map_or(last, |l| l.max),
             sum: small_sum.wrapping_add(self.large.as_ref().map_or(0, |l| l.sum)),
             buckets,
+            exact: Some((EXACT_LIMIT, self.large.as_ref().map_or(0, |l| l.at_limit))),
         }
     }
 }

@@ -122,12 +122,16 @@ pub fn relate(collections: &[(Namespace, Links)]) -> (Vec<Reference>, Vec<Copied
     let mut references = Vec::new();
     let mut copies = Vec::new();
     let only_by_name = collections.len() > 200;
+    // Names are taken apart once: with thousands of collections the pairs are millions.
+    let names: Vec<Vec<String>> = collections.iter().map(|(ns, _)| split(&ns.collection)).collect();
     for (from, links) in collections {
         for field in &links.refs {
+            let words = reference_words(&field.path);
             let best = collections
                 .iter()
-                .filter_map(|(to, target)| {
-                    let named = names_agree(&field.path, from, to);
+                .zip(&names)
+                .filter_map(|((to, target), name)| {
+                    let named = names_agree(&words, name, from == to);
                     if only_by_name && !named {
                         return None;
                     }
@@ -208,24 +212,28 @@ fn share(field: &RefField, target: &Links, mark: u64) -> (u64, u64) {
     answers.fold((0, 0), |(found, tested), is_id| (found + u64::from(is_id), tested + 1))
 }
 
-/// Whether a field's name speaks of a collection: `customerId`, `customer_id`, `customer.id` and
-/// `t_customers`. A reference to the own collection is named by a role (`parentId`, `managerId`).
-fn names_agree(path: &FieldPath, from: &Namespace, to: &Namespace) -> bool {
-    let mut words: Vec<String> = split(path.as_str());
+/// What a reference's name speaks of: `items[].productId` of `items`, `product`.
+fn reference_words(path: &FieldPath) -> Vec<String> {
+    let mut words = split(path.as_str());
     while matches!(
         words.last().map(String::as_str),
         Some("id" | "ids" | "uuid" | "ref" | "no" | "oid")
     ) {
         words.pop();
     }
+    words
+}
+
+/// Whether a reference's words speak of a collection: `customerId`, `customer_id`, `customer.id` and
+/// `t_customers`. A reference to the own collection is named by a role (`parentId`, `managerId`).
+fn names_agree(words: &[String], target: &[String], own: bool) -> bool {
     let Some(last) = words.last() else { return false };
-    if from == to {
+    if own {
         return matches!(
             last.as_str(),
             "parent" | "manager" | "reply" | "previous" | "next" | "origin"
         );
     }
-    let target = split(&to.collection);
     let Some(head) = target.last() else { return false };
     same_word(last, head)
         || (words.len() >= 2
@@ -261,20 +269,21 @@ fn split(name: &str) -> Vec<String> {
 
 /// Equal but for a plural ending.
 fn same_word(a: &str, b: &str) -> bool {
-    let stem = |w: &str| -> String {
-        if let Some(s) = w.strip_suffix("ies") {
-            format!("{s}y")
-        } else if let Some(s) = w.strip_suffix("es")
-            && (s.ends_with('s') || s.ends_with('x') || s.ends_with("ch") || s.ends_with("sh"))
-        {
-            s.to_owned()
-        } else if w.ends_with('s') && !w.ends_with("ss") && w.len() > 3 {
-            w[..w.len() - 1].to_owned()
-        } else {
-            w.to_owned()
-        }
-    };
-    a == b || stem(a) == stem(b)
+    a == b || (a.len().abs_diff(b.len()) <= 2 && a.get(..2) == b.get(..2) && stem(a) == stem(b))
+}
+
+fn stem(word: &str) -> String {
+    if let Some(stem) = word.strip_suffix("ies") {
+        format!("{stem}y")
+    } else if let Some(stem) = word.strip_suffix("es")
+        && (stem.ends_with(['s', 'x']) || stem.ends_with("ch") || stem.ends_with("sh"))
+    {
+        stem.to_owned()
+    } else if word.ends_with('s') && !word.ends_with("ss") && word.len() > 3 {
+        word[..word.len() - 1].to_owned()
+    } else {
+        word.to_owned()
+    }
 }
 
 /// Fields beside a reference that repeat fields of the collection referred to.
@@ -340,11 +349,7 @@ mod tests {
     #[test]
     fn names_speak_of_collections() {
         let agree = |path: &str, collection: &str| {
-            names_agree(
-                &FieldPath::new(path),
-                &Namespace::new("db", "x"),
-                &Namespace::new("db", collection),
-            )
+            names_agree(&reference_words(&FieldPath::new(path)), &split(collection), false)
         };
         assert!(agree("customerId", "customers"));
         assert!(agree("customer_id", "t_customer"));

@@ -319,7 +319,8 @@ impl Profiler {
         }
         if fields > 0 {
             // Depth of what lies in this object; the root's fields are at 0 (ALG-1).
-            let up = &self.tree.nodes[object as usize];
+            let up = &mut self.tree.nodes[object as usize];
+            up.most_fields = up.most_fields.max(fields as u32);
             if up.kind != Kind::Root {
                 self.scratch.depth = self.scratch.depth.max(up.depth + 1);
             }

@@ -71,6 +71,8 @@ pub(crate) struct Node {
     pub(crate) first_at: u64,
     /// Distinct keys and keys per object, once folded.
     pub(crate) keys: Option<Box<Keys>>,
+    /// The most fields an object here had.
+    pub(crate) most_fields: u32,
     /// Set when folded into another node.
     pub(crate) alias: NodeId,
     /// Keeps the size off a power of two: nodes 512 bytes apart would share a few cache sets.
@@ -348,7 +350,14 @@ impl Tree {
         let child = |id: &NodeId| &self.nodes[*id as usize];
         let names: Vec<&NodeId> = node.children.iter().filter(|c| !child(c).is_own_id).collect();
         let all = names.len();
-        if all < 2 {
+        // A single UUID, ObjectId or address is data too; a single number or date may be a name.
+        let personal = |c: &&NodeId| {
+            matches!(
+                key_form(&child(c).key),
+                Some(KeyForm::Uuid | KeyForm::ObjectId | KeyForm::Various)
+            )
+        };
+        if all < 2 && !(all == 1 && node.kind != Kind::Root && names.iter().all(|c| personal(c))) {
             return false;
         }
         let formed = names.iter().filter(|c| key_form(&child(c).key).is_some()).count();
@@ -453,8 +462,10 @@ impl Tree {
         let children = std::mem::take(&mut node.children);
         let (element, any, keys, first_at) =
             (node.element, node.any, node.keys.take(), node.first_at);
+        let most_fields = other.nodes[from as usize].most_fields;
         let mine = &mut self.nodes[to as usize];
         mine.first_at = mine.first_at.min(first_at);
+        mine.most_fields = mine.most_fields.max(most_fields);
         mine.stats.merge(stats);
         if element != NONE {
             let target = self.element(to, other.nodes[element as usize].first_at);
@@ -526,6 +537,7 @@ impl Node {
             is_own_id: kind == Kind::Named && parent == ROOT && key == b"_id",
             first_at,
             keys: None,
+            most_fields: 0,
             alias: NONE,
             _apart: [0; 8],
             stats: Stats::new(k),

@@ -9,7 +9,8 @@ pub struct Paint {
 
 impl Paint {
     fn with(self, code: &str, text: &str) -> String {
-        if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        let text = plain(text);
+        if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text }
     }
 
     /// For errors and failures.
@@ -43,6 +44,21 @@ impl Paint {
     }
 }
 
+/// Text without control characters and without signs that turn the writing direction: names come out
+/// of data and must not command the terminal.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\n' => c,
+            c if c.is_control() => '\u{fffd}',
+            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                '\u{fffd}'
+            }
+            c => c,
+        })
+        .collect()
+}
+
 /// Breaks text into lines of at most `width` columns, the first after `first` columns already used,
 /// the others indented by `indent`. Words longer than a line stay whole, so that names and commands
 /// can be copied.
@@ -50,7 +66,7 @@ pub fn wrap(text: &str, width: usize, first: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut column = first;
     let mut line_start = true;
-    for word in text.split_whitespace() {
+    for word in plain(text).split_whitespace() {
         let len = word.chars().count();
         if !line_start && column + 1 + len > width {
             out.push('\n');
@@ -72,6 +88,12 @@ pub fn wrap(text: &str, width: usize, first: usize, indent: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn data_does_not_command_the_terminal() {
+        assert_eq!(plain("a\u{1b}[31mb\u{202e}c\u{7}"), "a\u{fffd}[31mb\u{fffd}c\u{fffd}");
+        assert!(!Paint { color: false }.bold("x\u{1b}c").contains('\u{1b}'));
+    }
 
     #[test]
     fn lines_are_broken_between_words() {

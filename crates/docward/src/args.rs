@@ -100,7 +100,7 @@ pub(crate) struct AuditArgs {
     pub(crate) full: bool,
 
     /// Read only the first N documents of each collection
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) sample: Option<u64>,
 
     /// Read the catalogue only, no documents

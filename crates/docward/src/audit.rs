@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, bail};
 use docward_collect::{Collected, Request, collect};
 use docward_config::FailOn;
-use docward_model::{Namespace, NamespacePattern, Problem, Report, Severity};
+use docward_model::{Evidence, Namespace, NamespacePattern, Problem, Report, Settings, Severity};
 use docward_report::{Expand, TerminalOptions};
 use docward_rules::{checklist, judge};
 
@@ -36,6 +36,13 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
     }
     let (config, diagnostics) = config::load(args.common.config.as_deref(), &args.sources)?;
     let mut config = config::with_arguments(config, &args.common)?;
+    for code in args.expand.iter().filter(|code| *code != "all") {
+        config::known_selector(code)?;
+    }
+    if let Some(bad) = args.uri.iter().find(|uri| !uri.starts_with("mongodb")) {
+        let scheme = bad.split(':').next().unwrap_or_default();
+        bail!("--uri expects mongodb:// or mongodb+srv://, not `{scheme}`");
+    }
     config.settings.uri_databases.extend(args.uri.iter().filter_map(|uri| uri_database(uri)));
     let request = request(args)?;
 
@@ -58,6 +65,7 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
     if evidence.deployment.server_version.is_none() {
         evidence.deployment.server_version = config.settings.server_version;
     }
+    problems.extend(nothing_to_judge(args, &evidence, &config.settings, &problems));
     for diagnostic in &diagnostics {
         if diagnostic.fatal {
             problems
@@ -95,6 +103,38 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
         report.findings.iter().any(|finding| fail_on.fails(finding.severity))
     };
     Ok(if failed { FINDINGS } else { CLEAN })
+}
+
+/// What would otherwise look like a pass: nothing matched, or a declared key that no collection has.
+fn nothing_to_judge(
+    args: &AuditArgs,
+    evidence: &Evidence,
+    settings: &Settings,
+    problems: &[Problem],
+) -> Vec<Problem> {
+    let filtered = args.db.is_some() || args.collection.is_some();
+    if evidence.collections.is_empty() {
+        let message = if filtered {
+            "no collection matches --db and --collection: nothing was judged"
+        } else if problems.is_empty() {
+            "no collection was found: nothing was judged"
+        } else {
+            return Vec::new();
+        };
+        return vec![Problem { source: args.sources.join(" "), message: message.to_owned() }];
+    }
+    let missing = settings.shard_keys.iter().filter(|key| {
+        !filtered && !evidence.collections.iter().any(|c| c.namespace == key.namespace)
+    });
+    missing
+        .map(|key| Problem {
+            source: "docward.toml".to_owned(),
+            message: format!(
+                "a shard key is declared for {}, which is not among the collections read",
+                key.namespace
+            ),
+        })
+        .collect()
 }
 
 fn render(args: &AuditArgs, report: &Report, only_checklist: bool) -> String {

@@ -47,12 +47,18 @@ fn nearest(sources: &[String]) -> Option<PathBuf> {
     here.ancestors().map(|d| d.join("docward.toml")).find(|f| f.is_file())
 }
 
+/// A code, family or name that means a rule, or a usage error that says what was meant.
+pub(crate) fn known_selector(selector: &str) -> anyhow::Result<()> {
+    match docward_config::selector_problem(selector, &metas()) {
+        Some((message, hint)) => bail!("{message}; {hint}"),
+        None => Ok(()),
+    }
+}
+
 /// Settings with the command line laid over them; unknown selectors are usage errors.
 pub(crate) fn with_arguments(mut config: Config, args: &CommonArgs) -> anyhow::Result<Config> {
     for selector in args.select.iter().chain(&args.ignore) {
-        if let Some((message, hint)) = docward_config::selector_problem(selector, &metas()) {
-            bail!("{message}; {hint}");
-        }
+        known_selector(selector)?;
     }
     if !args.select.is_empty() {
         config.settings.select.clone_from(&args.select);

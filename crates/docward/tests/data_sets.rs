@@ -106,8 +106,12 @@ fn the_example_shop_commits_exactly_the_listed_sins() {
     let text = fs::read_to_string(root().join("examples/expected.toml")).unwrap();
     let expected: toml_edit::DocumentMut = text.parse().unwrap();
     let mut by_dump: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+    let mut uris: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for case in expected["case"].as_array_of_tables().unwrap() {
         let word = |key: &str| case[key].as_str().unwrap().to_owned();
+        if let Some(uri) = case.get("uri").and_then(|u| u.as_str()) {
+            uris.entry(word("dump")).or_default().extend(["--uri".to_owned(), uri.to_owned()]);
+        }
         let rules =
             case["rules"].as_array().unwrap().iter().map(|r| r.as_str().unwrap().to_owned());
         by_dump
@@ -119,7 +123,10 @@ fn the_example_shop_commits_exactly_the_listed_sins() {
     }
     let mut faults = Vec::new();
     for (dump, mut namespaces) in by_dump {
-        let (report, _) = audit_json(&[&format!("examples/{dump}")]);
+        let source = format!("examples/{dump}");
+        let mut arguments = vec![source.as_str()];
+        arguments.extend(uris.get(&dump).into_iter().flatten().map(String::as_str));
+        let (report, _) = audit_json(&arguments);
         assert_eq!(
             report["problems"].as_array().unwrap().len(),
             0,

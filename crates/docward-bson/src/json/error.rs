@@ -154,6 +154,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// The message without text out of the document: what was found is named by its kind only.
+    pub fn without_values(&self) -> String {
+        redact(&self.to_string())
+    }
+
     /// Where the error is.
     pub fn place(&self) -> Place {
         match self {
@@ -250,4 +255,51 @@ pub(super) fn shorten(text: &[u8]) -> String {
 /// Whether a byte can be part of a bare word: a field name without quotes or a shell word.
 pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+}
+
+/// Replaces what stands in quotes or backticks by its kind, unless it is a single sign of the grammar.
+fn redact(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    let Some((head, found)) = message.split_once("found ") else { return message.to_owned() };
+    out.push_str(head);
+    out.push_str("found ");
+    let mut rest = found;
+    while let Some(at) = rest.find(['"', '`']) {
+        let mark = if rest[at..].starts_with('"') { '"' } else { '`' };
+        let body = &rest[at + 1..];
+        // The last mark closes: the text itself may hold quotes.
+        let end = body.rfind(mark).unwrap_or(body.len());
+        out.push_str(&rest[..at]);
+        if body[..end].chars().count() <= 1 && !body[..end].chars().all(char::is_alphanumeric) {
+            out.push_str(&rest[at..=at + 1 + end.min(body.len().saturating_sub(1))]);
+        } else {
+            out.push_str(if mark == '"' { "text" } else { "a word" });
+        }
+        rest = body.get(end + 1..).unwrap_or("");
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod redaction {
+    use super::redact;
+
+    #[test]
+    fn values_are_named_by_kind() {
+        for (message, expect) in [
+            (
+                "invalid ObjectId at line 1: expected 24 hexadecimal digits, found \"user_001\" with 8 characters",
+                "invalid ObjectId at line 1: expected 24 hexadecimal digits, found text with 8 characters",
+            ),
+            (
+                "expected `,` or `}` at line 1, found `HUNTER2`",
+                "expected `,` or `}` at line 1, found a word",
+            ),
+            ("expected a value at line 1, found `}`", "expected a value at line 1, found `}`"),
+            ("unexpected end of input at line 2", "unexpected end of input at line 2"),
+        ] {
+            assert_eq!(redact(message), expect);
+        }
+    }
 }

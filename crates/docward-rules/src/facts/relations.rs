@@ -234,6 +234,7 @@ mod tests {
             max: value,
             sum: value * count,
             buckets: vec![(value, value, count)],
+            exact: None,
         }
     }
 

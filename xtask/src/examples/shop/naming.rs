@@ -224,8 +224,8 @@ fn divergent() -> Vec<Collection> {
         )
     };
     vec![
-        line("OrderDetail", &["N006", "N017"]),
-        line("order_detail", &["N006"]),
+        line("OrderDetail", &["N006"]),
+        line("order_detail", &["N006", "N017"]),
         line("orderdetail", &["N006"]),
     ]
 }
