@@ -19,7 +19,7 @@ STEPS = [
     ("fmt", ["cargo", "fmt", "--all", "--check"]),
     ("clippy", ["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     ("tests", ["cargo", "test", "--workspace", "--quiet"]),
-    ("fuzz-smoke", ["cargo", "test", "--quiet", "--manifest-path", "fuzz/Cargo.toml"]),
+    ("fuzz-smoke", ["cargo", "test", "--quiet", "--manifest-path", "fuzz/Cargo.toml", "--target-dir", "target"]),
     ("examples", ["cargo", "xtask", "examples", "--check"]),
     ("tidy", ["cargo", "xtask", "tidy"]),
 ]

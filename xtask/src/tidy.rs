@@ -37,6 +37,7 @@ pub(crate) fn run() -> Result<()> {
     sizes(&mut faults)?;
     trace(&mut faults)?;
     code_map(&mut faults)?;
+    licences(&mut faults)?;
     if faults.is_empty() {
         println!("tidy: all in order");
         return Ok(());
@@ -47,10 +48,11 @@ pub(crate) fn run() -> Result<()> {
     bail!("{} things are not in order", faults.len())
 }
 
-fn metadata() -> Result<Value> {
+fn metadata(arguments: &[&str]) -> Result<Value> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let output = Command::new(cargo)
-        .args(["metadata", "--format-version", "1", "--no-deps"])
+        .args(["metadata", "--format-version", "1"])
+        .args(arguments)
         .current_dir(root())
         .output()
         .context("running cargo metadata")?;
@@ -59,7 +61,7 @@ fn metadata() -> Result<Value> {
 
 fn layers(faults: &mut Vec<String>) -> Result<()> {
     let layer: BTreeMap<&str, u32> = LAYERS.into_iter().collect();
-    let metadata = metadata()?;
+    let metadata = metadata(&["--no-deps"])?;
     for package in metadata["packages"].as_array().into_iter().flatten() {
         let name = package["name"].as_str().unwrap_or_default();
         if name == "xtask" {
@@ -190,4 +192,51 @@ fn code_map(faults: &mut Vec<String>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Every dependency has a licence of the list in deny.toml.
+fn licences(faults: &mut Vec<String>) -> Result<()> {
+    let deny: DocumentMut = fs::read_to_string(root().join("deny.toml"))?.parse()?;
+    let allowed = codegen::strings(deny["licenses"].get("allow"));
+    for package in metadata(&[])?["packages"].as_array().into_iter().flatten() {
+        let name = package["name"].as_str().unwrap_or_default();
+        let licence = package["license"].as_str().unwrap_or_default();
+        if !is_allowed(licence, &allowed) {
+            faults
+                .push(format!("{name} has the licence `{licence}`, which deny.toml does not list"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether one alternative of every part of an SPDX expression is allowed.
+fn is_allowed(expression: &str, allowed: &[String]) -> bool {
+    !expression.is_empty()
+        && expression.split(" AND ").all(|part| {
+            part.split(" OR ")
+                .flat_map(|choice| choice.split('/'))
+                .map(|choice| choice.trim_matches(['(', ')', ' ']))
+                .any(|choice| allowed.iter().any(|a| a == choice))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_allowed;
+
+    #[test]
+    fn licences_are_read_as_expressions() {
+        let allowed = ["MIT".to_owned(), "Apache-2.0".to_owned(), "Unicode-3.0".to_owned()];
+        for (expression, expect) in [
+            ("MIT", true),
+            ("MIT OR GPL-3.0", true),
+            ("MIT/Apache-2.0", true),
+            ("(MIT OR Apache-2.0) AND Unicode-3.0", true),
+            ("GPL-3.0", false),
+            ("MIT AND GPL-3.0", false),
+            ("", false),
+        ] {
+            assert_eq!(is_allowed(expression, &allowed), expect, "{expression}");
+        }
+    }
 }
