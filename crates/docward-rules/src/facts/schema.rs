@@ -121,6 +121,40 @@ fn walk<'a>(node: &'a Value, path: &str, out: &mut Vec<Demand<'a>>) {
     }
 }
 
+/// Keywords that carry no demand.
+const NOTES: &[&str] = &["title", "description", "$comment"];
+
+/// What a validator says beyond what [`breaches`] settles for certain: keywords of its schemas and
+/// operators of its query, as written. Empty when no breach found means that none is there.
+pub fn unchecked(validator: &Value) -> BTreeSet<String> {
+    fn of_schema(node: &Value, out: &mut BTreeSet<String>) {
+        for (key, value) in node.entries() {
+            match key.as_str() {
+                "required" | "maxItems" => {}
+                "bsonType" | "type" if admitted_types(node).is_some() => {}
+                "properties" => value.entries().iter().for_each(|(_, node)| of_schema(node, out)),
+                "items" if matches!(value, Value::Map(_)) => of_schema(value, out),
+                "additionalProperties" if matches!(value, Value::Bool(true)) => {}
+                key if NOTES.contains(&key) => {}
+                key => {
+                    out.insert(key.to_owned());
+                }
+            }
+        }
+    }
+    let mut out = BTreeSet::new();
+    for (key, value) in validator.entries() {
+        match key.as_str() {
+            "$jsonSchema" => of_schema(value, &mut out),
+            "$and" => value.items().iter().for_each(|part| out.extend(unchecked(part))),
+            key => {
+                out.insert(key.to_owned());
+            }
+        }
+    }
+    out
+}
+
 /// A demand that stored documents break.
 #[derive(Clone, Debug)]
 pub struct Breach {
@@ -412,6 +446,26 @@ mod tests {
         )]);
         let paths: Vec<_> = demands(&schema).into_iter().map(|d| d.path).collect();
         assert_eq!(paths, ["items[].price", "items[].price", "items"]);
+    }
+
+    #[test]
+    fn dm_11_2_what_a_profile_cannot_settle_is_named() {
+        let plain = map(vec![(
+            "$jsonSchema",
+            map(vec![
+                ("required", Value::List(vec![text("enum")])),
+                ("properties", map(vec![("enum", map(vec![("bsonType", text("int"))]))])),
+            ]),
+        )]);
+        assert!(unchecked(&plain).is_empty(), "a field called enum is no keyword");
+        let more = map(vec![
+            ("qty", map(vec![("$gt", Value::Int(0))])),
+            (
+                "$jsonSchema",
+                map(vec![("properties", map(vec![("a", map(vec![("maximum", Value::Int(5))]))]))]),
+            ),
+        ]);
+        assert_eq!(unchecked(&more), BTreeSet::from(["maximum".to_owned(), "qty".to_owned()]));
     }
 
     #[test]
