@@ -95,11 +95,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         }
         Some(found) => {
             let worst: u64 = found.iter().map(|b| b.count).max().unwrap_or(0);
+            let bound = if found.iter().any(|b| b.at_least) { "at least" } else { "up to" };
             (
                 "moderate",
                 false,
                 format!(
-                    "set level `moderate` and action `error` so that new documents are checked, clean the old ones (up to {} break one demand), then go to `strict`",
+                    "set level `moderate` and action `error` so that new documents are checked, clean the old ones ({bound} {} break one demand), then go to `strict`",
                     text::count(worst)
                 ),
             )
