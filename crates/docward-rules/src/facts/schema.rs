@@ -403,7 +403,7 @@ fn outside(field: &Field, values: &[Value]) -> (u64, bool) {
 }
 
 /// How many strings have a number of characters that `wrong` refuses: counted where the strings are
-/// kept, else what is certain from their bytes.
+/// kept, else what is certain from their bytes and from a few examples.
 fn by_characters(
     field: &Field,
     wrong: &dyn Fn(u64) -> bool,
@@ -414,7 +414,15 @@ fn by_characters(
             let refused = stored.iter().filter(|(value, _)| wrong(value.chars().count() as u64));
             (refused.map(|(_, n)| n).sum(), false)
         }
-        None => (surely(field), true),
+        None => {
+            // Examples are whole unless they end in an ellipsis.
+            let example = field.is_only(BsonType::String)
+                && field
+                    .examples
+                    .iter()
+                    .any(|v| !v.ends_with('…') && wrong(v.chars().count() as u64));
+            (surely(field).max(u64::from(example)), true)
+        }
     }
 }
 
