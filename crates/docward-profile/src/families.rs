@@ -18,6 +18,7 @@ pub fn families(collections: &[Collection]) -> Vec<NameFamily> {
             groups.entry(key).or_default().push(collection);
         }
     }
+    rejoin_years(&mut groups);
     let mut out = Vec::new();
     for ((database, stem, _), members) in groups {
         let mut names: Vec<String> =
@@ -39,6 +40,27 @@ pub fn families(collections: &[Collection]) -> Vec<NameFamily> {
         }
     }
     out
+}
+
+/// `t_device_1990` among `t_device_1` to `t_device_5000` is the device of that number: what looks like
+/// a year goes to the plain numbers of its stem when they outnumber the years.
+fn rejoin_years(groups: &mut BTreeMap<(String, String, bool), Vec<&Collection>>) {
+    let stems: Vec<_> = groups.keys().filter(|(.., number)| *number).cloned().collect();
+    for (database, stem, _) in stems {
+        let timed = (database.clone(), stem.clone(), false);
+        let Some(periods) = groups.remove(&timed) else { continue };
+        let (years, longer): (Vec<_>, Vec<_>) =
+            periods.into_iter().partition(|c| c.namespace.collection.len() == stem.len() + 4);
+        let numbers = groups.entry((database, stem, true)).or_default();
+        if numbers.len() > years.len() {
+            numbers.extend(years);
+            if !longer.is_empty() {
+                groups.insert(timed, longer);
+            }
+        } else {
+            groups.insert(timed, years.into_iter().chain(longer).collect());
+        }
+    }
 }
 
 /// The stem of a name with a varying tail, and the tail's form.

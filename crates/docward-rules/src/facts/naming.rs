@@ -159,8 +159,8 @@ pub fn named(profile: &Profile) -> Vec<Named<'_>> {
     out
 }
 
-/// Whether the keys of this object are data: folded by the profile, HTTP headers by name, or a bag of
-/// attributes of which each document has a few.
+/// Whether the keys of this object are data: folded by the profile, HTTP headers by name, codes of
+/// languages, currencies, countries or sizes, or a bag of attributes of which each document has a few.
 pub fn holds_data_keys(profile: &Profile, field: &Field) -> bool {
     if field.dynamic.is_some()
         || matches!(field.name.as_str(), "headers" | "httpHeaders" | "http_headers")
@@ -169,8 +169,77 @@ pub fn holds_data_keys(profile: &Profile, field: &Field) -> bool {
     }
     let children: Vec<_> =
         profile.children(field).filter(|c| c.shape == FieldShape::Named).collect();
+    if is_code_map(&children.iter().map(|c| c.name.as_str()).collect::<Vec<_>>()) {
+        return true;
+    }
     let mean = children.iter().map(|c| c.presence()).sum::<f64>() / children.len().max(1) as f64;
     children.len() >= 8 && mean < 0.2
+}
+
+/// Languages by their two letters (ISO 639-1), those in use for user interfaces.
+const LANGUAGES: &[&str] = &[
+    "af", "ar", "az", "be", "bg", "bn", "bs", "ca", "cs", "cy", "da", "de", "el", "en", "es", "et",
+    "eu", "fa", "fi", "fr", "ga", "gl", "gu", "he", "hi", "hr", "hu", "hy", "id", "is", "it", "ja",
+    "ka", "kk", "km", "kn", "ko", "ky", "lo", "lt", "lv", "mk", "ml", "mn", "mr", "ms", "my", "nb",
+    "ne", "nl", "nn", "no", "pa", "pl", "ps", "pt", "ro", "ru", "si", "sk", "sl", "sq", "sr", "sv",
+    "sw", "ta", "te", "th", "tl", "tr", "uk", "ur", "uz", "vi", "zh", "zu",
+];
+
+/// Currencies (ISO 4217), the traded ones.
+const CURRENCIES: &[&str] = &[
+    "AED", "ARS", "AUD", "BDT", "BGN", "BHD", "BRL", "BTC", "CAD", "CHF", "CLP", "CNH", "CNY",
+    "COP", "CZK", "DKK", "EGP", "ETH", "EUR", "GBP", "HKD", "HUF", "IDR", "ILS", "INR", "ISK",
+    "JOD", "JPY", "KES", "KRW", "KWD", "KZT", "LKR", "MAD", "MOP", "MXN", "MYR", "NGN", "NOK",
+    "NZD", "OMR", "PEN", "PHP", "PKR", "PLN", "QAR", "RMB", "RON", "RSD", "RUB", "SAR", "SEK",
+    "SGD", "THB", "TND", "TRY", "TWD", "UAH", "USD", "USDT", "UYU", "VND", "ZAR",
+];
+
+/// Countries by their two letters (ISO 3166-1).
+const COUNTRIES: &[&str] = &[
+    "AE", "AF", "AL", "AM", "AO", "AR", "AT", "AU", "AZ", "BA", "BD", "BE", "BG", "BH", "BO", "BR",
+    "BY", "CA", "CH", "CI", "CL", "CM", "CN", "CO", "CR", "CU", "CY", "CZ", "DE", "DK", "DO", "DZ",
+    "EC", "EE", "EG", "ES", "ET", "EU", "FI", "FR", "GB", "GE", "GH", "GR", "GT", "HK", "HN", "HR",
+    "HU", "ID", "IE", "IL", "IN", "IQ", "IR", "IS", "IT", "JM", "JO", "JP", "KE", "KG", "KH", "KR",
+    "KW", "KZ", "LA", "LB", "LI", "LK", "LT", "LU", "LV", "LY", "MA", "MC", "MD", "ME", "MK", "MM",
+    "MN", "MO", "MT", "MX", "MY", "MZ", "NG", "NI", "NL", "NO", "NP", "NZ", "OM", "PA", "PE", "PH",
+    "PK", "PL", "PR", "PT", "PY", "QA", "RO", "RS", "RU", "RW", "SA", "SD", "SE", "SG", "SI", "SK",
+    "SN", "SV", "SY", "TH", "TN", "TR", "TW", "TZ", "UA", "UG", "UK", "US", "UY", "UZ", "VE", "VN",
+    "YE", "ZA", "ZM", "ZW",
+];
+
+/// Sizes of clothes.
+const SIZES: &[&str] =
+    &["XXS", "XS", "S", "M", "L", "XL", "XXL", "XXXL", "2XL", "3XL", "4XL", "5XL", "2XS", "3XS"];
+
+/// `en`, `de_DE`, `pt-BR`, `zh-Hans`, `zh-Hant-TW`, `es-419`.
+fn is_locale(name: &str) -> bool {
+    let mut parts = name.split(['_', '-']);
+    let language = parts.next().unwrap_or_default();
+    LANGUAGES.contains(&language)
+        && parts.all(|part| {
+            let letters = part.chars().all(|c| c.is_ascii_alphabetic());
+            COUNTRIES.contains(&part.to_ascii_uppercase().as_str())
+                || (part.len() == 4 && letters)
+                || (part.len() == 3 && part.chars().all(|c| c.is_ascii_digit()))
+        })
+}
+
+/// Whether the names of one object are codes of one kind, two thirds of them and two at least: it maps
+/// a language, currency, country or size to something, and its keys are not names.
+fn is_code_map(names: &[&str]) -> bool {
+    let kinds: [&dyn Fn(&str) -> bool; 4] = [
+        &is_locale,
+        &|name| CURRENCIES.contains(&name),
+        &|name| COUNTRIES.contains(&name),
+        &|name| SIZES.contains(&name),
+    ];
+    // `{id, no}` are words before they are Indonesian and Norwegian.
+    let words = ["id", "is", "it", "my", "no", "he", "be", "ID", "IS", "IT", "MY", "NO", "BE"];
+    kinds.iter().any(|is| {
+        let codes = names.iter().filter(|name| is(name)).count();
+        let sure = names.iter().any(|name| is(name) && !words.contains(name));
+        sure && codes >= 2 && codes * 3 >= names.len() * 2
+    })
 }
 
 /// How a field name is written. Finer than [`style`]: letters outside ASCII count as letters, a name
@@ -394,6 +463,29 @@ mod tests {
         }
         for name in ["id", "qty", "ip", "ts", "URL", "ZIP"] {
             assert!(is_known_abbreviation(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn dm_04_1_codes_as_keys_make_a_map() {
+        for codes in [
+            &["en", "de_DE", "pt-BR"][..],
+            &["zh-CN", "zh-Hant-TW", "default"],
+            &["USD", "EUR"],
+            &["XS", "S", "M", "L", "XL"],
+            &["US", "CN", "DE"],
+        ] {
+            assert!(is_code_map(codes), "{codes:?}");
+        }
+        for names in [
+            &["en"][..],
+            &["id", "name", "price"],
+            &["UN", "CT", "oi"],
+            &["id", "userName", "my"],
+            &["id", "no"],
+            &["USD", "rate", "date"],
+        ] {
+            assert!(!is_code_map(names), "{names:?}");
         }
     }
 }

@@ -66,6 +66,16 @@ pub enum DemandKind<'a> {
     MaxItems(u64),
     /// A string matches this pattern.
     Pattern(&'a str),
+    /// It is one of these values.
+    Enum(&'a [Value]),
+    /// A number is not below this; with `true`, not at it either.
+    Minimum(f64, bool),
+    /// A number is not above this; with `true`, not at it either.
+    Maximum(f64, bool),
+    /// A string has at least this many characters.
+    MinLength(u64),
+    /// A string has at most this many characters.
+    MaxLength(u64),
 }
 
 /// Everything a schema demands without conditions.
@@ -111,6 +121,32 @@ fn walk<'a>(node: &'a Value, path: &str, out: &mut Vec<Demand<'a>>) {
                     out.push(Demand { path: path.to_owned(), kind: DemandKind::Pattern(pattern) });
                 }
             }
+            "enum" if !path.is_empty() => {
+                out.push(Demand { path: path.to_owned(), kind: DemandKind::Enum(value.items()) })
+            }
+            "minimum" | "maximum" => {
+                let limit = match value {
+                    Value::Int(n) => *n as f64,
+                    Value::Double(n) => *n,
+                    _ => continue,
+                };
+                let kind = if key == "minimum" {
+                    DemandKind::Minimum(limit, node.get("exclusiveMinimum").is_some_and(is_true))
+                } else {
+                    DemandKind::Maximum(limit, node.get("exclusiveMaximum").is_some_and(is_true))
+                };
+                out.push(Demand { path: path.to_owned(), kind });
+            }
+            "minLength" | "maxLength" => {
+                if let Some(n) = value.as_int().and_then(|n| u64::try_from(n).ok()) {
+                    let kind = if key == "minLength" {
+                        DemandKind::MinLength(n)
+                    } else {
+                        DemandKind::MaxLength(n)
+                    };
+                    out.push(Demand { path: path.to_owned(), kind });
+                }
+            }
             _ => {}
         }
     }
@@ -119,6 +155,77 @@ fn walk<'a>(node: &'a Value, path: &str, out: &mut Vec<Demand<'a>>) {
     {
         out.push(Demand { path: path.to_owned(), kind: DemandKind::Types(types) });
     }
+}
+
+fn is_true(value: &Value) -> bool {
+    matches!(value, Value::Bool(true))
+}
+
+/// Top-level names a closed schema (`additionalProperties: false`) lets through.
+#[derive(Clone, Debug)]
+pub struct Closed {
+    names: BTreeSet<String>,
+    patterns: Vec<regex::Regex>,
+}
+
+impl Closed {
+    /// Whether a document may have the field.
+    pub fn admits(&self, name: &str) -> bool {
+        self.names.contains(name) || self.patterns.iter().any(|p| p.is_match(name))
+    }
+}
+
+/// The names a schema is closed to; `None` when it is open, or when a pattern over names cannot be
+/// run here.
+pub fn closed(schema: &Value) -> Option<Closed> {
+    if !is_closed(schema) {
+        return None;
+    }
+    let names = |key: &str| {
+        schema.get(key).map(Value::entries).unwrap_or_default().iter().map(|(name, _)| name)
+    };
+    let patterns =
+        names("patternProperties").map(|p| regex::Regex::new(p)).collect::<Result<_, _>>().ok()?;
+    Some(Closed { names: names("properties").cloned().collect(), patterns })
+}
+
+/// Whether a schema admits the fields it names and no others.
+pub fn is_closed(schema: &Value) -> bool {
+    matches!(schema.get("additionalProperties"), Some(Value::Bool(false)))
+}
+
+/// Keywords that carry no demand.
+const NOTES: &[&str] = &["title", "description", "$comment"];
+
+/// What a validator says beyond what [`breaches`] settles for certain: keywords of its schemas and
+/// operators of its query, as written. Empty when no breach found means that none is there.
+pub fn unchecked(validator: &Value) -> BTreeSet<String> {
+    fn of_schema(node: &Value, out: &mut BTreeSet<String>) {
+        for (key, value) in node.entries() {
+            match key.as_str() {
+                "required" | "maxItems" => {}
+                "bsonType" | "type" if admitted_types(node).is_some() => {}
+                "properties" => value.entries().iter().for_each(|(_, node)| of_schema(node, out)),
+                "items" if matches!(value, Value::Map(_)) => of_schema(value, out),
+                "additionalProperties" if matches!(value, Value::Bool(true)) => {}
+                key if NOTES.contains(&key) => {}
+                key => {
+                    out.insert(key.to_owned());
+                }
+            }
+        }
+    }
+    let mut out = BTreeSet::new();
+    for (key, value) in validator.entries() {
+        match key.as_str() {
+            "$jsonSchema" => of_schema(value, &mut out),
+            "$and" => value.items().iter().for_each(|part| out.extend(unchecked(part))),
+            key => {
+                out.insert(key.to_owned());
+            }
+        }
+    }
+    out
 }
 
 /// A demand that stored documents break.
@@ -132,6 +239,8 @@ pub struct Breach {
     pub count: u64,
     /// Values looked at.
     pub of: u64,
+    /// Whether there may be more than `count`.
+    pub at_least: bool,
 }
 
 /// Which demands of the validator the profiled documents break.
@@ -145,10 +254,11 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
                     "required but absent".to_owned(),
                     f.parents.saturating_sub(f.count),
                     f.parents,
+                    false,
                 )),
                 None => {
                     let parents = objects_at(profile, &demand.path);
-                    Some(("required but absent".to_owned(), parents, parents))
+                    Some(("required but absent".to_owned(), parents, parents, false))
                 }
             },
             DemandKind::Types(types) => field.map(|f| {
@@ -160,6 +270,7 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
                     format!("{} where {} is admitted", names.join(" and "), admitted.join("/")),
                     wrong.iter().map(|(_, n)| n).sum(),
                     f.count,
+                    false,
                 )
             }),
             DemandKind::MaxItems(max) => field.and_then(|f| f.array.as_ref()).map(|a| {
@@ -167,19 +278,152 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
                     format!("longer than {max} elements"),
                     a.lengths.at_least(max.saturating_add(1)),
                     a.lengths.count,
+                    false,
                 )
             }),
             // Patterns are judged by V005, which knows when it cannot tell.
             DemandKind::Pattern(_) => None,
+            DemandKind::Enum(values) => field.map(|f| {
+                let (count, at_least) = outside(f, values);
+                ("none of the values its `enum` lists".to_owned(), count, f.count, at_least)
+            }),
+            DemandKind::Minimum(limit, exclusive) => field.and_then(range).map(|(f, min, _)| {
+                let below = min < *limit || (*exclusive && min == *limit && min.abs() < EXACT);
+                let than = if *exclusive { "not above" } else { "below" };
+                (format!("{than} its minimum {limit}"), u64::from(below), f.types.numbers(), true)
+            }),
+            DemandKind::Maximum(limit, exclusive) => field.and_then(range).map(|(f, _, max)| {
+                let above = max > *limit || (*exclusive && max == *limit && max.abs() < EXACT);
+                let than = if *exclusive { "not below" } else { "above" };
+                (format!("{than} its maximum {limit}"), u64::from(above), f.types.numbers(), true)
+            }),
+            DemandKind::MinLength(min) => field.map(|f| {
+                // A string never has more characters than bytes.
+                let surely = |f: &Field| {
+                    let below = f
+                        .text
+                        .as_ref()
+                        .is_some_and(|t| t.lengths.count > 0 && t.lengths.min < *min);
+                    u64::from(below)
+                };
+                let (count, at_least) = by_characters(f, &|n| n < *min, &surely);
+                let strings = f.types.of(BsonType::String);
+                (format!("shorter than {min} characters"), count, strings, at_least)
+            }),
+            DemandKind::MaxLength(max) => field.map(|f| {
+                // Nor fewer than a quarter of its bytes.
+                let surely = |f: &Field| {
+                    let above =
+                        f.text.as_ref().is_some_and(|t| t.lengths.max > max.saturating_mul(4));
+                    u64::from(above)
+                };
+                let (count, at_least) = by_characters(f, &|n| n > *max, &surely);
+                let strings = f.types.of(BsonType::String);
+                (format!("longer than {max} characters"), count, strings, at_least)
+            }),
         };
-        if let Some((what, count, of)) = found.filter(|&(_, count, _)| count > 0) {
+        if let Some((what, count, of, at_least)) = found.filter(|&(_, count, ..)| count > 0) {
             let key = (demand.path.clone(), what.clone());
-            out.insert(key, Breach { path: demand.path, what, count, of });
+            out.insert(key, Breach { path: demand.path, what, count, of, at_least });
+        }
+    }
+    for closed in schemas(validator).into_iter().filter_map(closed) {
+        for field in profile.top_level().filter(|f| f.shape == FieldShape::Named && f.count > 0) {
+            if !closed.admits(&field.name) {
+                let what = "not among the properties of a closed schema".to_owned();
+                let path = field.name.clone();
+                let (count, of) = (field.count, profile.documents);
+                out.insert(
+                    (path.clone(), what.clone()),
+                    Breach { path, what, count, of, at_least: false },
+                );
+            }
         }
     }
     let mut out: Vec<_> = out.into_values().collect();
     out.sort_by(|a, b| (b.count, &a.path, &a.what).cmp(&(a.count, &b.path, &b.what)));
     out
+}
+
+/// Integers up to here are exact as doubles.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// A field with the smallest and largest of its finite ints, longs and doubles.
+fn range(field: &Field) -> Option<(&Field, f64, f64)> {
+    let number = field.number?;
+    let ranged = field.types.of(BsonType::Int)
+        + field.types.of(BsonType::Long)
+        + number.integral_doubles
+        + number.fractional_doubles;
+    (ranged > 0).then_some((field, number.min, number.max))
+}
+
+/// All strings of a field with their counts, when they were few enough to be kept whole.
+fn strings(field: &Field) -> Option<&[(String, u64)]> {
+    field
+        .enumeration
+        .as_deref()
+        .filter(|values| field.is_only(BsonType::String) && values.iter().all(|(_, n)| *n > 0))
+}
+
+/// How many values are certainly not in an enumeration, and whether there may be more.
+fn outside(field: &Field, values: &[Value]) -> (u64, bool) {
+    // Numbers, dates and objects of an enumeration are not compared: only strings are kept as
+    // they are.
+    if values.is_empty() || !values.iter().all(|v| matches!(v, Value::Text(_) | Value::Null)) {
+        return (0, false);
+    }
+    let null = values.iter().any(|v| matches!(v, Value::Null));
+    let other: u64 = field
+        .types
+        .seen()
+        .into_iter()
+        .filter(|(kind, _)| match kind {
+            BsonType::String => false,
+            BsonType::Null => !null,
+            _ => true,
+        })
+        .map(|(_, n)| n)
+        .sum();
+    match strings(field) {
+        Some(stored) => {
+            let listed: BTreeSet<_> = values.iter().filter_map(Value::as_text).collect();
+            let wrong = stored.iter().filter(|(value, _)| !listed.contains(value.as_str()));
+            (other + wrong.map(|(_, n)| n).sum::<u64>(), false)
+        }
+        // More different strings than the enumeration has: one of them at least is not in it.
+        None if field.is_only(BsonType::String)
+            && field.distinct.exact
+            && field.distinct.values > values.len() as f64 + 1.0 =>
+        {
+            (other + 1, true)
+        }
+        None => (other, true),
+    }
+}
+
+/// How many strings have a number of characters that `wrong` refuses: counted where the strings are
+/// kept, else what is certain from their bytes and from a few examples.
+fn by_characters(
+    field: &Field,
+    wrong: &dyn Fn(u64) -> bool,
+    surely: &dyn Fn(&Field) -> u64,
+) -> (u64, bool) {
+    match strings(field) {
+        Some(stored) => {
+            let refused = stored.iter().filter(|(value, _)| wrong(value.chars().count() as u64));
+            (refused.map(|(_, n)| n).sum(), false)
+        }
+        None => {
+            // Examples are whole unless they end in an ellipsis.
+            let example = field.is_only(BsonType::String)
+                && field
+                    .examples
+                    .iter()
+                    .any(|v| !v.ends_with('…') && wrong(v.chars().count() as u64));
+            (surely(field).max(u64::from(example)), true)
+        }
+    }
 }
 
 /// Objects that could hold the field at `path`, when no document holds it.
@@ -412,6 +656,26 @@ mod tests {
         )]);
         let paths: Vec<_> = demands(&schema).into_iter().map(|d| d.path).collect();
         assert_eq!(paths, ["items[].price", "items[].price", "items"]);
+    }
+
+    #[test]
+    fn dm_11_2_what_a_profile_cannot_settle_is_named() {
+        let plain = map(vec![(
+            "$jsonSchema",
+            map(vec![
+                ("required", Value::List(vec![text("enum")])),
+                ("properties", map(vec![("enum", map(vec![("bsonType", text("int"))]))])),
+            ]),
+        )]);
+        assert!(unchecked(&plain).is_empty(), "a field called enum is no keyword");
+        let more = map(vec![
+            ("qty", map(vec![("$gt", Value::Int(0))])),
+            (
+                "$jsonSchema",
+                map(vec![("properties", map(vec![("a", map(vec![("maximum", Value::Int(5))]))]))]),
+            ),
+        ]);
+        assert_eq!(unchecked(&more), BTreeSet::from(["maximum".to_owned(), "qty".to_owned()]));
     }
 
     #[test]

@@ -62,7 +62,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let mut counts: BTreeMap<&String, u64> = BTreeMap::new();
     for collection in evidence.collections.iter().filter(|c| c.kind.is_business()) {
         let ns = &collection.namespace;
-        if !server::is_system_database(&ns.database) && !ns.collection.starts_with("system.") {
+        if !server::is_system_database(&ns.database)
+            && !ns.collection.starts_with("system.")
+            && !server::is_gridfs(evidence, ns)
+        {
             *counts.entry(&ns.database).or_default() += 1;
         }
     }
@@ -91,8 +94,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Database(database.clone()),
                 format!(
-                    "{} business collections in database `{database}`, limit {max}",
-                    text::count(n)
+                    "{} in database `{database}`, limit {max}",
+                    text::plural(n, "business collection")
                 ),
                 "that many collections are past overview, and usually one collection split by name",
                 todo,
@@ -106,7 +109,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::{check, check_with};
 
     fn with(n: usize) -> Vec<docward_model::Finding> {
         let word = |n: usize| {
@@ -127,5 +130,13 @@ mod tests {
     fn ck_7_120_in_one_database_warns_on_that_database_only() {
         assert_eq!(with(120).len(), 1);
         assert!(check("L001", "").is_empty());
+    }
+
+    #[test]
+    fn dm_12_2_gridfs_does_not_count() {
+        let body = "@ db_a.t_a\n{\"_id\": 1}\n@ db_a.fs.files\n{\"_id\": 1}\n@ db_a.fs.chunks\n{\"_id\": 1}";
+        assert!(check_with("L002", "max-collections=1", body).is_empty());
+        let found = check_with("L002", "max-collections=0", body);
+        assert!(found[0].what.starts_with("1 business collection in"), "{}", found[0].what);
     }
 }

@@ -8,6 +8,8 @@ use crate::{
     threshold,
 };
 
+use super::n004_long_database_name::LONGEST;
+
 declare_rule! {
     /// # Database without prefix
     ///
@@ -94,7 +96,17 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             .find_map(|tail| database.strip_suffix(tail))
             .filter(|rest| rest.len() > 1)
             .unwrap_or(database);
-        let proposal = names::database_proposal(bare, &prefix);
+        // A name that servers refuse is no proposal.
+        let proposal = Some(names::database_proposal(bare, &prefix)).filter(|p| p.len() <= LONGEST);
+        let name = proposal.as_ref().map_or_else(
+            || {
+                format!(
+                    "with `{prefix}` and at most {} bytes more",
+                    LONGEST.saturating_sub(prefix.len())
+                )
+            },
+            |p| format!("`{p}`"),
+        );
         let holds = match documents {
             Some(n) => format!(
                 "{}, {}",
@@ -115,12 +127,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 "name the database in the connection string and move the data to a business database such as `{prefix}<module>`"
             )
         } else if empty {
-            format!("drop it if nobody uses it (it holds no documents), else name it `{proposal}`")
+            format!("drop it if nobody uses it (it holds no documents), else name it {name}")
         } else if temporary {
-            format!("archive it if it is a leftover, else name it `{proposal}`")
+            format!("archive it if it is a leftover, else name it {name}")
         } else {
             format!(
-                "name it `{proposal}`: copy the collections, change the connection strings, then drop the old database"
+                "name it {name}: copy the collections, change the connection strings, then drop the old database"
             )
         };
         cx.report(
@@ -131,7 +143,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 todo,
                 Seen::all(evidence.databases.len() as u64),
             )
-            .data("proposal", proposal)
+            .data("proposal", proposal.unwrap_or_default())
             .data("collections", inside.len())
             .data("leftover_candidate", empty || temporary),
         );
@@ -179,5 +191,13 @@ mod tests {
         assert!(check("N002", "@ admin.system.users\n{\"_id\": 1}").is_empty());
         assert!(check_with("N002", "exempt=grafana", "@ grafana.t_a\n{\"_id\": 1}").is_empty());
         assert!(check_with("N002", "prefix=app_", "@ app_shop.t_a\n{\"_id\": 1}").is_empty());
+    }
+
+    #[test]
+    fn dm_02_3_a_proposal_is_no_longer_than_servers_take() {
+        let found = check("N002", &format!("@ {}.t_a\n{{\"_id\": 1}}", "a".repeat(62)));
+        assert!(found[0].todo.contains("at most 60 bytes more"), "{}", found[0].todo);
+        let found = check("N002", &format!("@ {}.t_a\n{{\"_id\": 1}}", "a".repeat(60)));
+        assert!(found[0].todo.contains(&format!("`db_{}`", "a".repeat(60))), "{}", found[0].todo);
     }
 }

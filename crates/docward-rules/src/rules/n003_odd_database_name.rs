@@ -8,6 +8,8 @@ use crate::{
     threshold,
 };
 
+use super::n004_long_database_name::LONGEST;
+
 declare_rule! {
     /// # Odd database name
     ///
@@ -82,7 +84,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let number = having(&|c| c.is_ascii_digit());
         let prefixed = database.starts_with(&prefix);
         let body = database.strip_prefix(&prefix).unwrap_or(database);
-        let proposal = names::database_proposal(database, &prefix);
+        // A name that servers refuse is no proposal.
+        let proposal =
+            Some(names::database_proposal(database, &prefix)).filter(|p| p.len() <= LONGEST);
         let (what, severity, level) = if !illegal.is_empty() {
             let what = format!("{}, which servers refuse", show(&illegal));
             (what, Severity::Error, Level::Mandatory)
@@ -114,9 +118,15 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             format!(
                 "name it by what it holds, `{prefix}<module>`, in lower-case letters and underscores"
             )
+        } else if proposal.is_none() {
+            format!(
+                "name it with `{prefix}` and at most {} bytes more, in lower-case letters and underscores",
+                LONGEST.saturating_sub(prefix.len())
+            )
         } else {
             format!(
-                "name it `{proposal}`: copy the collections, change the connection strings, then drop the old database"
+                "name it `{}`: copy the collections, change the connection strings, then drop the old database",
+                proposal.as_deref().unwrap_or_default()
             )
         };
         let why = if illegal.contains(&'.') {
@@ -134,7 +144,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 todo,
                 Seen::all(evidence.databases.len() as u64),
             )
-            .data("proposal", proposal)
+            .data("proposal", proposal.unwrap_or_default())
             .data("refused_by_servers", !illegal.is_empty())
             .severity(severity)
             .level(level),
@@ -207,5 +217,12 @@ mod tests {
     fn dm_02_2_capitals_without_prefix_belong_to_n002() {
         assert!(check("N003", "@ UserCenter.t_a\n{\"_id\": 1}").is_empty());
         assert_eq!(check("N003", "@ db_UserCenter.t_a\n{\"_id\": 1}").len(), 1);
+    }
+
+    #[test]
+    fn dm_02_3_a_proposal_is_no_longer_than_servers_take() {
+        let name = format!("{}-a", "a".repeat(60));
+        let found = check("N003", &format!("@ {name}.t_a\n{{\"_id\": 1}}"));
+        assert!(found[0].todo.contains("at most 60 bytes more"), "{}", found[0].todo);
     }
 }

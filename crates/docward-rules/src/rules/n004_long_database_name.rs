@@ -40,6 +40,9 @@ declare_rule! {
 
 threshold!(MAX_BYTES, "max-bytes", Int(63), "bytes", "DM-02.3, GC-20", "longest database name");
 
+/// Bytes of the longest database name servers take: no rule may propose a longer one.
+pub(super) const LONGEST: usize = 63;
+
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let max = cx.count(&MAX_BYTES);
     for database in &evidence.databases {

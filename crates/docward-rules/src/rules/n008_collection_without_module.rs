@@ -63,13 +63,23 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if server::is_system_database(&ns.database) || body.is_empty() {
         return;
     }
-    let entity = match time_tail(&ns.collection) {
-        Tail::Good => body.rsplit_once('_').map_or(body, |(entity, _)| entity),
+    let (entity, time) = match time_tail(&ns.collection) {
+        Tail::Good => {
+            let entity = body.rsplit_once('_').map_or(body, |(entity, _)| entity);
+            (entity, body[entity.len()..].to_owned())
+        }
         Tail::Odd(tail) => {
             let at = tail.stem.len().saturating_sub(prefix.len()).min(body.len());
-            body.get(..at).unwrap_or(body)
+            let (entity, written) = body.split_at_checked(at).unwrap_or((body, ""));
+            // In the house form when the time is clear, else as it is: N010 speaks about it.
+            let time = tail
+                .proposal
+                .as_deref()
+                .and_then(|name| name.strip_prefix(&prefix)?.strip_prefix(entity))
+                .unwrap_or(written);
+            (entity, time.to_owned())
         }
-        Tail::None => body,
+        Tail::None => (body, String::new()),
     };
     if entity.split(['_', '.', '-']).filter(|s| !s.is_empty()).count() != 1 {
         return;
@@ -88,9 +98,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         || server::is_system_database(module)
         || module == "test";
     let todo = if says_it {
-        format!("put the module that owns it in front: `{prefix}<module>_{entity}`")
+        format!("put the module that owns it in front: `{prefix}<module>_{entity}{time}`")
     } else {
-        format!("put the module in front, for instance `{prefix}{module}_{entity}`")
+        format!("put the module in front, for instance `{prefix}{module}_{entity}{time}`")
     };
     let severity = if cx.flag(&REQUIRE_MODULE) { Severity::Warn } else { Severity::Info };
     cx.report(
@@ -139,6 +149,8 @@ mod tests {
     #[test]
     fn dm_03_3_a_time_suffix_is_no_entity() {
         let found = check("N008", "@ db_shop.t_log_202403\n{\"_id\": 1}");
-        assert!(found[0].todo.contains("`t_shop_log`"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("`t_shop_log_202403`"), "{}", found[0].todo);
+        let found = check("N008", "@ db_shop.t_log_2024_03\n{\"_id\": 1}");
+        assert!(found[0].todo.contains("`t_shop_log_202403`"), "{}", found[0].todo);
     }
 }

@@ -108,8 +108,15 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let camps: Vec<_> = by_style.iter().map(|(style, n)| counts(style, *n)).collect();
     let shown = text::list(&in_document_order(&offenders), 5);
     let what = if let (true, Some(style)) = (one_style, by_style.keys().next()) {
-        let how = if *style == Style::Other { "with spaces or signs" } else { style.name() };
-        format!("all {} field names are written in {how}: {shown}", names.len())
+        let how = match style {
+            Style::Other => "with spaces or signs".to_owned(),
+            style => format!("in {}", style.name()),
+        };
+        if names.len() == 1 {
+            format!("the only field name is written {how}: {shown}")
+        } else {
+            format!("all {} field names are written {how}: {shown}", names.len())
+        }
     } else if kept.is_empty() && neutral.is_empty() {
         format!(
             "field names follow neither camelCase nor snake_case: {}: {shown}",

@@ -77,16 +77,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             format!("{}: {}", shell::quote(n.name()), shell::quote(&in_style(n.name(), target)))
         })
         .collect();
+    let marks = marks(&names);
     let mut draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         if names.len() == 1 {
-            format!("field name {} mixes capitals and underscores", text::list(&names, 1))
+            format!("field name {} mixes {marks}", text::list(&names, 1))
         } else {
-            format!(
-                "{} field names mix capitals and underscores: {}",
-                names.len(),
-                text::list(&names, 5)
-            )
+            format!("{} field names mix {marks}: {}", names.len(), text::list(&names, 5))
         },
         "such a name is neither camelCase nor snake_case, so queries written from memory miss it",
         format!("rename {}{more}", few.join(", ")),
@@ -111,6 +108,23 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         );
     }
     cx.report(draft);
+}
+
+/// What the names mix, as far as it is in them.
+fn marks(names: &[&str]) -> String {
+    let found: Vec<_> = [
+        ("capitals", &(|c: char| c.is_uppercase()) as &dyn Fn(char) -> bool),
+        ("underscores", &|c| c == '_'),
+        ("hyphens", &|c| c == '-'),
+    ]
+    .into_iter()
+    .filter(|(_, is)| names.iter().any(|name| name.chars().any(is)))
+    .map(|(word, _)| word)
+    .collect();
+    match found.as_slice() {
+        [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+        _ => "two styles".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -141,5 +155,23 @@ mod tests {
     #[test]
     fn dm_04_2_spellings_belong_to_n016() {
         assert!(check("N012", r#"{"_id": 1, "createTime": 1, "Create_Time": 1}"#).is_empty());
+    }
+
+    #[test]
+    fn dm_04_2_hyphens_are_called_hyphens() {
+        let found = check("N012", r#"{"_id": 1, "userName": 1, "Content-Type": 1}"#);
+        if let Some(found) = found.first() {
+            assert!(found.what.contains("capitals and hyphens"), "{}", found.what);
+        }
+        assert_eq!(super::marks(&["Content-Type"]), "capitals and hyphens");
+        assert_eq!(super::marks(&["Create_Time"]), "capitals and underscores");
+    }
+
+    #[test]
+    fn dm_04_2_map_keys_are_not_names() {
+        let body = r#"{"_id": 1, "userName": 1, "title": {"en": "a", "de_DE": "b", "pt-BR": "c", "zh-CN": "d"}, "price": {"USD": 1, "EUR": 2}, "stock": {"XS": 1, "S": 1, "M": 1, "L": 1, "XL": 1}}"#;
+        for rule in ["N011", "N012", "N013"] {
+            assert!(check(rule, body).is_empty(), "{rule}");
+        }
     }
 }

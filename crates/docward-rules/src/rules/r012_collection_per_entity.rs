@@ -323,4 +323,14 @@ mod tests {
         assert_eq!(found[0].severity, Severity::Info);
         assert!(found[0].todo.contains("TTL index on `timestamp`"), "{}", found[0].todo);
     }
+
+    #[test]
+    fn dm_12_4_numbers_that_look_like_years_stay_in_their_run() {
+        let run = |numbers: std::ops::Range<u32>| -> String {
+            numbers.map(|n| format!("@ db_iot.t_coll_{n}\n{{\"_id\": 1}}\n")).collect()
+        };
+        let found = check("R012", &run(1900..2010));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("110 collections"), "{}", found[0].what);
+    }
 }

@@ -18,7 +18,8 @@ declare_rule! {
     /// booleans, dates, ObjectIds, binaries. Null and missing are no class, and neither are the widths
     /// of numbers. Each finding counts how many of the odd values convert to the main type. Elements of
     /// one array, values of attribute lists (`{k, v}`) and objects that differ with a discriminator are
-    /// information only.
+    /// information only. Where a field such as `schemaVersion` tells versions apart, the newer version's
+    /// type is the one to settle on; when the counts do not show which that is, it is information.
     ///
     /// ## Why it matters
     /// MongoDB sorts by type before value and compares within a type only: `{age: {$gt: 20}}` never
@@ -98,7 +99,9 @@ fn draft(
 ) -> Draft {
     let path = &field.path;
     let ns = &collection.namespace;
-    let main = main_class(field, found);
+    let version = versions(profile, field, found);
+    let newer = version.as_ref().and_then(|v| v.newer);
+    let main = newer.unwrap_or_else(|| main_class(field, found));
     let odd: u64 = found.iter().filter(|(c, _)| *c != main).map(|(_, n)| n).sum();
     let mut outcome = Outcome::default();
     for &(class, n) in found.iter().filter(|(c, _)| *c != main) {
@@ -107,10 +110,18 @@ fn draft(
     let kinds: Vec<String> =
         found.iter().map(|(class, n)| text::plural(*n, class.noun())).collect();
     let target = target_type(profile, field, main);
+    let untold = version.as_ref().filter(|v| v.newer.is_none());
     let list_or_one = found.len() == 2 && found.iter().any(|(c, _)| *c == Class::Array);
     let only_empty = outcome.empty == odd;
 
-    let mut todo = if only_empty {
+    let mut todo = if let Some(version) = untold {
+        // The frequent shape may be the one being left behind.
+        format!(
+            "`{}` tells versions apart: settle on the newer version's type for `{}` and migrate the older documents to it",
+            version.field.path,
+            path.dotted()
+        )
+    } else if only_empty {
         format!(
             "leave `{}` out, or set it to null, where it is an empty string: {}",
             path.dotted(),
@@ -122,7 +133,14 @@ fn draft(
             text::plural(odd, "odd document")
         )
     } else {
-        let mut parts = vec![format!("settle on {target} for `{}`", path.dotted())];
+        let mut parts = vec![match &version {
+            Some(version) => format!(
+                "the type follows `{}`: settle on the newer version's type, {target}, for `{}`",
+                version.field.path,
+                path.dotted()
+            ),
+            None => format!("settle on {target} for `{}`", path.dotted()),
+        }];
         for (n, what) in [
             (outcome.converts, "convert"),
             (outcome.padded, "would lose leading zeros"),
@@ -135,11 +153,12 @@ fn draft(
         }
         parts.join("; ")
     };
-    if list_or_one {
+    if list_or_one && version.is_none() {
         todo.push_str(" by wrapping; take the first element instead if there is only ever one");
     }
 
     let (soft, soft_reason) = softness(profile, field, found, accuracy);
+    let soft = soft || untold.is_some();
     if let Some(reason) = soft_reason {
         todo.push_str(&format!("; {reason}"));
     }
@@ -161,6 +180,7 @@ fn draft(
     } else {
         "values of different types do not compare: ranges miss some, sorting groups by type, sums skip strings"
     };
+    let target = if untold.is_some() { "the newer version's type" } else { target };
     let types = found
         .iter()
         .map(|(class, n)| (class.noun().to_owned(), DataValue::from(*n)))
@@ -184,6 +204,65 @@ fn draft(
         Some((safety, command)) => draft.fix(Some("RF-10"), safety, command),
         None => draft,
     }
+}
+
+/// A field that says which version of the schema a document has.
+struct Version<'a> {
+    field: &'a Field,
+    /// The class the newer documents hold, when the counts leave no doubt.
+    newer: Option<Class>,
+}
+
+/// The version field of the collection, when documents of several versions are there. The type goes
+/// with the version when the counts of the versions from one on are those of one class, and the
+/// counts of the older ones those of the other.
+fn versions<'a>(
+    profile: &'a Profile,
+    field: &Field,
+    found: &[(Class, u64)],
+) -> Option<Version<'a>> {
+    let by = profile.top_level().find(|f| {
+        matches!(
+            names::normalised(&f.name).as_str(),
+            "schemaversion" | "schemaver" | "docversion" | "documentversion" | "modelversion"
+        ) && f.path != field.path
+    })?;
+    let unversioned = by.parents.saturating_sub(by.count) + (by.count - by.types.non_null());
+    let mut counts: Vec<(f64, u64)> = Vec::new();
+    let mut ordered = true;
+    for (value, n) in by.enumeration.iter().flatten() {
+        match value.trim_start_matches(['v', 'V']).parse::<f64>() {
+            Ok(number) if *n > 0 => counts.push((number, *n)),
+            _ => ordered = false,
+        }
+    }
+    // Documents from before the field was introduced are the oldest.
+    if unversioned > 0 {
+        counts.push((f64::NEG_INFINITY, unversioned));
+    }
+    let several = by.distinct.values > 1.5 || unversioned > 0;
+    if !several {
+        return None;
+    }
+    counts.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let newer = match found {
+        [(first, a), (second, b)] if ordered && a != b && counts.len() > 1 => {
+            let total: u64 = counts.iter().map(|(_, n)| n).sum();
+            let mut older = 0;
+            let mut newer = None;
+            for (_, n) in &counts[..counts.len() - 1] {
+                older += n;
+                if older == *a && total - older == *b {
+                    newer = Some(*second);
+                } else if older == *b && total - older == *a {
+                    newer = Some(*first);
+                }
+            }
+            newer
+        }
+        _ => None,
+    };
+    Some(Version { field: by, newer })
 }
 
 /// The class to settle on: what most values are, unless the strings are numbers or dates and such
@@ -459,5 +538,33 @@ mod tests {
         let found = check("T005", "x3 {\"_id\": $i}\n{\"_id\": \"a\"}");
         assert_eq!(found.len(), 1);
         assert!(found[0].fix.is_none());
+    }
+
+    #[test]
+    fn dm_09_6_the_newer_version_has_the_type_to_settle_on() {
+        let body = "x30 {\"_id\": $i, \"schemaVersion\": 1, \"address\": \"a street\"}\nx10 {\"_id\": 9$i, \"schemaVersion\": 2, \"address\": {\"street\": \"a\"}}";
+        let found = check("T005", body);
+        assert!(
+            found[0].todo.contains("newer version's type, object, for `address`"),
+            "{}",
+            found[0].todo
+        );
+        assert!(found[0].fix.is_none(), "nothing goes back to the older shape");
+        // Old documents without the field are the oldest.
+        let body =
+            "x30 {\"_id\": $i, \"n\": \"x\"}\nx10 {\"_id\": 9$i, \"schema_version\": 2, \"n\": 5}";
+        let found = check("T005", body);
+        assert!(found[0].todo.contains("newer version's type, int, for `n`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_09_6_versions_that_do_not_tell_are_information() {
+        let body = "x10 {\"_id\": $i, \"docVersion\": 1, \"n\": \"x\"}\nx10 {\"_id\": 9$i, \"docVersion\": 2, \"n\": 5}";
+        let found = check("T005", body);
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(found[0].todo.contains("newer version's type for `n`"), "{}", found[0].todo);
+        assert!(found[0].fix.is_none());
+        let mongoose = body.replace("docVersion", "__v");
+        assert_eq!(check("T005", &mongoose)[0].severity, Severity::Warn);
     }
 }

@@ -85,7 +85,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         format!("{} of {} `_id`s are {said}{order}", text::count(id.count), text::count(id.field.count)),
         "every insert lands on a random page of the index, which reads, splits and writes it once it outgrows the cache",
         format!(
-            "give new documents an ObjectId, or a UUID of version 7 as binary, and keep this value in a field with a unique index; an ObjectId saves {} in documents and as much in the index; {}",
+            "give new documents an ObjectId, or a UUID of version 7 as binary; where nothing outside uses the old value, an ObjectId in its place saves {} in documents and as much in the index, and where something does, keep the value in a field with a unique index, which saves no bytes; {}",
             text::bytes(saved),
             if hashed {
                 "the hashed shard key spreads rising ids as well"

@@ -79,12 +79,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         ),
         IdKind::Digits => ("digits as text", "keep them and record the reason"),
         IdKind::Natural if ids::is_meaningless(id.field) => (
-            "text without meaning",
+            "strings without meaning",
             "let new collections take ObjectIds: they rise, and take 12 bytes",
         ),
         IdKind::Natural => (
-            "text",
-            "keep it if it is a natural key that never changes, since `_id` cannot, and record the reason",
+            "strings",
+            "keep them if they are natural keys that never change, since `_id` cannot, and record the reason",
         ),
         IdKind::Compound => (
             "objects",
@@ -97,7 +97,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Field(collection.namespace.clone(), id.field.path.clone()),
             format!(
-                "`_id` of {} is {what}{order}, not ObjectId",
+                "the `_id`s of {} are {what}{order}, not ObjectIds",
                 text::plural(documents, "document")
             ),
             "a key of one's own must be kept unique and increasing by the program",
@@ -141,5 +141,17 @@ mod tests {
                 assert_eq!(n, usize::from(code == speaker), "{code} on {body}");
             }
         }
+    }
+
+    #[test]
+    fn ids_are_spoken_of_in_the_plural() {
+        let found = check("T009", "x300 {\"_id\": {\"a\": $i}}");
+        assert!(found[0].what.contains("`_id`s of 300 documents are objects"), "{}", found[0].what);
+        let found = check("T009", "x300 {\"_id\": $i}");
+        assert!(
+            found[0].what.contains("are numbers that rise, not ObjectIds"),
+            "{}",
+            found[0].what
+        );
     }
 }

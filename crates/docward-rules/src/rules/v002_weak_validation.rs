@@ -32,6 +32,8 @@ declare_rule! {
     ///
     /// ## How to fix
     /// When the documents meet the validator, set level `strict` and action `error` with `collMod`.
+    /// Ranges, lengths, enumerations, patterns, alternatives and query operators have to be counted
+    /// on the server first; the finding says when.
     /// While old documents do not, use level `moderate` with action `error`: new ones are then refused.
     ///
     /// ## When to ignore it
@@ -61,27 +63,50 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .as_ref()
         .filter(|p| p.documents > 0)
         .map(|p| schema::breaches(validator, p));
-    let (level, todo) = match &breaches {
-        Some(found) if found.is_empty() => (
+    let ns = &collection.namespace;
+    let unchecked = schema::unchecked(validator);
+    let whole = collection
+        .profile
+        .as_ref()
+        .is_some_and(|p| p.documents >= p.total && !p.fields_capped && unchecked.is_empty());
+    let count = format!(
+        "{}.countDocuments({{$nor: [{}]}})",
+        shell::collection(ns),
+        shell::value(validator)
+    );
+    let count_first = format!(
+        "count breaches first with `{}.countDocuments({{$nor: [validator]}})`, and set level `strict` and action `error` only at zero",
+        shell::collection(ns)
+    );
+    let (level, counted, todo) = match &breaches {
+        Some(found) if found.is_empty() && whole => (
             "strict",
-            "the documents read break no required field, type or length: set level `strict` and action `error`".to_owned(),
+            false,
+            "the documents read break no required field, type or array length, and the validator asks for nothing else: set level `strict` and action `error`".to_owned(),
         ),
+        Some(found) if found.is_empty() => {
+            let names: Vec<_> = unchecked.iter().collect();
+            let rest = if names.is_empty() {
+                "not all documents were read".to_owned()
+            } else {
+                format!("{} cannot be settled without the server", text::list(&names, 5))
+            };
+            ("strict", true, format!("no breach shows in the documents read, but {rest}: {count_first}"))
+        }
         Some(found) => {
             let worst: u64 = found.iter().map(|b| b.count).max().unwrap_or(0);
+            let bound = if found.iter().any(|b| b.at_least) { "at least" } else { "up to" };
             (
                 "moderate",
+                false,
                 format!(
-                    "set level `moderate` and action `error` so that new documents are checked, clean the old ones (up to {} break one demand), then go to `strict`",
+                    "set level `moderate` and action `error` so that new documents are checked, clean the old ones ({bound} {} break one demand), then go to `strict`",
                     text::count(worst)
                 ),
             )
         }
-        None => (
-            "strict",
-            "count the documents that break it (`$nor` with the `$jsonSchema`), then set level `strict` and action `error`".to_owned(),
-        ),
+        None => ("strict", true, count_first),
     };
-    let ns = &collection.namespace;
     let core = cx.is_core(collection);
     let mut draft = Draft::new(
         Subject::Collection(ns.clone()),
@@ -96,15 +121,14 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if let Some(found) = &breaches {
         draft = draft.data("demands_broken", found.len());
     }
-    draft = draft.fix(
-        Some("RF-19"),
-        Safety::Safe,
-        format!(
-            "{}.runCommand({{collMod: {}, validationLevel: \"{level}\", validationAction: \"error\"}})",
-            shell::database(&ns.database),
-            shell::quote(&ns.collection)
-        ),
+    let raise = format!(
+        "{}.runCommand({{collMod: {}, validationLevel: \"{level}\", validationAction: \"error\"}})",
+        shell::database(&ns.database),
+        shell::quote(&ns.collection)
     );
+    // What was not checked may refuse writes: the statement looks before it raises.
+    let command = if counted { format!("if ({count} === 0) {raise}") } else { raise };
+    draft = draft.fix(Some("RF-19"), Safety::Safe, command);
     if !core {
         draft = draft.severity(Severity::Info);
     }
@@ -150,5 +174,19 @@ mod tests {
         assert!(clean[0].fix.as_ref().unwrap().command.contains("\"strict\""));
         let dirty = with("strict", "warn", r#"{"_id": 1}"#);
         assert!(dirty[0].fix.as_ref().unwrap().command.contains("\"moderate\""));
+    }
+
+    #[test]
+    fn dm_11_2_only_what_was_checked_is_claimed() {
+        let plain = with("strict", "warn", r#"{"_id": 1, "sku": "a"}"#);
+        assert!(plain[0].todo.contains("asks for nothing else"), "{}", plain[0].todo);
+        let found = check(
+            "V002",
+            r#"options {"validator": {"$jsonSchema": {"properties": {"note": {"bsonType": "string", "pattern": "^x"}}}}, "validationAction": "warn"}
+{"_id": 1, "note": "y"}"#,
+        );
+        assert!(found[0].todo.contains("`pattern` cannot be settled"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("countDocuments({$nor: [validator]})"), "{}", found[0].todo);
+        assert!(found[0].fix.as_ref().unwrap().command.starts_with("if ("));
     }
 }

@@ -5,7 +5,7 @@ use docward_model::{Collection, CoreSource, Draft, Field, Seen, Severity, Subjec
 use crate::{
     Cx, declare_rule,
     facts::{
-        schema::{Coverage, coverage, described, schemas},
+        schema::{Coverage, closed, coverage, described, is_closed, schemas},
         text,
     },
     threshold,
@@ -19,7 +19,8 @@ declare_rule! {
     /// document has are `required`; how many fields have a type or an enumeration; and how many text
     /// fields with one recognisable form (e-mail, URL, UUID, date, …) have a pattern, a length or an
     /// enumeration. Reports when a share is below its threshold, and always when the schema names no
-    /// field at all. The top level is judged; fields of object mappers are left out.
+    /// field at all. The top level is judged; fields of object mappers are left out. A schema with
+    /// `additionalProperties: false` refuses what it does not name and is left to V006.
     ///
     /// ## Why it matters
     /// `{bsonType: "object"}` is a validator that accepts everything, yet every report says the
@@ -95,12 +96,33 @@ threshold!(
 /// Share of a field's strings that must have one form before a pattern is missed.
 const FORM_SHARE: f64 = 0.95;
 
+const PASSES: &str = "the collection counts as validated, yet wrong types and missing fields pass";
+
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(validator) = collection.options.as_ref().and_then(|o| o.validator.as_ref()) else {
         return;
     };
     let found = schemas(validator);
     if found.is_empty() {
+        return;
+    }
+    // A closed schema refuses what it does not name, and every document when it does not name
+    // `_id`: it is narrow, not shallow, and V006 compares it with the documents.
+    if found.iter().any(|schema| is_closed(schema)) {
+        let no_documents = collection.profile.as_ref().is_none_or(|p| p.documents == 0);
+        let no_key = found.iter().filter_map(|s| closed(s)).any(|c| !c.admits("_id"));
+        // Without documents V006 has nothing to compare.
+        if no_documents && no_key {
+            report(
+                collection,
+                "the schema is closed and does not list `_id`: it refuses every document"
+                    .to_owned(),
+                "every document has an `_id`, so the first insert fails",
+                "list `_id` in the properties".to_owned(),
+                [0.0; 3],
+                cx,
+            );
+        }
         return;
     }
     let covered = found.into_iter().map(coverage).fold(Coverage::default(), |mut all, one| {
@@ -115,6 +137,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         report(
             collection,
             "the validator names no field: it accepts any document".to_owned(),
+            PASSES,
             "list the required fields, a `bsonType` for each, and a pattern or length where the text has a form".to_owned(),
             [0.0; 3],
             cx,
@@ -180,6 +203,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         report(
             collection,
             format!("the validator leaves most of the document open: {}", faults.join("; ")),
+            PASSES,
             steps.join("; "),
             shares,
             cx,
@@ -190,6 +214,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 fn report(
     collection: &Collection,
     what: String,
+    why: &'static str,
     todo: String,
     [required, typed, formatted]: [f64; 3],
     cx: &mut Cx<'_>,
@@ -199,7 +224,7 @@ fn report(
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
             what,
-            "the collection counts as validated, yet wrong types and missing fields pass",
+            why,
             todo,
             collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen()),
         )
@@ -285,5 +310,27 @@ x20 {"_id": $i, "a": 1, "b": "x$i@example.com", "c": 2, "d": "y"}"#;
 x20 {"_id": $i, "type": "car", "doors": 4}
 x20 {"_id": $i, "type": "truck", "load": 4}"#;
         assert!(check("V004", body).is_empty());
+    }
+
+    #[test]
+    fn dm_11_6_a_closed_schema_is_not_shallow() {
+        for schema in [
+            r#"{"additionalProperties": false}"#,
+            r#"{"additionalProperties": false, "properties": {"userName": {}}}"#,
+            r#"{"additionalProperties": false, "required": ["a"], "properties": {"a": {"bsonType": "int"}}}"#,
+        ] {
+            let body = format!(
+                "options {{\"validator\": {{\"$jsonSchema\": {schema}}}}}\nx20 {{\"_id\": $i, \"userName\": \"zhang\", \"a\": 1, \"b\": 2}}"
+            );
+            assert!(check("V004", &body).is_empty(), "{schema}");
+            assert_eq!(check("V006", &body).len(), 1, "{schema}");
+        }
+    }
+
+    #[test]
+    fn dm_11_6_a_closed_schema_without_the_key_is_reported_without_documents() {
+        let body = r#"options {"validator": {"$jsonSchema": {"additionalProperties": false, "properties": {"a": {}}}}}"#;
+        assert!(check("V004", body)[0].what.contains("refuses every document"));
+        assert!(check("V006", body).is_empty());
     }
 }

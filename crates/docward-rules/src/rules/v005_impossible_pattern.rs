@@ -16,7 +16,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Tries the `pattern` of a validator on the values the documents hold and reports it when all of
-    /// them fail. Where no values are known, a pattern that demands a literal backslash is tried on
+    /// them fail, and any pattern that is no regular expression at all (a bracket left open, a
+    /// quantifier with nothing before it). Where no values are known, a pattern that demands a literal backslash is tried on
     /// sample values of the form the field has (e-mail, URL, …) or its name says. Patterns that use
     /// features of PCRE this tool cannot run are left alone.
     ///
@@ -57,6 +58,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     for demand in schemas(validator).into_iter().flat_map(demands) {
         let DemandKind::Pattern(pattern) = demand.kind else { continue };
         let Ok(regex) = regex::RegexBuilder::new(pattern).size_limit(1 << 20).build() else {
+            if let Some(fault) = broken(pattern) {
+                report_broken(collection, &demand.path, pattern, fault, cx);
+            }
             continue;
         };
         let field = collection.profile.as_ref().and_then(|p| p.field(&demand.path));
@@ -118,6 +122,116 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .severity(if doubled { Severity::Error } else { Severity::Warn }),
         );
     }
+}
+
+fn report_broken(collection: &Collection, path: &str, pattern: &str, fault: &str, cx: &mut Cx<'_>) {
+    let seen = collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen());
+    cx.report(
+        Draft::new(
+            Subject::Field(collection.namespace.clone(), docward_model::FieldPath::new(path)),
+            format!("the pattern `{pattern}` of `{path}` is no regular expression: it has {fault}"),
+            "the server refuses a schema with such a pattern, so the validator cannot be set or restored",
+            "correct the pattern and test it on real values before the validator refuses writes",
+            seen,
+        )
+        .data("pattern", pattern)
+        .data("fault", fault)
+        .severity(Severity::Error),
+    );
+}
+
+/// What makes a pattern invalid in any dialect: brackets that do not close, a quantifier with nothing
+/// before it. `None` when in doubt, since PCRE knows more than is read here.
+fn broken(pattern: &str) -> Option<&'static str> {
+    // Literal stretches, comments and free spacing change what a bracket means.
+    if pattern.contains("\\Q")
+        || pattern.contains("(?#")
+        || pattern.contains("(*")
+        || spaced(pattern)
+    {
+        return None;
+    }
+    let mut open = 0_u32;
+    // Whether a quantifier has something before it.
+    let mut subject = false;
+    let mut chars = pattern.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => {
+                if chars.next().is_none() {
+                    return Some("a backslash at its end");
+                }
+                subject = true;
+            }
+            '[' => {
+                // A bracket right after the opening one is a member of the class.
+                if chars.peek() == Some(&'^') {
+                    chars.next();
+                }
+                if chars.peek() == Some(&']') {
+                    chars.next();
+                }
+                if !class_closes(&mut chars) {
+                    return Some("a square bracket that is not closed");
+                }
+                subject = true;
+            }
+            '(' => {
+                open += 1;
+                subject = false;
+                // `(?:`, `(?=`, `(?<name>`: the question mark is no quantifier.
+                if chars.peek() == Some(&'?') {
+                    chars.next();
+                }
+            }
+            ')' => {
+                if open == 0 {
+                    return Some("a closing parenthesis without an opening one");
+                }
+                open -= 1;
+                subject = true;
+            }
+            '|' => subject = false,
+            '*' | '+' | '?' if !subject => return Some("a quantifier with nothing before it"),
+            _ => subject = true,
+        }
+    }
+    (open > 0).then_some("a parenthesis that is not closed")
+}
+
+/// Reads to the end of a character class.
+fn class_closes(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> bool {
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => {
+                chars.next();
+            }
+            // `[:alpha:]`
+            '[' if chars.peek() == Some(&':') => {
+                let mut rest = chars.clone();
+                rest.next();
+                let name: String = rest.by_ref().take_while(|c| *c != ':').collect();
+                if name.chars().all(|c| c.is_ascii_lowercase() || c == '^')
+                    && rest.next() == Some(']')
+                {
+                    *chars = rest;
+                }
+            }
+            ']' => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether free spacing (`(?x)`, `(?ix)`, `(?x:`) is switched on anywhere.
+fn spaced(pattern: &str) -> bool {
+    pattern.split("(?").skip(1).any(|rest| {
+        rest.split([')', ':']).next().is_some_and(|flags| {
+            flags.contains('x')
+                && flags.chars().all(|c| c.is_ascii_alphabetic() || "-^".contains(c))
+        })
+    })
 }
 
 /// Whole string values of a field: all of them when they are few, else the examples kept.
@@ -227,5 +341,27 @@ mod tests {
     fn dm_11_6_a_narrow_pattern_all_values_miss_warns() {
         let found = with(r"@corp\\.net$", USERS);
         assert_eq!(found[0].severity, Severity::Warn);
+    }
+
+    #[test]
+    fn dm_11_6_patterns_that_do_not_parse_are_reported() {
+        for bad in ["^(a", "a)", "^[a-z", "*a", "a|+", "(?:a", "(+)"] {
+            let found = with(bad, USERS);
+            assert_eq!(found.len(), 1, "{bad}");
+            assert_eq!(found[0].severity, Severity::Error);
+            assert!(found[0].what.contains("no regular expression"), "{}", found[0].what);
+        }
+        for pcre in [
+            r"^(?=.*@)a\\(",
+            r"(?<!x)[]a(]@",
+            r"(?>a+)@",
+            r"a++(?!b)",
+            r"[[:alpha:](]+(?=@)",
+            r"(?x)a # (\n",
+            r"\\Qa(\\E",
+            r"(?i)(?=z)+?^*a",
+        ] {
+            assert!(with(pcre, "").is_empty(), "{pcre}");
+        }
     }
 }

@@ -6,16 +6,22 @@ use docward_model::{
 
 use crate::{
     Cx, declare_rule,
-    facts::{schema::breaches, shell, text},
+    facts::{
+        schema::{breaches, closed, schemas},
+        shell, text,
+    },
 };
 
 declare_rule! {
     /// # Validator contradicts data
     ///
     /// ## What it checks
-    /// Compares what a `$jsonSchema` demands of every document (required fields, types, `maxItems`)
-    /// with what the documents hold, and counts the values that break it. Conditions under `anyOf`,
-    /// `oneOf` and `not` hold for some documents only and are not judged.
+    /// Compares what a `$jsonSchema` demands of every document with what the documents hold, and
+    /// counts the values that break it: required fields, types, `maxItems`, `enum`, `minimum` and
+    /// `maximum`, `minLength` and `maxLength`, and fields that a schema with
+    /// `additionalProperties: false` does not list, `_id` among them. Where the profile shows a breach
+    /// but not how many, it says "at least". Conditions under `anyOf`, `oneOf` and `not` hold for some
+    /// documents only and are not judged.
     ///
     /// ## Why it matters
     /// Servers do not check stored documents. At level `strict` the next update of such a document is
@@ -63,9 +69,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .take(4)
         .map(|b| {
             format!(
-                "`{}` is {} in {} of {}",
+                "`{}` is {} in {}{} of {}",
                 b.path,
                 b.what,
+                if b.at_least { "at least " } else { "" },
                 text::count(b.count),
                 text::count(b.of)
             )
@@ -96,13 +103,19 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     } else {
         "repair them, or set level `moderate` until they are"
     };
+    let no_key = schemas(validator).into_iter().filter_map(closed).any(|c| !c.admits("_id"));
+    let key = if no_key {
+        "list `_id` in the properties, since a closed schema without it refuses every document; then "
+    } else {
+        ""
+    };
     cx.report(
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
             format!("stored documents break their own validator: {}{more}", shown.join("; ")),
             why,
             format!(
-                "list the documents with the query below (at least {} of {}) and {cautious}, or widen the schema where the data is right",
+                "{key}list the documents with the query below (at least {} of {}) and {cautious}, or widen the schema where the data is right",
                 text::count(worst.count.min(profile.documents)),
                 text::count(profile.documents)
             ),
@@ -119,6 +132,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                             ("fault".to_owned(), DataValue::from(b.what.as_str())),
                             ("count".to_owned(), DataValue::from(b.count)),
                             ("of".to_owned(), DataValue::from(b.of)),
+                            ("at_least".to_owned(), DataValue::from(b.at_least)),
                         ])
                     })
                     .collect(),
@@ -200,5 +214,79 @@ mod tests {
             with("", r#"{"_id": 1, "email": null, "age": 3, "tags": [1], "items": [{"sku": 1}]}"#)
                 .is_empty()
         );
+    }
+
+    fn property(schema: &str, body: &str) -> Vec<docward_model::Finding> {
+        check(
+            "V006",
+            &format!(
+                "options {{\"validator\": {{\"$jsonSchema\": {{\"properties\": {{\"a\": {schema}}}}}}}}}\n{body}"
+            ),
+        )
+    }
+
+    #[test]
+    fn dm_11_6_enumerations_are_compared() {
+        let body = "x8 {\"_id\": $i, \"a\": \"on\"}\nx2 {\"_id\": $i, \"a\": \"gone\"}";
+        let found = property(r#"{"enum": ["on", "off"]}"#, body);
+        assert!(found[0].what.contains("lists in 2 of 10"), "{}", found[0].what);
+        assert!(!found[0].what.contains("gone"), "values stay out of the message");
+        assert!(property(r#"{"enum": ["on", "off", "gone"]}"#, body).is_empty());
+        assert!(property(r#"{"enum": [1, "on"]}"#, body).is_empty(), "not compared");
+        let null = "{\"_id\": 1, \"a\": null}\n{\"_id\": 2, \"a\": \"on\"}";
+        assert_eq!(property(r#"{"enum": ["on"]}"#, null).len(), 1);
+        assert!(property(r#"{"enum": ["on", null]}"#, null).is_empty());
+    }
+
+    #[test]
+    fn dm_11_6_ranges_are_compared() {
+        let body = "{\"_id\": 1, \"a\": 0}\n{\"_id\": 2, \"a\": 150}\n{\"_id\": 3, \"a\": \"x\"}";
+        assert!(property(r#"{"minimum": 0, "maximum": 150}"#, body).is_empty());
+        let found = property(r#"{"minimum": 1}"#, body);
+        assert!(
+            found[0].what.contains("`a` is below its minimum 1 in at least 1 of 2"),
+            "{}",
+            found[0].what
+        );
+        assert_eq!(property(r#"{"maximum": 150, "exclusiveMaximum": true}"#, body).len(), 1);
+        assert_eq!(property(r#"{"maximum": 149.5}"#, body).len(), 1);
+    }
+
+    #[test]
+    fn dm_11_6_lengths_are_characters() {
+        let body = "{\"_id\": 1, \"a\": \"张三\"}\n{\"_id\": 2, \"a\": \"abc\"}";
+        assert!(property(r#"{"minLength": 2, "maxLength": 3}"#, body).is_empty());
+        assert_eq!(property(r#"{"maxLength": 2}"#, body).len(), 1);
+        assert_eq!(property(r#"{"minLength": 3}"#, body).len(), 1);
+        let many = "x200 {\"_id\": $i, \"a\": \"v$i $pad(76)\"}";
+        assert!(property(r#"{"minLength": 5, "maxLength": 80}"#, many).is_empty());
+        let users = "x200 {\"_id\": $i, \"a\": \"user$i\"}";
+        assert_eq!(property(r#"{"maxLength": 2}"#, users).len(), 1, "an example shows it");
+        assert!(property(r#"{"maxLength": 7}"#, users).is_empty());
+        let found = property(r#"{"maxLength": 10}"#, many);
+        assert!(found[0].what.contains("in at least 1 of 200"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn dm_11_6_a_closed_schema_refuses_what_it_does_not_list() {
+        let closed = |properties: &str, documents: &str| {
+            check(
+                "V006",
+                &format!(
+                    "options {{\"validator\": {{\"$jsonSchema\": {{\"additionalProperties\": false, {properties}}}}}}}\n{documents}"
+                ),
+            )
+        };
+        let body = r#"{"_id": 1, "a": 1}"#;
+        let found = closed(r#""properties": {"a": {}}"#, body);
+        assert!(found[0].what.contains("`_id` is not among"), "{}", found[0].what);
+        assert!(found[0].todo.starts_with("list `_id`"), "{}", found[0].todo);
+        assert!(closed(r#""properties": {"_id": {}, "a": {}}"#, body).is_empty());
+        assert!(
+            closed(r#""properties": {"_id": {}}, "patternProperties": {"^a": {}}"#, body)
+                .is_empty()
+        );
+        let found = closed(r#""properties": {"_id": {}}"#, body);
+        assert!(found[0].what.contains("`a` is not among"), "{}", found[0].what);
     }
 }
