@@ -5,7 +5,7 @@ use docward_model::{
     Severity, Subject,
 };
 
-use crate::facts::{names, patterns, proposals, text, words};
+use crate::facts::{names, patterns, proposals, shell, text, words};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -224,9 +224,16 @@ fn report(
     };
     let path = field.path.dotted();
     let parent = field.path.leaf();
-    let key = keys.key_name(parent, style);
     let values = profile.children(field).find(|f| f.shape == FieldShape::AnyKey);
-    let objects = values.is_some_and(|v| v.types.dominant() == Some(BsonType::Object));
+    // The key can join the fields of its value only when every value is an object and its fields are
+    // known by name; otherwise all become pairs.
+    let objects = values.is_some_and(|v| {
+        v.is_only(BsonType::Object) && profile.children(v).all(|f| f.shape == FieldShape::Named)
+    });
+    let key = {
+        let key = keys.key_name(parent, style);
+        if objects { free_name(profile, values, parent, key, style) } else { key }
+    };
     let value = value_name(parent, &key);
     let pair = if objects { format!("{{{key}, …}}") } else { format!("{{{key}, {value}}}") };
     let mut draft = Draft::new(
@@ -264,9 +271,10 @@ fn report(
     // Only when the object holds nothing but such keys can all of it become an array.
     if field.dynamic.is_some() && !field.path.in_array() && proposals::is_plain(&path) {
         let each = if objects {
-            format!("{{$mergeObjects: [{{{key}: \"$$this.k\"}}, \"$$this.v\"]}}")
+            // The key comes last: what it says must not give way to a field of that name.
+            format!("{{$mergeObjects: [\"$$this.v\", {{{}: \"$$this.k\"}}]}}", shell::key(&key))
         } else {
-            format!("{{{key}: \"$$this.k\", {value}: \"$$this.v\"}}")
+            format!("{{{}: \"$$this.k\", {}: \"$$this.v\"}}", shell::key(&key), shell::key(&value))
         };
         draft = draft.fix(
             Some("RF-08"),
@@ -283,6 +291,25 @@ fn report(
 /// Without a common form the keys may yet be a long list of names: a warning, not an error.
 fn severity(keys: &Keys) -> Severity {
     if keys.form == KeyForm::Various { Severity::Warn } else { Severity::Error }
+}
+
+/// A name for the key that the values have no field of: `date`, `salesDate`, `key`, `key2`, ….
+fn free_name(
+    profile: &Profile,
+    values: Option<&Field>,
+    parent: &str,
+    wanted: String,
+    style: names::Style,
+) -> String {
+    let taken = |name: &str| {
+        values.is_some_and(|v| profile.children(v).any(|f| f.name.eq_ignore_ascii_case(name)))
+    };
+    let longer = names::in_style(&format!("{}_{wanted}", proposals::noun(parent)), style);
+    [wanted, longer, "key".to_owned()]
+        .into_iter()
+        .chain((2..1000).map(|n| format!("key{n}")))
+        .find(|name| !taken(name))
+        .unwrap_or_default()
 }
 
 /// What the value should be called: the singular of the object, unless that is the key's name.
@@ -433,5 +460,29 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].at.path().is_none());
         assert!(found[0].todo.contains("`date` and `value`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn ap_s2_5_the_key_never_replaces_a_field_of_its_values() {
+        let found = check(
+            "D010",
+            r#"{"_id": 1, "sales": {"2024-01": {"month": 3, "n": 5}, "2024-02": {"month": 4, "n": 7}}}"#,
+        );
+        let command = &found[0].fix.as_ref().expect("a command").command;
+        assert!(
+            command.contains(r#"{$mergeObjects: ["$$this.v", {saleMonth: "$$this.k"}]}"#),
+            "{command}"
+        );
+        assert!(found[0].todo.contains("{saleMonth, …}"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn ap_s2_5_mixed_values_become_pairs() {
+        let found = check(
+            "D010",
+            r#"{"_id": 1, "sales": {"2024-01": {"n": 5}, "2024-02": 7, "2024-03": {"n": 1}}}"#,
+        );
+        let command = &found[0].fix.as_ref().expect("a command").command;
+        assert!(command.contains(r#"{month: "$$this.k", sale: "$$this.v"}"#), "{command}");
     }
 }
