@@ -5,7 +5,7 @@ use docward_model::{
 };
 
 use super::names::{self, Style};
-use super::{arrays, text, words};
+use super::{arrays, shell, text, words};
 
 /// Words at the end of an array's name that say "many", not what.
 const VAGUE_TAILS: &[&str] = &["list", "lists", "array", "arr", "ids", "id", "set", "refs", "ref"];
@@ -117,7 +117,7 @@ pub fn collection_name(settings: &Settings, beside: &Collection, bare: &str) -> 
 
 /// `db.getSiblingDB("db_shop").getCollection("t_user")`: every command begins with it.
 pub fn handle(namespace: &Namespace) -> String {
-    format!("db.getSiblingDB({:?}).getCollection({:?})", namespace.database, namespace.collection)
+    shell::collection(namespace)
 }
 
 /// What to do with buckets that nothing closes: `readings` of a day that was busier than thought.

@@ -4,7 +4,7 @@
 use docward_model::{Collection, Draft, Field, Profile, Safety, Severity, Subject};
 
 use crate::facts::arrays::{self, Elements, Limits, Owner, Unbounded, Verdict};
-use crate::facts::{forecast, patterns, proposals, sizes, text};
+use crate::facts::{forecast, patterns, proposals, shell, sizes, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -337,13 +337,18 @@ fn series_command(
     let time = arrays::time_child(profile, field).map_or("ts", |f| f.name.as_str());
     if native_series(cx) {
         format!(
-            "db.getSiblingDB({:?}).createCollection({:?}, {{timeseries: {{timeField: {time:?}, metaField: {:?}}}}})",
-            collection.namespace.database, child.collection, child.parent_id
+            "{}.createCollection({}, {{timeseries: {{timeField: {}, metaField: {}}}}})",
+            shell::database(&collection.namespace.database),
+            shell::quote(&child.collection),
+            shell::quote(time),
+            shell::quote(&child.parent_id)
         )
     } else {
         format!(
-            "db.getSiblingDB({:?}).getCollection({:?}).createIndex({{{}: 1, hour: 1, count: 1}})",
-            collection.namespace.database, child.collection, child.parent_id
+            "{}.getCollection({}).createIndex({{{}: 1, hour: 1, count: 1}})",
+            shell::database(&collection.namespace.database),
+            shell::quote(&child.collection),
+            shell::key(&child.parent_id)
         )
     }
 }
