@@ -14,7 +14,8 @@ declare_rule! {
     /// ## What it checks
     /// Reports objects whose field names are data: dates, numbers, ObjectIds, UUIDs, or ever new words.
     /// Two such names side by side are enough. Small fixed sets are left alone: language, country and
-    /// currency codes, and short scales such as `1` to `5` or the hours of a day.
+    /// currency codes, and short scales such as `1` to `5` or the hours of a day. Closed sets of
+    /// numbers, such as the minutes `00` to `59`, are mentioned as information.
     ///
     /// ## Why it matters
     /// Field names cannot be indexed or queried by range, a validator cannot describe them, and tools
@@ -55,6 +56,9 @@ threshold!(
     "no figure in source",
     "numbers of at most two digits, at most this many of them, are a fixed scale"
 );
+
+/// Minutes of an hour: the largest set of numbers that a clock or a calendar has.
+const CLOSED: f64 = 60.0;
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = patterns::user_documents(collection) else { return };
@@ -101,8 +105,10 @@ struct Keys {
     unit: Option<&'static str>,
     /// The most of them in one object.
     most: u64,
-    /// Whether all values are plain.
+    /// A few of them.
     examples: Vec<String>,
+    /// Whether they are all the numbers of a clock or a calendar, to which no new ones come.
+    closed: bool,
 }
 
 impl Keys {
@@ -125,6 +131,10 @@ impl Keys {
             unit: unit(examples),
             most: dynamic.per_object.max,
             examples: examples.clone(),
+            closed: dynamic.form == KeyForm::Number
+                && short
+                && dynamic.keys.round() <= CLOSED
+                && (dense || is_padded(examples)),
         })
     }
 
@@ -136,6 +146,7 @@ impl Keys {
             unit: None,
             most: field.count / field.parents.max(1),
             examples: Vec::new(),
+            closed: false,
         }
     }
 
@@ -155,6 +166,7 @@ impl Keys {
                     unit: unit(&found),
                     most: found.len() as u64,
                     examples: found.into_iter().take(5).collect(),
+                    closed: false,
                 });
             }
         }
@@ -290,7 +302,11 @@ fn report(
 
 /// Without a common form the keys may yet be a long list of names: a warning, not an error.
 fn severity(keys: &Keys) -> Severity {
-    if keys.form == KeyForm::Various { Severity::Warn } else { Severity::Error }
+    match keys.form {
+        _ if keys.closed => Severity::Info,
+        KeyForm::Various => Severity::Warn,
+        _ => Severity::Error,
+    }
 }
 
 /// A name for the key that the values have no field of: `date`, `salesDate`, `key`, `key2`, ….
@@ -310,6 +326,11 @@ fn free_name(
         .chain((2..1000).map(|n| format!("key{n}")))
         .find(|name| !taken(name))
         .unwrap_or_default()
+}
+
+/// Numbers with two digits each, small ones with a zero in front: minutes, hours, days.
+fn is_padded(keys: &[String]) -> bool {
+    keys.iter().all(|k| digits(k, 2)) && keys.iter().any(|k| k.starts_with('0'))
 }
 
 /// What the value should be called: the singular of the object, unless that is the key's name.
@@ -484,5 +505,20 @@ mod tests {
         );
         let command = &found[0].fix.as_ref().expect("a command").command;
         assert!(command.contains(r#"{month: "$$this.k", sale: "$$this.v"}"#), "{command}");
+    }
+
+    #[test]
+    fn ap_s2_5_minutes_are_a_closed_set() {
+        let minutes: Vec<String> = (0..60).map(|m| format!("\"{m:02}\": {m}")).collect();
+        let body = format!("x5 {{\"_id\": $i, \"counts\": {{{}}}}}", minutes.join(", "));
+        let found = check("D010", &body);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].severity, Severity::Info);
+        let plain: Vec<String> = (0..60).map(|m| format!("\"{m}\": {m}")).collect();
+        let body = format!("x5 {{\"_id\": $i, \"counts\": {{{}}}}}", plain.join(", "));
+        assert!(check("D010", &body).iter().all(|f| f.severity == Severity::Info));
+        // Ever new numbers stay an error.
+        let body = "x60 {\"_id\": $i, \"scores\": {\"1000$i\": 1, \"2000$i\": 2}}";
+        assert_eq!(check("D010", body)[0].severity, Severity::Error);
     }
 }
