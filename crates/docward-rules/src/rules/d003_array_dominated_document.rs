@@ -82,10 +82,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let mut draft = Draft::new(
             Subject::Field(ns.clone(), field.path.clone()),
             format!(
-                "`{}` owns {} of the bytes of this collection: up to {} elements and {} in one document; {} larger than {}",
+                "`{}` owns {} of the bytes of this collection: up to {} and {} in one document; {} larger than {}",
                 field.path,
                 text::percent(field.bytes as f64 / profile.sizes.sum.max(1) as f64),
-                text::count(array.lengths.max),
+                text::plural(array.lengths.max, "element"),
                 text::bytes(array.bytes.max),
                 if over == 1 { "1 document is".to_owned() } else { format!("{} documents are", text::count(over)) },
                 text::bytes(cx.count(&MAX_BYTES)),

@@ -109,12 +109,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), nesting.path.clone()),
         format!(
-            "`{}` lies {} containers deep ({} path parts); {} of {} documents {} deeper than {limit}",
+            "`{}` lies {} containers deep ({} path parts); {} of {} {} deeper than {limit}",
             short(&nesting.path),
             nesting.depth,
             nesting.path.parts(),
             text::count(over),
-            text::count(profile.documents),
+            text::plural(profile.documents, "document"),
             if over == 1 { "is" } else { "are" },
         ),
         if failed {

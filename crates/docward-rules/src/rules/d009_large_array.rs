@@ -86,18 +86,18 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);
         let mut what = match declared {
             Some(cap) => format!(
-                "`{}` exceeds its declared limit of {} in {} of {} arrays: p99 {}, longest {}",
+                "`{}` exceeds its declared limit of {} in {} of {}: p99 {}, longest {}",
                 field.path,
                 text::count(cap),
                 text::count(over),
-                text::count(lengths.count),
+                text::plural(lengths.count, "array"),
                 text::count(lengths.p99()),
                 text::count(lengths.max),
             ),
             None => format!(
-                "{} of {} arrays in `{}` {} {} elements or more: p99 {}, longest {}",
+                "{} of {} in `{}` {} {} elements or more: p99 {}, longest {}",
                 text::count(over),
-                text::count(lengths.count),
+                text::plural(lengths.count, "array"),
                 field.path,
                 if over == 1 { "has" } else { "have" },
                 text::count(limit),

@@ -174,9 +174,10 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
-            "{} of {} amounts in `{path}` are doubles",
+            "{} of {} in `{path}` {}",
             text::count(doubles),
-            text::count(numbers)
+            text::plural(numbers, "amount"),
+            if doubles == 1 { "is a double" } else { "are doubles" }
         ),
         "doubles cannot hold most decimal fractions, so sums drift by cents",
         todo,
@@ -277,6 +278,6 @@ mod tests {
         assert_eq!(found[0].severity, Severity::Info);
         assert!(found[0].fix.is_none());
         assert!(check("T002", r#"{"rates": {"USD": 1.08, "EUR": 1.0, "CNY": 7.85}}"#).is_empty());
-        assert_eq!(check("T002", r#"{"prices": {"USD": 1.08, "EUR": 1.25}}"#).is_empty(), false);
+        assert!(!check("T002", r#"{"prices": {"USD": 1.08, "EUR": 1.25}}"#).is_empty());
     }
 }
