@@ -180,7 +180,7 @@ impl Index {
                 let name = if key.path.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
                     key.path.clone()
                 } else {
-                    format!("\"{}\"", key.path)
+                    format!("\"{}\"", key.path.replace('\\', "\\\\").replace('"', "\\\""))
                 };
                 match &key.kind {
                     DirectionKind::Ascending => format!("{name}: 1"),

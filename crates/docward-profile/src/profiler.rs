@@ -639,7 +639,10 @@ impl Profiler {
         if s.len() >= LONG_TEXT {
             self.note_long_text(node, s);
         }
-        let sort = || s.get(..8).map_or_else(|| sort_short(s), |b| i64::from_be_bytes(fixed(b)));
+        let sort = || match s.get(..8) {
+            Some(first) => sort_numbered(s).unwrap_or_else(|| i64::from_be_bytes(fixed(first))),
+            None => sort_short(s),
+        };
         self.scalar(node, 0x02, value_hash, sort, false, s.len(), || {
             String::from_utf8_lossy(s).into_owned()
         });
@@ -946,6 +949,25 @@ fn sort_short(s: &[u8]) -> i64 {
     let mut padded = [0; 8];
     padded[..s.len()].copy_from_slice(s);
     i64::from_be_bytes(padded)
+}
+
+/// Texts such as `ORD-2024-000123` differ behind their first 8 bytes only: their digits, when nothing
+/// but separators stands between them. The letters in front are taken to be the same.
+fn sort_numbered(s: &[u8]) -> Option<i64> {
+    let from = s.iter().position(u8::is_ascii_digit)?;
+    let mut digits = 0;
+    let mut key: i64 = 0;
+    for &b in &s[from..] {
+        if b.is_ascii_digit() {
+            digits += 1;
+            if digits <= 18 {
+                key = key * 10 + i64::from(b - b'0');
+            }
+        } else if b.is_ascii_alphabetic() || !b.is_ascii() {
+            return None;
+        }
+    }
+    (from > 0 && digits > 0).then_some(key)
 }
 
 fn has_short_decimals(n: f64) -> bool {

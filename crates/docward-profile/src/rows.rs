@@ -25,7 +25,8 @@ pub(crate) struct Leaf {
     /// For doubles: whether the shortest text has at most four decimals.
     pub(crate) short: bool,
     pub(crate) hash: u64,
-    /// Sorts like the value, within one type.
+    /// Sorts like the value, within one type: of texts the first 8 bytes, or the digits behind a
+    /// prefix.
     pub(crate) sort: i64,
 }
 

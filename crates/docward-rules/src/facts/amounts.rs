@@ -20,9 +20,42 @@ const TWIN_TAILS: &[&str] = &[
     "millis", "scaled", "units", "approx", "double", "float", "num", "number", "value", "raw",
 ];
 
+/// Words that say money and hardly anything else.
+const STRONG: &[&str] = &[
+    "price", "amount", "balance", "total", "subtotal", "payment", "salary", "wage", "revenue",
+    "refund", "payout", "deposit", "cash", "money", "msrp", "income",
+];
+
+/// Words for objects whose numbers are factors between currencies: `rates.USD`.
+const EXCHANGE: &[&str] = &["rate", "exchange", "forex", "fx", "conversion", "factor"];
+
+/// Whether the name, or that of the object around it, says money beyond doubt.
+pub fn is_strong(profile: &Profile, field: &Field) -> bool {
+    let says =
+        |name: &str| words(name).iter().any(|w| STRONG.contains(&meaning::singular(w).as_str()));
+    says(field.path.leaf())
+        || (AMOUNT_IN_OBJECT.contains(&normalised(field.path.leaf()).as_str())
+            && profile.parent(field).is_some_and(|parent| says(parent.path.leaf())))
+}
+
+/// Whether the field is one currency in a table of exchange rates.
+fn is_exchange_rate(profile: &Profile, field: &Field) -> bool {
+    let leaf = field.path.leaf();
+    let is_code = leaf.len() == 3 && leaf.bytes().all(|b| b.is_ascii_alphabetic());
+    is_code
+        && profile.parent(field).is_some_and(|parent| {
+            words(parent.path.leaf())
+                .iter()
+                .any(|w| EXCHANGE.contains(&meaning::singular(w).as_str()))
+        })
+}
+
 /// Whether a field holds money by its name, its parent's name counting for `price.value`.
 pub fn is_money_field(profile: &Profile, field: &Field) -> bool {
     let leaf = field.path.leaf();
+    if is_exchange_rate(profile, field) {
+        return false;
+    }
     if sounds_like_money(leaf) {
         return true;
     }

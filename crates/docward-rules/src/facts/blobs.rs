@@ -85,8 +85,9 @@ fn is_payload(blob: &Blob) -> bool {
     blob.encoded > 0 || others * 2 < all
 }
 
-/// `JPEG files`, `PNG and PDF files`, `binaries`.
-pub fn kinds(blob: &Blob) -> String {
+/// `JPEG files`, `PNG and PDF files`, `binaries`; `binary` when it is one.
+pub fn kinds(blob: &Blob, count: u64) -> String {
+    let files = if count == 1 { "file" } else { "files" };
     let known: Vec<&str> = blob
         .kinds
         .iter()
@@ -95,9 +96,9 @@ pub fn kinds(blob: &Blob) -> String {
         .map(|(kind, _)| kind.name())
         .collect();
     let noun = match known.split_last() {
-        None => "binaries".to_owned(),
-        Some((one, [])) => format!("{one} files"),
-        Some((last, rest)) => format!("{} and {last} files", rest.join(", ")),
+        None => if count == 1 { "binary" } else { "binaries" }.to_owned(),
+        Some((one, [])) => format!("{one} {files}"),
+        Some((last, rest)) => format!("{} and {last} {files}", rest.join(", ")),
     };
     if blob.encoded * 2 > blob.sizes.count { format!("{noun} as base64 text") } else { noun }
 }
@@ -108,7 +109,7 @@ pub fn describe(field: &Field, blob: &Blob, files: &Files) -> String {
         "`{}` holds {} {} of {} or more (median {}, largest {}), {} of the bytes of the collection",
         field.path,
         text::count(files.count),
-        kinds(blob),
+        kinds(blob, files.count),
         text::bytes(files.limit),
         text::bytes(blob.sizes.p50()),
         text::bytes(blob.sizes.max),

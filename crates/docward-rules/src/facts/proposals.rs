@@ -1,11 +1,11 @@
 //! Names proposed in advice: the child collection of an array, the field that points back, its index.
 
 use docward_model::{
-    Collection, Evidence, Field, FieldShape, Namespace, Profile, ProfileName, Settings,
+    BsonType, Collection, Evidence, Field, FieldShape, Namespace, Profile, ProfileName, Settings,
 };
 
 use super::names::{self, Style};
-use super::{arrays, text, words};
+use super::{arrays, shell, sizes, text, words};
 
 /// Words at the end of an array's name that say "many", not what.
 const VAGUE_TAILS: &[&str] = &["list", "lists", "array", "arr", "ids", "id", "set", "refs", "ref"];
@@ -73,6 +73,30 @@ pub struct Child {
     pub counter: String,
     /// The index to create, `{ userId: 1, date: -1 }`.
     pub index: String,
+    /// The field that keeps an element's own `_id`, where elements have one: `postId`.
+    pub own_id: Option<String>,
+}
+
+impl Child {
+    /// What the copying statement does about `_id`, for advice.
+    pub fn ids(&self) -> String {
+        let kept = self
+            .own_id
+            .as_ref()
+            .map(|name| format!(", the `_id` they have now staying as `{name}`"))
+            .unwrap_or_default();
+        format!(
+            "elements get the `_id` {{{}, no}}, so a repeated copy adds nothing twice{kept}",
+            self.parent_id
+        )
+    }
+
+    /// Bytes of a document in the child collection: an element, its parent and its `_id`.
+    pub fn document_bytes(&self, array: &Field) -> u64 {
+        let parent = sizes::element_bytes(&self.parent_id, sizes::OBJECT_ID);
+        let id = sizes::element_bytes("_id", 5 + parent + sizes::element_bytes("no", 8));
+        arrays::value_bytes(array) + parent + id
+    }
 }
 
 /// Names for moving an array's elements into a collection of their own.
@@ -91,21 +115,85 @@ pub fn child(
     } else {
         noun.clone()
     };
-    let taken = |name: &str| {
-        evidence.collection(&Namespace::new(collection.namespace.database.clone(), name)).is_some()
-    };
-    let mut name = collection_name(settings, collection, &bare);
-    if taken(&name) {
-        name = collection_name(settings, collection, &format!("{}_{noun}", parent.join("_")));
-    }
     let parent_id = field_name(&parent, "id", style);
+    let has = |name: &str| {
+        profile
+            .element(array)
+            .is_some_and(|element| profile.children(element).any(|f| f.name == name))
+    };
+    // An element may name somebody else under the same word: the author of a comment on a user.
+    let parent_id = if has(&parent_id) {
+        names::in_style(&format!("parent_{}_id", parent.join("_")), style)
+    } else {
+        parent_id
+    };
+    let own_id = has("_id").then(|| {
+        [field_name(&[noun.clone()], "id", style), field_name(&[noun.clone()], "old_id", style)]
+            .into_iter()
+            .find(|name| !has(name) && *name != parent_id)
+            .unwrap_or_else(|| "elementId".to_owned())
+    });
+    let name = child_name(evidence, settings, collection, array, &bare, &noun);
     let by_time = arrays::time_child(profile, array).map_or("_id", |time| time.name.as_str());
     Child {
-        index: format!("{{ {parent_id}: 1, {by_time}: -1 }}"),
+        index: format!("{{ {parent_id}: 1, {}: -1 }}", shell::key(by_time)),
         collection: name,
         parent_id,
         counter: field_name(&[noun], "count", style),
+        own_id,
     }
+}
+
+/// The first name that no collection has and that is proposed for no other array: `t_note`,
+/// `t_user_note`, `t_user_profile_note`, and then numbers.
+fn child_name(
+    evidence: &Evidence,
+    settings: &Settings,
+    collection: &Collection,
+    array: &Field,
+    bare: &str,
+    noun: &str,
+) -> String {
+    let database = &collection.namespace.database;
+    let taken = |name: &str| evidence.collection(&Namespace::new(database.clone(), name)).is_some();
+    // Another array with this noun that a rule speaks of would be moved to the same collection.
+    let rival = |other: &Collection| {
+        other.profile.as_ref().is_some_and(|profile| {
+            let limits = arrays::Limits::of(settings, &other.namespace);
+            profile.fields.iter().any(|f| {
+                f.array.is_some()
+                    && (other.namespace != collection.namespace || f.path != array.path)
+                    && self::noun(f.path.leaf()) == noun
+                    && arrays::owner(settings, evidence, other, profile, f, &limits).is_some()
+            })
+        })
+    };
+    let parent = entity(&collection.namespace.collection).join("_");
+    let whole = array.path.dotted();
+    let inside = whole.rsplit_once('.').map_or("", |(above, _)| above).replace('.', "_");
+    let first = collection_name(settings, collection, bare);
+    let second = collection_name(settings, collection, &format!("{parent}_{noun}"));
+    let twice_here = rival(collection);
+    let elsewhere = || {
+        evidence.collections.iter().any(|c| {
+            c.namespace.database == *database && c.namespace != collection.namespace && rival(c)
+        })
+    };
+    if !taken(&first) && !twice_here && (first == second || !elsewhere()) {
+        return first;
+    }
+    if !taken(&second) && !twice_here {
+        return second;
+    }
+    let third = if twice_here && !inside.is_empty() {
+        collection_name(settings, collection, &format!("{parent}_{inside}_{noun}"))
+    } else {
+        second
+    };
+    if !taken(&third) {
+        return third;
+    }
+    (2..1000).map(|n| format!("{third}_{n}")).find(|name| !taken(name)).unwrap_or(third)
 }
 
 /// A collection name of these words, with the house prefix where the house wants one.
@@ -117,14 +205,14 @@ pub fn collection_name(settings: &Settings, beside: &Collection, bare: &str) -> 
 
 /// `db.getSiblingDB("db_shop").getCollection("t_user")`: every command begins with it.
 pub fn handle(namespace: &Namespace) -> String {
-    format!("db.getSiblingDB({:?}).getCollection({:?})", namespace.database, namespace.collection)
+    shell::collection(namespace)
 }
 
 /// What to do with buckets that nothing closes: `readings` of a day that was busier than thought.
 pub fn close_bucket(array: &Field) -> String {
     let each = arrays::value_bytes(array);
     // Half of what fits 100 KB leaves room for elements larger than the mean.
-    let fits = super::sizes::array_capacity(super::sizes::RECOMMENDED / 2, each.max(1));
+    let fits = sizes::array_capacity(sizes::RECOMMENDED / 2, each.max(1));
     let cap = [999, 500, 200, 100].into_iter().find(|&n| n <= fits).unwrap_or(50);
     let (now, then) = array.array.as_ref().map_or((0, 0), |a| {
         let then =
@@ -150,23 +238,34 @@ pub fn is_plain(path: &str) -> bool {
 /// inside another array, which needs thought.
 pub fn split_command(
     namespace: &Namespace,
+    profile: &Profile,
     array: &Field,
     child: &Child,
-    objects: bool,
 ) -> Option<String> {
     let path = array.path.dotted();
     if array.path.in_array() || !is_plain(&path) {
         return None;
     }
-    let body = if objects {
-        format!("{{$mergeObjects: [\"${path}\", {{{}: \"$_id\"}}]}}", child.parent_id)
+    let parent = shell::key(&child.parent_id);
+    let position =
+        if path.split('.').next() == Some("elementNo") { "elementAt" } else { "elementNo" };
+    // Elements of two parents may have the same `_id`, and elements without one would be added again
+    // by a second run: parent and position are unique and stay the same.
+    let ids = format!("_id: {{{parent}: \"$_id\", no: \"${position}\"}}, {parent}: \"$_id\"");
+    let body = if profile.element(array).is_some_and(|e| e.is_only(BsonType::Object)) {
+        let own = child
+            .own_id
+            .as_ref()
+            .map(|name| format!(", {}: \"${path}._id\"", shell::key(name)))
+            .unwrap_or_default();
+        format!("{{$mergeObjects: [\"${path}\", {{{ids}{own}}}]}}")
     } else {
-        format!("{{{}: \"$_id\", value: \"${path}\"}}", child.parent_id)
+        format!("{{{ids}, value: \"${path}\"}}")
     };
     Some(format!(
-        "{}.aggregate([{{$unwind: \"${path}\"}}, {{$replaceWith: {body}}}, {{$merge: {{into: {:?}}}}}])",
+        "{}.aggregate([{{$unwind: {{path: \"${path}\", includeArrayIndex: \"{position}\"}}}}, {{$replaceWith: {body}}}, {{$merge: {{into: {}, whenMatched: \"keepExisting\"}}}}])",
         handle(namespace),
-        child.collection
+        shell::quote(&child.collection)
     ))
 }
 

@@ -1,6 +1,6 @@
 //! Questions about a declared shard key (SK-*): what it is made of, how fine it is, how to change it.
 
-use docward_model::{Collection, Field, Profile, Settings, ShardKey};
+use docward_model::{BsonType, Collection, Field, Profile, Settings, ShardKey};
 
 use super::statements::quoted;
 use super::{names, words};
@@ -8,6 +8,25 @@ use super::{names, words};
 /// The shard key declared for a collection.
 pub fn declared<'a>(settings: &'a Settings, collection: &Collection) -> Option<&'a ShardKey> {
     settings.shard_keys.iter().find(|key| key.namespace == collection.namespace)
+}
+
+/// The first field of the key that holds arrays, or lies inside one, with how many: the server takes
+/// no arrays in a shard key.
+pub fn array_field<'a>(profile: &Profile, key: &'a ShardKey) -> Option<(&'a str, u64)> {
+    key.fields.iter().find_map(|(path, _)| {
+        let arrays = profile
+            .fields
+            .iter()
+            .filter(|f| f.types.of(BsonType::Array) > 0)
+            .filter(|f| {
+                let dotted = f.path.dotted();
+                path.strip_prefix(dotted.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            })
+            .map(|f| f.types.of(BsonType::Array))
+            .max()?;
+        Some((path.as_str(), arrays))
+    })
 }
 
 /// `{ customerId: 1, createdAt: 1 }`.

@@ -2,29 +2,7 @@
 
 use docward_model::{BsonType, Field, FieldShape, Namespace, Profile};
 
-/// `db.getSiblingDB("db_shop").getCollection("t_order")`.
-pub fn collection(namespace: &Namespace) -> String {
-    format!(
-        "db.getSiblingDB({}).getCollection({})",
-        quoted(&namespace.database),
-        quoted(&namespace.collection)
-    )
-}
-
-/// A string literal.
-pub fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}
+pub use super::shell::{collection, quote as quoted};
 
 enum Step<'a> {
     Name(&'a str),
@@ -122,6 +100,6 @@ mod tests {
     fn literals_are_escaped() {
         assert_eq!(quoted("a\"b\\c"), "\"a\\\"b\\\\c\"");
         assert_eq!(quoted("täglich"), "\"täglich\"");
-        assert_eq!(quoted("a\nb"), "\"a\\u000ab\"");
+        assert_eq!(quoted("a\nb"), "\"a\\nb\"");
     }
 }

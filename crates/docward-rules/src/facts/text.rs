@@ -63,6 +63,11 @@ pub fn plural(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
+/// `1 has`, `2 have`: a count with the form of the verb that goes with it.
+pub fn verb(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
 /// `2026-03-01` from Unix milliseconds; `None` outside the calendar.
 pub fn date(ms: i64) -> Option<String> {
     let stamp = jiff::Timestamp::from_millisecond(ms).ok()?;
@@ -86,6 +91,8 @@ mod tests {
         assert_eq!(list(&["a", "b", "c"], 5), "`a`, `b` and `c`");
         assert_eq!(list(&["a", "b", "c"], 1), "`a` and 2 more");
         assert_eq!(plural(1, "document"), "1 document");
+        assert_eq!(verb(1, "is", "are"), "1 is");
+        assert_eq!(verb(1_200, "is", "are"), "1,200 are");
         assert_eq!(date(1_710_498_600_000).as_deref(), Some("2024-03-15"));
     }
 }

@@ -107,9 +107,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut draft = Draft::new(
         Subject::Collection(ns.clone()),
         format!(
-            "{} of {} documents {} {} ({}): median {}, p99 {}, largest {}{owned}",
+            "{} of {} {} {} ({}): median {}, p99 {}, largest {}{owned}",
             text::count(tier.over),
-            text::count(profile.documents),
+            text::plural(profile.documents, "document"),
             match (tier.inclusive, tier.over) {
                 (true, 1) => "reaches",
                 (true, _) => "reach",
@@ -240,6 +240,9 @@ fn advice(collection: &Collection, profile: &Profile, owner: Option<&str>, cx: &
         return "list the largest documents, find the field that owns their bytes, and move it where it is read on demand".to_owned();
     };
     let name = &field.path;
+    if name.as_str() == "_id" {
+        return "the key itself is too large: give the documents a short `_id` and keep what it holds now in a field or a collection of its own".to_owned();
+    }
     if patterns::is_geometry(profile, field) {
         return format!(
             "simplify the geometry in `{name}`, or keep the detailed one in a collection of its own under the same `_id`"
@@ -251,13 +254,13 @@ fn advice(collection: &Collection, profile: &Profile, owner: Option<&str>, cx: &
         let limits = Limits::of(cx.settings(), &collection.namespace);
         let owner =
             arrays::owner(cx.settings(), cx.evidence(), collection, profile, field, &limits);
-        let length = text::count(array.lengths.max);
+        let length = text::plural(array.lengths.max, "element");
         // Another rule speaks of the array and knows what fits it; two pieces of advice would differ.
         return if owner.is_some() {
-            format!("split `{name}`, up to {length} elements, as the finding on that field says")
+            format!("split `{name}`, up to {length}, as the finding on that field says")
         } else {
             format!(
-                "keep fewer than the present {length} elements of `{name}` in one document: shorter pages or buckets, or smaller elements"
+                "keep fewer than the present {length} of `{name}` in one document: shorter pages or buckets, or smaller elements"
             )
         };
     }
@@ -348,7 +351,7 @@ mod tests {
     fn lm_1_one_byte_below_the_limit_is_the_tier_before() {
         let found = check("D001", &exactly(16_777_215));
         assert_eq!(found[0].clauses[0], "LM-3");
-        assert!(found[0].what.starts_with("1 of 1 documents reaches 10 MB"), "{}", found[0].what);
+        assert!(found[0].what.starts_with("1 of 1 document reaches 10 MB"), "{}", found[0].what);
     }
 
     #[test]
@@ -363,5 +366,12 @@ mod tests {
         let body = "x3 {\"_id\": $i, \"cells\": $array(2000, {\"text\": \"$pad(60)\"})}";
         assert!(check("D001", body)[0].todo.contains("as the finding on that field says"));
         assert_eq!(check("D003", body).len(), 1);
+    }
+
+    #[test]
+    fn the_key_is_not_to_be_moved() {
+        let found = check("D001", "{\"_id\": \"$pad(200000)\", \"a\": 1}");
+        assert!(found[0].todo.starts_with("the key itself is too large"), "{}", found[0].todo);
+        assert!(found[0].what.starts_with("1 of 1 document "), "{}", found[0].what);
     }
 }

@@ -2,8 +2,8 @@
 
 use docward_model::{Collection, Draft, Safety, Subject};
 
-use crate::facts::arrays::{self, Elements, Limits, Owner};
-use crate::facts::{patterns, proposals, sizes, text};
+use crate::facts::arrays::{self, Limits, Owner};
+use crate::facts::{patterns, proposals, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -75,23 +75,17 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         }
         let ns = &collection.namespace;
         let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);
-        let objects = !matches!(
-            arrays::elements(cx.evidence(), collection, profile, field),
-            Elements::Scalars | Elements::Arrays
-        );
-        let each = arrays::value_bytes(field)
-            + sizes::element_bytes(&child.parent_id, sizes::OBJECT_ID)
-            + sizes::element_bytes("_id", sizes::OBJECT_ID);
+        let each = child.document_bytes(field);
         let over = profile.documents_larger_than(cx.count(&MAX_BYTES));
         let large = array.lengths.max >= limits.elements;
         let open_bucket = patterns::is_open_bucket(profile, field);
         let mut draft = Draft::new(
             Subject::Field(ns.clone(), field.path.clone()),
             format!(
-                "`{}` owns {} of the bytes of this collection: up to {} elements and {} in one document; {} larger than {}",
+                "`{}` owns {} of the bytes of this collection: up to {} and {} in one document; {} larger than {}",
                 field.path,
                 text::percent(field.bytes as f64 / profile.sizes.sum.max(1) as f64),
-                text::count(array.lengths.max),
+                text::plural(array.lengths.max, "element"),
                 text::bytes(array.bytes.max),
                 if over == 1 { "1 document is".to_owned() } else { format!("{} documents are", text::count(over)) },
                 text::bytes(cx.count(&MAX_BYTES)),
@@ -101,7 +95,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 proposals::close_bucket(field)
             } else {
                 format!(
-                "move each element to `{}` with `{}` and the index {}: {} of about {} each; keep `{}` in `{}`",
+                "move each element to `{}` with `{}` and the index {}: {} of about {} each; keep `{}` in `{}`; {}",
                 child.collection,
                 child.parent_id,
                 child.index,
@@ -109,6 +103,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 text::bytes(each),
                 child.counter,
                 ns.collection,
+                child.ids(),
             )
             },
             profile.seen(),
@@ -123,7 +118,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .data("parentId", child.parent_id.clone())
         .clauses(if large { &["DM-05.3", "AP-S2.2", "DM-08.1"] } else { &["DM-05.3", "AP-S2.2"] });
         debug_assert!(cx.limit(&MIN_SHARE) == limits.owned_share, "one reading of the threshold");
-        if !open_bucket && let Some(command) = proposals::split_command(ns, field, &child, objects)
+        if !open_bucket && let Some(command) = proposals::split_command(ns, profile, field, &child)
         {
             draft = draft.fix(Some("RF-01"), Safety::Manual, command);
         }

@@ -1,7 +1,8 @@
 //! DM-06.1, DM-06.2, AP-S4.2, CK-3: container depth against the tiers of GC-03, counted by ALG-1.
 
 use docward_model::{
-    BsonType, Collection, Draft, Field, FieldPath, Profile, Safety, Severity, Subject,
+    BsonType, Collection, Draft, Field, FieldPath, Profile, Safety, Settings, Severity, Subject,
+    ThresholdSetting,
 };
 
 use crate::facts::{names, patterns, proposals, text};
@@ -108,12 +109,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), nesting.path.clone()),
         format!(
-            "`{}` lies {} containers deep ({} path parts); {} of {} documents {} deeper than {limit}",
+            "`{}` lies {} containers deep ({} path parts); {} of {} {} deeper than {limit}",
             short(&nesting.path),
             nesting.depth,
             nesting.path.parts(),
             text::count(over),
-            text::count(profile.documents),
+            text::plural(profile.documents, "document"),
             if over == 1 { "is" } else { "are" },
         ),
         if failed {
@@ -171,6 +172,17 @@ struct Nesting<'a> {
     places: Vec<&'a Field>,
     /// Whether a geometry is also deeper than the warning.
     shared_with_geometry: bool,
+}
+
+/// Whether this rule would call the nesting an error, for D012 to be no milder.
+pub(super) fn fails(settings: &Settings, collection: &Collection, profile: &Profile) -> bool {
+    let at = collection.namespace.to_string();
+    let fail = match settings.threshold_at("D007", FAIL.key, Some(&at)) {
+        Some(ThresholdSetting::Int(n)) => *n as f64,
+        Some(ThresholdSetting::Float(n)) => *n,
+        _ => FAIL.default_number(),
+    } as u32;
+    nesting(profile, fail).is_some_and(|n| n.depth > fail)
 }
 
 fn nesting(profile: &Profile, warn: u32) -> Option<Nesting<'_>> {

@@ -4,7 +4,7 @@
 use docward_model::{Collection, Draft, Field, Profile, Safety, Severity, Subject};
 
 use crate::facts::arrays::{self, Elements, Limits, Owner, Unbounded, Verdict};
-use crate::facts::{forecast, patterns, proposals, sizes, text};
+use crate::facts::{forecast, patterns, proposals, shell, sizes, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -214,12 +214,7 @@ fn report(
             series_command(collection, profile, field, &child, cx),
         ),
         Advice::Outlier | Advice::OpenBucket => draft,
-        Advice::Child => match proposals::split_command(
-            ns,
-            field,
-            &child,
-            !matches!(kind, Elements::Scalars | Elements::Arrays),
-        ) {
+        Advice::Child => match proposals::split_command(ns, profile, field, &child) {
             Some(command) => draft.fix(Some("RF-01"), Safety::Manual, command),
             None => draft,
         },
@@ -282,11 +277,7 @@ impl Advice {
             child.parent_id,
             child.index,
             text::plural(all, "document"),
-            text::bytes(
-                arrays::value_bytes(field)
-                    + sizes::element_bytes(&child.parent_id, sizes::OBJECT_ID)
-                    + sizes::element_bytes("_id", sizes::OBJECT_ID)
-            ),
+            text::bytes(child.document_bytes(field)),
             child.counter,
             ns.collection,
         );
@@ -313,7 +304,8 @@ impl Advice {
                 ),
             ),
             Self::Child => format!(
-                "one document per element in {split}; {slice}; elements read by time go in buckets, a few giants in overflow pages of 1000"
+                "one document per element in {split}; {}; {slice}; elements read by time go in buckets, a few giants in overflow pages of 1000",
+                child.ids()
             ),
         }
     }
@@ -337,13 +329,18 @@ fn series_command(
     let time = arrays::time_child(profile, field).map_or("ts", |f| f.name.as_str());
     if native_series(cx) {
         format!(
-            "db.getSiblingDB({:?}).createCollection({:?}, {{timeseries: {{timeField: {time:?}, metaField: {:?}}}}})",
-            collection.namespace.database, child.collection, child.parent_id
+            "{}.createCollection({}, {{timeseries: {{timeField: {}, metaField: {}}}}})",
+            shell::database(&collection.namespace.database),
+            shell::quote(&child.collection),
+            shell::quote(time),
+            shell::quote(&child.parent_id)
         )
     } else {
         format!(
-            "db.getSiblingDB({:?}).getCollection({:?}).createIndex({{{}: 1, hour: 1, count: 1}})",
-            collection.namespace.database, child.collection, child.parent_id
+            "{}.getCollection({}).createIndex({{{}: 1, hour: 1, count: 1}})",
+            shell::database(&collection.namespace.database),
+            shell::quote(&child.collection),
+            shell::key(&child.parent_id)
         )
     }
 }
@@ -509,5 +506,35 @@ mod tests {
         assert_eq!(found[0].data.get("capacity"), Some(&DataValue::Int(1_674)));
         // (1,674 - 60) / (60 / 59) = 1,587 days after 2024-02-29.
         assert_eq!(found[0].data.get("full16MbOn"), Some(&DataValue::Text("2028-07-04".into())));
+    }
+
+    #[test]
+    fn rf_01_the_copy_keeps_elements_of_different_parents_apart() {
+        let found = check_with(
+            "D008",
+            "ns=db_shop.t_user",
+            &growing(60, 20, "{\"_id\": $j, \"userId\": 7, \"text\": \"hello\"}"),
+        );
+        let command = &found[0].fix.as_ref().expect("a command").command;
+        assert!(
+            command.ends_with(
+                r#".aggregate([{$unwind: {path: "$posts", includeArrayIndex: "elementNo"}}, {$replaceWith: {$mergeObjects: ["$posts", {_id: {parentUserId: "$_id", no: "$elementNo"}, parentUserId: "$_id", postId: "$posts._id"}]}}, {$merge: {into: "t_post", whenMatched: "keepExisting"}}])"#
+            ),
+            "{command}"
+        );
+        assert!(found[0].todo.contains("staying as `postId`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn rf_01_two_parents_do_not_share_a_child_collection() {
+        let posts = growing(60, 20, "{\"text\": \"hello\"}");
+        let body = format!("@ db_shop.t_user\n{posts}@ db_shop.t_group\n{posts}");
+        let todos: Vec<String> = check("D008", &body).into_iter().map(|f| f.todo).collect();
+        assert_eq!(todos.len(), 2);
+        assert!(todos.iter().any(|t| t.contains("`t_user_post`")), "{todos:?}");
+        assert!(todos.iter().any(|t| t.contains("`t_group_post`")), "{todos:?}");
+        let body = format!("@ db_shop.t_user\n{posts}@ db_shop.t_post\n{{\"_id\": 1}}");
+        let found = check("D008", &body);
+        assert!(found[0].todo.contains("`t_user_post`"), "{}", found[0].todo);
     }
 }

@@ -70,7 +70,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             continue;
         }
         let lengths = &array.lengths;
-        let by_design = bound.as_ref().is_some_and(Bound::is_by_design);
+        // Pages of exactly the limit are accepted as a bound, also when only the data shows it (GC-04).
+        let at_limit = matches!(bound, Some(Bound::Capped(n)) if n == limit);
+        let by_design = at_limit || bound.as_ref().is_some_and(Bound::is_by_design);
         let ns = &collection.namespace;
         let declared = cx
             .settings()
@@ -84,18 +86,18 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);
         let mut what = match declared {
             Some(cap) => format!(
-                "`{}` exceeds its declared limit of {} in {} of {} arrays: p99 {}, longest {}",
+                "`{}` exceeds its declared limit of {} in {} of {}: p99 {}, longest {}",
                 field.path,
                 text::count(cap),
                 text::count(over),
-                text::count(lengths.count),
+                text::plural(lengths.count, "array"),
                 text::count(lengths.p99()),
                 text::count(lengths.max),
             ),
             None => format!(
-                "{} of {} arrays in `{}` {} {} elements or more: p99 {}, longest {}",
+                "{} of {} in `{}` {} {} elements or more: p99 {}, longest {}",
                 text::count(over),
-                text::count(lengths.count),
+                text::plural(lengths.count, "array"),
                 field.path,
                 if over == 1 { "has" } else { "have" },
                 text::count(limit),
@@ -118,7 +120,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 } else {
                     "each update inside a long array walks and rewrites it"
                 },
-                if by_design {
+                if at_limit {
+                    format!(
+                        "nothing to do while the bound holds; set `maxItems` {limit} for `{}` in the validator so that it does, or cut every push at {}",
+                        field.path.dotted(),
+                        limit.saturating_sub(1)
+                    )
+                } else if by_design {
                     "nothing to do while the bound holds; pages of 999 or shorter buckets keep below the limit".to_owned()
                 } else if patterns::is_open_bucket(profile, field) {
                     proposals::close_bucket(field)
@@ -225,8 +233,15 @@ mod tests {
     }
 
     #[test]
-    fn a_pile_at_1000_is_no_decision() {
+    fn gc_04_a_pile_at_exactly_1000_is_information_from_one_rule() {
         let body = "x30 {\"_id\": $i, \"cells\": $array(1000, {\"n\": $j})}";
-        assert_eq!(check("D009", body)[0].severity, Severity::Warn);
+        let found = check("D009", body);
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(found[0].todo.contains("`maxItems` 1000"), "{}", found[0].todo);
+        assert_eq!(check("R020", body), []);
+        // A pile above the limit is long all the same, and nobody calls it a pattern.
+        let longer = body.replace("1000", "2000");
+        assert_eq!(check("D009", &longer)[0].severity, Severity::Warn);
+        assert_eq!(check("R020", &longer), []);
     }
 }

@@ -5,7 +5,7 @@ use docward_model::{
     Severity, Subject,
 };
 
-use crate::facts::{names, patterns, proposals, text, words};
+use crate::facts::{names, patterns, proposals, shell, text, words};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -14,7 +14,8 @@ declare_rule! {
     /// ## What it checks
     /// Reports objects whose field names are data: dates, numbers, ObjectIds, UUIDs, or ever new words.
     /// Two such names side by side are enough. Small fixed sets are left alone: language, country and
-    /// currency codes, and short scales such as `1` to `5` or the hours of a day.
+    /// currency codes, and short scales such as `1` to `5` or the hours of a day. Closed sets of
+    /// numbers, such as the minutes `00` to `59`, are mentioned as information.
     ///
     /// ## Why it matters
     /// Field names cannot be indexed or queried by range, a validator cannot describe them, and tools
@@ -55,6 +56,9 @@ threshold!(
     "no figure in source",
     "numbers of at most two digits, at most this many of them, are a fixed scale"
 );
+
+/// Minutes of an hour: the largest set of numbers that a clock or a calendar has.
+const CLOSED: f64 = 60.0;
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = patterns::user_documents(collection) else { return };
@@ -101,8 +105,10 @@ struct Keys {
     unit: Option<&'static str>,
     /// The most of them in one object.
     most: u64,
-    /// Whether all values are plain.
+    /// A few of them.
     examples: Vec<String>,
+    /// Whether they are all the numbers of a clock or a calendar, to which no new ones come.
+    closed: bool,
 }
 
 impl Keys {
@@ -125,6 +131,10 @@ impl Keys {
             unit: unit(examples),
             most: dynamic.per_object.max,
             examples: examples.clone(),
+            closed: dynamic.form == KeyForm::Number
+                && short
+                && dynamic.keys.round() <= CLOSED
+                && (dense || is_padded(examples)),
         })
     }
 
@@ -136,6 +146,7 @@ impl Keys {
             unit: None,
             most: field.count / field.parents.max(1),
             examples: Vec::new(),
+            closed: false,
         }
     }
 
@@ -155,6 +166,7 @@ impl Keys {
                     unit: unit(&found),
                     most: found.len() as u64,
                     examples: found.into_iter().take(5).collect(),
+                    closed: false,
                 });
             }
         }
@@ -224,9 +236,16 @@ fn report(
     };
     let path = field.path.dotted();
     let parent = field.path.leaf();
-    let key = keys.key_name(parent, style);
     let values = profile.children(field).find(|f| f.shape == FieldShape::AnyKey);
-    let objects = values.is_some_and(|v| v.types.dominant() == Some(BsonType::Object));
+    // The key can join the fields of its value only when every value is an object and its fields are
+    // known by name; otherwise all become pairs.
+    let objects = values.is_some_and(|v| {
+        v.is_only(BsonType::Object) && profile.children(v).all(|f| f.shape == FieldShape::Named)
+    });
+    let key = {
+        let key = keys.key_name(parent, style);
+        if objects { free_name(profile, values, parent, key, style) } else { key }
+    };
     let value = value_name(parent, &key);
     let pair = if objects { format!("{{{key}, …}}") } else { format!("{{{key}, {value}}}") };
     let mut draft = Draft::new(
@@ -264,9 +283,10 @@ fn report(
     // Only when the object holds nothing but such keys can all of it become an array.
     if field.dynamic.is_some() && !field.path.in_array() && proposals::is_plain(&path) {
         let each = if objects {
-            format!("{{$mergeObjects: [{{{key}: \"$$this.k\"}}, \"$$this.v\"]}}")
+            // The key comes last: what it says must not give way to a field of that name.
+            format!("{{$mergeObjects: [\"$$this.v\", {{{}: \"$$this.k\"}}]}}", shell::key(&key))
         } else {
-            format!("{{{key}: \"$$this.k\", {value}: \"$$this.v\"}}")
+            format!("{{{}: \"$$this.k\", {}: \"$$this.v\"}}", shell::key(&key), shell::key(&value))
         };
         draft = draft.fix(
             Some("RF-08"),
@@ -282,7 +302,35 @@ fn report(
 
 /// Without a common form the keys may yet be a long list of names: a warning, not an error.
 fn severity(keys: &Keys) -> Severity {
-    if keys.form == KeyForm::Various { Severity::Warn } else { Severity::Error }
+    match keys.form {
+        _ if keys.closed => Severity::Info,
+        KeyForm::Various => Severity::Warn,
+        _ => Severity::Error,
+    }
+}
+
+/// A name for the key that the values have no field of: `date`, `salesDate`, `key`, `key2`, ….
+fn free_name(
+    profile: &Profile,
+    values: Option<&Field>,
+    parent: &str,
+    wanted: String,
+    style: names::Style,
+) -> String {
+    let taken = |name: &str| {
+        values.is_some_and(|v| profile.children(v).any(|f| f.name.eq_ignore_ascii_case(name)))
+    };
+    let longer = names::in_style(&format!("{}_{wanted}", proposals::noun(parent)), style);
+    [wanted, longer, "key".to_owned()]
+        .into_iter()
+        .chain((2..1000).map(|n| format!("key{n}")))
+        .find(|name| !taken(name))
+        .unwrap_or_default()
+}
+
+/// Numbers with two digits each, small ones with a zero in front: minutes, hours, days.
+fn is_padded(keys: &[String]) -> bool {
+    keys.iter().all(|k| digits(k, 2)) && keys.iter().any(|k| k.starts_with('0'))
 }
 
 /// What the value should be called: the singular of the object, unless that is the key's name.
@@ -433,5 +481,44 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].at.path().is_none());
         assert!(found[0].todo.contains("`date` and `value`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn ap_s2_5_the_key_never_replaces_a_field_of_its_values() {
+        let found = check(
+            "D010",
+            r#"{"_id": 1, "sales": {"2024-01": {"month": 3, "n": 5}, "2024-02": {"month": 4, "n": 7}}}"#,
+        );
+        let command = &found[0].fix.as_ref().expect("a command").command;
+        assert!(
+            command.contains(r#"{$mergeObjects: ["$$this.v", {saleMonth: "$$this.k"}]}"#),
+            "{command}"
+        );
+        assert!(found[0].todo.contains("{saleMonth, …}"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn ap_s2_5_mixed_values_become_pairs() {
+        let found = check(
+            "D010",
+            r#"{"_id": 1, "sales": {"2024-01": {"n": 5}, "2024-02": 7, "2024-03": {"n": 1}}}"#,
+        );
+        let command = &found[0].fix.as_ref().expect("a command").command;
+        assert!(command.contains(r#"{month: "$$this.k", sale: "$$this.v"}"#), "{command}");
+    }
+
+    #[test]
+    fn ap_s2_5_minutes_are_a_closed_set() {
+        let minutes: Vec<String> = (0..60).map(|m| format!("\"{m:02}\": {m}")).collect();
+        let body = format!("x5 {{\"_id\": $i, \"counts\": {{{}}}}}", minutes.join(", "));
+        let found = check("D010", &body);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].severity, Severity::Info);
+        let plain: Vec<String> = (0..60).map(|m| format!("\"{m}\": {m}")).collect();
+        let body = format!("x5 {{\"_id\": $i, \"counts\": {{{}}}}}", plain.join(", "));
+        assert!(check("D010", &body).iter().all(|f| f.severity == Severity::Info));
+        // Ever new numbers stay an error.
+        let body = "x60 {\"_id\": $i, \"scores\": {\"1000$i\": 1, \"2000$i\": 2}}";
+        assert_eq!(check("D010", body)[0].severity, Severity::Error);
     }
 }

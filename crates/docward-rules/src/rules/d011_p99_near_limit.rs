@@ -77,6 +77,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             ),
             "documents this large by design leave little room to grow before writes are refused",
             match owner {
+                Some(d) if d.owner == "_id" => "the key itself is too large: give the documents a short `_id` and keep what it holds now in a field or a collection of its own".to_owned(),
                 Some(d) => format!(
                     "plan the size at the 99th percentile after growth and move `{}` ({} of the largest document) out before it grows {times:.0}-fold",
                     d.owner,
@@ -120,5 +121,11 @@ mod tests {
         let body = "x200 {\"_id\": $i, \"s\": \"a\"}\n{\"_id\": 200, \"s\": \"$pad(3000000)\"}";
         assert_eq!(check("D011", body), []);
         assert_eq!(check_with("D011", "max-share-of-limit=0.000001", body).len(), 1);
+    }
+
+    #[test]
+    fn the_key_is_not_to_be_moved() {
+        let found = check("D011", "{\"_id\": {\"k\": \"$pad(1740000)\"}, \"a\": 1}");
+        assert!(found[0].todo.starts_with("the key itself is too large"), "{}", found[0].todo);
     }
 }

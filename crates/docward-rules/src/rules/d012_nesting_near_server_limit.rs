@@ -9,9 +9,9 @@ declare_rule! {
     /// # Nesting near the server's limit
     ///
     /// ## What it checks
-    /// Counts levels as the server does, where each object and each array is one, and warns from 80 on.
-    /// More than 100 are refused by the server; such documents can only come from a file. From there on this
-    /// rule speaks for `deep-nesting` too.
+    /// Counts levels as the server does, where each object and each array is one, and reports from 80 on.
+    /// More than 100 are refused by the server; such documents can only come from a file. From 80 levels on
+    /// this rule speaks for `deep-nesting` too and is an error where that one would be.
     ///
     /// ## Why it matters
     /// A write that adds a level beyond 100 fails, and recursive structures (threads of replies, parsed
@@ -66,6 +66,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     }
     let refused = depth > limit;
+    // D007 leaves such collections to this rule, which must not be milder for it.
+    let failed = refused || super::d007_deep_nesting::fails(cx.settings(), collection, profile);
     cx.report(
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
@@ -84,7 +86,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         )
         .data("depth", depth)
         .data("limit", limit)
-        .severity(if refused { Severity::Error } else { Severity::Warn }),
+        .severity(if failed { Severity::Error } else { Severity::Warn }),
     );
 }
 
@@ -100,9 +102,21 @@ mod tests {
     }
 
     #[test]
-    fn lm_10_warns_from_80_and_fails_above_100() {
+    fn lm_10_geometries_near_the_limit_are_a_warning() {
+        let deep = format!(
+            "{{\"_id\": 1, \"area\": {{\"type\": \"Polygon\", \"coordinates\": {}1.5{}}}}}",
+            "[".repeat(85),
+            "]".repeat(85)
+        );
+        assert_eq!(check("D012", &deep)[0].severity, Severity::Warn);
+    }
+
+    #[test]
+    fn lm_10_from_80_levels_on_it_is_as_hard_as_deep_nesting() {
         assert_eq!(check("D012", &nested(70)), []);
-        assert_eq!(check("D012", &nested(90))[0].severity, Severity::Warn);
+        assert_eq!(check("D007", &nested(70))[0].severity, Severity::Error);
+        assert_eq!(check("D012", &nested(90))[0].severity, Severity::Error);
+        assert_eq!(check("D007", &nested(90)), []);
         assert_eq!(check("D012", &nested(110))[0].severity, Severity::Error);
     }
 }

@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Draft, Safety, Subject};
 
-use crate::facts::{patterns, series, text};
+use crate::facts::{patterns, series, shell, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -143,15 +143,19 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Safety::Safe,
             if native {
                 format!(
-                    "db.getSiblingDB({:?}).createCollection({:?}, {{timeseries: {{timeField: {time:?}, metaField: {meta:?}, granularity: {granularity:?}}}}})",
-                    ns.database,
-                    format!("{}_ts", ns.collection)
+                    "{}.createCollection({}, {{timeseries: {{timeField: {}, metaField: {}, granularity: {}}}}})",
+                    shell::database(&ns.database),
+                    shell::quote(&format!("{}_ts", ns.collection)),
+                    shell::quote(&time),
+                    shell::quote(&meta),
+                    shell::quote(granularity)
                 )
             } else {
                 format!(
-                    "db.getSiblingDB({:?}).getCollection({:?}).createIndex({{\"{id}\": 1, hour: 1, count: 1}})",
-                    ns.database,
-                    format!("{}_bucket", ns.collection)
+                    "{}.getCollection({}).createIndex({{{}: 1, hour: 1, count: 1}})",
+                    shell::database(&ns.database),
+                    shell::quote(&format!("{}_bucket", ns.collection)),
+                    shell::quote(&id)
                 )
             },
         )

@@ -1,6 +1,6 @@
 //! SK-1, SK-7: a shard key needs enough different values to be cut into chunks.
 
-use docward_model::{Collection, Draft, Field, Profile, Safety, ShardKey, Subject};
+use docward_model::{Collection, Draft, Field, Profile, Safety, Severity, ShardKey, Subject};
 
 use crate::facts::{sharding, text, words};
 use crate::{Cx, declare_rule, threshold};
@@ -11,7 +11,8 @@ declare_rule! {
     /// ## What it checks
     /// Reports declared shard keys with too few different values: fewer than 1000, or than 100 per
     /// shard. A compound key counts as fine as its finest field; it is reported only when all its
-    /// fields together cannot reach the bound. Hashing does not help: equal values hash alike.
+    /// fields together cannot reach the bound. Hashing does not help: equal values hash alike. A key on
+    /// a field that holds arrays is reported too, because the server refuses it.
     ///
     /// ## Why it matters
     /// All documents with one value of the key live in one chunk, which can be neither split nor moved
@@ -72,6 +73,11 @@ threshold!(
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };
     let Some(key) = sharding::declared(cx.settings(), collection) else { return };
+    let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
+    if let Some((path, arrays)) = sharding::array_field(profile, key) {
+        cx.report(arrays_refused(collection, profile, key, path, arrays));
+        return;
+    }
     let needed =
         sharding::needed_values(cx.count(&MIN_VALUES), cx.count(&PER_SHARD), cx.settings().shards);
     let Some(most) = at_most(profile, key) else { return };
@@ -80,8 +86,37 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if most >= needed as f64 || repeats < cx.limit(&MIN_REPEATS) {
         return;
     }
-    let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
     cx.report(draft(collection, profile, key, most.round() as u64, needed, version));
+}
+
+/// The server takes no arrays in a shard key, so how fine the field is does not matter.
+fn arrays_refused(
+    collection: &Collection,
+    profile: &Profile,
+    key: &ShardKey,
+    path: &str,
+    arrays: u64,
+) -> Draft {
+    let used: Vec<&str> = key.fields.iter().map(|(path, _)| path.as_str()).collect();
+    let proposal = match sharding::fine_field(profile, (profile.documents / 20).max(1), &used) {
+        Some(field) => vec![(field.path.as_str().to_owned(), false)],
+        None => vec![("_id".to_owned(), true)],
+    };
+    let key_text = sharding::key_text(&key.fields);
+    Draft::new(
+        Subject::Collection(collection.namespace.clone()),
+        format!("shard key {key_text} uses `{path}`, which holds {}", text::plural(arrays, "array")),
+        "the server refuses arrays in a shard key: the collection cannot be sharded this way, and such documents cannot be inserted",
+        format!(
+            "shard by a field that holds one value in every document, such as {}",
+            sharding::key_text(&proposal)
+        ),
+        profile.seen(),
+    )
+    .data("key", key_text)
+    .data("arrays", arrays)
+    .severity(Severity::Error)
+    .clauses(&["SK-1"])
 }
 
 /// The most values the key can have: the product over its fields. `None` when a field is not there.
@@ -176,5 +211,24 @@ mod tests {
         let todo = |version: &str| run("{\"status\":1}", version, &statuses(3))[0].todo.clone();
         assert!(todo(",version=4.2").contains("anew"), "{}", todo(",version=4.2"));
         assert!(todo(",version=6.0").contains("refine"), "{}", todo(",version=6.0"));
+    }
+
+    #[test]
+    fn sk_1_arrays_cannot_be_in_a_shard_key() {
+        let tags = "x60 {\"userId\": $i, \"tags\": [\"a\", \"b\"], \"items\": [{\"sku\": 1}]}";
+        for key in ["{\"tags\":1}", "{\"items.sku\":1}", "{\"tags\":\"hashed\"}"] {
+            let found = run(key, "", tags);
+            assert_eq!(found.len(), 1, "{key}");
+            assert_eq!(found[0].severity, docward_model::Severity::Error);
+            assert!(found[0].what.ends_with("which holds 60 arrays"), "{}", found[0].what);
+            let proposed = found[0].todo.split("such as").nth(1).expect("a key");
+            assert!(!proposed.contains("tags") && !proposed.contains("sku"), "{proposed}");
+            for other in ["K002", "K003", "K004"] {
+                assert!(
+                    check_with(other, &format!("{KEY}{key}"), tags).is_empty(),
+                    "{other} {key}"
+                );
+            }
+        }
     }
 }

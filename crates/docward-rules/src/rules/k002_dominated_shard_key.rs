@@ -75,6 +75,10 @@ const EVEN: f64 = 1.5;
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };
     let Some(key) = sharding::declared(cx.settings(), collection) else { return };
+    // K001 says that the server refuses such a key at all.
+    if sharding::array_field(profile, key).is_some() {
+        return;
+    }
     if profile.documents < cx.count(&MIN_DOCUMENTS) {
         return;
     }

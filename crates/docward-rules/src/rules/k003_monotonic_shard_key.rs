@@ -64,6 +64,10 @@ threshold!(
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };
     let Some(key) = sharding::declared(cx.settings(), collection) else { return };
+    // K001 says that the server refuses such a key at all.
+    if sharding::array_field(profile, key).is_some() {
+        return;
+    }
     let Some((path, false)) = key.fields.first().map(|(path, hashed)| (path, *hashed)) else {
         return;
     };
@@ -86,7 +90,8 @@ fn rises(profile: &Profile, field: &Field, correlation: f64, rising: f64) -> Opt
         if matches!(id.kind, ids::IdKind::OrderedUuid | ids::IdKind::Ulid) {
             return Some("its ids begin with their time".to_owned());
         }
-        if id.order == ids::Order::Rising {
+        let words = id.kind == ids::IdKind::Natural && !is_sequence(field);
+        if id.order == ids::Order::Rising && !words {
             return Some(format!("{} of neighbouring ids rise", text::percent(id.rising)));
         }
     }
@@ -96,6 +101,18 @@ fn rises(profile: &Profile, field: &Field, correlation: f64, rising: f64) -> Opt
     let follows = order.filter(|r| r.abs() >= correlation && is_counter(field))?;
     let direction = if follows > 0.0 { "rise" } else { "fall" };
     Some(format!("its values {direction} with the order of documents (correlation {follows:.2})"))
+}
+
+/// Texts of one length with digits in each behind the same prefix, as `ORD-000123`: numbers that are
+/// given out in order.
+fn is_sequence(field: &Field) -> bool {
+    let prefix =
+        |value: &str| value.find(|c: char| c.is_ascii_digit()).map(|at| value[..at].to_owned());
+    let common = field.examples.first().and_then(|first| prefix(first));
+    classes::is_only(field, classes::Class::Text)
+        && field.text.as_ref().is_some_and(|t| t.lengths.min == t.lengths.max && t.lengths.max > 1)
+        && common.is_some()
+        && field.examples.iter().all(|value| prefix(value) == common)
 }
 
 /// Dates, and numbers or time-ordered ids that nearly every document has its own of. Words that were
@@ -114,6 +131,7 @@ fn is_counter(field: &Field) -> bool {
         2 * ordered > t.total()
     });
     own && (ordered_text
+        || is_sequence(field)
         || classes::is_only(field, classes::Class::Number)
         || classes::is_only(field, classes::Class::ObjectId))
 }
@@ -234,6 +252,24 @@ mod tests {
             ));
         }
         assert!(run("{\"customerId\":1}", &body).is_empty());
+    }
+
+    #[test]
+    fn sk_3_sequences_in_text_rise() {
+        let mut body = String::new();
+        let mut words = String::new();
+        for i in 0..300 {
+            body.push_str(&format!("{{\"_id\": \"O-{i:06}\", \"orderNo\": \"ORD-{i:06}\"}}\n"));
+            let (a, b) = (b'a' + (i / 26) as u8, b'a' + (i % 26) as u8);
+            words.push_str(&format!(
+                "{{\"_id\": \"{0}{1}\", \"orderNo\": \"{0}{1}\"}}\n",
+                a as char, b as char
+            ));
+        }
+        assert_eq!(run("{\"orderNo\":1}", &body).len(), 1);
+        assert_eq!(run("{\"_id\":1}", &body).len(), 1);
+        assert!(run("{\"orderNo\":1}", &words).is_empty());
+        assert!(run("{\"_id\":1}", &words).is_empty());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! DM-01.1: no business collection in a database of the server.
 
-use docward_model::{Collection, Draft, Namespace, Safety, Seen, Subject};
+use docward_model::{Collection, Draft, Evidence, Namespace, Safety, Seen, Subject};
 
 use crate::{
     Cx, declare_rule,
@@ -50,12 +50,16 @@ declare_rule! {
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let ns = &collection.namespace;
-    if !server::is_system_database(&ns.database)
-        || server::is_own_collection(&ns.database, &ns.collection)
-    {
+    if !is_misplaced(ns) {
         return;
     }
-    let target = target(&ns.collection);
+    let wanted = target(&ns.collection);
+    let target = free_target(cx.evidence(), ns, &wanted);
+    let taken = if target == wanted {
+        String::new()
+    } else {
+        format!(" (`{wanted}` is taken: check whether the two belong together)")
+    };
     let documents = collection.profile.as_ref().map(|p| p.total.max(p.documents));
     let held =
         documents.map(|n| format!(" with {}", text::plural(n, "document"))).unwrap_or_default();
@@ -75,7 +79,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             ),
             why,
             format!(
-                "copy it to `{target}`, compare the counts, switch the application over, then drop the old collection"
+                "copy it to `{target}`{taken}, compare the counts, switch the application over, then drop the old collection"
             ),
             collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen()),
         )
@@ -86,13 +90,49 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Some("RF-14"),
             Safety::Guarded,
             format!(
-                "{}.aggregate([{{$out: {{db: {}, coll: {}}}}}])",
+                // `$out` would replace a collection of that name that was not seen here.
+                "{}.aggregate([{{$merge: {{into: {{db: {}, coll: {}}}, whenMatched: \"fail\"}}}}])",
                 shell::collection(ns),
                 shell::quote(&target.database),
                 shell::quote(&target.collection)
             ),
         ),
     );
+}
+
+/// Whether a collection is in a database of the server without being the server's.
+fn is_misplaced(ns: &Namespace) -> bool {
+    server::is_system_database(&ns.database)
+        && !server::is_own_collection(&ns.database, &ns.collection)
+}
+
+/// The wanted name, or the first of `_2`, `_3`, … that no collection has and that is proposed for no
+/// other one.
+fn free_target(evidence: &Evidence, ns: &Namespace, wanted: &Namespace) -> Namespace {
+    let mut claims = evidence
+        .collections
+        .iter()
+        .map(|c| &c.namespace)
+        .take_while(|other| *other != ns)
+        .filter(|other| is_misplaced(other) && target(&other.collection) == *wanted)
+        .count();
+    let numbered = |n: usize| {
+        if n == 1 {
+            wanted.clone()
+        } else {
+            Namespace::new(wanted.database.as_str(), format!("{}_{n}", wanted.collection).as_str())
+        }
+    };
+    let free = (1..)
+        .map(numbered)
+        .filter(|name| evidence.collection(name).is_none())
+        // Collections named before this one take the first free names.
+        .find(|_| {
+            let mine = claims == 0;
+            claims = claims.saturating_sub(1);
+            mine
+        });
+    free.unwrap_or_else(|| wanted.clone())
 }
 
 /// `app_settings` to `db_config.t_app_settings`, `orders` to `db_order.t_orders`.
@@ -140,5 +180,19 @@ mod tests {
         let found = check("N001", body);
         assert_eq!(found.len(), 2);
         assert!(found.iter().any(|f| f.todo.contains("db_order.t_orders")));
+    }
+
+    #[test]
+    fn dm_01_1_a_copy_never_replaces_another_collection() {
+        let body = "@ admin.orders\n{\"_id\": 1}\n@ local.orders\n{\"_id\": 1}\n\
+                    @ db_order.t_orders\n{\"_id\": 1}";
+        let found = check("N001", body);
+        let commands: Vec<_> =
+            found.iter().map(|f| f.fix.as_ref().expect("a command").command.as_str()).collect();
+        assert!(commands[0].contains("\"t_orders_2\"") && commands[1].contains("\"t_orders_3\""));
+        assert!(
+            commands.iter().all(|c| c.contains("whenMatched: \"fail\"") && !c.contains("$out"))
+        );
+        assert!(found[0].todo.contains("`db_order.t_orders` is taken"), "{}", found[0].todo);
     }
 }

@@ -36,8 +36,8 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Keep the prevailing spelling, copy the value where it is missing, and unset the others. Look at
-    /// documents that hold two different values before anything is overwritten.
+    /// Keep the prevailing spelling and rename the others where it is missing. Documents that hold two
+    /// spellings are left alone by the command; compare their values and decide.
     ///
     /// ## When to ignore it
     /// A rename is under way and both spellings are written on purpose.
@@ -103,13 +103,24 @@ fn report(
     let others: Vec<_> =
         fields.iter().filter(|f| f.name != target).map(|f| f.name.as_str()).collect();
     let disjoint = group.overlap == Overlap::Exactly(0);
-    let todo = format!(
-        "{} `{target}` and move {} from {}{}",
+    let stem = parent.as_ref().map(|p| format!("{}.", p.dotted())).unwrap_or_default();
+    let quoted = |name: &str| shell::quote(&format!("{stem}{name}"));
+    let mut todo = format!(
+        "{} `{target}` and move {} from {}",
         if poor { "introduce" } else { "keep" },
         text::plural(rename, "value"),
         text::list(&others, 4),
-        if disjoint { "" } else { ", after comparing the values where two stand together" }
     );
+    // Which of two values is the right one only people can tell, so those documents are listed.
+    if !disjoint || profile.documents < profile.total {
+        let held: Vec<_> =
+            others.iter().map(|o| format!("{{{}: {{$exists: true}}}}", quoted(o))).collect();
+        todo.push_str(&format!(
+            "; {holders}s that hold `{target}` already are left alone: compare their values, listed afterwards by find({{{}: {{$exists: true}}, $or: [{}]}})",
+            quoted(&target),
+            held.join(", ")
+        ));
+    }
     let mut draft = Draft::new(
         Subject::Field(collection.namespace.clone(), keep.path.clone()),
         format!(
@@ -132,30 +143,32 @@ fn report(
         Overlap::Exactly(n) | Overlap::AtLeast(n) => draft = draft.data("overlap", n),
         Overlap::Unknown => {}
     }
-    let plain = fields.iter().all(|f| {
+    let mut above = keep.parent.map(|at| &profile.fields[at]);
+    let mut plain = fields.iter().all(|f| {
         !f.path.in_array() && !f.name.contains(['.', '$']) && f.types.of(BsonType::Array) == 0
     });
+    while let Some(holder) = above {
+        // `$rename` does not reach into arrays and fails on them.
+        plain &= holder.types.of(BsonType::Array) == 0;
+        above = profile.parent(holder);
+    }
     if plain {
-        let stem = parent.map(|p| format!("{}.", p.dotted())).unwrap_or_default();
-        let path = |name: &str| format!("{stem}{name}");
-        let exists: Vec<_> = others
+        // One after the other: a value that was moved keeps the next spelling from replacing it.
+        let renames: Vec<_> = others
             .iter()
-            .map(|o| format!("{{{}: {{$exists: true}}}}", shell::quote(&path(o))))
+            .map(|other| {
+                format!(
+                    "{}.updateMany({{{other}: {{$exists: true}}, {target}: {{$exists: false}}}}, {{$rename: {{{other}: {target}}}}})",
+                    shell::collection(&collection.namespace),
+                    other = quoted(other),
+                    target = quoted(&target),
+                )
+            })
             .collect();
-        let values = others.iter().fold(format!("\"${}\"", path(&target)), |inner, other| {
-            format!("{{$ifNull: [{inner}, \"${}\"]}}", path(other))
-        });
-        let unset: Vec<_> = others.iter().map(|o| shell::quote(&path(o))).collect();
         draft = draft.fix(
             Some("RF-11"),
             if disjoint { Safety::Guarded } else { Safety::Manual },
-            format!(
-                "{}.updateMany({{$or: [{}]}}, [{{$set: {{{}: {values}}}}}, {{$unset: [{}]}}])",
-                shell::collection(&collection.namespace),
-                exists.join(", "),
-                shell::quote(&path(&target)),
-                unset.join(", ")
-            ),
+            renames.join("; "),
         );
     }
     cx.report(draft);
@@ -227,5 +240,39 @@ x1 {"_id": "d$i", "CT": ISODate("2024-03-15T10:30:00Z")}"#;
         let found = check("N016", r#"{"_id": 1, "items": [{"productId": 1}, {"product_id": 2}]}"#);
         assert_eq!(found.len(), 1);
         assert!(found[0].what.contains("inside `items[]`"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn dm_04_6_the_command_never_overwrites_a_value() {
+        let found = check(
+            "N016",
+            "{\"createTime\": 1, \"create_time\": 2}\n{\"create_time\": 3}\n{\"createTime\": 3}",
+        );
+        let command = &found[0].fix.as_ref().expect("a command").command;
+        assert!(
+            command.ends_with(
+                r#".updateMany({"create_time": {$exists: true}, "createTime": {$exists: false}}, {$rename: {"create_time": "createTime"}})"#
+            ),
+            "{command}"
+        );
+        assert!(!command.contains("$unset"), "{command}");
+        assert!(
+            found[0].todo.ends_with(
+                r#"find({"createTime": {$exists: true}, $or: [{"create_time": {$exists: true}}]})"#
+            ),
+            "{}",
+            found[0].todo
+        );
+    }
+
+    #[test]
+    fn quotes_in_names_stay_inside_their_literal() {
+        let found = check(
+            "N016",
+            r#"{"_id": 1, "a\"b": 1}
+{"_id": 2, "a_b": 1}"#,
+        );
+        let command = &found[0].fix.as_ref().expect("a command").command;
+        assert!(command.contains(r#""a\"b""#), "{command}");
     }
 }

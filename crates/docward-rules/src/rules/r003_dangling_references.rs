@@ -105,9 +105,10 @@ fn draft(
     let draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
-            "{} of {} values looked up from `{path}` have no document in `{to}`",
+            "{} of {} looked up from `{path}` {} no document in `{to}`",
             text::count(missing),
-            text::count(checked)
+            text::plural(checked, "value"),
+            if missing == 1 { "has" } else { "have" }
         ),
         "pages break on what is not there, and $lookup drops the row or leaves it empty",
         format!(

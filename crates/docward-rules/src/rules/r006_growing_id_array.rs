@@ -6,7 +6,7 @@ use docward_model::{
 };
 
 use crate::facts::arrays::{self, Limits, Owner, Unbounded, Verdict};
-use crate::facts::{forecast, names, patterns, proposals, sizes, text};
+use crate::facts::{forecast, names, patterns, proposals, shell, sizes, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -236,12 +236,17 @@ impl Relation {
         }
         Some(match self.one_parent? {
             true => format!(
-                "db.getSiblingDB({database:?}).getCollection({:?}).createIndex({{{}: 1}})",
-                self.target, self.here
+                "{}.getCollection({}).createIndex({{{}: 1}})",
+                shell::database(database),
+                shell::quote(&self.target),
+                shell::key(&self.here)
             ),
             false => format!(
-                "db.getSiblingDB({database:?}).getCollection({:?}).createIndexes([{{{}: 1, {}: 1}}], {{unique: true}})",
-                self.pairs, self.here, self.there
+                "{}.getCollection({}).createIndexes([{{{}: 1, {}: 1}}], {{unique: true}})",
+                shell::database(database),
+                shell::quote(&self.pairs),
+                shell::key(&self.here),
+                shell::key(&self.there)
             ),
         })
     }

@@ -3,7 +3,7 @@
 use docward_model::{Collection, Draft, Safety, Subject};
 
 use crate::facts::arrays::{self, Limits, Owner};
-use crate::facts::{patterns, proposals, text};
+use crate::facts::{patterns, proposals, shell, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -144,8 +144,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 Some("RF-05"),
                 Safety::Safe,
                 format!(
-                    "db.getSiblingDB({:?}).getCollection({overflow:?}).createIndex({{{parent_id}: 1, page: 1}}, {{unique: true}})",
-                    ns.database
+                    "{}.getCollection({}).createIndex({{{}: 1, page: 1}}, {{unique: true}})",
+                    shell::database(&ns.database),
+                    shell::quote(&overflow),
+                    shell::key(&parent_id)
                 ),
             ),
         );

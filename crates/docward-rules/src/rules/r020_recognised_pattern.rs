@@ -3,7 +3,7 @@
 
 use docward_model::{Collection, Draft, FieldShape, Profile, Seen, Subject};
 
-use crate::facts::{patterns, text};
+use crate::facts::{arrays, patterns, text};
 use crate::{Cx, declare_rule};
 
 declare_rule! {
@@ -64,7 +64,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     {
         found.extend(bucket(profile));
         found.extend(outlier(collection, profile, cx));
-        found.extend(lists(collection, profile));
+        found.extend(lists(collection, profile, cx));
         found.extend(computed(collection, profile, cx));
         found.extend(extended_reference(collection, cx));
         found.extend(polymorphic(profile));
@@ -168,8 +168,9 @@ fn outlier(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Option<Pa
 }
 
 /// Previews and capped arrays; a preview with a counter beyond it is the hybrid form.
-fn lists(collection: &Collection, profile: &Profile) -> Vec<Pattern> {
+fn lists(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Vec<Pattern> {
     let mut found = Vec::new();
+    let limit = arrays::Limits::of(cx.settings(), &collection.namespace).elements;
     let bucketed = patterns::bucket(profile).map(|b| b.array);
     for (at, field) in profile.fields.iter().enumerate() {
         let Some(array) = &field.array else { continue };
@@ -196,8 +197,9 @@ fn lists(collection: &Collection, profile: &Profile) -> Vec<Pattern> {
                 },
             });
         } else if let Some(cap) = patterns::capped_at(&array.lengths)
-            // Short lists end at round numbers by chance.
+            // Short lists end at round numbers by chance; of long ones D009 speaks.
             && cap >= 10
+            && array.lengths.max < limit
         {
             found.push(Pattern {
                 clause: &["PT-slice.1"],

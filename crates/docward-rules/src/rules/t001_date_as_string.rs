@@ -110,33 +110,48 @@ fn dates_as_text(
         0 => String::new(),
         n => format!(", beside {}", text::plural(n, "real date")),
     };
-    let mut steps = vec![format!("store `{}` as Date", path.dotted())];
+    let mut steps = vec![if path.as_str() == "_id" {
+        "`_id` cannot be changed in place: store the time in a Date field beside it, or copy the documents under a new `_id`".to_owned()
+    } else {
+        format!("store `{}` as Date", path.dotted())
+    }];
     if found.offset > 0 {
-        steps.push(format!("{} with an offset convert as they are", text::count(found.offset)));
+        steps.push(if found.offset == 1 {
+            "1 with an offset converts as it is".to_owned()
+        } else {
+            format!("{} with an offset convert as they are", text::count(found.offset))
+        });
     }
     if found.local > 0 {
         steps.push(format!(
-            "{} have no offset: settle their time zone first",
-            text::count(found.local)
+            "{} no offset: settle the time zone first",
+            text::verb(found.local, "has", "have")
         ));
     }
     if found.day + found.month > 0 {
         steps.push(format!(
-            "{} have no time of day: midnight UTC",
-            text::count(found.day + found.month)
+            "{} no time of day: midnight UTC",
+            text::verb(found.day + found.month, "has", "have")
         ));
     }
     if found.ambiguous > 0 {
         steps.push(format!(
-            "{} are not in ISO form: settle the order of day and month where it is open",
-            text::count(found.ambiguous)
+            "{} not in ISO form: settle the order of day and month where it is open",
+            text::verb(found.ambiguous, "is", "are")
         ));
     }
     if found.other() > 0 {
-        steps.push(format!("{} are no dates", text::count(found.other())));
+        steps.push(if found.other() == 1 {
+            "1 is no date".to_owned()
+        } else {
+            format!("{} are no dates", text::count(found.other()))
+        });
     }
     if found.empty > 0 {
-        steps.push(format!("{} are empty: leave the field out there", text::count(found.empty)));
+        steps.push(format!(
+            "{} empty: leave the field out there",
+            text::verb(found.empty, "is", "are")
+        ));
     }
     if let Some(mix) = mixed_forms(field, &found) {
         steps.push(mix);
@@ -144,9 +159,10 @@ fn dates_as_text(
     let mut draft = Draft::new(
         Subject::Field(collection.namespace.clone(), path.clone()),
         format!(
-            "{} of {} in `{path}` are dates{beside}",
+            "{} of {} in `{path}` {}{beside}",
             text::count(found.dates() + found.month),
             text::plural(found.strings, "string"),
+            if found.dates() + found.month == 1 { "is a date" } else { "are dates" },
         ),
         WHY,
         steps.join("; "),
@@ -341,5 +357,14 @@ mod tests {
                 .is_empty()
         );
         assert_eq!(check("T001", "x20 {\"createdAt\": \"Tue Apr 21 15:03\"}").len(), 1);
+    }
+
+    #[test]
+    fn dm_09_1_the_key_cannot_be_changed_in_place() {
+        let found = check("T001", "x30 {\"_id\": \"2024-03-15T10:30:00.$iZ\"}");
+        assert_eq!(found.len(), 1);
+        assert!(
+            found.iter().all(|f| f.fix.is_none() && f.todo.contains("cannot be changed in place"))
+        );
     }
 }

@@ -15,7 +15,9 @@ declare_rule! {
     /// ## What it checks
     /// Reports fields whose name says money (`price`, `totalAmount`, `balance`, `price.value`, …) and
     /// whose values are doubles. Whole numbers in a field that also holds doubles are part of the same
-    /// finding. Doubles that never have a fraction are mentioned as information. Shares (`discount`
+    /// finding. Doubles that never have a fraction are mentioned as information, and so are prices and
+    /// amounts of which most have more than 4 decimals; under vaguer names those are rates or
+    /// measurements and pass, as exchange rates (`rates.USD`) do. Shares (`discount`
     /// and `tax` between 0 and 1) are not money, and a double with an exact twin beside it
     /// (`priceDecimal`, `price_cents`) is left alone.
     ///
@@ -79,6 +81,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             doubles > 0 && doubles as f64 >= min_share * field.types.numbers() as f64
         })
         .filter(|field| is_amount(field) && !has_exact_twin(profile, field))
+        .filter(|field| !is_finer_than_money(field) || amounts::is_strong(profile, field))
         .map(|field| draft(collection, profile, field, scale))
         .collect();
     fold::report(cx, &collection.namespace, drafts, "hold money as doubles");
@@ -101,6 +104,23 @@ fn is_amount(field: &Field) -> bool {
             && number.short_decimals as f64 >= 0.9 * number.examined_doubles as f64)
 }
 
+/// Whether most doubles have more than 4 decimals: rates, telemetry and results of calculations do,
+/// sums of money do not.
+fn is_finer_than_money(field: &Field) -> bool {
+    let number = field.number.unwrap_or_default();
+    2 * unrounded(field) > number.examined_doubles
+}
+
+/// Doubles looked at that have more than 4 decimals. NaN has no short text; it is counted apart, in
+/// proportion to the sample.
+fn unrounded(field: &Field) -> u64 {
+    let NumberProfile { short_decimals, examined_doubles, not_finite, .. } =
+        field.number.unwrap_or_default();
+    let doubles = field.types.of(BsonType::Double).max(1);
+    let odd = (examined_doubles as f64 * not_finite as f64 / doubles as f64).round() as u64;
+    examined_doubles.saturating_sub(short_decimals + odd)
+}
+
 /// A decimal, a number as text, or whole minor units beside the double: the double is then a copy to
 /// compute with, which MongoDB's own guide to money allows.
 fn has_exact_twin(profile: &Profile, field: &Field) -> bool {
@@ -114,16 +134,22 @@ fn has_exact_twin(profile: &Profile, field: &Field) -> bool {
 fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) -> Draft {
     let doubles = field.types.of(BsonType::Double);
     let numbers = field.types.numbers();
-    let NumberProfile { fractional_doubles, short_decimals, examined_doubles, not_finite, .. } =
+    let NumberProfile { fractional_doubles, examined_doubles, not_finite, .. } =
         field.number.unwrap_or_default();
     let path = &field.path;
     let ns = &collection.namespace;
-    // NaN has no short text; it is counted apart, in proportion to the sample.
-    let odd = (examined_doubles as f64 * not_finite as f64 / doubles.max(1) as f64).round() as u64;
-    let unrounded = examined_doubles.saturating_sub(short_decimals + odd);
+    let unrounded = unrounded(field);
+    let finer = is_finer_than_money(field);
     let mut todo = if fractional_doubles == 0 {
         format!(
             "store `{}` as Decimal128, or as Long in minor units; no value has a fraction, so nothing is rounded",
+            path.dotted()
+        )
+    } else if finer {
+        format!(
+            "{} of {} doubles looked at have more than 4 decimals: if `{}` is an amount, decide on its scale and store it as Decimal128; if it is a rate or a result of a calculation, leave it",
+            text::count(unrounded),
+            text::count(examined_doubles),
             path.dotted()
         )
     } else {
@@ -148,9 +174,10 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
-            "{} of {} amounts in `{path}` are doubles",
+            "{} of {} in `{path}` {}",
             text::count(doubles),
-            text::count(numbers)
+            text::plural(numbers, "amount"),
+            if doubles == 1 { "is a double" } else { "are doubles" }
         ),
         "doubles cannot hold most decimal fractions, so sums drift by cents",
         todo,
@@ -165,6 +192,10 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
     // Whole numbers as doubles come from shells and drivers that know no integers (GC-52).
     if fractional_doubles == 0 && not_finite == 0 {
         draft = draft.severity(Severity::Info);
+    }
+    // Rounding would take away what the values say.
+    if finer {
+        return draft.severity(Severity::Info);
     }
     let expression = |v: &str| format!("{{$round: [{{$toDecimal: {v}}}, {scale}]}}");
     match statements::convert(ns, profile, field, &[BsonType::Double], &expression) {
@@ -235,5 +266,18 @@ mod tests {
         let command = &found[0].fix.as_ref().unwrap().command;
         assert!(command.contains("$map") && command.contains("$mergeObjects"), "{command}");
         assert!(command.contains("{\"items.price\": {$type: \"double\"}}"), "{command}");
+    }
+
+    #[test]
+    fn dm_09_2_long_fractions_are_rates_not_amounts() {
+        let long = |name: &str| {
+            format!("{{\"{name}\": 0.123456789}}\n{{\"{name}\": 17.98765432}}\n{{\"{name}\": 1.5}}")
+        };
+        assert!(check("T002", &long("fuelCost")).is_empty());
+        let found = check("T002", &long("price"));
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(found[0].fix.is_none());
+        assert!(check("T002", r#"{"rates": {"USD": 1.08, "EUR": 1.0, "CNY": 7.85}}"#).is_empty());
+        assert!(!check("T002", r#"{"prices": {"USD": 1.08, "EUR": 1.25}}"#).is_empty());
     }
 }
