@@ -128,10 +128,13 @@ pub fn child(
         parent_id
     };
     let own_id = has("_id").then(|| {
-        [field_name(&[noun.clone()], "id", style), field_name(&[noun.clone()], "old_id", style)]
-            .into_iter()
-            .find(|name| !has(name) && *name != parent_id)
-            .unwrap_or_else(|| "elementId".to_owned())
+        [
+            field_name(std::slice::from_ref(&noun), "id", style),
+            field_name(std::slice::from_ref(&noun), "old_id", style),
+        ]
+        .into_iter()
+        .find(|name| !has(name) && *name != parent_id)
+        .unwrap_or_else(|| "elementId".to_owned())
     });
     let name = child_name(evidence, settings, collection, array, &bare, &noun);
     let by_time = arrays::time_child(profile, array).map_or("_id", |time| time.name.as_str());
