@@ -357,7 +357,7 @@ impl Tree {
                 Some(KeyForm::Uuid | KeyForm::ObjectId | KeyForm::Various)
             )
         };
-        if all < 2 && !(all == 1 && node.kind != Kind::Root && names.iter().all(|c| personal(c))) {
+        if all < 2 && !(all == 1 && node.kind != Kind::Root && names.iter().all(personal)) {
             return false;
         }
         let formed = names.iter().filter(|c| key_form(&child(c).key).is_some()).count();
