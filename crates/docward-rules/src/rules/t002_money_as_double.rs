@@ -193,9 +193,10 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
     if fractional_doubles == 0 && not_finite == 0 {
         draft = draft.severity(Severity::Info);
     }
-    // Rounding would take away what the values say.
+    // Long fractions under a plain money name are amounts with noise (a float widened to a double):
+    // still amounts, but at which scale to round is for a person to say.
     if finer {
-        return draft.severity(Severity::Info);
+        return draft;
     }
     let expression = |v: &str| format!("{{$round: [{{$toDecimal: {v}}}, {scale}]}}");
     match statements::convert(ns, profile, field, &[BsonType::Double], &expression) {
@@ -275,8 +276,8 @@ mod tests {
         };
         assert!(check("T002", &long("fuelCost")).is_empty());
         let found = check("T002", &long("price"));
-        assert_eq!(found[0].severity, Severity::Info);
-        assert!(found[0].fix.is_none());
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert!(found[0].fix.is_none(), "the scale is for a person to say");
         assert!(check("T002", r#"{"rates": {"USD": 1.08, "EUR": 1.0, "CNY": 7.85}}"#).is_empty());
         assert!(!check("T002", r#"{"prices": {"USD": 1.08, "EUR": 1.25}}"#).is_empty());
     }
