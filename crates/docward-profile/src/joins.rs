@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use docward_bson::walk::Elements;
 
 use crate::{
-    profiler::scalar_hash,
     tree::{Kind, NodeId, Tree},
+    values::scalar_hash,
 };
 
 /// Values kept per reference field.

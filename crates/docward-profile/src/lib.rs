@@ -17,6 +17,7 @@ mod sketch;
 mod stats;
 mod text;
 mod tree;
+mod values;
 
 pub use families::families;
 pub use finish::Profiled;

@@ -1,8 +1,8 @@
 //! What a rule is given besides its subject: settings, the whole evidence, and a place to report.
 
 use docward_model::{
-    Collection, Draft, Evidence, Finding, Level, Need, RuleMeta, Settings, Severity, Skipped,
-    Threshold, ThresholdSetting, ThresholdValue,
+    Collection, Draft, Evidence, Finding, Need, RuleMeta, Settings, Skipped, Threshold,
+    ThresholdSetting, ThresholdValue,
 };
 
 /// The context of one rule on one subject.
@@ -133,11 +133,6 @@ impl<'a> Cx<'a> {
     /// Says that evidence was missing for this subject.
     pub fn skip(&mut self, need: Need) {
         self.skipped.push(Skipped { rule: self.rule.code, needs: need.name().to_owned() });
-    }
-
-    /// The severity the level of this rule gives, for rules that grade by tier.
-    pub fn severity_of(&self, level: Level) -> Severity {
-        level.severity()
     }
 }
 

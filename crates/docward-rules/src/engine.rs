@@ -1,6 +1,6 @@
 //! Runs the registry over evidence.
 
-use docward_model::{Collection, Evidence, Finding, Need, Settings, Skipped, selects};
+use docward_model::{Collection, Evidence, Finding, Need, Settings, Skipped};
 
 use crate::{Check, Cx, RULES, Rule};
 
@@ -101,9 +101,4 @@ pub fn find(text: &str) -> Result<&'static Rule, Vec<&'static str>> {
         .collect();
     near.sort();
     Err(near.into_iter().take(3).map(|(_, word)| word).collect())
-}
-
-/// Whether a `--select`/`--ignore` word means any rule.
-pub fn selector_is_known(selector: &str) -> bool {
-    RULES.iter().any(|rule| selects(selector, &rule.meta))
 }

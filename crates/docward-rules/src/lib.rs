@@ -16,7 +16,7 @@ mod testing;
 
 pub use checklist::checklist;
 pub use cx::Cx;
-pub use engine::{Outcome, find, judge, selector_is_known};
+pub use engine::{Outcome, find, judge};
 pub use rules::RULES;
 
 use docward_model::{Collection, Evidence, RuleMeta};
