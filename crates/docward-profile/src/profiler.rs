@@ -20,9 +20,9 @@ use crate::{
     text,
     tree::{Kind, NONE, NodeId, ROOT, Tree},
     values::{
-        content_hash, date_text, fixed, fixed_at, has_short_decimals, hex, id_text, id_value,
-        note_binary, number_of, scalar_hash, seconds, shorten, sort_double, sort_numbered,
-        sort_short, spelled_hash,
+        content_hash, fixed, fixed_at, has_short_decimals, hex, id_text, id_value, note_binary,
+        number_of, scalar_hash, seconds, shorten, sort_double, sort_numbered, sort_short,
+        spelled_hash,
     },
 };
 
@@ -472,7 +472,15 @@ impl Profiler {
                 let ms = i64::from_le_bytes(value);
                 let dates = &mut place.stats.dates;
                 *dates = Some(dates.map_or((ms, ms), |(a, b)| (a.min(ms), b.max(ms))));
-                self.scalar(node, tag, hash::number(ms), || ms, false, 24, || date_text(ms));
+                self.scalar(
+                    node,
+                    tag,
+                    hash::number(ms),
+                    || ms,
+                    false,
+                    24,
+                    || docward_bson::date_text(ms),
+                );
                 at + 8
             }
             0x07 => {

@@ -164,11 +164,6 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-pub(crate) fn date_text(ms: i64) -> String {
-    // Civil date from days, enough to show a value; rules format dates with a calendar library.
-    format!("{ms} ms")
-}
-
 pub(crate) fn id_text(tag: u8, value: &[u8]) -> String {
     match tag {
         0x07 => hex(value),
