@@ -13,7 +13,7 @@ use crate::{
     links::{Links, RefField},
     profiler::{Profiler, TIERS},
     rows::{FEW, Leaf, Row},
-    stats::Stats,
+    stats::{Stats, known},
     tree::{FORMS, Kind, NONE, NodeId, ROOT},
 };
 
@@ -184,7 +184,7 @@ impl Finisher {
         let mut best: Option<(u32, usize, NodeId)> = None;
         for (&node, &at) in &self.index {
             let place = &self.profiler.tree.nodes[node as usize];
-            let dates = place.stats.types[BsonType::Date as usize];
+            let dates = place.stats.of(BsonType::Date);
             if place.parent != ROOT || dates * 20 < self.profiler.documents * 19 {
                 continue;
             }
@@ -304,8 +304,8 @@ impl Finisher {
         let stats = &node.stats;
         let parent_node = &p.tree.nodes[node.parent as usize];
         let parents = match node.kind {
-            Kind::Element => parent_node.stats.types[BsonType::Array as usize],
-            _ => parent_node.stats.types[BsonType::Object as usize],
+            Kind::Element => parent_node.stats.of(BsonType::Array),
+            _ => parent_node.stats.of(BsonType::Object),
         };
         let mut children: Vec<usize> = node
             .children
@@ -330,13 +330,13 @@ impl Finisher {
             depth: node.depth,
             count: stats.count(),
             parents,
-            types: TypeCounts::new(stats.types),
-            bytes: stats.bytes,
+            types: TypeCounts::new(stats.types()),
+            bytes: stats.value_bytes(),
             distinct,
             enumeration: enumeration(stats),
             text: self.text(id, stats),
             number: self.number(id, stats),
-            dates: stats.dates,
+            dates: known(stats.dates),
             array: stats.arrays.as_ref().map(|arrays| ArrayProfile {
                 lengths: arrays.lengths.finish(),
                 bytes: arrays.bytes.finish(),
@@ -371,13 +371,8 @@ impl Finisher {
         let mut sketch = stats.sketch.clone();
         sketch.settle();
         let entries = sketch.entries();
-        let total: u64 = stats
-            .types
-            .iter()
-            .zip(BsonType::ALL)
-            .filter(|(_, k)| is_scalar(*k))
-            .map(|(n, _)| n)
-            .sum();
+        let scalars = BsonType::ALL.into_iter().filter(|&kind| is_scalar(kind));
+        let total: u64 = scalars.map(|kind| stats.of(kind)).sum();
         if total == 0 || entries.is_empty() {
             return Distinct::default();
         }
@@ -413,7 +408,10 @@ impl Finisher {
     }
 
     fn text(&self, id: NodeId, stats: &Stats) -> Option<TextProfile> {
-        let text = stats.text.as_ref()?;
+        let classes = stats.classes();
+        if classes.iter().all(|&n| n == 0) {
+            return None;
+        }
         let (mut raw, mut packed) = (0, 0);
         for row in self.rows().iter().take(FEW) {
             for &(_, r, c) in row.packed.iter().filter(|p| p.0 == id) {
@@ -422,28 +420,28 @@ impl Finisher {
             }
         }
         Some(TextProfile {
-            classes: text.classes,
-            lengths: text.lengths.finish(),
-            case_collisions: text.cases.as_ref().map(|c| c.finish()),
+            classes,
+            lengths: stats.lengths.finish(),
+            case_collisions: stats.cases.as_ref().map(|c| c.finish()),
             compression: (raw > 0).then_some((raw, packed)),
         })
     }
 
     fn number(&self, id: NodeId, stats: &Stats) -> Option<NumberProfile> {
-        let doubles = stats.doubles.as_deref();
-        if stats.ints.is_none() && doubles.is_none() {
+        let ints = known(stats.ints);
+        let doubles = &stats.doubles;
+        let finite = doubles.integral + doubles.fractional;
+        if ints.is_none() && finite + doubles.not_finite == 0 {
             return None;
         }
         let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
-        if let Some((a, b)) = stats.ints {
+        if let Some((a, b)) = ints {
             min = min.min(a as f64);
             max = max.max(b as f64);
         }
-        if let Some(d) = doubles
-            && d.integral + d.fractional > 0
-        {
-            min = min.min(d.min);
-            max = max.max(d.max);
+        if finite > 0 {
+            min = min.min(doubles.min);
+            max = max.max(doubles.max);
         }
         if min > max {
             (min, max) = (0.0, 0.0);
@@ -452,9 +450,9 @@ impl Finisher {
         Some(NumberProfile {
             min,
             max,
-            integral_doubles: doubles.map_or(0, |d| d.integral),
-            fractional_doubles: doubles.map_or(0, |d| d.fractional),
-            not_finite: doubles.map_or(0, |d| d.not_finite),
+            integral_doubles: doubles.integral,
+            fractional_doubles: doubles.fractional,
+            not_finite: doubles.not_finite,
             examined_doubles: leaves().count() as u64,
             short_decimals: leaves().filter(|(_, l)| l.short).count() as u64,
         })

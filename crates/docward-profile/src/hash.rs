@@ -31,10 +31,13 @@ pub(crate) fn number(n: i64) -> u64 {
 /// Hash of a double: like the integer when it is one.
 #[inline]
 pub(crate) fn double(n: f64) -> u64 {
-    match whole(n) {
-        Some(whole) => number(whole),
-        None => fold(n.to_bits() ^ K2, K1),
-    }
+    whole(n).map_or_else(|| fraction(n), number)
+}
+
+/// Hash of a double that is no integer.
+#[inline]
+pub(crate) fn fraction(n: f64) -> u64 {
+    fold(n.to_bits() ^ K2, K1)
 }
 
 /// The integer a double stands for, if it is one that fits. (`fract` is a library call on plain x86-64.)
@@ -71,12 +74,76 @@ pub(crate) struct Scan {
 /// Hash of text, whether it is pure ASCII and whether it holds an `@`: one pass gives all.
 #[inline]
 pub(crate) fn text(bytes: &[u8]) -> Scan {
-    if bytes.len() > WHOLE { long_text(bytes) } else { scan::<0>(bytes) }
+    match bytes.len() {
+        n @ ..=SHORT => short::<0>(padded(bytes), n),
+        ..=WHOLE => scan::<0>(bytes),
+        _ => long_text(bytes),
+    }
 }
 
-/// Hash of text without its case (ASCII letters; a few signs fall together too).
-pub(crate) fn caseless(bytes: &[u8]) -> u64 {
-    scan::<CASE>(&bytes[..bytes.len().min(WHOLE)]).hash
+/// [`text`] of `bytes[from..from + n]`. Short texts are read as sixteen bytes with the rest masked
+/// out, whatever their length: a branch on each length would be guessed wrong most of the time.
+#[inline]
+pub(crate) fn text_at(bytes: &[u8], from: usize, n: usize) -> Scan {
+    if n <= SHORT
+        && let Some(window) = bytes.get(from..from + SHORT)
+    {
+        return short::<0>([word(window, 0) & KEPT[n][0], word(window, 8) & KEPT[n][1]], n);
+    }
+    text(&bytes[from..from + n])
+}
+
+/// Texts up to this long are hashed without a loop.
+const SHORT: usize = 16;
+
+/// Which bytes of sixteen belong to a text of a length.
+const KEPT: [[u64; 2]; SHORT + 1] = {
+    let mut masks = [[0; 2]; SHORT + 1];
+    let mut n = 1;
+    while n <= SHORT {
+        let low = if n >= 8 { u64::MAX } else { u64::MAX >> (64 - 8 * n) };
+        let high = if n > 8 { u64::MAX >> (64 - 8 * (n - 8)) } else { 0 };
+        masks[n] = [low, high];
+        n += 1;
+    }
+    masks
+};
+
+fn padded(bytes: &[u8]) -> [u64; 2] {
+    let mut window = [0; SHORT];
+    window[..bytes.len()].copy_from_slice(bytes);
+    [word(&window, 0), word(&window, 8)]
+}
+
+#[inline]
+fn short<const MASK: u64>([a, b]: [u64; 2], n: usize) -> Scan {
+    let hash = mix::<MASK>(a, b, n, n as u64 ^ K0);
+    Scan { hash, ascii: (a | b) & HIGH == 0, at_sign: (has_at(a) | has_at(b)) & HIGH != 0 }
+}
+
+#[inline]
+fn mix<const MASK: u64>(a: u64, b: u64, n: usize, seed: u64) -> u64 {
+    fold(K2 ^ (n as u64), fold((a | MASK) ^ K1, (b | MASK) ^ seed))
+}
+
+/// High bits are set when one of the eight bytes is `@`; the others are noise.
+#[inline]
+fn has_at(x: u64) -> u64 {
+    let t = x ^ AT;
+    t.wrapping_sub(LOW) & !t
+}
+
+/// Hash of `bytes[from..from + n]` without its case (ASCII letters; a few signs fall together too).
+#[inline]
+pub(crate) fn caseless_at(bytes: &[u8], from: usize, n: usize) -> u64 {
+    if n > SHORT {
+        return scan::<CASE>(&bytes[from..from + n.min(WHOLE)]).hash;
+    }
+    let words = match bytes.get(from..from + SHORT) {
+        Some(window) => [word(window, 0) & KEPT[n][0], word(window, 8) & KEPT[n][1]],
+        None => padded(&bytes[from..from + n]),
+    };
+    short::<CASE>(words, n).hash
 }
 
 fn long_text(bytes: &[u8]) -> Scan {
@@ -95,47 +162,24 @@ fn is_ascii(bytes: &[u8]) -> bool {
     seen & HIGH == 0
 }
 
-#[inline]
+/// Texts longer than [`SHORT`].
 fn scan<const MASK: u64>(bytes: &[u8]) -> Scan {
     let n = bytes.len();
     let mut seed = (n as u64) ^ K0;
     let mut seen = 0u64;
     let mut at_sign = 0u64;
-    let mut look = |x: u64| {
-        seen |= x;
-        let t = x ^ AT;
-        at_sign |= t.wrapping_sub(LOW) & !t;
-    };
-    let (a, b);
-    if n >= 8 {
-        let mut at = 0;
-        while n - at > 16 {
-            let (x, y) = (word(bytes, at), word(bytes, at + 8));
-            look(x);
-            look(y);
-            seed = fold((x | MASK) ^ K1, (y | MASK) ^ seed);
-            at += 16;
-        }
-        a = if n - at > 8 { word(bytes, at) } else { 0 };
-        b = word(bytes, n - 8);
-        look(a);
-        look(b);
-    } else if n >= 4 {
-        let low = u32::from_le_bytes(bytes[..4].try_into().expect("four bytes were sliced"));
-        let high = u32::from_le_bytes(bytes[n - 4..].try_into().expect("four bytes were sliced"));
-        a = (u64::from(low) << 32) | u64::from(high);
-        b = 0;
-        look(a);
-    } else {
-        let mut packed = 0u64;
-        for &byte in bytes {
-            packed = (packed << 8) | u64::from(byte);
-        }
-        a = packed;
-        b = 0;
-        look(a);
+    let (head, _) = bytes.as_chunks::<SHORT>();
+    for chunk in &head[..(n - 1) / SHORT] {
+        let (x, y) = (word(chunk, 0), word(chunk, 8));
+        seen |= x | y;
+        at_sign |= has_at(x) | has_at(y);
+        seed = fold((x | MASK) ^ K1, (y | MASK) ^ seed);
     }
-    let hash = fold(K2 ^ (n as u64), fold((a | MASK) ^ K1, (b | MASK) ^ seed));
+    // The last sixteen bytes, which may overlap those before.
+    let (a, b) = (word(bytes, n - 16), word(bytes, n - 8));
+    seen |= a | b;
+    at_sign |= has_at(a) | has_at(b);
+    let hash = mix::<MASK>(a, b, n, seed);
     Scan { hash, ascii: seen & HIGH == 0, at_sign: at_sign & HIGH != 0 }
 }
 
@@ -155,14 +199,26 @@ mod tests {
                 assert!(!text(&other).ascii, "length {n}, byte {i} is not ASCII");
             }
             assert!(text(&base).ascii);
+            let block = [b"x".as_slice(), &base, b"\0another text behind it"].concat();
+            assert_eq!(text_at(&block, 1, n).hash, text(&base).hash);
+            assert_eq!(text_at(&block[..n + 1], 1, n).hash, text(&base).hash);
             assert_ne!(text(&base).hash, text(&vec![b'a'; n + 1]).hash);
         }
     }
 
     #[test]
     fn case_and_signs_are_seen() {
-        assert_eq!(caseless(b"User123-abcdefghijk"), caseless(b"uSER123-ABCDEFGHIJK"));
-        assert_ne!(caseless(b"User123"), caseless(b"User124"));
+        let caseless = |text: &str| {
+            let hash = caseless_at(text.as_bytes(), 0, text.len());
+            assert_eq!(
+                hash,
+                caseless_at(format!("{text}\0 and more behind").as_bytes(), 0, text.len())
+            );
+            hash
+        };
+        assert_eq!(caseless("User123-abcdefghijk"), caseless("uSER123-ABCDEFGHIJK"));
+        assert_eq!(caseless("User123"), caseless("uSER123"));
+        assert_ne!(caseless("User123"), caseless("User124"));
         for n in 1..40usize {
             let mut name = vec![b'x'; n];
             assert!(!text(&name).at_sign);

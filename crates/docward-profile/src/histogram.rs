@@ -3,6 +3,8 @@
 
 use docward_model::Distribution;
 
+use crate::tally::Tally;
+
 const EXACT: u64 = 64;
 const EXACT_BITS: u32 = 6;
 const SUB_BITS: u32 = 5;
@@ -10,9 +12,9 @@ const SUB_BITS: u32 = 5;
 const EXACT_LIMIT: u64 = 1000;
 
 /// Counts per value below 64, and per bucket above.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Histogram {
-    small: [u64; EXACT as usize],
+    small: Tally<{ EXACT as usize }>,
     /// What is 64 and above.
     large: Option<Box<Large>>,
 }
@@ -26,12 +28,6 @@ struct Large {
     sum: u64,
     /// Values of [`EXACT_LIMIT`] and above.
     at_limit: u64,
-}
-
-impl Default for Histogram {
-    fn default() -> Self {
-        Self { small: [0; EXACT as usize], large: None }
-    }
 }
 
 #[inline]
@@ -61,7 +57,7 @@ impl Histogram {
     pub(crate) fn add(&mut self, value: u64) {
         // Nearly all lengths are small: one increment and nothing else.
         if value < EXACT {
-            self.small[value as usize] += 1;
+            self.small.bump(value as usize);
         } else {
             self.add_large(value, 1);
         }
@@ -87,14 +83,14 @@ impl Histogram {
     pub(crate) fn add_many(&mut self, value: u64, times: u64) {
         if times == 0 {
         } else if value < EXACT {
-            self.small[value as usize] += times;
+            self.small.add(value as usize, times);
         } else {
             self.add_large(value, times);
         }
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.small.iter_mut().zip(other.small).for_each(|(a, b)| *a += b);
+        self.small.merge(&other.small);
         match (&mut self.large, &other.large) {
             (Some(mine), Some(theirs)) => {
                 if theirs.counts.len() > mine.counts.len() {
@@ -111,30 +107,34 @@ impl Histogram {
         }
     }
 
+    /// Sum of all values.
+    pub(crate) fn sum(&self) -> u64 {
+        let small: u64 = self.small.all().enumerate().map(|(value, n)| value as u64 * n).sum();
+        small.wrapping_add(self.large.as_ref().map_or(0, |l| l.sum))
+    }
+
     pub(crate) fn finish(&self) -> Distribution {
         let large: &[u64] = self.large.as_ref().map_or(&[], |l| &l.counts);
         let buckets: Vec<_> = self
             .small
-            .iter()
-            .chain(large)
+            .all()
+            .chain(large.iter().copied())
             .enumerate()
-            .filter(|&(_, &n)| n > 0)
-            .map(|(at, &n)| {
+            .filter(|&(_, n)| n > 0)
+            .map(|(at, n)| {
                 let (low, high) = range(at);
                 (low, high, n)
             })
             .collect();
-        let exact = |value: usize| value as u64 * self.small[value];
-        let small_sum: u64 = (0..EXACT as usize).map(exact).sum();
-        let last = self.small.iter().rposition(|&n| n > 0).unwrap_or(0) as u64;
+        let last = self.small.all().rposition(|n| n > 0).unwrap_or(0) as u64;
         Distribution {
             count: buckets.iter().map(|b| b.2).sum(),
-            min: match self.small.iter().position(|&n| n > 0) {
+            min: match self.small.all().position(|n| n > 0) {
                 Some(first) => first as u64,
                 None => self.large.as_ref().map_or(0, |l| l.min),
             },
             max: self.large.as_ref().map_or(last, |l| l.max),
-            sum: small_sum.wrapping_add(self.large.as_ref().map_or(0, |l| l.sum)),
+            sum: self.sum(),
             buckets,
             exact: Some((EXACT_LIMIT, self.large.as_ref().map_or(0, |l| l.at_limit))),
         }

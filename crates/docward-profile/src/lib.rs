@@ -15,6 +15,7 @@ mod profiler;
 mod rows;
 mod sketch;
 mod stats;
+mod tally;
 mod text;
 mod tree;
 mod values;

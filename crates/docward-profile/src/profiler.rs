@@ -16,9 +16,9 @@ use crate::{
     joins::Joins,
     rows::{Leaf, Row, Rows},
     sketch::{Added, Sketch},
-    stats::{Cases, Doubles, bump},
+    stats::{bump, widen},
     text,
-    tree::{Kind, NONE, NodeId, ROOT, Tree},
+    tree::{Kind, NONE, Node, NodeId, ROOT, Tree},
     values::{
         content_hash, fixed, fixed_at, has_short_decimals, hex, id_text, id_value, note_binary,
         number_of, scalar_hash, seconds, shorten, sort_double, sort_numbered, sort_short,
@@ -82,8 +82,6 @@ pub struct Profiler {
     pub(crate) shapes: Sketch,
     /// The fields of those sets.
     pub(crate) shape_fields: BTreeMap<u64, Vec<NodeId>>,
-    damages: Vec<Damage>,
-    damage_count: u64,
     scratch: Scratch,
 }
 
@@ -98,8 +96,8 @@ struct Scratch {
     base: u64,
     shape: u64,
     order: u64,
-    /// Top-level nodes of the document, for a shape not seen before.
-    fields: Vec<NodeId>,
+    /// Whether the document's long texts are looked at too.
+    few: bool,
     depth: u32,
     server_depth: u32,
     /// References met in the object being read: node and hash.
@@ -109,6 +107,26 @@ struct Scratch {
     /// What stopped the document. Kept here so that the functions below return plain numbers: a
     /// `Result` per value goes through memory and costs more than the check itself.
     fault: Option<Fault>,
+    damages: Vec<Damage>,
+    damage_count: u64,
+}
+
+impl Scratch {
+    #[cold]
+    fn damaged(&mut self, fault: Fault) {
+        self.damage_count += 1;
+        if self.damages.len() < DAMAGES {
+            let offset = self.base + fault.at as u64;
+            self.damages.push(Damage { offset, kind: fault.kind });
+        }
+    }
+
+    /// Notes what stopped the document; `FAULT` goes up through the calls.
+    #[cold]
+    fn stop(&mut self, at: usize, kind: FaultKind) -> usize {
+        self.fault.get_or_insert(Fault::new(at, kind));
+        FAULT
+    }
 }
 
 impl Default for Profiler {
@@ -136,8 +154,6 @@ impl Profiler {
             ids: crate::links::IdSet::default(),
             shapes: Sketch::new(256),
             shape_fields: BTreeMap::new(),
-            damages: Vec::new(),
-            damage_count: 0,
             scratch: Scratch::default(),
         }
     }
@@ -154,7 +170,8 @@ impl Profiler {
 
     /// What could not be read, at most a few dozen places; the count is of all.
     pub fn take_damage(&mut self) -> (Vec<Damage>, u64) {
-        (std::mem::take(&mut self.damages), std::mem::take(&mut self.damage_count))
+        let scratch = &mut self.scratch;
+        (std::mem::take(&mut scratch.damages), std::mem::take(&mut scratch.damage_count))
     }
 
     /// Takes in whole documents that lie back to back. `offset` is where the block begins in its
@@ -167,12 +184,12 @@ impl Profiler {
             match walk::document_end(block, at, block.len()) {
                 Ok(end) => {
                     if let Err(fault) = self.document(block, at, end) {
-                        self.damaged(fault);
+                        self.scratch.damaged(fault);
                     }
                     at = end;
                 }
                 Err(kind) => {
-                    self.damaged(Fault::new(at, kind));
+                    self.scratch.damaged(Fault::new(at, kind));
                     // The length itself may be right although the last byte is not NUL.
                     match i32_at(block, at) {
                         Some(len) if len >= 5 && at + len as usize <= block.len() => {
@@ -182,15 +199,6 @@ impl Profiler {
                     }
                 }
             }
-        }
-    }
-
-    #[cold]
-    fn damaged(&mut self, fault: Fault) {
-        self.damage_count += 1;
-        if self.damages.len() < DAMAGES {
-            let offset = self.scratch.base + fault.at as u64;
-            self.damages.push(Damage { offset, kind: fault.kind });
         }
     }
 
@@ -219,7 +227,7 @@ impl Profiler {
         scratch.order = 0;
         scratch.depth = 0;
         scratch.server_depth = 0;
-        scratch.fields.clear();
+        scratch.few = doc_hash < self.rows.few_theta();
         scratch.row = (doc_hash < self.rows.theta()).then(|| Row {
             hash: doc_hash,
             at: scratch.base + start as u64,
@@ -233,10 +241,10 @@ impl Profiler {
 
         self.object(block, start + 4, end - 1, ROOT, 0);
 
-        self.tree.nodes[ROOT as usize].stats.types[BsonType::Object as usize] += 1;
+        self.tree.nodes[ROOT as usize].stats.count_type(BsonType::Object);
         self.depths[(self.scratch.depth as usize).min(DEPTHS - 1)] += 1;
         self.max_server_depth = self.max_server_depth.max(self.scratch.server_depth);
-        self.note_shape();
+        self.note_shape(&block[start..end]);
         if let Some(mut row) = self.scratch.row.take() {
             row.shape = self.scratch.shape;
             row.order = self.scratch.order;
@@ -255,13 +263,6 @@ impl Profiler {
         self.scratch.fault.take().map_or(Ok(()), Err)
     }
 
-    /// Notes what stopped the document; `FAULT` goes up through the calls.
-    #[cold]
-    fn stop(&mut self, at: usize, kind: FaultKind) -> usize {
-        self.scratch.fault.get_or_insert(Fault::new(at, kind));
-        FAULT
-    }
-
     /// The elements of an object: `at..end` lie between its length and its final NUL. False when
     /// the document is damaged.
     fn object(
@@ -273,72 +274,99 @@ impl Profiler {
         level: u32,
     ) -> bool {
         if level > walk::MAX_DEPTH {
-            self.stop(at, FaultKind::Depth);
+            self.scratch.stop(at, FaultKind::Depth);
             return false;
         }
         let begin = at;
         let refs_before = self.scratch.refs.len();
+        let ordered = level == 0 && self.scratch.row.is_some();
         let mut previous = NONE;
-        let mut fields: u64 = 0;
+        let mut guesses = self.tree.first_guesses(object);
+        let mut fields: u32 = 0;
+        let mut shape: u64 = 0;
         while at < end {
             let start = at;
             let tag = bytes[at];
             at += 1;
-            let node = match self.tree.guess(object, previous, bytes, at) {
+            let node = match self.tree.guess(guesses, bytes, at) {
                 Some((node, len)) => {
+                    if node != guesses[0] {
+                        self.tree.swap_guesses(previous);
+                    }
                     at += len + 1;
                     node
                 }
-                None => {
-                    let Some(nul) = find_nul(bytes, at, end) else {
-                        self.stop(start, FaultKind::Unterminated);
-                        return false;
-                    };
-                    let key = &bytes[at..nul];
-                    if std::str::from_utf8(key).is_err() {
-                        self.damaged(Fault::new(at, FaultKind::Utf8));
+                None => match self.unforeseen(bytes, start, end, object, previous) {
+                    Some((node, behind)) => {
+                        at = behind;
+                        node
                     }
-                    let first_at = self.scratch.base + start as u64;
-                    at = nul + 1;
-                    self.tree.find(object, previous, key, first_at)
-                }
+                    None => return false,
+                },
             };
+            let place = &mut self.tree.nodes[node as usize];
             if at > end {
-                self.stop(start, FaultKind::Truncated);
+                self.scratch.stop(start, FaultKind::Truncated);
                 return false;
             }
             fields += 1;
-            if level == 0 {
-                let salt = self.tree.nodes[node as usize].key_hash;
-                self.scratch.shape = self.scratch.shape.wrapping_add(salt);
-                if self.scratch.row.is_some() {
-                    self.scratch.order = hash::number((self.scratch.order ^ salt) as i64);
-                }
-                self.scratch.fields.push(node);
+            shape = shape.wrapping_add(place.key_hash);
+            if ordered {
+                self.scratch.order = hash::number((self.scratch.order ^ place.key_hash) as i64);
+            }
+            if place.kind == Kind::Named {
+                (previous, guesses) = (node, place.next);
+            } else {
+                (previous, guesses) = (NONE, self.tree.first_guesses(object));
             }
             at = self.value(bytes, tag, start, at, end, node, level);
             if at == FAULT {
                 return false;
             }
-            previous = if self.tree.nodes[node as usize].kind == Kind::Named { node } else { NONE };
+        }
+        if level == 0 {
+            self.scratch.shape = shape;
         }
         if fields > 0 {
             // Depth of what lies in this object; the root's fields are at 0 (ALG-1).
             let up = &mut self.tree.nodes[object as usize];
-            up.most_fields = up.most_fields.max(fields as u32);
+            up.most_fields = up.most_fields.max(fields);
             if up.kind != Kind::Root {
                 self.scratch.depth = self.scratch.depth.max(up.depth + 1);
             }
-        }
-        if self.tree.nodes[object as usize].any != NONE
-            && let Some(keys) = &mut self.tree.nodes[object as usize].keys
-        {
-            keys.per_object.add(fields);
+            if up.any != NONE
+                && let Some(keys) = &mut up.keys
+            {
+                keys.per_object.add(u64::from(fields));
+            }
         }
         if self.scratch.refs.len() > refs_before {
             self.note_joins(&bytes[begin..end], object, refs_before);
         }
         true
+    }
+
+    /// The node of the element at `start` whose name was not guessed, and where its value begins.
+    #[cold]
+    fn unforeseen(
+        &mut self,
+        bytes: &[u8],
+        start: usize,
+        end: usize,
+        object: NodeId,
+        previous: NodeId,
+    ) -> Option<(NodeId, usize)> {
+        let at = start + 1;
+        let Some(nul) = find_nul(bytes, at, end) else {
+            self.scratch.stop(start, FaultKind::Unterminated);
+            return None;
+        };
+        let key = &bytes[at..nul];
+        if std::str::from_utf8(key).is_err() {
+            self.scratch.damaged(Fault::new(at, FaultKind::Utf8));
+        }
+        let first_at = self.scratch.base + start as u64;
+        Some((self.tree.find(object, previous, key, first_at), nul + 1))
     }
 
     /// The elements of an array; their number, or `None` when the document is damaged.
@@ -351,7 +379,7 @@ impl Profiler {
         level: u32,
     ) -> Option<u32> {
         if level > walk::MAX_DEPTH {
-            self.stop(at, FaultKind::Depth);
+            self.scratch.stop(at, FaultKind::Depth);
             return None;
         }
         if at >= end {
@@ -376,13 +404,13 @@ impl Profiler {
                 match find_nul(bytes, at + 1, end) {
                     Some(nul) => nul + 1,
                     None => {
-                        self.stop(start, FaultKind::Unterminated);
+                        self.scratch.stop(start, FaultKind::Unterminated);
                         return None;
                     }
                 }
             };
             if at > end {
-                self.stop(start, FaultKind::Truncated);
+                self.scratch.stop(start, FaultKind::Truncated);
                 return None;
             }
             length += 1;
@@ -414,126 +442,114 @@ impl Profiler {
         node: NodeId,
         level: u32,
     ) -> usize {
+        // The place is looked up once; everything below works on it and on the scratch.
         let place = &mut self.tree.nodes[node as usize];
+        let scratch = &mut self.scratch;
         // Lengths are taken apart here rather than by `value_len`: one branch on the type, not two.
         match tag {
             0x02 => {
                 let Some(len) = i32_at(bytes, at) else {
-                    return self.stop(start, FaultKind::Truncated);
+                    return scratch.stop(start, FaultKind::Truncated);
                 };
                 let next = at + 4 + len.max(0) as usize;
                 if len < 1 {
-                    return self.stop(start, FaultKind::Length);
+                    return scratch.stop(start, FaultKind::Length);
                 }
                 if next > end {
-                    return self.stop(start, FaultKind::Truncated);
+                    return scratch.stop(start, FaultKind::Truncated);
                 }
                 if bytes[next - 1] != 0 {
-                    return self.stop(start, FaultKind::Unterminated);
+                    return scratch.stop(start, FaultKind::Unterminated);
                 }
-                place.stats.types[BsonType::String as usize] += 1;
-                place.stats.bytes += len as u64 + 4;
-                self.text(node, &bytes[at + 4..next - 1], at);
+                text(place, scratch, node, bytes, at + 4, len as usize - 1);
                 next
             }
             0x10 => {
                 let Some(value) = fixed_at::<4>(bytes, at, end) else {
-                    return self.stop(start, FaultKind::Truncated);
+                    return scratch.stop(start, FaultKind::Truncated);
                 };
-                place.stats.types[BsonType::Int as usize] += 1;
-                place.stats.bytes += 4;
-                self.whole(node, tag, i64::from(i32::from_le_bytes(value)));
+                place.stats.count_type(BsonType::Int);
+                whole(place, scratch, node, tag, i64::from(i32::from_le_bytes(value)));
                 at + 4
             }
             0x12 => {
                 let Some(value) = fixed_at::<8>(bytes, at, end) else {
-                    return self.stop(start, FaultKind::Truncated);
+                    return scratch.stop(start, FaultKind::Truncated);
                 };
-                place.stats.types[BsonType::Long as usize] += 1;
-                place.stats.bytes += 8;
-                self.whole(node, tag, i64::from_le_bytes(value));
+                place.stats.count_type(BsonType::Long);
+                whole(place, scratch, node, tag, i64::from_le_bytes(value));
                 at + 8
             }
             0x01 => {
                 let Some(value) = fixed_at::<8>(bytes, at, end) else {
-                    return self.stop(start, FaultKind::Truncated);
+                    return scratch.stop(start, FaultKind::Truncated);
                 };
-                place.stats.types[BsonType::Double as usize] += 1;
-                place.stats.bytes += 8;
-                self.double(node, f64::from_le_bytes(value));
+                place.stats.count_type(BsonType::Double);
+                double(place, scratch, node, f64::from_le_bytes(value));
                 at + 8
             }
             0x09 => {
                 let Some(value) = fixed_at::<8>(bytes, at, end) else {
-                    return self.stop(start, FaultKind::Truncated);
+                    return scratch.stop(start, FaultKind::Truncated);
                 };
-                place.stats.types[BsonType::Date as usize] += 1;
-                place.stats.bytes += 8;
                 let ms = i64::from_le_bytes(value);
-                let dates = &mut place.stats.dates;
-                *dates = Some(dates.map_or((ms, ms), |(a, b)| (a.min(ms), b.max(ms))));
-                self.scalar(
-                    node,
-                    tag,
-                    hash::number(ms),
-                    || ms,
-                    false,
-                    24,
-                    || docward_bson::date_text(ms),
-                );
+                place.stats.count_type(BsonType::Date);
+                widen(&mut place.stats.dates, ms);
+                let text = || docward_bson::date_text(ms);
+                scalar(place, scratch, node, tag, hash::number(ms), || (ms, false), 24, text);
                 at + 8
             }
             0x07 => {
                 let Some(value) = fixed_at::<12>(bytes, at, end) else {
-                    return self.stop(start, FaultKind::Truncated);
+                    return scratch.stop(start, FaultKind::Truncated);
                 };
-                place.stats.types[BsonType::ObjectId as usize] += 1;
-                place.stats.bytes += 12;
-                let sort = || i64::from(seconds(&value));
-                self.scalar(node, tag, hash::bytes(&value), sort, false, 24, || hex(&value));
+                place.stats.count_type(BsonType::ObjectId);
+                let sort = || (i64::from(seconds(&value)), false);
+                scalar(place, scratch, node, tag, hash::bytes(&value), sort, 24, || hex(&value));
                 at + 12
             }
             0x08 => {
                 let Some([value]) = fixed_at::<1>(bytes, at, end) else {
-                    return self.stop(start, FaultKind::Truncated);
+                    return scratch.stop(start, FaultKind::Truncated);
                 };
-                place.stats.types[BsonType::Bool as usize] += 1;
-                place.stats.bytes += 1;
+                place.stats.count_type(BsonType::Bool);
                 let truth = i64::from(value != 0);
-                self.scalar(
-                    node,
-                    tag,
-                    hash::number(truth),
-                    || truth,
-                    false,
-                    5,
-                    || (truth == 1).to_string(),
-                );
+                let text = || (truth == 1).to_string();
+                scalar(place, scratch, node, tag, hash::number(truth), || (truth, false), 5, text);
                 at + 1
             }
             0x0a => {
-                place.stats.types[BsonType::Null as usize] += 1;
+                place.stats.count_type(BsonType::Null);
                 at
+            }
+            0x13 => {
+                let Some(value) = fixed_at::<16>(bytes, at, end) else {
+                    return scratch.stop(start, FaultKind::Truncated);
+                };
+                place.stats.count_type(BsonType::Decimal);
+                let text = || docward_bson::decimal_text(value);
+                scalar(place, scratch, node, tag, hash::bytes(&value), || (0, false), 40, text);
+                at + 16
             }
             0x03 => {
                 let next = match walk::document_end(bytes, at, end) {
                     Ok(next) => next,
-                    Err(kind) => return self.stop(start, kind),
+                    Err(kind) => return scratch.stop(start, kind),
                 };
-                place.stats.types[BsonType::Object as usize] += 1;
+                place.stats.count_type(BsonType::Object);
                 place.stats.bytes += (next - at) as u64;
-                self.scratch.server_depth = self.scratch.server_depth.max(level + 1);
+                scratch.server_depth = scratch.server_depth.max(level + 1);
                 if self.object(bytes, at + 4, next - 1, node, level + 1) { next } else { FAULT }
             }
             0x04 => {
                 let next = match walk::document_end(bytes, at, end) {
                     Ok(next) => next,
-                    Err(kind) => return self.stop(start, kind),
+                    Err(kind) => return scratch.stop(start, kind),
                 };
                 let len = (next - at) as u64;
-                place.stats.types[BsonType::Array as usize] += 1;
+                place.stats.count_type(BsonType::Array);
                 place.stats.bytes += len;
-                self.scratch.server_depth = self.scratch.server_depth.max(level + 1);
+                scratch.server_depth = scratch.server_depth.max(level + 1);
                 let Some(length) = self.array(bytes, at + 4, next - 1, node, level + 1) else {
                     return FAULT;
                 };
@@ -549,173 +565,10 @@ impl Profiler {
             _ => {
                 let len = match value_len(tag, bytes, at, end) {
                     Ok(len) => len,
-                    Err(kind) => return self.stop(start, kind),
+                    Err(kind) => return scratch.stop(start, kind),
                 };
-                place.stats.bytes += len as u64;
-                self.rare(node, tag, &bytes[at..at + len]);
+                rare(place, scratch, node, tag, &bytes[at..at + len]);
                 at + len
-            }
-        }
-    }
-
-    /// Types that are seldom, or seldom many.
-    #[cold]
-    fn rare(&mut self, node: NodeId, tag: u8, value: &[u8]) {
-        let Some(kind) = BsonType::from_tag(tag) else { return };
-        self.tree.nodes[node as usize].stats.types[kind as usize] += 1;
-        match kind {
-            BsonType::BinData => {
-                let (subtype, data) = (value[4], &value[5..]);
-                let blobs =
-                    self.tree.nodes[node as usize].stats.blobs.get_or_insert_with(Box::default);
-                note_binary(blobs, subtype, data);
-                let first = || data.get(..8).map_or(0, |b| i64::from_be_bytes(fixed(b)));
-                self.scalar(node, tag, hash::bytes(data), first, false, data.len() * 2, || {
-                    hex(&data[..data.len().min(32)])
-                });
-            }
-            BsonType::Decimal => {
-                let bits: [u8; 16] = fixed(value);
-                self.scalar(
-                    node,
-                    tag,
-                    hash::bytes(value),
-                    || 0,
-                    false,
-                    40,
-                    || docward_bson::decimal_text(bits),
-                );
-            }
-            BsonType::Timestamp => {
-                let n = i64::from_le_bytes(fixed(value));
-                self.scalar(node, tag, hash::number(n), || n, false, 20, || n.to_string());
-            }
-            _ => {}
-        }
-    }
-
-    #[inline]
-    fn whole(&mut self, node: NodeId, tag: u8, n: i64) {
-        let ints = &mut self.tree.nodes[node as usize].stats.ints;
-        *ints = Some(ints.map_or((n, n), |(a, b)| (a.min(n), b.max(n))));
-        self.scalar(node, tag, hash::number(n), || n, false, 20, || n.to_string());
-    }
-
-    #[inline]
-    fn double(&mut self, node: NodeId, n: f64) {
-        let doubles = self.tree.nodes[node as usize].stats.doubles.get_or_insert_with(|| {
-            Box::new(Doubles { min: f64::INFINITY, max: f64::NEG_INFINITY, ..Doubles::default() })
-        });
-        if n.is_finite() {
-            doubles.min = doubles.min.min(n);
-            doubles.max = doubles.max.max(n);
-            if hash::whole(n).is_some() || n.abs() >= 9.0e15 {
-                doubles.integral += 1;
-            } else {
-                doubles.fractional += 1;
-            }
-        } else {
-            doubles.not_finite += 1;
-        }
-        let short = self.scratch.row.is_some() && has_short_decimals(n);
-        self.scalar(node, 0x01, hash::double(n), || sort_double(n), short, 24, || n.to_string());
-    }
-
-    #[inline]
-    fn text(&mut self, node: NodeId, s: &[u8], at: usize) {
-        let scan = hash::text(s);
-        let mut value_hash = scan.hash;
-        if !scan.ascii
-            && let Err(error) = std::str::from_utf8(s)
-        {
-            self.damaged(Fault::new(at + 4 + error.valid_up_to(), FaultKind::Utf8));
-        }
-        let class = text::classify(s, scan.at_sign);
-        let stats = &mut self.tree.nodes[node as usize].stats;
-        let texts = stats.text.get_or_insert_with(Box::default);
-        texts.classes[class as usize] += 1;
-        texts.lengths.add(s.len() as u64);
-        match class {
-            TextClass::Other | TextClass::Empty => {}
-            TextClass::EncodedFile => {
-                let (kind, from) = text::encoded_file(s).unwrap_or((BlobKind::Unknown, 0));
-                let blobs = stats.blobs.get_or_insert_with(Box::default);
-                blobs.sizes.add((s.len() - from) as u64 * 3 / 4);
-                bump(&mut blobs.kinds, kind, 1);
-                blobs.encoded += 1;
-            }
-            _ => value_hash = spelled_hash(class, s).unwrap_or(value_hash),
-        }
-        if self.tree.nodes[node as usize].id_like && s.len() <= 64 {
-            self.note_case(node, s, value_hash);
-        }
-        if s.len() >= LONG_TEXT {
-            self.note_long_text(node, s);
-        }
-        let sort = || match s.get(..8) {
-            Some(first) => sort_numbered(s).unwrap_or_else(|| i64::from_be_bytes(fixed(first))),
-            None => sort_short(s),
-        };
-        self.scalar(node, 0x02, value_hash, sort, false, s.len(), || {
-            String::from_utf8_lossy(s).into_owned()
-        });
-    }
-
-    /// What all scalars have in common: distinct values, references, the document sample.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the innermost function; a struct would go through memory"
-    )]
-    #[inline]
-    fn scalar(
-        &mut self,
-        node: NodeId,
-        tag: u8,
-        value_hash: u64,
-        sort: impl Fn() -> i64,
-        short: bool,
-        bytes: usize,
-        text: impl Fn() -> String,
-    ) {
-        let place = &mut self.tree.nodes[node as usize];
-        if value_hash < place.stats.sketch.theta() {
-            if place.stats.sketch.add(value_hash) == Added::New {
-                place.stats.remember(value_hash, bytes, || shorten(text()));
-            }
-            if (place.id_like || tag == 0x07) && !place.is_own_id {
-                self.scratch.refs.push((node, value_hash));
-            }
-        }
-        if let Some(row) = &mut self.scratch.row {
-            row.push_leaf(Leaf { node, tag, short, hash: value_hash, sort: sort() });
-        }
-    }
-
-    #[inline]
-    fn note_case(&mut self, node: NodeId, s: &[u8], raw: u64) {
-        let texts = self.tree.nodes[node as usize].stats.text.get_or_insert_with(Box::default);
-        texts.cases.get_or_insert_with(|| Box::new(Cases::default())).add(
-            hash::caseless(s),
-            raw,
-            || String::from_utf8_lossy(s).into_owned(),
-        );
-    }
-
-    #[cold]
-    fn note_long_text(&mut self, node: NodeId, s: &[u8]) {
-        // A few of the sampled documents are enough to know the ratio.
-        if let Some(row) = &mut self.scratch.row
-            && row.hash < self.rows.few_theta()
-            && row.packed.len() < 4
-        {
-            use std::io::Write;
-            let part = &s[..s.len().min(PACKED_BYTES)];
-            let mut encoder =
-                flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
-            if encoder.write_all(part).is_ok()
-                && let Ok(packed) = encoder.finish()
-            {
-                row.packed.push((node, part.len() as u32, packed.len() as u32));
             }
         }
     }
@@ -738,16 +591,19 @@ impl Profiler {
     }
 
     #[inline]
-    fn note_shape(&mut self) {
+    fn note_shape(&mut self, document: &[u8]) {
         let shape = self.scratch.shape.max(1);
         if self.shapes.add(shape) == Added::New {
-            self.new_shape(shape);
+            self.new_shape(shape, document);
         }
     }
 
+    /// Remembers the top-level fields of a document whose set of them is new.
     #[cold]
-    fn new_shape(&mut self, shape: u64) {
-        self.shape_fields.insert(shape, self.scratch.fields.clone());
+    fn new_shape(&mut self, shape: u64, document: &[u8]) {
+        let Ok(elements) = walk::Elements::new(document) else { return };
+        let fields = elements.flatten().map(|e| self.tree.child(ROOT, e.key, u64::MAX)).collect();
+        self.shape_fields.insert(shape, fields);
         if self.shape_fields.len() > 600 {
             self.shapes.settle();
             let theta = self.shapes.theta();
@@ -838,9 +694,149 @@ impl Profiler {
         }
         let theta = self.shapes.theta();
         self.shape_fields.retain(|&hash, _| hash < theta);
-        self.damage_count += later.damage_count;
-        self.damages.extend(later.damages);
-        self.damages.sort_by_key(|d| d.offset);
-        self.damages.truncate(DAMAGES);
+        let scratch = &mut self.scratch;
+        scratch.damage_count += later.scratch.damage_count;
+        scratch.damages.extend(later.scratch.damages);
+        scratch.damages.sort_by_key(|d| d.offset);
+        scratch.damages.truncate(DAMAGES);
+    }
+}
+
+/// Types that are seldom, or seldom many.
+#[cold]
+fn rare(place: &mut Node, scratch: &mut Scratch, node: NodeId, tag: u8, value: &[u8]) {
+    let Some(kind) = BsonType::from_tag(tag) else { return };
+    place.stats.count_type(kind);
+    match kind {
+        BsonType::BinData => {
+            place.stats.bytes += value.len() as u64;
+            let (subtype, data) = (value[4], &value[5..]);
+            note_binary(place.stats.blobs.get_or_insert_with(Box::default), subtype, data);
+            let sort = || (data.get(..8).map_or(0, |b| i64::from_be_bytes(fixed(b))), false);
+            let text = || hex(&data[..data.len().min(32)]);
+            scalar(place, scratch, node, tag, hash::bytes(data), sort, data.len() * 2, text);
+        }
+        BsonType::Timestamp => {
+            let n = i64::from_le_bytes(fixed(value));
+            scalar(place, scratch, node, tag, hash::number(n), || (n, false), 20, || n.to_string());
+        }
+        _ => place.stats.bytes += value.len() as u64,
+    }
+}
+
+#[inline]
+fn whole(place: &mut Node, scratch: &mut Scratch, node: NodeId, tag: u8, n: i64) {
+    widen(&mut place.stats.ints, n);
+    scalar(place, scratch, node, tag, hash::number(n), || (n, false), 20, || n.to_string());
+}
+
+#[inline]
+fn double(place: &mut Node, scratch: &mut Scratch, node: NodeId, n: f64) {
+    let whole = hash::whole(n);
+    place.stats.doubles.add(n, whole.is_some());
+    let value_hash = whole.map_or_else(|| hash::fraction(n), hash::number);
+    let sort = || (sort_double(n), has_short_decimals(n));
+    scalar(place, scratch, node, 0x01, value_hash, sort, 24, || n.to_string());
+}
+
+/// The string `bytes[from..from + n]`.
+#[inline]
+fn text(
+    place: &mut Node,
+    scratch: &mut Scratch,
+    node: NodeId,
+    bytes: &[u8],
+    from: usize,
+    n: usize,
+) {
+    let scan = hash::text_at(bytes, from, n);
+    let mut value_hash = scan.hash;
+    let s = &bytes[from..from + n];
+    if !scan.ascii
+        && let Err(error) = std::str::from_utf8(s)
+    {
+        scratch.damaged(Fault::new(from + error.valid_up_to(), FaultKind::Utf8));
+    }
+    let class = text::classify_at(bytes, from, n, scan.at_sign);
+    place.stats.count_text(class, n);
+    match class {
+        TextClass::Other | TextClass::Empty => {}
+        TextClass::EncodedFile => {
+            let (kind, from) = text::encoded_file(s).unwrap_or((BlobKind::Unknown, 0));
+            let blobs = place.stats.blobs.get_or_insert_with(Box::default);
+            blobs.sizes.add((n - from) as u64 * 3 / 4);
+            bump(&mut blobs.kinds, kind, 1);
+            blobs.encoded += 1;
+        }
+        _ => value_hash = spelled_hash(class, s).unwrap_or(value_hash),
+    }
+    if place.id_like && n <= 64 {
+        let cases = place.stats.cases.get_or_insert_with(Box::default);
+        let text = || String::from_utf8_lossy(s).into_owned();
+        cases.add(hash::caseless_at(bytes, from, n), value_hash, text);
+    }
+    if n >= LONG_TEXT {
+        note_long_text(scratch, node, s);
+    }
+    let sort = || {
+        let sort = match s.get(..8) {
+            Some(first) => sort_numbered(s).unwrap_or_else(|| i64::from_be_bytes(fixed(first))),
+            None => sort_short(s),
+        };
+        (sort, false)
+    };
+    let text = || String::from_utf8_lossy(s).into_owned();
+    scalar(place, scratch, node, 0x02, value_hash, sort, n, text);
+}
+
+/// What all scalars have in common: distinct values, references, the document sample. `sort` gives
+/// the number a sampled value sorts by and whether it is a double with few decimals.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the innermost function; a struct would go through memory"
+)]
+#[inline]
+fn scalar(
+    place: &mut Node,
+    scratch: &mut Scratch,
+    node: NodeId,
+    tag: u8,
+    value_hash: u64,
+    sort: impl Fn() -> (i64, bool),
+    bytes: usize,
+    text: impl Fn() -> String,
+) {
+    if value_hash < place.stats.sketch.theta() {
+        if place.stats.sketch.add(value_hash) == Added::New {
+            place.stats.remember(value_hash, bytes, || shorten(text()));
+        }
+        if (place.id_like || tag == 0x07) && !place.is_own_id {
+            scratch.refs.push((node, value_hash));
+        }
+    }
+    if let Some(row) = &mut scratch.row
+        && row.has_room()
+    {
+        let (sort, short) = sort();
+        row.leaves.push(Leaf { node, tag, short, hash: value_hash, sort });
+    }
+}
+
+#[cold]
+fn note_long_text(scratch: &mut Scratch, node: NodeId, s: &[u8]) {
+    // A few of the sampled documents are enough to know the ratio.
+    if let Some(row) = &mut scratch.row
+        && scratch.few
+        && row.packed.len() < 4
+    {
+        use std::io::Write;
+        let part = &s[..s.len().min(PACKED_BYTES)];
+        let mut encoder =
+            flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+        if encoder.write_all(part).is_ok()
+            && let Ok(packed) = encoder.finish()
+        {
+            row.packed.push((node, part.len() as u32, packed.len() as u32));
+        }
     }
 }

@@ -51,10 +51,10 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn push_leaf(&mut self, leaf: Leaf) {
-        if self.leaves.len() < LEAVES {
-            self.leaves.push(leaf);
-        }
+    /// Whether another scalar is wanted.
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        self.leaves.len() < LEAVES
     }
 
     pub(crate) fn push_array(&mut self, node: NodeId, length: u32) {

@@ -12,11 +12,18 @@
 pub(crate) struct Sketch {
     /// Hashes at or above are left out.
     theta: u64,
-    k: usize,
-    len: usize,
-    /// Open addressing; 0 is an empty slot (a real hash of 0 is stored as 1).
-    hashes: Vec<u64>,
-    counts: Vec<u32>,
+    /// Open addressing.
+    slots: Vec<Slot>,
+    len: u32,
+    k: u32,
+}
+
+/// Hash and count side by side, so that a value counted again costs one cache line.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    /// 0 is an empty slot (a real hash of 0 is stored as 1).
+    hash: u64,
+    count: u32,
 }
 
 /// What an insertion did.
@@ -31,8 +38,8 @@ pub(crate) enum Added {
 }
 
 impl Sketch {
-    pub(crate) fn new(k: usize) -> Self {
-        Self { theta: u64::MAX, k, len: 0, hashes: Vec::new(), counts: Vec::new() }
+    pub(crate) fn new(k: u32) -> Self {
+        Self { theta: u64::MAX, slots: Vec::new(), len: 0, k }
     }
 
     /// The bound: callers may compare before calling [`Self::add`].
@@ -46,37 +53,41 @@ impl Sketch {
         if hash >= self.theta { Added::No } else { self.insert(hash, 1) }
     }
 
+    #[inline]
     fn insert(&mut self, hash: u64, times: u32) -> Added {
         let hash = hash.max(1);
-        if self.hashes.is_empty() {
-            self.hashes = vec![0; 16];
-            self.counts = vec![0; 16];
-        }
-        let mask = self.hashes.len() - 1;
-        // Zipped to one bounds check per probe; the low bits are independent of the bound.
+        let mask = self.slots.len().wrapping_sub(1);
+        // The low bits are independent of the bound.
         let mut at = (hash as usize) & mask;
-        loop {
-            let found = self.hashes[at];
-            if found == hash {
-                self.counts[at] = self.counts[at].saturating_add(times);
+        while let Some(slot) = self.slots.get_mut(at) {
+            if slot.hash == hash {
+                slot.count = slot.count.saturating_add(times);
                 return Added::Again;
             }
-            if found == 0 {
+            if slot.hash == 0 {
                 break;
             }
             at = (at + 1) & mask;
         }
-        self.hashes[at] = hash;
-        self.counts[at] = times;
+        self.insert_new(at, Slot { hash, count: times });
+        Added::New
+    }
+
+    #[cold]
+    fn insert_new(&mut self, mut at: usize, slot: Slot) {
+        if self.slots.is_empty() {
+            self.slots = vec![Slot::default(); 16];
+            at = slot.hash as usize & 15;
+        }
+        self.slots[at] = slot;
         self.len += 1;
-        if self.len * 4 >= self.hashes.len() * 3 {
+        if self.len as usize * 4 >= self.slots.len() * 3 {
             if self.len >= self.k + self.k / 2 {
                 self.trim();
             } else {
-                self.rebuild(self.hashes.len() * 2, u64::MAX);
+                self.rebuild(self.slots.len() * 2, u64::MAX);
             }
         }
-        Added::New
     }
 
     /// Drops everything beyond the `k` smallest and lowers the bound.
@@ -84,28 +95,26 @@ impl Sketch {
         if self.len <= self.k {
             return;
         }
-        let mut all: Vec<u64> = self.hashes.iter().copied().filter(|&h| h != 0).collect();
+        let mut all: Vec<u64> = self.slots.iter().map(|s| s.hash).filter(|&h| h != 0).collect();
         // The bound is the (k+1)-th smallest, exclusive: exactly k stay.
-        let (_, &mut bound, _) = all.select_nth_unstable(self.k);
+        let (_, &mut bound, _) = all.select_nth_unstable(self.k as usize);
         self.theta = self.theta.min(bound);
-        self.rebuild(self.hashes.len(), self.theta);
+        self.rebuild(self.slots.len(), self.theta);
     }
 
     fn rebuild(&mut self, slots: usize, below: u64) {
-        let hashes = std::mem::replace(&mut self.hashes, vec![0; slots]);
-        let counts = std::mem::replace(&mut self.counts, vec![0; slots]);
+        let old = std::mem::replace(&mut self.slots, vec![Slot::default(); slots]);
         self.len = 0;
         let mask = slots - 1;
-        for (hash, count) in hashes.into_iter().zip(counts) {
-            if hash == 0 || hash >= below {
+        for slot in old {
+            if slot.hash == 0 || slot.hash >= below {
                 continue;
             }
-            let mut at = (hash as usize) & mask;
-            while self.hashes[at] != 0 {
+            let mut at = (slot.hash as usize) & mask;
+            while self.slots[at].hash != 0 {
                 at = (at + 1) & mask;
             }
-            self.hashes[at] = hash;
-            self.counts[at] = count;
+            self.slots[at] = slot;
             self.len += 1;
         }
     }
@@ -113,13 +122,13 @@ impl Sketch {
     pub(crate) fn merge(&mut self, other: &Self) {
         if other.theta < self.theta {
             self.theta = other.theta;
-            if !self.hashes.is_empty() {
-                self.rebuild(self.hashes.len(), self.theta);
+            if !self.slots.is_empty() {
+                self.rebuild(self.slots.len(), self.theta);
             }
         }
-        for (&hash, &count) in other.hashes.iter().zip(&other.counts) {
-            if hash != 0 && hash < self.theta {
-                self.insert(hash, count);
+        for slot in &other.slots {
+            if slot.hash != 0 && slot.hash < self.theta {
+                self.insert(slot.hash, slot.count);
             }
         }
     }
@@ -137,20 +146,15 @@ impl Sketch {
     /// Distinct values: exact, or estimated from how far down the bound had to go.
     pub(crate) fn distinct(&self) -> f64 {
         if self.is_exact() {
-            return self.len as f64;
+            return f64::from(self.len);
         }
-        self.len as f64 / (self.theta as f64 / u64::MAX as f64)
+        f64::from(self.len) / (self.theta as f64 / u64::MAX as f64)
     }
 
     /// Kept hashes with their counts, by hash.
     pub(crate) fn entries(&self) -> Vec<(u64, u32)> {
-        let mut all: Vec<_> = self
-            .hashes
-            .iter()
-            .copied()
-            .zip(self.counts.iter().copied())
-            .filter(|&(h, _)| h != 0)
-            .collect();
+        let mut all: Vec<_> =
+            self.slots.iter().filter(|s| s.hash != 0).map(|s| (s.hash, s.count)).collect();
         all.sort_unstable();
         all
     }

@@ -2,7 +2,7 @@
 
 use docward_model::{BlobKind, BsonType, TextClass};
 
-use crate::{histogram::Histogram, sketch::Sketch};
+use crate::{histogram::Histogram, sketch::Sketch, tally::Tally};
 
 /// Values of a field are remembered one by one while there are at most this many.
 pub(crate) const ENUMERATION: usize = 64;
@@ -13,24 +13,28 @@ const EXAMPLES: usize = 3;
 /// Distinct spellings compared per id-like field.
 const CASE_GROUPS: usize = 512;
 
-/// Statistics of one place.
+/// What is counted of a value: its type, or, of a string, its class. One counter says both.
+const KINDS: usize = BsonType::COUNT + TextClass::COUNT;
+
+/// Statistics of one place, in the order in which a value touches them.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Stats {
-    /// Bytes of all values.
-    pub(crate) bytes: u64,
-    /// Strings.
-    pub(crate) text: Option<Box<Text>>,
     /// Distinct scalars with counts.
     pub(crate) sketch: Sketch,
-    /// Values by type, indexed by [`BsonType`].
-    pub(crate) types: [u64; BsonType::COUNT],
-    /// Range of int and long values.
-    pub(crate) ints: Option<(i64, i64)>,
-    /// Range of dates.
-    pub(crate) dates: Option<(i64, i64)>,
+    /// Range of int and long values; upside down while there are none.
+    pub(crate) ints: (i64, i64),
+    kinds: Tally<KINDS>,
+    /// Lengths of strings.
+    pub(crate) lengths: Histogram,
+    /// Range of dates; upside down while there are none.
+    pub(crate) dates: (i64, i64),
     /// Doubles.
-    pub(crate) doubles: Option<Box<Doubles>>,
+    pub(crate) doubles: Doubles,
+    /// Bytes of values whose size neither type nor length tell.
+    pub(crate) bytes: u64,
+    /// Spellings by lower-case hash; id-like fields only.
+    pub(crate) cases: Option<Box<Cases>>,
     /// Arrays.
     pub(crate) arrays: Option<Box<Arrays>>,
     /// Binaries and encoded files.
@@ -41,7 +45,7 @@ pub(crate) struct Stats {
     pub(crate) examples: Vec<(u64, String)>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Doubles {
     pub(crate) min: f64,
     pub(crate) max: f64,
@@ -50,12 +54,42 @@ pub(crate) struct Doubles {
     pub(crate) not_finite: u64,
 }
 
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Text {
-    pub(crate) classes: [u64; TextClass::COUNT],
-    pub(crate) lengths: Histogram,
-    /// Spellings by lower-case hash; id-like fields only.
-    pub(crate) cases: Option<Box<Cases>>,
+impl Default for Doubles {
+    fn default() -> Self {
+        Self {
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+            integral: 0,
+            fractional: 0,
+            not_finite: 0,
+        }
+    }
+}
+
+impl Doubles {
+    /// Takes in a value; `is_whole` says whether it stands for an integer.
+    #[inline]
+    pub(crate) fn add(&mut self, n: f64, is_whole: bool) {
+        if !n.is_finite() {
+            self.not_finite += 1;
+            return;
+        }
+        self.min = self.min.min(n);
+        self.max = self.max.max(n);
+        if is_whole || n.abs() >= 9.0e15 {
+            self.integral += 1;
+        } else {
+            self.fractional += 1;
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.integral += other.integral;
+        self.fractional += other.fractional;
+        self.not_finite += other.not_finite;
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -103,25 +137,36 @@ pub(crate) fn bump<T: Copy + PartialEq>(counts: &mut Vec<(T, u64)>, key: T, n: u
     }
 }
 
-fn widen<T: PartialOrd + Copy>(range: &mut Option<(T, T)>, other: Option<(T, T)>) {
-    if let Some((low, high)) = other {
-        *range = Some(match *range {
-            None => (low, high),
-            Some((a, b)) => (if low < a { low } else { a }, if high > b { high } else { b }),
-        });
+/// The range of nothing.
+const NO_RANGE: (i64, i64) = (i64::MAX, i64::MIN);
+
+/// Takes a value into a range.
+#[inline]
+pub(crate) fn widen(range: &mut (i64, i64), n: i64) {
+    if n < range.0 {
+        range.0 = n;
+    }
+    if n > range.1 {
+        range.1 = n;
     }
 }
 
+/// The range, unless it is of nothing.
+pub(crate) fn known((low, high): (i64, i64)) -> Option<(i64, i64)> {
+    (low <= high).then_some((low, high))
+}
+
 impl Stats {
-    pub(crate) fn new(k: usize) -> Self {
+    pub(crate) fn new(k: u32) -> Self {
         Self {
-            types: [0; BsonType::COUNT],
-            bytes: 0,
             sketch: Sketch::new(k),
-            ints: None,
-            doubles: None,
-            dates: None,
-            text: None,
+            ints: NO_RANGE,
+            kinds: Tally::default(),
+            lengths: Histogram::default(),
+            dates: NO_RANGE,
+            doubles: Doubles::default(),
+            bytes: 0,
+            cases: None,
             arrays: None,
             blobs: None,
             values: Some(Vec::new()),
@@ -129,8 +174,60 @@ impl Stats {
         }
     }
 
+    /// Counts a value that is no string.
+    #[inline(always)]
+    pub(crate) fn count_type(&mut self, kind: BsonType) {
+        self.kinds.bump(kind as usize);
+    }
+
+    /// Counts a string.
+    #[inline(always)]
+    pub(crate) fn count_text(&mut self, class: TextClass, length: usize) {
+        self.kinds.bump(BsonType::COUNT + class as usize);
+        self.lengths.add(length as u64);
+    }
+
+    /// Strings by class.
+    pub(crate) fn classes(&self) -> [u64; TextClass::COUNT] {
+        std::array::from_fn(|class| self.kinds.get(BsonType::COUNT + class))
+    }
+
+    /// Values of a type.
+    pub(crate) fn of(&self, kind: BsonType) -> u64 {
+        match kind {
+            BsonType::String => self.classes().iter().sum(),
+            _ => self.kinds.get(kind as usize),
+        }
+    }
+
+    /// Values by type.
+    pub(crate) fn types(&self) -> [u64; BsonType::COUNT] {
+        BsonType::ALL.map(|kind| self.of(kind))
+    }
+
     pub(crate) fn count(&self) -> u64 {
-        self.types.iter().sum()
+        self.kinds.all().sum()
+    }
+
+    /// Bytes of all values.
+    pub(crate) fn value_bytes(&self) -> u64 {
+        let fixed: u64 = BsonType::ALL
+            .iter()
+            .map(|&kind| {
+                let each = match kind {
+                    BsonType::Bool => 1,
+                    BsonType::Int => 4,
+                    BsonType::Double | BsonType::Date | BsonType::Long | BsonType::Timestamp => 8,
+                    BsonType::ObjectId => 12,
+                    BsonType::Decimal => 16,
+                    // The length before a string and the NUL behind it; its characters follow.
+                    BsonType::String => 5,
+                    _ => 0,
+                };
+                self.of(kind) * each
+            })
+            .sum();
+        fixed + self.lengths.sum() + self.bytes
     }
 
     /// Remembers a value that the sketch saw for the first time.
@@ -150,27 +247,15 @@ impl Stats {
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
-        for (mine, theirs) in self.types.iter_mut().zip(other.types) {
-            *mine += theirs;
-        }
+        self.kinds.merge(&other.kinds);
+        self.lengths.merge(&other.lengths);
         self.bytes += other.bytes;
         self.sketch.merge(&other.sketch);
-        widen(&mut self.ints, other.ints);
-        widen(&mut self.dates, other.dates);
-        merge_box(&mut self.doubles, other.doubles, |a, b| {
-            a.min = a.min.min(b.min);
-            a.max = a.max.max(b.max);
-            a.integral += b.integral;
-            a.fractional += b.fractional;
-            a.not_finite += b.not_finite;
-        });
-        merge_box(&mut self.text, other.text, |a, b| {
-            for (mine, theirs) in a.classes.iter_mut().zip(b.classes) {
-                *mine += theirs;
-            }
-            a.lengths.merge(&b.lengths);
-            merge_box(&mut a.cases, b.cases, |x, y| x.merge(*y));
-        });
+        for (mine, theirs) in [(&mut self.ints, other.ints), (&mut self.dates, other.dates)] {
+            *mine = (mine.0.min(theirs.0), mine.1.max(theirs.1));
+        }
+        self.doubles.merge(&other.doubles);
+        merge_box(&mut self.cases, other.cases, |a, b| a.merge(*b));
         merge_box(&mut self.arrays, other.arrays, |a, b| {
             a.lengths.merge(&b.lengths);
             a.bytes.merge(&b.bytes);

@@ -5,48 +5,101 @@ use docward_model::{BlobKind, TextClass};
 /// Strings longer than this are only tested for encoded files and URLs.
 const LONG: usize = 400;
 
-/// What the first byte says: nothing, a digit or sign, or that a special form is possible.
-const FIRST: [u8; 256] = {
-    let mut table = [PLAIN; 256];
-    let mut c = b'0';
-    while c <= b'9' {
-        table[c as usize] = DIGIT;
-        c += 1;
-    }
-    table[b'+' as usize] = SIGN;
-    table[b'-' as usize] = SIGN;
-    // URLs, true and false, month and weekday names, data URIs, base64 of known files.
-    let special = b"hHfFsStTJMASONDWd/iRUHQG";
+/// Why the first byte and the length of a string may make it more than plain text; a string is
+/// plain when the two have no reason in common.
+mod reason {
+    /// Begins like a number or a date: at any length.
+    pub(super) const NUMBER: u8 = 1;
+    pub(super) const URL: u8 = 2;
+    pub(super) const BOOLEAN: u8 = 4;
+    /// A month's or weekday's name.
+    pub(super) const WORDED: u8 = 8;
+    /// A file in base64 or a data URI.
+    pub(super) const ENCODED: u8 = 16;
+    /// Hexadecimal of a telling length.
+    pub(super) const TOKEN: u8 = 32;
+    pub(super) const EMPTY: u8 = 64;
+}
+
+const fn with(mut table: [u8; 256], bytes: &[u8], reason: u8) -> [u8; 256] {
     let mut i = 0;
-    while i < special.len() {
-        table[special[i] as usize] = SPECIAL;
+    while i < bytes.len() {
+        table[bytes[i] as usize] |= reason;
         i += 1;
     }
     table
+}
+
+/// Reasons by first byte. Behind an empty string in BSON stands its NUL.
+const FIRST: [u8; 256] = {
+    let table = with([0; 256], b"0123456789+-", reason::NUMBER);
+    let table = with(table, b"hHfFsS", reason::URL);
+    let table = with(table, b"tTfF", reason::BOOLEAN);
+    let table = with(table, b"JFMASONDTW", reason::WORDED);
+    let table = with(table, b"di/RJUHA", reason::ENCODED);
+    let table = with(table, b"0123456789abcdefABCDEF", reason::TOKEN);
+    with(table, b"\0", reason::EMPTY)
 };
-const PLAIN: u8 = 0;
-const DIGIT: u8 = 1;
-const SIGN: u8 = 2;
-const SPECIAL: u8 = 3;
+
+/// Reasons by length; the last entry is for all that are longer.
+const LENGTH: [u8; 66] = {
+    let mut table = [0; 66];
+    table[0] = reason::EMPTY;
+    let mut n = 1;
+    while n < table.len() {
+        table[n] = reason::NUMBER;
+        if n > 5 {
+            table[n] |= reason::URL;
+        }
+        if n == 4 || n == 5 {
+            table[n] |= reason::BOOLEAN;
+        }
+        if n >= 8 && n <= 64 {
+            table[n] |= reason::WORDED;
+        }
+        if n >= 64 {
+            table[n] |= reason::ENCODED;
+        }
+        if is_token_length(n) {
+            table[n] |= reason::TOKEN;
+        }
+        n += 1;
+    }
+    table
+};
+
+const fn is_token_length(n: usize) -> bool {
+    matches!(n, 24 | 26 | 32 | 36 | 40 | 64)
+}
+
+/// The class of the string `bytes[from..from + n]`; `at_sign` says whether it may hold an `@`. Most
+/// strings are plain, which two look-ups tell.
+#[inline]
+pub(crate) fn classify_at(bytes: &[u8], from: usize, n: usize, at_sign: bool) -> TextClass {
+    let first = bytes.get(from).copied().unwrap_or(0);
+    let reasons = FIRST[first as usize] & LENGTH[n.min(LENGTH.len() - 1)];
+    if reasons == 0 && !at_sign {
+        return TextClass::Other;
+    }
+    classify(&bytes[from..from + n], at_sign)
+}
 
 /// The class of a string; `at_sign` says whether it may hold an `@`.
-#[inline]
 pub(crate) fn classify(s: &[u8], at_sign: bool) -> TextClass {
     let n = s.len();
     let Some(&first) = s.first() else { return TextClass::Empty };
     if n > LONG {
         return classify_long(s, first);
     }
-    if matches!(n, 24 | 26 | 32 | 36 | 40 | 64)
+    if is_token_length(n)
         && let Some(class) = classify_token(s)
     {
         return class;
     }
-    match FIRST[first as usize] {
-        PLAIN => classify_tail(s, at_sign),
-        DIGIT => classify_digit_first(s, at_sign),
-        SIGN if n > 1 && s[1].is_ascii_digit() => classify_number(s),
-        SIGN => TextClass::Other,
+    match first {
+        b'0'..=b'9' => classify_digit_first(s, at_sign),
+        b'+' | b'-' if n > 1 && s[1].is_ascii_digit() => classify_number(s),
+        b'+' | b'-' => TextClass::Other,
         _ => classify_special(s, first, at_sign),
     }
 }
@@ -100,7 +153,7 @@ fn classify_special(s: &[u8], first: u8, at_sign: bool) -> TextClass {
     match first {
         b't' | b'T' if s.eq_ignore_ascii_case(b"true") => return TextClass::Boolean,
         b'f' | b'F' if s.eq_ignore_ascii_case(b"false") => return TextClass::Boolean,
-        b'h' | b'H' | b'f' | b's' if is_url(s) => return TextClass::Url,
+        b'h' | b'H' | b'f' | b'F' | b's' | b'S' if is_url(s) => return TextClass::Url,
         b'A'..=b'Z' if s.len() >= 8 && s.len() <= 64 && is_worded_date(s) => {
             return TextClass::DateAmbiguous;
         }
@@ -319,25 +372,28 @@ fn uuid_class(s: &[u8]) -> Option<TextClass> {
     })
 }
 
-/// Per byte: 1 for a decimal digit, 2 for a letter of hexadecimal, 4 for anything else.
-const HEX: [u8; 256] = {
-    let mut table = [4; 256];
-    let mut c = 0;
-    while c < 256 {
-        if (c as u8).is_ascii_digit() {
-            table[c] = 1;
-        } else if (c as u8).is_ascii_hexdigit() {
-            table[c] = 2;
-        }
-        c += 1;
-    }
-    table
-};
-
-/// Hexadecimal with at least one letter: a long decimal number is no digest.
+/// Hexadecimal with at least one letter: a long decimal number is no digest. Eight bytes at a time,
+/// all lengths asked for being multiples of eight.
 fn is_mixed_hex(s: &[u8]) -> bool {
-    let kinds = s.iter().fold(0, |kinds, &c| kinds | HEX[c as usize]);
-    kinds & 4 == 0 && kinds & 2 != 0
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * EACH;
+    // The high bit of each byte between two bounds; no byte of `x` has its own set.
+    let between = |x: u64, low: u64, high: u64| {
+        (x + (0x80 - low) * EACH) & !(x + (0x7f - high) * EACH) & HIGH
+    };
+    let mut letters = 0;
+    let (words, rest) = s.as_chunks::<8>();
+    rest.is_empty()
+        && words.iter().all(|word| {
+            let x = u64::from_le_bytes(*word);
+            if x & HIGH != 0 {
+                return false;
+            }
+            let letter = between(x | 0x20 * EACH, u64::from(b'a'), u64::from(b'f'));
+            letters |= letter;
+            letter | between(x, u64::from(b'0'), u64::from(b'9')) == HIGH
+        })
+        && letters != 0
 }
 
 fn is_ulid(s: &[u8]) -> bool {
@@ -480,6 +536,8 @@ mod tests {
             ("Straße 5", T::Other),
         ] {
             assert_eq!(classify(text.as_bytes(), text.contains('@')), expect, "{text:?}");
+            let stored = [text.as_bytes(), b"\0"].concat();
+            assert_eq!(classify_at(&stored, 0, text.len(), text.contains('@')), expect, "{text:?}");
         }
     }
 

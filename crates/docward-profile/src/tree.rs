@@ -4,8 +4,6 @@
 //! which nodes came next last time. Comparing sixteen bytes with the guess is right most of the time
 //! and saves hashing the name.
 
-use docward_bson::walk::u64_at;
-
 use crate::{hash, sketch::Sketch, stats::Stats, text};
 use docward_model::{KeyForm, TextClass};
 
@@ -19,8 +17,8 @@ pub(crate) const NONE: NodeId = u32::MAX;
 /// Places beyond this are not told apart any more.
 pub(crate) const MAX_NODES: usize = 8192;
 /// Distinct values kept per place: near the root, and deeper.
-const SAMPLE_SHALLOW: usize = 256;
-const SAMPLE_DEEP: usize = 64;
+const SAMPLE_SHALLOW: u32 = 256;
+const SAMPLE_DEEP: u32 = 64;
 /// An object with this many different keys is looked at for data used as keys.
 const FOLD_FORMED: usize = 64;
 const FOLD_SPARSE: usize = 1024;
@@ -45,14 +43,14 @@ pub(crate) struct Node {
     head: [u64; 2],
     mask: [u64; 2],
     /// Two guesses of what follows in the same object.
-    next: [NodeId; 2],
+    pub(crate) next: [NodeId; 2],
     /// Guess of the first field of an object here.
     first: NodeId,
     /// The elements of arrays here.
     pub(crate) element: NodeId,
     /// All values of an object whose keys are data; set once folded.
     pub(crate) any: NodeId,
-    key_len: u32,
+    pub(crate) key_len: u32,
     pub(crate) kind: Kind,
     /// Whether the name says an identifier: its values may be references.
     pub(crate) id_like: bool,
@@ -75,8 +73,6 @@ pub(crate) struct Node {
     pub(crate) most_fields: u32,
     /// Set when folded into another node.
     pub(crate) alias: NodeId,
-    /// Keeps the size off a power of two: nodes 512 bytes apart would share a few cache sets.
-    _apart: [u64; 8],
 }
 
 /// Keys of a folded object.
@@ -164,48 +160,33 @@ impl Tree {
         tree
     }
 
-    /// Whether the guess is the node whose name stands at `at`.
-    #[inline(always)]
-    fn is_at(&self, guess: NodeId, bytes: &[u8], at: usize) -> bool {
-        let Some(node) = self.nodes.get(guess as usize) else { return false };
-        let (Some(a), Some(b)) = (u64_at(bytes, at), u64_at(bytes, at + 8)) else {
-            return bytes.get(at..at + node.key.len()) == Some(&node.key)
-                && bytes.get(at + node.key.len()) == Some(&0);
-        };
-        if ((a ^ node.head[0]) & node.mask[0]) | ((b ^ node.head[1]) & node.mask[1]) != 0 {
-            return false;
-        }
-        node.key_len < 16
-            || (bytes.get(at + 16..at + node.key.len()) == Some(&node.key[16..])
-                && bytes.get(at + node.key.len()) == Some(&0))
-    }
-
-    /// The node named at `at`, if one of the guesses is right: node and length of the name.
-    /// `previous` is the field before it in the same object, or `NONE` at its start.
+    /// The node named at `at` and the length of the name, if one of the guesses is right. `guesses`
+    /// are those of the field before it in the same object, or of the object at its start.
     #[inline(always)]
     pub(crate) fn guess(
-        &mut self,
-        parent: NodeId,
-        previous: NodeId,
+        &self,
+        guesses: [NodeId; 2],
         bytes: &[u8],
         at: usize,
     ) -> Option<(NodeId, usize)> {
-        if previous == NONE {
-            let guess = self.nodes[parent as usize].first;
-            return self
-                .is_at(guess, bytes, at)
-                .then(|| (guess, self.nodes[guess as usize].key_len as usize));
+        let name = bytes.get(at..at + 16).map(|window| [word(window, 0), word(window, 8)]);
+        guesses.into_iter().find_map(|id| {
+            let node = self.nodes.get(id as usize)?;
+            node.is_at(name, bytes, at).then_some((id, node.key_len as usize))
+        })
+    }
+
+    /// What the first field of an object may be.
+    pub(crate) fn first_guesses(&self, object: NodeId) -> [NodeId; 2] {
+        [self.nodes[object as usize].first, NONE]
+    }
+
+    /// The guess that was right is tried first the next time.
+    #[cold]
+    pub(crate) fn swap_guesses(&mut self, previous: NodeId) {
+        if previous != NONE {
+            self.nodes[previous as usize].next.reverse();
         }
-        let [first, second] = self.nodes[previous as usize].next;
-        if self.is_at(first, bytes, at) {
-            return Some((first, self.nodes[first as usize].key_len as usize));
-        }
-        if self.is_at(second, bytes, at) {
-            // The one that was right last time is tried first.
-            self.nodes[previous as usize].next = [second, first];
-            return Some((second, self.nodes[second as usize].key_len as usize));
-        }
-        None
     }
 
     fn learn(&mut self, parent: NodeId, previous: NodeId, found: NodeId) {
@@ -372,7 +353,7 @@ impl Tree {
         let uses: u64 = node.children.iter().map(|c| child(c).stats.count()).sum();
         let mut types = [0u64; docward_model::BsonType::COUNT];
         for id in &node.children {
-            types.iter_mut().zip(child(id).stats.types).for_each(|(a, b)| *a += b);
+            types.iter_mut().zip(child(id).stats.types()).for_each(|(a, b)| *a += b);
         }
         let one_type = types.iter().max().is_some_and(|n| n * 20 >= uses * 19);
         one_type && (uses as f64) < 0.1 * (objects as f64) * (all as f64)
@@ -380,7 +361,7 @@ impl Tree {
 
     /// How many objects were seen at a node.
     pub(crate) fn objects(&self, node: NodeId) -> u64 {
-        self.nodes[node as usize].stats.types[docward_model::BsonType::Object as usize]
+        self.nodes[node as usize].stats.of(docward_model::BsonType::Object)
     }
 
     /// Makes all children of an object one place.
@@ -495,7 +476,30 @@ impl Tree {
     }
 }
 
+#[inline(always)]
+fn word(window: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(window[at..at + 8].try_into().expect("eight of sixteen bytes"))
+}
+
 impl Node {
+    /// Whether this is the node whose name stands at `at`; `name` are the sixteen bytes there, when
+    /// there are as many.
+    #[inline(always)]
+    fn is_at(&self, name: Option<[u64; 2]>, bytes: &[u8], at: usize) -> bool {
+        let Some([a, b]) = name else { return self.ends_at(bytes, at, 0) };
+        if ((a ^ self.head[0]) & self.mask[0]) | ((b ^ self.head[1]) & self.mask[1]) != 0 {
+            return false;
+        }
+        self.key_len < 16 || self.ends_at(bytes, at, 16)
+    }
+
+    /// Whether the name from its byte `from` on stands at `at`.
+    #[inline(never)]
+    fn ends_at(&self, bytes: &[u8], at: usize, from: usize) -> bool {
+        let len = self.key.len();
+        bytes.get(at + from..at + len) == Some(&self.key[from..]) && bytes.get(at + len) == Some(&0)
+    }
+
     fn new(
         key: &[u8],
         key_hash: u64,
@@ -503,7 +507,7 @@ impl Node {
         kind: Kind,
         depth: u32,
         first_at: u64,
-        k: usize,
+        k: u32,
     ) -> Self {
         let mut head = [0u8; 16];
         let mut mask = [0u8; 16];
@@ -539,7 +543,6 @@ impl Node {
             keys: None,
             most_fields: 0,
             alias: NONE,
-            _apart: [0; 8],
             stats: Stats::new(k),
         }
     }

@@ -129,9 +129,15 @@ pub(crate) fn sort_short(s: &[u8]) -> i64 {
     i64::from_be_bytes(padded)
 }
 
+/// Longer texts are no numbers with letters in front.
+const NUMBERED: usize = 64;
+
 /// Texts such as `ORD-2024-000123` differ behind their first 8 bytes only: their digits, when nothing
 /// but separators stands between them. The letters in front are taken to be the same.
 pub(crate) fn sort_numbered(s: &[u8]) -> Option<i64> {
+    if s.len() > NUMBERED {
+        return None;
+    }
     let from = s.iter().position(u8::is_ascii_digit)?;
     let mut digits = 0;
     let mut key: i64 = 0;
