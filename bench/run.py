@@ -21,7 +21,7 @@ DATA = os.path.join(HERE, "data")
 QUICK = "--quick" in sys.argv
 PEERS = "--no-peers" not in sys.argv
 REPETITIONS = 3 if QUICK else 7
-ORDERS, WIDE, LINES, KEYS = (40_000, 2_000, 20_000, 200_000) if QUICK else (400_000, 15_000, 150_000, 2_000_000)
+ORDERS, WIDE, LINES, KEYS = (40_000, 2_000, 20_000, 200_000) if QUICK else (1_000_000, 50_000, 200_000, 2_000_000)
 PEER_ORDERS, PEER_WIDE = (5_000, 500) if QUICK else (20_000, 2_000)
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))

@@ -17,7 +17,7 @@ use std::{
 use docward_profile::{Damage, Profiled, Profiler};
 
 /// Size of a block. It is larger only for a document that does not fit.
-pub(crate) const BLOCK: usize = 1024 * 1024;
+pub(crate) const BLOCK: usize = 256 * 1024;
 
 /// With less room than this left, a block is sent rather than filled further.
 const LEAST_ROOM: usize = 64 * 1024;

@@ -333,6 +333,18 @@ const MONTHS: [&[u8]; 12] = [
 ];
 const DAYS: [&[u8; 3]; 7] = [b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun"];
 
+/// The first three letters of all of them: most texts are told apart by these.
+const HEADS: [[u8; 3]; 19] = {
+    let mut heads = [[0; 3]; 19];
+    let mut i = 0;
+    while i < heads.len() {
+        let name: &[u8] = if i < MONTHS.len() { MONTHS[i] } else { DAYS[i - MONTHS.len()] };
+        heads[i] = [name[0], name[1], name[2]];
+        i += 1;
+    }
+    heads
+};
+
 /// A month's English name, whole or its first three letters.
 fn is_month_name(word: &[u8]) -> bool {
     MONTHS.iter().any(|month| word == *month || word == &month[..3])
@@ -341,6 +353,9 @@ fn is_month_name(word: &[u8]) -> bool {
 /// `Fri Mar 15 2024 10:30:00`, `Fri, 15 Mar 2024`, `Mar 15, 2024`, `October 1, 2009`.
 fn is_worded_date(s: &[u8]) -> bool {
     let head: &[u8] = &s[..3];
+    if !HEADS.contains(&[head[0], head[1], head[2]]) {
+        return false;
+    }
     let rest = if DAYS.iter().any(|d| d.as_slice() == head) && matches!(s[3], b' ' | b',') {
         s[3..].trim_ascii_start().strip_prefix(b",").unwrap_or(&s[3..]).trim_ascii_start()
     } else if s.split(|&c| c == b' ').next().is_some_and(is_month_name) {
@@ -408,6 +423,9 @@ fn is_ulid(s: &[u8]) -> bool {
 }
 
 fn is_url(s: &[u8]) -> bool {
+    if !s.get(2..6).is_some_and(|scheme_end| scheme_end.contains(&b':')) {
+        return false;
+    }
     let starts =
         |prefix: &[u8]| s.len() > prefix.len() && s[..prefix.len()].eq_ignore_ascii_case(prefix);
     starts(b"https://") || starts(b"http://") || starts(b"ftp://") || starts(b"s3://")
