@@ -38,10 +38,18 @@ fn value(tag: u8, bytes: &[u8], depth: u32) -> Result<Value, Fault> {
             other => other,
         },
         0x08 => Value::Bool(bytes.first().is_some_and(|&b| b != 0)),
+        0x09 => fixed(8)
+            .and_then(|b| b.try_into().ok())
+            .map_or(Value::Null, |b| Value::Date(i64::from_le_bytes(b))),
         0x0a | 0x06 => Value::Null,
         0x0b => {
-            let pattern = bytes.split(|&b| b == 0).next().unwrap_or_default();
-            Value::Other(format!("/{}/", String::from_utf8_lossy(pattern)))
+            let mut parts = bytes.split(|&b| b == 0).map(String::from_utf8_lossy);
+            let (pattern, options) = (parts.next(), parts.next());
+            Value::Other(format!(
+                "/{}/{}",
+                pattern.unwrap_or_default(),
+                options.unwrap_or_default()
+            ))
         }
         0x10 => fixed(4)
             .and_then(|b| b.try_into().ok())
@@ -49,6 +57,17 @@ fn value(tag: u8, bytes: &[u8], depth: u32) -> Result<Value, Fault> {
         0x12 => fixed(8)
             .and_then(|b| b.try_into().ok())
             .map_or(Value::Null, |b| Value::Int(i64::from_le_bytes(b))),
+        0x07 => Value::Other(format!("ObjectId(\"{}\")", hex(bytes))),
+        0x05 if bytes.len() == 21 && bytes.get(4) == Some(&4) => {
+            Value::Other(format!("UUID(\"{}\")", hex(&bytes[5..])))
+        }
+        0x13 => fixed(16).and_then(|b| b.try_into().ok()).map_or(Value::Null, |b| {
+            Value::Other(format!("NumberDecimal(\"{}\")", crate::decimal_text(b)))
+        }),
         other => Value::Other(format!("0x{other:02x}")),
     })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

@@ -1,6 +1,6 @@
 //! What was seen, as rules receive it: the catalogue, one profile per collection, and what links them.
 
-use crate::{BsonType, Distribution, FieldPath, Namespace, Profile, Value};
+use crate::{BsonType, Distribution, FieldPath, Namespace, Profile, Value, Workload};
 
 /// Everything known about a deployment, whatever it was read from.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +17,8 @@ pub struct Evidence {
     pub copies: Vec<CopiedField>,
     /// Collections that differ in a tail of their name only.
     pub families: Vec<NameFamily>,
+    /// What clients did, when somebody wrote it down.
+    pub workload: Option<Workload>,
 }
 
 impl Evidence {

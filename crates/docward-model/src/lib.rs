@@ -15,6 +15,7 @@ mod rule;
 mod server_names;
 mod settings;
 mod value;
+mod workload;
 
 pub use bson_type::{BsonType, TypeCounts};
 pub use evidence::{
@@ -39,3 +40,7 @@ pub use settings::{
     ThresholdSetting, selects,
 };
 pub use value::Value;
+pub use workload::{
+    Comparison, ConnectionHistory, Failure, Lookup, Operation, Predicate, Push, QueryShape,
+    QueryStats, ReadSequence, Workload, WorkloadKind, WorkloadSource,
+};

@@ -9,6 +9,8 @@ pub enum Value {
     Int(i64),
     Double(f64),
     Text(String),
+    /// Milliseconds since 1970.
+    Date(i64),
     List(Vec<Value>),
     Map(Vec<(String, Value)>),
     /// A value of a type with no place above, as printed.
@@ -53,6 +55,14 @@ impl Value {
         match self {
             Self::Int(n) => Some(*n),
             Self::Double(n) if n.fract() == 0.0 && n.abs() < 9e15 => Some(*n as i64),
+            _ => None,
+        }
+    }
+
+    /// The moment of a date.
+    pub fn as_date(&self) -> Option<i64> {
+        match self {
+            Self::Date(milliseconds) => Some(*milliseconds),
             _ => None,
         }
     }

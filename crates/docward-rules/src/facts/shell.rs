@@ -47,6 +47,7 @@ pub fn value(value: &Value) -> String {
         Value::Int(n) => n.to_string(),
         Value::Double(n) => n.to_string(),
         Value::Text(text) => quote(text),
+        Value::Date(ms) => format!("new Date({ms})"),
         Value::Other(text) => text.clone(),
         Value::List(items) => {
             let items: Vec<_> = items.iter().map(self::value).collect();

@@ -1,0 +1,254 @@
+//! What clients did: operations by shape, what was read together, connections, errors. Out of logs,
+//! the server's profiler or proxy traffic; never the values that were asked for.
+
+use crate::Namespace;
+
+/// Operations of a stretch of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Workload {
+    /// Where it was read from.
+    pub sources: Vec<WorkloadSource>,
+    /// First and last moment, in milliseconds since 1970.
+    pub span: Option<(i64, i64)>,
+    /// Operations by shape, sorted by namespace and shape.
+    pub shapes: Vec<QueryStats>,
+    /// Operations beyond the number of shapes told apart.
+    pub other_operations: u64,
+    /// Reads of two collections that followed each other on one session, sorted.
+    pub sequences: Vec<ReadSequence>,
+    /// Reads of a document followed by an update of the same one on the same session, sorted.
+    pub read_then_write: Vec<(Namespace, u64)>,
+    /// Errors, sorted by namespace and code.
+    pub failures: Vec<Failure>,
+    /// Connections made and ended.
+    pub connections: ConnectionHistory,
+}
+
+/// A log or a profiler collection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkloadSource {
+    /// As the user named it.
+    pub name: String,
+    /// What kind it is.
+    pub kind: WorkloadKind,
+    /// Lines or rows read.
+    pub entries: u64,
+    /// Operations among them.
+    pub operations: u64,
+    /// Major and minor version of the server that wrote it, when it says.
+    pub server_version: Option<(u32, u32)>,
+    /// Whether the server said at its start that anybody may do anything.
+    pub access_control_off: bool,
+}
+
+/// Where operations were recorded, which says how complete they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkloadKind {
+    /// A structured server log: operations slower than `slowms` only.
+    Log,
+    /// `system.profile`: complete at level 2, slow operations at level 1.
+    Profiler,
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "MongoDB's own command names")]
+pub enum Operation {
+    Find,
+    Aggregate,
+    Count,
+    Distinct,
+    GetMore,
+    Insert,
+    Update,
+    Delete,
+    FindAndModify,
+}
+
+impl Operation {
+    /// MongoDB's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Find => "find",
+            Self::Aggregate => "aggregate",
+            Self::Count => "count",
+            Self::Distinct => "distinct",
+            Self::GetMore => "getMore",
+            Self::Insert => "insert",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::FindAndModify => "findAndModify",
+        }
+    }
+
+    /// Whether it answers with documents or figures and changes nothing.
+    pub fn is_read(self) -> bool {
+        matches!(self, Self::Find | Self::Aggregate | Self::Count | Self::Distinct)
+    }
+}
+
+/// How a field is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the variants say it")]
+pub enum Comparison {
+    Equality,
+    /// `$in` with several values.
+    OneOf,
+    Range,
+    /// A regular expression that fixes how the text begins.
+    Prefix,
+    /// Any other regular expression.
+    Regex,
+    Exists,
+    /// `$ne`, `$nin`, `$not`.
+    Negation,
+    /// `$text`, `$near`, `$geoWithin`, `$expr`, `$where` and the like: an index of its own kind, or none.
+    Special,
+}
+
+/// One field of a filter.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Predicate {
+    /// Dotted path.
+    pub path: String,
+    /// How it is compared.
+    pub comparison: Comparison,
+}
+
+/// A join.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lookup {
+    /// The other collection, in the same database.
+    pub from: String,
+    /// The fields compared, when they are plain.
+    pub fields: Option<(String, String)>,
+}
+
+/// Elements added to an array.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Push {
+    /// The array.
+    pub path: String,
+    /// Whether the statement cuts the array (`$slice`), or the filter or the operator bounds it.
+    pub capped: bool,
+}
+
+/// What an operation asks, without its values.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueryShape {
+    /// The collection.
+    pub namespace: Namespace,
+    /// The command.
+    pub operation: Operation,
+    /// Fields of the filter, by path; those of several `$or` branches are in `branches`.
+    pub filter: Vec<Predicate>,
+    /// Whether there is an `$or` at the top, whose branches are not taken apart.
+    pub branches: bool,
+    /// Sort fields and directions.
+    pub sort: Vec<(String, bool)>,
+    /// Fields the projection keeps; `None` when everything is returned.
+    pub projection: Option<Vec<String>>,
+    /// Whether a limit was given.
+    pub limited: bool,
+    /// Joins.
+    pub lookups: Vec<Lookup>,
+    /// Whether it computes a count, a sum or an average over what it finds.
+    pub computes: bool,
+    /// Arrays it adds to.
+    pub pushes: Vec<Push>,
+    /// Paths it sets, removes or increments.
+    pub writes: Vec<String>,
+}
+
+/// Operations of one shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueryStats {
+    /// What they ask.
+    pub shape: QueryShape,
+    /// How many there were.
+    pub count: u64,
+    /// Milliseconds all together, and of the slowest.
+    pub millis: (u64, u64),
+    /// Index keys examined.
+    pub keys_examined: u64,
+    /// Documents examined.
+    pub documents_examined: u64,
+    /// The most documents one of them examined.
+    pub most_examined: u64,
+    /// Documents returned, changed or removed.
+    pub returned: u64,
+    /// Bytes of the answers.
+    pub response_bytes: u64,
+    /// How many scanned the whole collection.
+    pub collection_scans: u64,
+    /// How many sorted in memory.
+    pub sorts: u64,
+    /// How many went to more than one shard, out of those that say.
+    pub scattered: (u64, u64),
+    /// The applications that sent them, most frequent first.
+    pub applications: Vec<(String, u64)>,
+}
+
+/// An error the server answered with, or wrote down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Where, when the server said.
+    pub namespace: Option<Namespace>,
+    /// The server's code; 0 when it gave none.
+    pub code: i64,
+    /// The server's name for it.
+    pub name: String,
+    /// How often.
+    pub count: u64,
+    /// The size it complained about, the largest of all.
+    pub bytes: Option<u64>,
+}
+
+/// Reads of two collections on one session, close together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadSequence {
+    /// Read first.
+    pub first: Namespace,
+    /// Read after it.
+    pub then: Namespace,
+    /// How often.
+    pub count: u64,
+    /// Reads of the first, and of the second, in all.
+    pub reads: (u64, u64),
+    /// How often the second one was one of several of the same shape in a row (N+1).
+    pub repeated: u64,
+}
+
+/// Connections a server accepted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionHistory {
+    /// How many.
+    pub accepted: u64,
+    /// How many ended.
+    pub ended: u64,
+    /// The most within one minute.
+    pub most_per_minute: u64,
+    /// The most open at once, as the server counted.
+    pub most_open: u64,
+    /// Lifetimes known: how many, and their median in milliseconds.
+    pub lifetimes: Option<(u64, u64)>,
+}
+
+impl QueryStats {
+    /// Documents examined for each one returned; everything examined when nothing was.
+    pub fn examined_per_returned(&self) -> f64 {
+        self.documents_examined as f64 / self.returned.max(1) as f64
+    }
+}
+
+impl Workload {
+    /// Operations recorded.
+    pub fn operations(&self) -> u64 {
+        self.shapes.iter().map(|s| s.count).sum::<u64>() + self.other_operations
+    }
+
+    /// Shapes of a collection.
+    pub fn of<'a>(&'a self, namespace: &'a Namespace) -> impl Iterator<Item = &'a QueryStats> {
+        self.shapes.iter().filter(move |s| s.shape.namespace == *namespace)
+    }
+}
