@@ -16,12 +16,15 @@ mod catalogue;
 mod detect;
 mod engine;
 mod kinds;
+mod log;
 mod names;
 mod plan;
 mod reader;
 mod stream;
 mod table;
 mod trouble;
+
+pub use log::{Logs, read_logs};
 
 use std::sync::atomic::AtomicBool;
 

@@ -126,6 +126,7 @@ impl Table {
             collections,
             references,
             copies,
+            workload: None,
         }
     }
 }

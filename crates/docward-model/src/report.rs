@@ -12,6 +12,7 @@ pub enum SourceKind {
     Json,
     Zip,
     Stdin,
+    Log,
     /// Named, but nothing in it could be read as documents or metadata.
     Unknown,
 }
@@ -26,6 +27,7 @@ impl SourceKind {
             Self::Json => "json",
             Self::Zip => "zip",
             Self::Stdin => "stdin",
+            Self::Log => "log",
             Self::Unknown => "unknown",
         }
     }

@@ -94,6 +94,8 @@ pub enum Comparison {
     Equality,
     /// `$in` with several values.
     OneOf,
+    /// `$in` with more than 200 values: with a sort, the server treats it like a range.
+    OneOfMany,
     Range,
     /// A regular expression that fixes how the text begins.
     Prefix,

@@ -82,7 +82,7 @@ fn missing_everywhere(rule: &Rule, evidence: &Evidence, settings: &Settings) -> 
         Need::Options => !any(|c| c.options.is_some()),
         Need::Indexes => !any(|c| c.indexes.is_some()),
         Need::ShardKeys => settings.shard_keys.is_empty(),
-        Need::Workload => true,
+        Need::Workload => evidence.workload.is_none(),
     })
 }
 

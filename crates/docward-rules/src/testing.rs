@@ -1,7 +1,8 @@
 //! Runs rules on examples written as text: the fences of rule pages and the tests of rule files.
 //!
 //! Lines are documents; `@ db.coll` starts a collection, `options {…}` and `index {…}` set catalogue
-//! facts, `x500 {…}` repeats a document. See CONTRIBUTING.md for the whole grammar.
+//! facts, `ran {…}` is an operation on the collection as the server's profiler writes it down, `log
+//! {…}` a line of a server's log, `x500 {…}` repeats a document or operation. See CONTRIBUTING.md for the whole grammar.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +10,10 @@ use docward_bson::{json, value::to_value};
 use docward_model::{
     Collection, CollectionKind, CollectionOptions, CoreSource, Deployment, Evidence, Finding,
     Index, IndexKey, Namespace, NamespacePattern, ProfileName, Settings, ShardKey,
-    ThresholdSetting, ThresholdValue, Value,
+    ThresholdSetting, ThresholdValue, Value, WorkloadKind,
 };
 use docward_profile::{Links, Profiler, relate};
+use docward_workload::{Entry, Ran, Recorder, log_entry, profile_entry};
 
 use crate::{Outcome, RULES, engine};
 
@@ -142,6 +144,7 @@ impl Example {
         let mut parts: BTreeMap<Namespace, (Collection, Vec<u8>)> = BTreeMap::new();
         let mut current = namespace;
         let mut counter = Counter::default();
+        let mut workload: Option<Recorder> = None;
         for line in body.lines().map(str::trim).filter(|l| !l.is_empty()) {
             if let Some(name) = line.strip_prefix("@ ") {
                 current = Namespace::parse(name.trim()).expect("@ db.coll");
@@ -170,19 +173,28 @@ impl Example {
                         index.keys.iter().map(|k| k.path.as_str()).collect::<Vec<_>>().join("_");
                 }
                 part.0.indexes.get_or_insert_default().push(index);
+            } else if let Some(rest) = line.strip_prefix("ran ") {
+                let recorder = workload.get_or_insert_with(recorder);
+                let (times, text) = repeated(rest);
+                for _ in 0..times {
+                    let row = to_value(&parse(&counter.fill(text))).expect("BSON");
+                    recorder.add(Entry::Ran(operation(row, &current, counter.i)));
+                }
+            } else if let Some(rest) = line.strip_prefix("log ") {
+                let recorder = workload.get_or_insert_with(recorder);
+                let (times, text) = repeated(rest);
+                for _ in 0..times {
+                    let entry = to_value(&parse(&counter.fill(text))).expect("BSON");
+                    recorder.add(log_entry(&entry).expect("a line of a log"));
+                }
             } else {
-                let (times, text) =
-                    match line.strip_prefix('x').and_then(|rest| rest.split_once(' ')) {
-                        Some((times, text)) if times.chars().all(|c| c.is_ascii_digit()) => {
-                            (times.parse().expect("a count"), text)
-                        }
-                        _ => (1, line),
-                    };
+                let (times, text) = repeated(line);
                 for _ in 0..times {
                     part.1.extend(parse(&counter.fill(text)));
                 }
             }
         }
+        self.evidence.workload = workload.map(Recorder::finish);
         let mut links: Vec<(Namespace, Links)> = Vec::new();
         for (namespace, (mut collection, bytes)) in parts {
             if !self.evidence.databases.contains(&namespace.database) {
@@ -202,6 +214,42 @@ impl Example {
         self.evidence.copies = copies;
         self.evidence.families = docward_profile::families(&self.evidence.collections);
     }
+}
+
+/// `x500 …`: how often, and what.
+fn repeated(line: &str) -> (u64, &str) {
+    match line.strip_prefix('x').and_then(|rest| rest.split_once(' ')) {
+        Some((times, text)) if times.chars().all(|c| c.is_ascii_digit()) => {
+            (times.parse().expect("a count"), text)
+        }
+        _ => (1, line),
+    }
+}
+
+fn recorder() -> Recorder {
+    let mut recorder = Recorder::new();
+    recorder.begin("example", WorkloadKind::Profiler);
+    recorder
+}
+
+/// A row of the profiler; what an example leaves out is filled in. Operations come ten milliseconds
+/// after each other unless `ts` says otherwise.
+fn operation(mut row: Value, namespace: &Namespace, i: u64) -> Ran {
+    let defaults = [
+        ("ts", Value::Date(1_710_000_000_000 + i as i64 * 10)),
+        ("op", Value::Text("command".into())),
+        ("ns", Value::Text(namespace.to_string())),
+        ("client", Value::Text("10.0.0.1".into())),
+        ("millis", Value::Int(5)),
+    ];
+    if let Value::Map(entries) = &mut row {
+        for (key, value) in defaults {
+            if !entries.iter().any(|(k, _)| k == key) {
+                entries.push((key.to_owned(), value));
+            }
+        }
+    }
+    profile_entry(&row).expect("a row of the profiler")
 }
 
 fn fresh(namespace: &Namespace) -> (Collection, Vec<u8>) {

@@ -183,7 +183,8 @@ impl Read for QueryShape {
             let comparison = match operator.as_str() {
                 "$eq" | "$all" => Comparison::Equality,
                 "$in" if value.items().len() <= 1 => Comparison::Equality,
-                "$in" => Comparison::OneOf,
+                "$in" if value.items().len() <= 200 => Comparison::OneOf,
+                "$in" => Comparison::OneOfMany,
                 "$gt" | "$gte" | "$lt" | "$lte" => Comparison::Range,
                 "$regex" => {
                     let options = condition.get("$options").and_then(Value::as_text);

@@ -80,7 +80,7 @@ Examples:
 #[derive(Args, Debug)]
 pub(crate) struct AuditArgs {
     /// mongodump directories, archives, .bson, .json, .jsonl (each also .gz), .zip, or - for stdin
-    #[arg(required = true, value_name = "SOURCE")]
+    #[arg(required_unless_present = "log", value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
 
     /// Name of the collection in a source that holds a single one
@@ -110,6 +110,10 @@ pub(crate) struct AuditArgs {
     /// A client's connection string whose database name is compared with the catalogue
     #[arg(long, value_name = "URI")]
     pub(crate) uri: Vec<String>,
+
+    /// A structured mongod or mongos log (4.4 and later, also .gz) that shows the workload
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Vec<String>,
 
     /// Threads that profile (default: as many as there are cores)
     #[arg(long, value_name = "N")]

@@ -11,7 +11,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use docward_collect::{Collected, Request, collect};
+use docward_collect::{Collected, Request, collect, read_logs};
 use docward_config::FailOn;
 use docward_model::{Evidence, Namespace, NamespacePattern, Problem, Report, Settings, Severity};
 use docward_report::{Expand, TerminalOptions};
@@ -56,14 +56,21 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
         }
     });
     let bar = Bar::new(!args.common.no_progress && !args.common.quiet);
-    let Collected { mut evidence, sources, mut problems, interrupted } =
+    let Collected { mut evidence, mut sources, mut problems, interrupted } =
         collect(&request, &bar, &stop);
+    let logs = read_logs(&args.log, &bar, &stop);
+    evidence.workload = logs.workload;
+    sources.extend(logs.sources);
+    problems.extend(logs.problems);
+    let interrupted = interrupted || logs.interrupted;
     let notes = bar.finish();
     if !args.common.quiet && std::io::stderr().is_terminal() {
         notes.iter().for_each(|note| complain(&format!("note: {note}")));
     }
     if evidence.deployment.server_version.is_none() {
-        evidence.deployment.server_version = config.settings.server_version;
+        let logged = evidence.workload.iter().flat_map(|w| &w.sources);
+        evidence.deployment.server_version =
+            config.settings.server_version.or(logged.filter_map(|s| s.server_version).max());
     }
     problems.extend(nothing_to_judge(args, &evidence, &config.settings, &problems));
     for diagnostic in &diagnostics {
@@ -113,7 +120,7 @@ fn nothing_to_judge(
     problems: &[Problem],
 ) -> Vec<Problem> {
     let filtered = args.db.is_some() || args.collection.is_some();
-    if evidence.collections.is_empty() {
+    if evidence.collections.is_empty() && evidence.workload.is_none() {
         let message = if filtered {
             "no collection matches --db and --collection: nothing was judged"
         } else if problems.is_empty() {
@@ -121,7 +128,8 @@ fn nothing_to_judge(
         } else {
             return Vec::new();
         };
-        return vec![Problem { source: args.sources.join(" "), message: message.to_owned() }];
+        let named: Vec<_> = args.sources.iter().chain(&args.log).map(String::as_str).collect();
+        return vec![Problem { source: named.join(" "), message: message.to_owned() }];
     }
     let missing = settings.shard_keys.iter().filter(|key| {
         !filtered && !evidence.collections.iter().any(|c| c.namespace == key.namespace)

@@ -25,5 +25,6 @@ pub mod statements;
 pub mod suffix;
 pub mod text;
 pub mod words;
+pub mod workload;
 
 pub use words::is_auxiliary_name;

@@ -76,6 +76,12 @@ mod v003_moderate_validation;
 mod v004_shallow_validator;
 mod v005_impossible_pattern;
 mod v006_validator_contradicts_data;
+mod w001_collection_scan;
+mod w002_index_that_reads_too_much;
+mod w003_sort_in_memory;
+mod w004_join_on_every_read;
+mod w005_figure_computed_again;
+mod w006_reads_that_belong_together;
 
 use crate::Rule;
 
@@ -156,4 +162,10 @@ pub static RULES: &[&Rule] = &[
     &v004_shallow_validator::V004,
     &v005_impossible_pattern::V005,
     &v006_validator_contradicts_data::V006,
+    &w001_collection_scan::W001,
+    &w002_index_that_reads_too_much::W002,
+    &w003_sort_in_memory::W003,
+    &w004_join_on_every_read::W004,
+    &w005_figure_computed_again::W005,
+    &w006_reads_that_belong_together::W006,
 ];

@@ -1,0 +1,113 @@
+//! CK-12: sorts no index serves.
+
+use docward_model::{Draft, Evidence, Level, Safety, Seen, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{text, workload},
+    threshold,
+};
+
+declare_rule! {
+    /// # Sort in memory
+    ///
+    /// ## What it checks
+    /// Reports operations that used an index for their filter but sorted what they found in memory, at
+    /// least 1000 documents on average. Collection scans are reported by W001.
+    ///
+    /// ## Why it matters
+    /// Everything that matches is read and sorted before the first document is returned, even for a page
+    /// of ten; above 100 MB the sort fails or goes to disk.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// ran x20 {"command": {"find": "t_order_item", "filter": {"userId": 7}, "sort": {"createTime": -1}, "limit": 10}, "planSummary": "IXSCAN { userId: 1 }", "hasSortStage": true, "docsExamined": 8000, "nreturned": 10}
+    /// ```
+    /// ```jsonl,clean
+    /// ran x20 {"command": {"find": "t_order_item", "filter": {"userId": 7}, "sort": {"createTime": -1}, "limit": 10}, "planSummary": "IXSCAN { userId: 1, createTime: -1 }", "docsExamined": 10, "nreturned": 10}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Put the sort field behind the fields compared for equality in one compound index.
+    ///
+    /// ## When to ignore it
+    /// The result is small by nature and stays so.
+    W003, "sort-in-memory",
+    level: Recommended,
+    clauses: ["CK-12"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Workload],
+    thresholds: [MIN_SORTED, MIN_COUNT],
+    check: Deployment(check),
+}
+
+threshold!(
+    MIN_SORTED,
+    "min-sorted",
+    Int(1000),
+    "documents per operation",
+    "no figure in source",
+    "smaller sorts are not reported"
+);
+threshold!(
+    MIN_COUNT,
+    "min-count",
+    Int(3),
+    "operations",
+    "no figure in source",
+    "shapes seen less often are not reported"
+);
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let (least, often) = (cx.count(&MIN_SORTED), cx.count(&MIN_COUNT));
+    for stats in workload::business_shapes(evidence) {
+        let shape = &stats.shape;
+        let average = stats.documents_examined / stats.count.max(1);
+        if stats.sorts < often
+            || stats.collection_scans > 0
+            || shape.sort.is_empty()
+            || average < least
+        {
+            continue;
+        }
+        let (todo, command) = workload::advice(evidence, shape);
+        let mut draft = Draft::new(
+            Subject::Collection(shape.namespace.clone()),
+            format!(
+                "{} sorted in memory in {}, about {} documents each time",
+                workload::words(shape),
+                text::plural(stats.sorts, "operation"),
+                text::count(average),
+            ),
+            "everything that matches is read and sorted before the first document is returned; above 100 MB the sort fails or goes to disk",
+            todo,
+            Seen::all(stats.count),
+        )
+        .level(Level::Recommended)
+        .data("operations", stats.count)
+        .data("sorts", stats.sorts)
+        .data("documents_examined", stats.documents_examined)
+        .data("max_millis", stats.millis.1)
+        .key(workload::key(shape));
+        if let Some(command) = command {
+            draft = draft.fix(None, Safety::Safe, command);
+        }
+        cx.report(draft);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn ck_12_the_sort_field_follows_the_equality() {
+        let body = r#"ran x20 {"command": {"find": "t_order_item", "filter": {"userId": 7, "n": {"$gt": 3}}, "sort": {"t": -1}}, "planSummary": "IXSCAN { userId: 1 }", "hasSortStage": true, "docsExamined": 8000, "nreturned": 10}"#;
+        let found = check("W003", body);
+        assert!(
+            found[0].fix.as_ref().is_some_and(|f| f.command.contains("{userId: 1, t: -1, n: 1}"))
+        );
+        assert!(found[0].todo.contains("before the sort"), "{}", found[0].todo);
+    }
+}

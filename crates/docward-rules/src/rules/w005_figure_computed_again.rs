@@ -1,0 +1,125 @@
+//! AP-S2.4, CK-11, PT-computed.1: the same figure worked out over and over.
+
+use docward_model::{Comparison, Draft, Evidence, Seen, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{text, workload},
+    threshold,
+};
+
+declare_rule! {
+    /// # Figure computed again and again
+    ///
+    /// ## What it checks
+    /// Reports counts, sums and averages of one shape, by a key (`count` of the comments of a post), that
+    /// ran at least 20 times and examined at least 100 keys or documents on average. Figures over the whole
+    /// collection, and over ranges of time, are reports and not meant.
+    ///
+    /// ## Why it matters
+    /// The work grows with what is counted and is done anew for every reader; a stored figure is one
+    /// field of a document that is read anyway.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// ran x50 {"command": {"aggregate": "t_comment", "pipeline": [{"$match": {"postId": $i}}, {"$group": {"_id": 1, "n": {"$sum": 1}}}]}, "planSummary": "IXSCAN { postId: 1 }", "keysExamined": 900, "docsExamined": 900, "nreturned": 1}
+    /// ```
+    /// ```jsonl,clean
+    /// ran x3 {"command": {"aggregate": "t_comment", "pipeline": [{"$match": {"postId": $i}}, {"$group": {"_id": 1, "n": {"$sum": 1}}}]}, "planSummary": "IXSCAN { postId: 1 }", "keysExamined": 900, "docsExamined": 900, "nreturned": 1}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Keep the figure in the parent (`commentCount`) and change it with `$inc` in the write that adds or
+    /// removes a child; fill it once for what is there.
+    ///
+    /// ## When to ignore it
+    /// The figure changes far more often than it is read.
+    W005, "figure-computed-again",
+    level: Recommended,
+    clauses: ["AP-S2.4", "CK-11", "PT-computed.1"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Workload],
+    thresholds: [MIN_COUNT, MIN_EXAMINED],
+    check: Deployment(check),
+}
+
+threshold!(
+    MIN_COUNT,
+    "min-count",
+    Int(20),
+    "operations",
+    "no figure in source",
+    "figures computed less often are not reported"
+);
+threshold!(
+    MIN_EXAMINED,
+    "min-examined",
+    Int(100),
+    "keys or documents per operation",
+    "no figure in source",
+    "cheaper figures are not reported"
+);
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let (often, least) = (cx.count(&MIN_COUNT), cx.count(&MIN_EXAMINED));
+    for stats in workload::business_shapes(evidence) {
+        let shape = &stats.shape;
+        let keys: Vec<&str> = shape
+            .filter
+            .iter()
+            .filter(|p| p.comparison == Comparison::Equality)
+            .map(|p| p.path.as_str())
+            .collect();
+        let of_a_time = shape.filter.iter().any(|p| p.comparison == Comparison::Range);
+        let examined = stats.documents_examined.max(stats.keys_examined) / stats.count.max(1);
+        if !shape.computes
+            || keys.is_empty()
+            || of_a_time
+            || stats.count < often
+            || examined < least
+        {
+            continue;
+        }
+        cx.report(
+            Draft::new(
+                Subject::Collection(shape.namespace.clone()),
+                format!(
+                    "a figure by {} was computed {} times, each time from {} entries on average",
+                    text::list(&keys, 3),
+                    text::count(stats.count),
+                    text::count(examined),
+                ),
+                "the work grows with what is counted and is done anew for every reader",
+                format!(
+                    "store the figure in the document that {} points to and change it with $inc in the write that adds or removes one",
+                    text::list(&keys, 1)
+                ),
+                Seen::all(stats.count),
+            )
+            .data("operations", stats.count)
+            .data("examined_per_operation", examined)
+            .data("total_millis", stats.millis.0)
+            .key(workload::key(shape)),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    fn counted(filter: &str) -> usize {
+        let body = format!(
+            r#"ran x50 {{"command": {{"count": "t_comment", "query": {filter}}}, "keysExamined": 900, "docsExamined": 0}}"#
+        );
+        check("W005", &body).len()
+    }
+
+    #[test]
+    fn ap_s2_4_ck_11_pt_computed_1_counts_on_every_render() {
+        assert_eq!(counted(r#"{"postId": 7}"#), 1);
+        assert_eq!(counted("{}"), 0);
+        assert_eq!(counted(r#"{"postId": 7, "t": {"$gt": 5}}"#), 0);
+    }
+}

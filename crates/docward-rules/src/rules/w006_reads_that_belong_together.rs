@@ -1,0 +1,168 @@
+//! DP-1, DM-07.2, ER-M.1, ER-F.1, AP-S0.5: collections that are always read after one another.
+
+use docward_model::{Draft, Evidence, Seen, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{text, workload},
+    threshold,
+};
+
+declare_rule! {
+    /// # Reads that belong together
+    ///
+    /// ## What it checks
+    /// Follows sessions (or connections) and looks for a second collection that is read within a second
+    /// after a first one. Reports a pair when at least 20 requests did so and at least 80 % of the reads of
+    /// the second collection came that way: it is hardly ever read alone. Says so when the second
+    /// collection was read several times in a row, one query per document (N+1).
+    ///
+    /// ## Why it matters
+    /// Each request pays two round trips or more for what one document could answer. A log holds slow
+    /// operations only, unless `slowms` is 0: the shares are of what was written down.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,min-count=2
+    /// @ db_shop.t_order
+    /// @ db_shop.t_order_item
+    /// ran {"ns": "db_shop.t_order", "client": "a", "command": {"find": "t_order", "filter": {"_id": 1}}}
+    /// ran {"client": "a", "command": {"find": "t_order_item", "filter": {"orderId": 1}}}
+    /// ran {"ns": "db_shop.t_order", "client": "a", "command": {"find": "t_order", "filter": {"_id": 2}}}
+    /// ran {"client": "a", "command": {"find": "t_order_item", "filter": {"orderId": 2}}}
+    /// ```
+    /// ```jsonl,clean
+    /// ran x40 {"client": "a", "command": {"find": "t_order_item", "filter": {"orderId": 1}}}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Embed the second collection when its documents are few per parent and belong to it; else copy the
+    /// fields that are shown, or keep a bounded preview in the parent. `docward design` weighs the factors.
+    ///
+    /// ## When to ignore it
+    /// The children are many, or change on their own: then one `$lookup` or one `$in` for all of them.
+    W006, "reads-that-belong-together",
+    level: Recommended,
+    clauses: ["DP-1", "DM-07.2", "ER-M.1", "ER-F.1", "AP-S0.5"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Workload],
+    thresholds: [MIN_COUNT, MIN_SHARE],
+    check: Deployment(check),
+}
+
+threshold!(
+    MIN_COUNT,
+    "min-count",
+    Int(20),
+    "requests",
+    "no figure in source",
+    "fewer requests are no pattern"
+);
+threshold!(
+    MIN_SHARE,
+    "min-share",
+    Float(0.8),
+    "share of reads",
+    "DM-07.2 gives 1.0 for embed and 0.2 for reference",
+    "a second collection of whose reads fewer follow the first is read alone often enough"
+);
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let (often, least) = (cx.count(&MIN_COUNT), cx.limit(&MIN_SHARE));
+    let sequences = evidence.workload.iter().flat_map(|w| &w.sequences);
+    for pair in sequences {
+        // Of several reads in a row only the first is counted; the others belong to it.
+        let alone = pair.reads.1.saturating_sub(pair.count);
+        let share = if pair.repeated * 2 > pair.count {
+            1.0
+        } else {
+            pair.count as f64 / (pair.count + alone).max(1) as f64
+        };
+        if pair.count < often
+            || share < least
+            || !workload::is_business(&pair.first)
+            || !workload::is_business(&pair.then)
+        {
+            continue;
+        }
+        let each = pair.reads.1 as f64 / pair.count.max(1) as f64;
+        let row = if pair.repeated * 2 > pair.count {
+            format!(", {each:.1} reads in a row each time (N+1)")
+        } else {
+            String::new()
+        };
+        cx.report(
+            Draft::new(
+                Subject::Collection(pair.then.clone()),
+                format!(
+                    "{} requests read `{}` and then this collection{row}; {} of its reads came that way",
+                    text::count(pair.count),
+                    pair.first,
+                    text::percent(share),
+                ),
+                "each request pays two round trips or more for what one document could answer",
+                if row.is_empty() {
+                    format!(
+                        "embed it in `{}` if its documents are few per parent, else copy what is shown; `docward design` weighs the factors",
+                        pair.first.collection
+                    )
+                } else {
+                    format!(
+                        "ask for all of them at once ($in or one $lookup), or embed what is shown in `{}`",
+                        pair.first.collection
+                    )
+                },
+                Seen::all(pair.reads.0 + pair.reads.1),
+            )
+            .data("first", pair.first.to_string())
+            .data("requests", pair.count)
+            .data("share", share)
+            .data("repeated", pair.repeated)
+            .key(pair.first.to_string()),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    fn requests(n: usize, alone: usize, items: usize) -> String {
+        let mut body = String::from("@ db_shop.t_order_item\n");
+        for i in 0..n {
+            body += &format!(
+                "ran {{\"ns\": \"db_shop.t_order\", \"client\": \"c{i}\", \"command\": {{\"find\": \"t_order\", \"filter\": {{\"_id\": 1}}}}}}\n"
+            );
+            for _ in 0..items {
+                body += &format!(
+                    "ran {{\"client\": \"c{i}\", \"command\": {{\"find\": \"t_order_item\", \"filter\": {{\"orderId\": 1}}}}}}\n"
+                );
+            }
+        }
+        for i in 0..alone {
+            body += &format!(
+                "ran {{\"client\": \"alone{i}\", \"command\": {{\"find\": \"t_order_item\", \"filter\": {{\"sku\": 1}}}}}}\n"
+            );
+        }
+        body
+    }
+
+    #[test]
+    fn dp_1_dm_07_2_er_m_1_er_f_1_always_read_together() {
+        let found = check("W006", &requests(30, 0, 1));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].todo.contains("embed it in `t_order`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_07_2_often_read_alone_is_a_reference() {
+        assert!(check("W006", &requests(30, 120, 1)).is_empty());
+    }
+
+    #[test]
+    fn ap_s0_5_one_query_per_document() {
+        let found = check("W006", &requests(30, 0, 4));
+        assert!(found[0].what.contains("N+1"), "{}", found[0].what);
+        assert!(found[0].todo.contains("at once"), "{}", found[0].todo);
+    }
+}
