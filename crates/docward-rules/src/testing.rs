@@ -315,7 +315,7 @@ impl Counter {
             b & 0xffff_ffff_ffff
         );
         out = out.replace("$uuid", &uuid);
-        out.replace("$i", &i.to_string())
+        running_number(&out, i)
     }
 
     /// `$array(N, VALUE)`: N copies with `$j` filled in.
@@ -350,6 +350,21 @@ impl Counter {
         let words = "the quick brown fox jumps over the lazy dog ".repeat(n / 44 + 1);
         Self::pads(&format!("{}{}{}", &text[..start], &words[..n], &text[end + 1..]), i)
     }
+}
+
+/// `$i` as the running number, but not in `$inc` and `$in`.
+fn running_number(text: &str, i: u64) -> String {
+    let mut parts = text.split("$i");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        if part.starts_with('n') {
+            out.push_str("$i");
+        } else {
+            out.push_str(&i.to_string());
+        }
+        out.push_str(part);
+    }
+    out
 }
 
 /// `5`, `$i`, `$i*3`, `$i+2`.

@@ -1,6 +1,8 @@
 //! Questions about a declared shard key (SK-*): what it is made of, how fine it is, how to change it.
 
-use docward_model::{BsonType, Collection, Field, Profile, Settings, ShardKey};
+use docward_model::{
+    BsonType, Collection, Comparison, Field, Profile, QueryShape, Settings, ShardKey,
+};
 
 use super::statements::quoted;
 use super::{names, words};
@@ -40,6 +42,16 @@ pub fn key_text(fields: &[(String, bool)]) -> String {
         })
         .collect();
     format!("{{ {} }}", parts.join(", "))
+}
+
+/// Whether a query goes to the shards of a few values: its filter fixes the first field of the key.
+/// Ranges of a plain field touch few chunks too, but how many the query does not say.
+pub fn is_targeted(fields: &[(String, bool)], shape: &QueryShape) -> bool {
+    let Some((first, _)) = fields.first() else { return false };
+    !shape.branches
+        && shape.filter.iter().any(|p| {
+            p.path == *first && matches!(p.comparison, Comparison::Equality | Comparison::OneOf)
+        })
 }
 
 /// Different values a key needs: enough chunks for every shard, and never below the floor.

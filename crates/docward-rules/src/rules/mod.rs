@@ -82,6 +82,11 @@ mod w003_sort_in_memory;
 mod w004_join_on_every_read;
 mod w005_figure_computed_again;
 mod w006_reads_that_belong_together;
+mod w007_uncapped_push;
+mod w008_write_too_large;
+mod w009_connection_churn;
+mod w010_read_then_write;
+mod w011_scattered_queries;
 
 use crate::Rule;
 
@@ -168,4 +173,9 @@ pub static RULES: &[&Rule] = &[
     &w004_join_on_every_read::W004,
     &w005_figure_computed_again::W005,
     &w006_reads_that_belong_together::W006,
+    &w007_uncapped_push::W007,
+    &w008_write_too_large::W008,
+    &w009_connection_churn::W009,
+    &w010_read_then_write::W010,
+    &w011_scattered_queries::W011,
 ];

@@ -1,0 +1,98 @@
+//! DM-05.2, LM-2: writes the server refused because the document was too large.
+
+use docward_model::{Draft, Evidence, Failure, Seen, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{text, workload},
+};
+
+declare_rule! {
+    /// # Write too large
+    ///
+    /// ## What it checks
+    /// Reports errors by which the server refused a document above 16 MB: `BSONObjectTooLarge` (10334) and
+    /// the codes 17419 and 17420 of an update or upsert whose result would be too large, or their texts. The
+    /// 16,793,600 bytes the text speaks of are the server's own bound, 16 KB above the users' limit.
+    ///
+    /// ## Why it matters
+    /// A document has reached the end: every further write that makes it larger fails, and what the
+    /// application wanted to store is lost.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// ran {"command": {"q": {"_id": 7}, "u": {"$push": {"log": 1}}}, "errCode": 17419, "errName": "Location17419", "errMsg": "Resulting document after update is larger than 16777216"}
+    /// ```
+    /// ```jsonl,clean
+    /// ran {"command": {"q": {"_id": 7}, "u": {"$push": {"log": 1}}}, "errCode": 11000, "errName": "DuplicateKey"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Find the document (`$bsonSize`), move the growing part into a collection of its own, then cap or
+    /// bucket what is added.
+    ///
+    /// ## When to ignore it
+    /// Never: writes were lost.
+    W008, "write-too-large",
+    level: Mandatory,
+    clauses: ["DM-05.2", "LM-2"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Workload],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn is_too_large(failure: &Failure) -> bool {
+    matches!(failure.code, 10334 | 17419 | 17420)
+        || failure.name.starts_with("BSONObjectTooLarge")
+        || failure.bytes.is_some()
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(workload) = &evidence.workload else { return };
+    for failure in workload.failures.iter().filter(|f| is_too_large(f)) {
+        let namespace = failure.namespace.as_ref().filter(|ns| workload::is_business(ns));
+        let size = match failure.bytes {
+            Some(bytes) if bytes > 16 * 1024 * 1024 => {
+                format!(", the largest of {} bytes", text::count(bytes))
+            }
+            _ => String::new(),
+        };
+        cx.report(
+            Draft::new(
+                namespace.map_or(Subject::Deployment, |ns| Subject::Collection(ns.clone())),
+                format!(
+                    "the server refused {} because the document would exceed 16 MB ({}){size}",
+                    text::plural(failure.count, "write"),
+                    failure.name
+                ),
+                "the document has reached the end: every write that makes it larger fails, and what the application wanted to store is lost",
+                "find the document with $bsonSize, move its growing part into a collection of its own, and cap what is added",
+                Seen::all(workload.operations()),
+            )
+            .data("writes", failure.count)
+            .data("code", failure.code)
+            .key(failure.code.to_string()),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn dm_05_2_lm_2_the_size_is_read_from_the_text() {
+        let body = r#"ran {"command": {"insert": "t_order_item"}, "errCode": 10334, "errName": "BSONObjectTooLarge", "errMsg": "BSONObj size: 17825816 (0x1100018) is invalid. Size must be between 0 and 16793600(16MB)"}"#;
+        let found = check("W008", body);
+        assert!(found[0].what.contains("17,825,816 bytes"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn lm_2_lines_outside_of_operations_count_too() {
+        let body = r#"log {"t": {"$date": "2024-03-15T10:30:00Z"}, "s": "E", "c": "REPL", "id": 21099, "ctx": "x", "msg": "Failed", "attr": {"namespace": "db_shop.t_log", "error": {"code": 10334, "codeName": "BSONObjectTooLarge", "errmsg": "BSONObj size: 16793700 is invalid."}}}"#;
+        let found = check("W008", body);
+        assert_eq!(found[0].at.namespace().as_deref(), Some("db_shop.t_log"));
+    }
+}

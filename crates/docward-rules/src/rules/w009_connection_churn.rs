@@ -1,0 +1,159 @@
+//! CN-02.1, CN-02.2: connections made for one request and thrown away.
+
+use docward_model::{Draft, Evidence, Seen, Subject};
+
+use crate::{Cx, declare_rule, facts::text, threshold};
+
+declare_rule! {
+    /// # Connection churn
+    ///
+    /// ## What it checks
+    /// Looks at the connections a server accepted and ended. Reports when their median life was below five
+    /// seconds and at least 100 ended, or when 1000 or more were accepted within one minute.
+    ///
+    /// ## Why it matters
+    /// A connection of its own for every request pays the TCP, TLS and password handshakes each time (10 to
+    /// 50 ms), and the number of connections grows with the load until the server's limit refuses them. A
+    /// pool pays once and stays the same size:
+    ///
+    /// | | connection per request | pool |
+    /// |---|---|---|
+    /// | set-up | TCP and TLS for every request | once |
+    /// | authentication | 10 to 50 ms every time | once |
+    /// | number of connections | grows with requests per second | stable |
+    /// | fit for | scripts | all production services |
+    ///
+    /// ## Example
+    /// ```jsonl,fires,min-ended=2
+    /// log {"t": {"$date": "2024-03-15T10:30:00Z"}, "s": "I", "c": "NETWORK", "id": 22943, "ctx": "listener", "msg": "Connection accepted", "attr": {"connectionId": 1, "connectionCount": 1}}
+    /// log {"t": {"$date": "2024-03-15T10:30:01Z"}, "s": "I", "c": "NETWORK", "id": 22944, "ctx": "conn1", "msg": "Connection ended", "attr": {"connectionId": 1}}
+    /// log {"t": {"$date": "2024-03-15T10:30:02Z"}, "s": "I", "c": "NETWORK", "id": 22943, "ctx": "listener", "msg": "Connection accepted", "attr": {"connectionId": 2, "connectionCount": 1}}
+    /// log {"t": {"$date": "2024-03-15T10:30:03Z"}, "s": "I", "c": "NETWORK", "id": 22944, "ctx": "conn2", "msg": "Connection ended", "attr": {"connectionId": 2}}
+    /// ```
+    /// ```jsonl,clean,min-ended=2
+    /// log {"t": {"$date": "2024-03-15T10:30:00Z"}, "s": "I", "c": "NETWORK", "id": 22943, "ctx": "listener", "msg": "Connection accepted", "attr": {"connectionId": 1, "connectionCount": 1}}
+    /// log {"t": {"$date": "2024-03-15T11:30:00Z"}, "s": "I", "c": "NETWORK", "id": 22944, "ctx": "conn1", "msg": "Connection ended", "attr": {"connectionId": 1}}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Make one client per process and keep it (module scope, not in the request handler). Where processes do
+    /// not live on, as with PHP-FPM or functions, put a pooling proxy in between.
+    ///
+    /// ## When to ignore it
+    /// The log is of a start or a deployment only.
+    W009, "connection-churn",
+    level: Mandatory,
+    clauses: ["CN-02.1", "CN-02.2"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Workload],
+    thresholds: [SHORT_LIFE, MIN_ENDED, PER_MINUTE],
+    check: Deployment(check),
+}
+
+threshold!(
+    SHORT_LIFE,
+    "short-life",
+    Int(5),
+    "seconds",
+    "CN-02.1",
+    "connections whose median life is shorter are reported"
+);
+threshold!(
+    MIN_ENDED,
+    "min-ended",
+    Int(100),
+    "connections",
+    "no figure in source",
+    "fewer ended connections say nothing about their life"
+);
+threshold!(
+    PER_MINUTE,
+    "accepted-per-minute",
+    Int(1000),
+    "connections",
+    "no figure in source; CN-02.1 names 1000 per second",
+    "this many within a minute are reported whatever their life"
+);
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(workload) = &evidence.workload else { return };
+    let connections = &workload.connections;
+    let short = cx.count(&SHORT_LIFE) * 1000;
+    let lived = connections.lifetimes.filter(|&(n, _)| n >= cx.count(&MIN_ENDED));
+    let burst = connections.most_per_minute >= cx.count(&PER_MINUTE);
+    let brief = lived.filter(|&(_, median)| median < short);
+    if brief.is_none() && !burst {
+        return;
+    }
+    let life = match brief {
+        Some((n, median)) => format!(
+            "; half of the {} that ended lived less than {}",
+            text::count(n),
+            if median < 1000 {
+                format!("{median} ms")
+            } else {
+                format!("{:.1} s", median as f64 / 1000.0)
+            }
+        ),
+        None => String::new(),
+    };
+    cx.report(
+        Draft::new(
+            Subject::Deployment,
+            format!(
+                "{} accepted, up to {} within a minute{life}",
+                text::plural(connections.accepted, "connection"),
+                text::count(connections.most_per_minute)
+            ),
+            "each pays the TCP, TLS and password handshakes (10 to 50 ms), which a pool pays once, and their number grows with the load until the server refuses them",
+            "make one client per process and keep it; where processes do not live on (PHP-FPM, functions), put a pooling proxy in between",
+            Seen::all(connections.accepted),
+        )
+        .data("accepted", connections.accepted)
+        .data("most_per_minute", connections.most_per_minute)
+        .data("most_open", connections.most_open)
+        .data("median_life_ms", brief.map_or(0, |(_, median)| median)),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    fn log(n: u32, life_ms: u32, apart_ms: u32) -> String {
+        let at = |ms: u32| {
+            format!("2024-03-15T10:{:02}:{:02}.{:03}Z", ms / 60_000 % 60, ms / 1000 % 60, ms % 1000)
+        };
+        let line = |id: u32, ms: u32, connection: u32| {
+            format!(
+                "log {{\"t\": {{\"$date\": \"{}\"}}, \"id\": {id}, \"msg\": \"c\", \"attr\": {{\"connectionId\": {connection}, \"connectionCount\": 9}}}}\n",
+                at(ms)
+            )
+        };
+        (0..n)
+            .map(|i| line(22943, i * apart_ms, i) + &line(22944, i * apart_ms + life_ms, i))
+            .collect()
+    }
+
+    #[test]
+    fn cn_02_1_short_connections_are_found() {
+        let found = check("W009", &log(200, 300, 1000));
+        assert!(found[0].what.contains("lived less than 300 ms"), "{}", found[0].what);
+        assert!(check("W009", &log(200, 60_000, 1000)).is_empty());
+        assert!(check("W009", &log(50, 300, 1000)).is_empty());
+    }
+
+    #[test]
+    fn cn_02_1_st_16_bursts_are_found_whatever_their_life() {
+        assert_eq!(check("W009", &log(1500, 59_000, 10)).len(), 1);
+    }
+
+    #[test]
+    fn cn_02_2_the_page_shows_the_four_rows() {
+        let rule = crate::RULES.iter().find(|r| r.meta.code == "W009").expect("the rule");
+        for row in ["set-up", "authentication", "number of connections", "fit for"] {
+            assert!(rule.meta.doc.contains(row), "{row}");
+        }
+    }
+}

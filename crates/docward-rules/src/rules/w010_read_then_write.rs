@@ -1,0 +1,87 @@
+//! CK-15: documents read to be changed in a second step.
+
+use docward_model::{Draft, Evidence, Seen, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{text, workload},
+    threshold,
+};
+
+declare_rule! {
+    /// # Read, then write
+    ///
+    /// ## What it checks
+    /// Reports collections in which a session read a document by its `_id` and then updated the same one
+    /// within a second, at least 20 times.
+    ///
+    /// ## Why it matters
+    /// Between the two somebody else may change the document, and one of the changes is lost; and it takes
+    /// two round trips for what one operation does.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,min-count=2
+    /// ran {"command": {"find": "t_stock", "filter": {"_id": 7}}}
+    /// ran {"command": {"q": {"_id": 7}, "u": {"$set": {"n": 3}}}}
+    /// ran {"command": {"find": "t_stock", "filter": {"_id": 8}}}
+    /// ran {"command": {"q": {"_id": 8}, "u": {"$set": {"n": 4}}}}
+    /// ```
+    /// ```jsonl,clean,min-count=2
+    /// ran x9 {"command": {"q": {"_id": 7}, "u": {"$inc": {"n": -1}}}}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Let the server compute the new value (`$inc`, `$min`, an update pipeline), or take and change the
+    /// document in one step with `findOneAndUpdate`.
+    ///
+    /// ## When to ignore it
+    /// The read serves something else, or the update carries the version it read.
+    W010, "read-then-write",
+    level: Recommended,
+    clauses: ["CK-15"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Workload],
+    thresholds: [MIN_COUNT],
+    check: Deployment(check),
+}
+
+threshold!(
+    MIN_COUNT,
+    "min-count",
+    Int(20),
+    "times",
+    "no figure in source",
+    "fewer are not reported"
+);
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let often = cx.count(&MIN_COUNT);
+    for (namespace, count) in evidence.workload.iter().flat_map(|w| &w.read_then_write) {
+        if *count < often || !workload::is_business(namespace) {
+            continue;
+        }
+        cx.report(
+            Draft::new(
+                Subject::Collection(namespace.clone()),
+                format!("{} a document was read by its _id and then updated in a second step", text::plural(*count, "time")),
+                "between the two somebody else may change the document, and one of the changes is lost",
+                "let the server compute the new value ($inc, $min, an update pipeline), or use findOneAndUpdate",
+                Seen::all(*count),
+            )
+            .data("times", *count),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_with;
+
+    #[test]
+    fn ck_15_other_documents_do_not_count() {
+        let body = r#"ran {"command": {"find": "t_stock", "filter": {"_id": 7}}}
+            ran {"command": {"q": {"_id": 9}, "u": {"$set": {"n": 3}}}}"#;
+        assert!(check_with("W010", "min-count=1", body).is_empty());
+    }
+}

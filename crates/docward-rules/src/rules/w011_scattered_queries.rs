@@ -1,0 +1,155 @@
+//! SK-4: queries that do not name the shard key.
+
+use std::collections::BTreeMap;
+
+use docward_model::{Draft, Evidence, Namespace, QueryStats, Seen, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{sharding, text, workload},
+    threshold,
+};
+
+declare_rule! {
+    /// # Scattered queries
+    ///
+    /// ## What it checks
+    /// Works out which share of the reads of a sharded collection goes to one shard: those whose filter
+    /// fixes the first field of the shard key to a value (any prefix of the key for a range key, the hashed
+    /// field for a hashed one). The key is the one declared in `docward.toml`; where a router's log says how
+    /// many shards it asked, that is used instead. Reports less than 80 %.
+    ///
+    /// ## Why it matters
+    /// A query without the key is sent to all shards and waits for the slowest; adding shards then adds load
+    /// instead of taking it away.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,shard-key=db_shop.t_order_item:{"userId":1}
+    /// {"_id": 1, "userId": 7}
+    /// ran x90 {"command": {"find": "t_order_item", "filter": {"sku": 3}}}
+    /// ran x10 {"command": {"find": "t_order_item", "filter": {"userId": 7}}}
+    /// ```
+    /// ```jsonl,clean,shard-key=db_shop.t_order_item:{"userId":1}
+    /// {"_id": 1, "userId": 7}
+    /// ran x10 {"command": {"find": "t_order_item", "filter": {"sku": 3}}}
+    /// ran x90 {"command": {"find": "t_order_item", "filter": {"userId": 7}}}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Add the shard key to the filters where the application knows it; else choose a key that most reads
+    /// name (`docward shardkey` ranks candidates), by `reshardCollection` from 5.0 on.
+    ///
+    /// ## When to ignore it
+    /// The scattered reads are few, slow reports by design.
+    W011, "scattered-queries",
+    level: Mandatory,
+    clauses: ["SK-4"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Workload],
+    thresholds: [MIN_TARGETED, MIN_COUNT],
+    check: Deployment(check),
+}
+
+threshold!(
+    MIN_TARGETED,
+    "min-targeted",
+    Float(0.8),
+    "share of reads",
+    "SK-4",
+    "a smaller share of reads with the key is reported"
+);
+threshold!(
+    MIN_COUNT,
+    "min-count",
+    Int(20),
+    "reads",
+    "no figure in source",
+    "fewer reads say nothing"
+);
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let (least, often) = (cx.limit(&MIN_TARGETED), cx.count(&MIN_COUNT));
+    let mut by_collection: BTreeMap<&Namespace, Vec<&QueryStats>> = BTreeMap::new();
+    for stats in workload::business_shapes(evidence).filter(|s| s.shape.operation.is_read()) {
+        by_collection.entry(&stats.shape.namespace).or_default().push(stats);
+    }
+    for (namespace, shapes) in by_collection {
+        let key = cx.settings().shard_keys.iter().find(|key| key.namespace == *namespace);
+        let told: u64 = shapes.iter().map(|s| s.scattered.1).sum();
+        let (all, targeted, how) = if told >= often {
+            let scattered: u64 = shapes.iter().map(|s| s.scattered.0).sum();
+            (told, told - scattered, "went to one shard".to_owned())
+        } else if let Some(key) = key {
+            let all: u64 = shapes.iter().map(|s| s.count).sum();
+            let with_key = shapes.iter().filter(|s| sharding::is_targeted(&key.fields, &s.shape));
+            let fields: Vec<&str> = key.fields.iter().map(|(path, _)| path.as_str()).collect();
+            (
+                all,
+                with_key.map(|s| s.count).sum(),
+                format!("name the shard key {}", text::list(&fields, 3)),
+            )
+        } else {
+            continue;
+        };
+        let share = targeted as f64 / all.max(1) as f64;
+        if all < often || share >= least {
+            continue;
+        }
+        let mut worst: Vec<_> = shapes
+            .iter()
+            .filter(|s| key.is_none_or(|key| !sharding::is_targeted(&key.fields, &s.shape)))
+            .collect();
+        worst.sort_by_key(|s| std::cmp::Reverse(s.count));
+        let example = worst.first().map(|s| workload::words(&s.shape)).unwrap_or_default();
+        cx.report(
+            Draft::new(
+                Subject::Collection(namespace.clone()),
+                format!("only {} of {} {how}", text::percent(share), text::plural(all, "read")),
+                "the others are sent to all shards and wait for the slowest; adding shards adds load instead of taking it away",
+                format!(
+                    "add the key to the filter where the application knows it, first to `{example}`; or choose a key most reads name (`docward shardkey`)"
+                ),
+                Seen::all(all),
+            )
+            .data("reads", all)
+            .data("targeted", targeted)
+            .data("share", share)
+            .fix(Some("RF-17"), docward_model::Safety::Manual, "docward shardkey SOURCE --workload FILE"),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+
+    #[test]
+    fn sk_4_a_workload_by_customer_is_targeted_by_a_customer_key() {
+        let body = r#"{"_id": 1, "customerId": 7}
+            ran x90 {"command": {"find": "t_order_item", "filter": {"customerId": 7}}}
+            ran x10 {"command": {"find": "t_order_item", "filter": {"status": 1}}}"#;
+        let with =
+            |key: &str| check_with("W011", &format!("shard-key=db_shop.t_order_item:{key}"), body);
+        assert!(with(r#"{"customerId":1,"createdAt":1}"#).is_empty());
+        let found = with(r#"{"region":1,"customerId":1}"#);
+        assert!(found[0].what.starts_with("only 0 % of 100 reads"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn sk_4_ranges_do_not_target_a_hashed_key() {
+        let body = r#"{"_id": 1, "userId": 7}
+            ran x90 {"command": {"find": "t_order_item", "filter": {"userId": {"$gt": 7}}}}"#;
+        assert_eq!(
+            check_with("W011", r#"shard-key=db_shop.t_order_item:{"userId":"hashed"}"#, body).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn sk_4_a_router_tells_itself() {
+        let body =
+            r#"ran x90 {"command": {"find": "t_order_item", "filter": {"a": 7}}, "nShards": 3}"#;
+        assert_eq!(check("W011", body).len(), 1);
+    }
+}
