@@ -12,6 +12,8 @@ pub enum SourceKind {
     Json,
     Zip,
     Stdin,
+    /// A running deployment.
+    Live,
     /// Named, but nothing in it could be read as documents or metadata.
     Unknown,
 }
@@ -26,6 +28,7 @@ impl SourceKind {
             Self::Json => "json",
             Self::Zip => "zip",
             Self::Stdin => "stdin",
+            Self::Live => "live",
             Self::Unknown => "unknown",
         }
     }
@@ -44,6 +47,8 @@ pub struct Source {
     pub bytes: u64,
     /// Whether only a part was read.
     pub sampled: bool,
+    /// For a running deployment: version, topology and read preference in words.
+    pub server: Option<String>,
 }
 
 /// A rule that could not look.
