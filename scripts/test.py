@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Everything that must pass before a change lands. Needs Rust and Python, nothing else.
+"""Everything that must pass before a change lands. Needs Rust and Python, nothing else: the server that
+some tests talk to is found or fetched by scripts/mongod.py.
 
     python3 scripts/test.py            all steps
     python3 scripts/test.py NAME...    only these steps (see --list)

@@ -26,7 +26,8 @@ pub(crate) fn read(text: &str, kind: &str) -> Result<Facts, json::Error> {
     Ok(facts(&document(text)?, kind))
 }
 
-fn facts(metadata: &Value, kind: &str) -> Facts {
+/// What a metadata document says.
+pub(crate) fn facts(metadata: &Value, kind: &str) -> Facts {
     let nothing = Value::Map(Vec::new());
     let options = metadata.get("options").unwrap_or(&nothing);
     let kind = match metadata.get("type").and_then(Value::as_text).unwrap_or(kind) {

@@ -131,6 +131,8 @@ pub(crate) struct Engine<'scope, 'env> {
     close_behind_block: Vec<Slot>,
     /// Collections being closed: what each worker had of them.
     closing: BTreeMap<Slot, Vec<Option<Option<Box<Profiler>>>>>,
+    /// A collection whose parts are thrown away when they come.
+    discarding: Option<Slot>,
     finishing: usize,
     died: bool,
     /// How many collections there will be, as far as known.
@@ -155,6 +157,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
             positions: BTreeMap::new(),
             close_behind_block: Vec::new(),
             closing: BTreeMap::new(),
+            discarding: None,
             finishing: 0,
             died: false,
             expected: 0,
@@ -279,6 +282,24 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         self.poll();
     }
 
+    /// Forgets what was taken of a collection that is not closed, as if it had not been read.
+    pub(crate) fn discard(&mut self, slot: Slot) {
+        if self.positions.remove(&slot).is_none() {
+            return;
+        }
+        self.roll(0, 0);
+        if self.workers.is_empty() {
+            self.local.profilers.remove(&slot);
+            return;
+        }
+        self.discarding = Some(slot);
+        self.close_now(slot);
+        while !self.died && self.closing.contains_key(&slot) {
+            self.wait();
+        }
+        self.discarding = None;
+    }
+
     /// Closes everything and waits for the outcome.
     pub(crate) fn finish(mut self) -> Outcome {
         self.roll(0, 0);
@@ -366,6 +387,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
                 parts[worker] = Some(part);
                 if parts.iter().all(Option::is_some)
                     && let Some(parts) = self.closing.remove(&slot)
+                    && self.discarding != Some(slot)
                 {
                     let parts = parts.into_iter().flatten().flatten().map(|part| *part).collect();
                     self.finishing += 1;

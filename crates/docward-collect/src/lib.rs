@@ -1,7 +1,7 @@
-//! Reading what people have: dumps, archives, BSON and JSON files, zips, standard input. Files in,
-//! [`Evidence`] out.
+//! Reading what people have: dumps, archives, BSON and JSON files, zips, standard input, running
+//! deployments. Sources in, [`Evidence`] out.
 //!
-//! The only place of Docward's offline side that opens files. Formats are told by content first and
+//! The only place of Docward that opens what is to be audited. Formats are told by content first and
 //! by name second; one unreadable file is a [`Problem`], never the end of a run. Memory stays
 //! bounded whatever the input: documents flow through a handful of blocks to the profilers.
 //!
@@ -10,7 +10,8 @@
 //! `names_are_real` is false as soon as one collection is known by such a name only.
 //!
 //! Read on: `plan` (what lies where), `detect` (what it is), `reader` (reading it), `engine`
-//! (threads and blocks), `catalogue` (metadata), `table` (the evidence).
+//! (threads and blocks), `catalogue` (metadata), `table` (the evidence), `reader::live` (running
+//! deployments).
 
 mod catalogue;
 mod detect;
@@ -48,6 +49,8 @@ pub struct Request {
     pub threads: usize,
     /// Read only so many documents of each collection, the first ones.
     pub sample: Option<u64>,
+    /// Read everything from live deployments too, of which otherwise a sample is read.
+    pub full: bool,
 }
 
 impl Default for Request {
@@ -60,6 +63,7 @@ impl Default for Request {
             metadata_only: false,
             threads: 1,
             sample: None,
+            full: false,
         }
     }
 }

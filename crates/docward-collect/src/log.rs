@@ -46,6 +46,7 @@ pub fn read_logs(files: &[String], progress: &dyn Progress, stop: &AtomicBool) -
             documents: entries,
             bytes: 0,
             sampled: false,
+            server: None,
         };
         let problem = |message: String| Problem { source: name.clone(), message };
         match outcome {

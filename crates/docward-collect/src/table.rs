@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    Collection, CollectionKind, CollectionOptions, Deployment, Evidence, Index, Namespace, Profile,
+    Collection, CollectionKind, CollectionOptions, CollectionStats, Deployment, Evidence, IdOrder,
+    Index, Namespace, Profile, Server,
 };
 use docward_profile::{Profiled, families, relate};
 
@@ -15,13 +16,17 @@ pub(crate) struct Entry {
     pub(crate) namespace: Namespace,
     /// Whether the names were given by the data.
     real: bool,
-    kind: CollectionKind,
+    pub(crate) kind: CollectionKind,
     options: Option<CollectionOptions>,
-    indexes: Option<Vec<Index>>,
+    pub(crate) indexes: Option<Vec<Index>>,
+    /// What the server counts.
+    pub(crate) stats: Option<CollectionStats>,
     /// Documents handed to the profiler.
     pub(crate) taken: u64,
     /// Documents that are there and were not read, as far as known.
     pub(crate) unread: u64,
+    /// Set when documents came in random order, which says nothing about how they are stored.
+    pub(crate) shuffled: bool,
     /// Set when nothing more is taken.
     pub(crate) closed: bool,
 }
@@ -35,6 +40,8 @@ pub(crate) struct Table {
     old_indexes: BTreeMap<Namespace, Vec<Index>>,
     /// Major and minor version of the server, from the first source that says.
     pub(crate) server_version: Option<(u32, u32)>,
+    /// What the first running deployment told.
+    pub(crate) server: Option<Server>,
 }
 
 impl Table {
@@ -51,8 +58,10 @@ impl Table {
             kind: CollectionKind::Plain,
             options: None,
             indexes: None,
+            stats: None,
             taken: 0,
             unread: 0,
+            shuffled: false,
             closed: false,
         });
         self.slots.insert(place.namespace.clone(), slot);
@@ -97,6 +106,7 @@ impl Table {
                 namespace: entry.namespace,
                 kind: entry.kind,
                 options: entry.options,
+                stats: entry.stats,
                 profile: None,
             };
             if let Some(Profiled { mut profile, links }) = profiles.remove(&Slot(at))
@@ -104,6 +114,10 @@ impl Table {
                 && !(entry.kind == CollectionKind::TimeSeries && is_of_buckets(&profile))
             {
                 profile.total = profile.documents + entry.unread;
+                if entry.shuffled {
+                    profile.id_order = IdOrder::default();
+                    profile.fields.iter_mut().for_each(|field| field.natural_order = None);
+                }
                 all_links.insert(collection.namespace.clone(), links);
                 collection.profile = Some(profile);
             }
@@ -121,6 +135,7 @@ impl Table {
         let (references, copies) = relate(&links);
         Evidence {
             deployment: Deployment { server_version: self.server_version, names_are_real },
+            server: self.server,
             databases: databases.into_iter().collect(),
             families: families(&collections),
             collections,

@@ -6,7 +6,7 @@
 use docward_bson::{archive, json, walk};
 use docward_model::{Namespace, Problem};
 
-use crate::engine::FileId;
+use crate::{engine::FileId, reader::live::LiveTrouble};
 
 /// How many problems of one file are told one by one.
 const TOLD: usize = 20;
@@ -18,8 +18,8 @@ pub(crate) enum Trouble {
     NotFound,
     #[error("permission denied; run as a user who may read it")]
     Forbidden,
-    #[error("live servers are not read yet; dump with mongodump and name the dump")]
-    Live,
+    #[error(transparent)]
+    Live(LiveTrouble),
     #[error("cannot be opened: {0}")]
     Open(std::io::Error),
     #[error("reading failed at byte {at}: {error}; what was read before is in the report")]

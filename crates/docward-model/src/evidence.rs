@@ -1,12 +1,17 @@
 //! What was seen, as rules receive it: the catalogue, one profile per collection, and what links them.
 
-use crate::{BsonType, Distribution, FieldPath, Namespace, Profile, Value, Workload};
+use crate::{
+    BsonType, CollectionStats, Distribution, FieldPath, IndexUsage, Namespace, Profile, Server,
+    Value, Workload,
+};
 
 /// Everything known about a deployment, whatever it was read from.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     /// Facts about the whole.
     pub deployment: Deployment,
+    /// What a running server told; `None` when everything came from files.
+    pub server: Option<Server>,
     /// Databases by name, sorted; those without collections too.
     pub databases: Vec<String>,
     /// Collections sorted by namespace.
@@ -163,6 +168,8 @@ pub struct Index {
     pub partial_filter: Option<Value>,
     /// Collation, in canonical text.
     pub collation: Option<String>,
+    /// How it is used; `None` unless a server was asked.
+    pub usage: Option<IndexUsage>,
 }
 
 impl Index {
@@ -210,6 +217,8 @@ pub struct Collection {
     pub options: Option<CollectionOptions>,
     /// Its indexes; `None` when the source does not carry them.
     pub indexes: Option<Vec<Index>>,
+    /// What the server counts; `None` unless a server was asked.
+    pub stats: Option<CollectionStats>,
     /// What its documents look like; `None` when none were read.
     pub profile: Option<Profile>,
 }
@@ -217,7 +226,14 @@ pub struct Collection {
 impl Collection {
     /// A collection of which only the name is known.
     pub fn named(namespace: Namespace) -> Self {
-        Self { namespace, kind: CollectionKind::Plain, options: None, indexes: None, profile: None }
+        Self {
+            namespace,
+            kind: CollectionKind::Plain,
+            options: None,
+            indexes: None,
+            stats: None,
+            profile: None,
+        }
     }
 }
 

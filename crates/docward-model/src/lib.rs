@@ -12,6 +12,7 @@ mod namespace;
 mod profile;
 mod report;
 mod rule;
+mod server;
 mod server_names;
 mod settings;
 mod value;
@@ -34,6 +35,10 @@ pub use profile::{
 };
 pub use report::{ChecklistItem, Problem, Report, Skipped, Source, SourceKind, Verdict};
 pub use rule::{Maturity, Need, RuleMeta, Scope, Threshold, ThresholdValue};
+pub use server::{
+    CollectionStats, Connections, DefaultConcerns, IndexUsage, Member, Server, StartOptions,
+    Topology, User,
+};
 pub use server_names::is_server_owned;
 pub use settings::{
     CoreSource, NamespaceOverride, NamespacePattern, ProfileName, RuleSettings, Settings, ShardKey,

@@ -13,6 +13,8 @@ pub enum SourceKind {
     Zip,
     Stdin,
     Log,
+    /// A running deployment.
+    Live,
     /// Named, but nothing in it could be read as documents or metadata.
     Unknown,
 }
@@ -28,6 +30,7 @@ impl SourceKind {
             Self::Zip => "zip",
             Self::Stdin => "stdin",
             Self::Log => "log",
+            Self::Live => "live",
             Self::Unknown => "unknown",
         }
     }
@@ -46,6 +49,8 @@ pub struct Source {
     pub bytes: u64,
     /// Whether only a part was read.
     pub sampled: bool,
+    /// For a running deployment: version, topology and read preference in words.
+    pub server: Option<String>,
 }
 
 /// A rule that could not look.

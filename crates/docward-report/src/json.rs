@@ -33,6 +33,8 @@ struct Source<'a> {
     documents: u64,
     bytes: u64,
     sampled: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -128,6 +130,7 @@ pub fn json(report: &Report) -> String {
                 documents: s.documents,
                 bytes: s.bytes,
                 sampled: s.sampled,
+                server: s.server.as_deref(),
             })
             .collect(),
         summary: Summary {

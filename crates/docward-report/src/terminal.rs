@@ -73,6 +73,9 @@ impl Page<'_> {
             size(bytes),
             self.report.profile.name(),
         );
+        for server in self.report.sources.iter().filter_map(|s| s.server.as_deref()) {
+            let _ = writeln!(out, "{}", self.paint.dim(server));
+        }
         if self.report.interrupted {
             let note = "stopped before the end: this is what was read so far";
             let _ = writeln!(out, "{}", self.paint.yellow(note));

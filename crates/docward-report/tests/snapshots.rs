@@ -51,6 +51,7 @@ fn report() -> Report {
         tool_version: "0.0.0",
         profile: ProfileName::Vendor,
         sources: vec![Source {
+            server: None,
             kind: SourceKind::Dump,
             name: "dump".to_owned(),
             documents: 12_000,

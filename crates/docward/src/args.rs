@@ -15,12 +15,13 @@ pub(crate) struct Cli {
 const LONG_ABOUT: &str = "\
 Docward takes a MongoDB rule book (naming, document size, nesting, arrays, types, validators, \
 indexes, shard keys) and applies it to the data you already have: a mongodump directory or archive, \
-BSON or JSON files. It says what breaks a rule, why that matters and what to do.";
+BSON or JSON files, or a running deployment. It says what breaks a rule, why that matters and what to do.";
 
 const EXAMPLES: &str = "\
 Examples:
   docward audit dump/                      audit a mongodump directory
   docward audit orders.json users.bson.gz  audit single files
+  docward audit mongodb://localhost:27017  audit a running deployment
   docward checklist dump/                  the launch review, item by item
   docward explain D008                     what a rule checks, why, and how to fix it
   docward rules --family T                 list rules
@@ -30,7 +31,7 @@ Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 could not run or ran 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Audit documents and catalogue facts from files
+    /// Audit documents and catalogue facts, from files or a running deployment
     #[command(after_help = AUDIT_EXAMPLES)]
     Audit(AuditArgs),
     /// Answer the launch checklist with pass, fail or unknown and the evidence
@@ -49,6 +50,10 @@ Examples:
   docward audit dump/                               a mongodump directory, plain or --gzip
   docward audit backup.archive.gz                   a mongodump --archive file
   docward audit exports/orders.json --namespace db_shop.t_order
+  docward audit mongodb://localhost:27017           a running deployment: a sample of each collection
+  docward audit \"$MONGODB_URI\" --full              every document of it
+  docward audit \"$MONGODB_URI\" --metadata-only     options, indexes and counts, no documents
+  docward audit \"$MONGODB_URI\" --db 'db_*' --sample 50000
   mongoexport ... | docward audit - --namespace db_shop.t_order
   docward audit dump/ --format json --output report.json
   docward audit dump/ --select D,T002 --fail-on warn
@@ -79,7 +84,8 @@ Examples:
 /// What to read and how to report.
 #[derive(Args, Debug)]
 pub(crate) struct AuditArgs {
-    /// mongodump directories, archives, .bson, .json, .jsonl (each also .gz), .zip, or - for stdin
+    /// mongodump directories, archives, .bson, .json, .jsonl (each also .gz), .zip, - for stdin, or
+    /// mongodb:// and mongodb+srv:// connection strings
     #[arg(required_unless_present = "log", value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
 
@@ -95,11 +101,12 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "GLOB")]
     pub(crate) collection: Option<String>,
 
-    /// Read everything (the default for files)
+    /// Read every document (the default for files; of a running deployment a sample is read)
     #[arg(long, conflicts_with = "sample")]
     pub(crate) full: bool,
 
-    /// Read only the first N documents of each collection
+    /// Read only N documents of each collection: the first of a file, a sample of a running one
+    /// (default there: 10000)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) sample: Option<u64>,
 

@@ -27,13 +27,6 @@ use crate::{
 
 /// Runs an audit; with `only_checklist` the launch review is printed instead of the findings.
 pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8> {
-    for source in &args.sources {
-        if source.starts_with("mongodb://") || source.starts_with("mongodb+srv://") {
-            bail!(
-                "live deployments cannot be audited yet; dump it with mongodump and audit the dump"
-            );
-        }
-    }
     let (config, diagnostics) = config::load(args.common.config.as_deref(), &args.sources)?;
     let mut config = config::with_arguments(config, &args.common)?;
     for code in args.expand.iter().filter(|code| *code != "all") {
@@ -72,7 +65,10 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
         evidence.deployment.server_version =
             config.settings.server_version.or(logged.filter_map(|s| s.server_version).max());
     }
-    problems.extend(nothing_to_judge(args, &evidence, &config.settings, &problems));
+    // Sources by the names that were given to them: a connection string may hold a password.
+    let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+    let names = names.join(" ");
+    problems.extend(nothing_to_judge(args, &names, &evidence, &config.settings, &problems));
     for diagnostic in &diagnostics {
         if diagnostic.fatal {
             problems
@@ -115,6 +111,7 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
 /// What would otherwise look like a pass: nothing matched, or a declared key that no collection has.
 fn nothing_to_judge(
     args: &AuditArgs,
+    names: &str,
     evidence: &Evidence,
     settings: &Settings,
     problems: &[Problem],
@@ -128,8 +125,7 @@ fn nothing_to_judge(
         } else {
             return Vec::new();
         };
-        let named: Vec<_> = args.sources.iter().chain(&args.log).map(String::as_str).collect();
-        return vec![Problem { source: named.join(" "), message: message.to_owned() }];
+        return vec![Problem { source: names.to_owned(), message: message.to_owned() }];
     }
     let missing = settings.shard_keys.iter().filter(|key| {
         !filtered && !evidence.collections.iter().any(|c| c.namespace == key.namespace)
@@ -204,6 +200,7 @@ fn request(args: &AuditArgs) -> anyhow::Result<Request> {
             .threads
             .unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
         sample: args.sample,
+        full: args.full,
     })
 }
 

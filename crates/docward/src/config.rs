@@ -36,7 +36,7 @@ pub(crate) fn load(
 
 /// `docward.toml` beside the first source that has one, else in the working directory or above it.
 fn nearest(sources: &[String]) -> Option<PathBuf> {
-    for source in sources {
+    for source in sources.iter().filter(|source| !source.starts_with("mongodb")) {
         let path = Path::new(source);
         let directory = if path.is_dir() { Some(path) } else { path.parent() };
         if let Some(file) = directory.map(|d| d.join("docward.toml")).filter(|f| f.is_file()) {

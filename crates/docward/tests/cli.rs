@@ -282,7 +282,8 @@ fn help_has_examples_and_usage_errors_are_2() {
     }
     assert_eq!(code(&docward(&["audit"])), 2);
     assert_eq!(code(&docward(&["audit", SHOP, "--format", "yaml"])), 2);
-    let live = docward(&["audit", "mongodb://user:secret@localhost/db"]);
+    let live =
+        docward(&["audit", "mongodb://user:secret@localhost:1/db?serverSelectionTimeoutMS=300"]);
     assert_eq!(code(&live), 2);
     assert!(!stderr(&live).contains("secret"));
 }

@@ -5,6 +5,7 @@ mod archive;
 mod bson;
 mod catalogue;
 mod json;
+pub(crate) mod live;
 mod zip;
 
 use std::{
@@ -60,6 +61,8 @@ struct Planned {
     items: Vec<Item>,
     /// Whether the source is a directory that `mongodump` wrote.
     is_dump: bool,
+    /// The connection to a deployment that answered.
+    session: Option<live::Session>,
 }
 
 impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
@@ -96,6 +99,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         self.progress.total_bytes(items.filter(|item| is_data(item)).map(|item| item.bytes).sum());
         for plan in &planned {
             self.expect(&plan.items);
+            self.open_ended += usize::from(plan.session.is_some());
         }
         for plan in &planned {
             for item in &plan.items {
@@ -148,8 +152,9 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             documents: 0,
             bytes: 0,
             sampled: false,
+            server: None,
         });
-        let mut planned = Planned { source, items: Vec::new(), is_dump: false };
+        let mut planned = Planned { source, items: Vec::new(), is_dump: false, session: None };
         if name == "-" {
             let namespace = Namespace::new(LOOSE_DATABASE, "stdin");
             planned.items.push(Item {
@@ -164,11 +169,8 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             self.rename_single(name, &mut planned.items);
             return planned;
         }
-        if name.starts_with("mongodb://") || name.starts_with("mongodb+srv://") {
-            // A connection string may hold a password: it is not repeated anywhere.
-            let name = format!("{}://…", name.split(':').next().unwrap_or_default());
-            self.troubles.add_for(&*name, &Trouble::Live);
-            self.sources[source].name = name;
+        if live::is_uri(name) {
+            planned.session = self.connect(source, name);
             return planned;
         }
         let path = Path::new(name);
@@ -229,7 +231,11 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
     }
 
     fn read_source(&mut self, planned: Planned) {
-        let Planned { source, items, is_dump } = planned;
+        let Planned { source, items, is_dump, session } = planned;
+        if let Some(session) = session {
+            self.open_ended -= 1;
+            self.read_live(source, session);
+        }
         if is_dump {
             self.sources[source].kind = SourceKind::Dump;
         }

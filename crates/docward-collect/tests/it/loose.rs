@@ -189,9 +189,15 @@ fn what_cannot_be_read_says_why() {
 
 #[test]
 fn connection_strings_are_not_repeated() {
-    let request =
-        Request { sources: vec!["mongodb://user:secret@host/db".to_owned()], ..Request::default() };
-    let collected = run(&request);
-    assert!(!format!("{collected:?}").contains("secret"));
-    assert!(problems(&collected)[0].contains("mongodump"));
+    for (uri, expect) in [
+        ("mongodb://user:secret@127.0.0.1:1/db?serverSelectionTimeoutMS=200", "no server answered"),
+        ("mongodb://user:secret@host:notaport/db", "the connection string is not valid"),
+        ("mongodb://user:sec:ret@sec/ret@host/db", "the connection string is not valid"),
+        ("mongodb://user:secret@host/?tls=maybe", "the connection string is not valid"),
+    ] {
+        let request = Request { sources: vec![uri.to_owned()], ..Request::default() };
+        let collected = run(&request);
+        assert!(!format!("{collected:?}").contains("sec"), "{collected:?}");
+        assert!(problems(&collected)[0].contains(expect), "{:?}", collected.problems);
+    }
 }

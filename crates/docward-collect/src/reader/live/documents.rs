@@ -1,0 +1,292 @@
+//! Documents of a live collection: all of them, or a sample that costs the server little.
+//!
+//! `$sample` is asked for only where it is a random walk (first stage, fewer than 5 % of more than
+//! 100 documents); beyond that it would sort the whole collection. A larger share is taken by
+//! chance while the server passes over the collection in its natural order, without any sort.
+//!
+//! A network cut or a change of primary loses the cursor. The collection is then forgotten and read
+//! again from the start, so no document counts twice.
+
+use std::time::{Duration, Instant};
+
+use docward_model::Namespace;
+use futures_util::StreamExt as _;
+use mongodb::{
+    bson::doc,
+    error::Error,
+    options::{AggregateOptions, FindOptions, Hint},
+    raw_batch_cursor::RawBatch,
+};
+use tokio::sync::mpsc;
+
+use super::{
+    super::Reader,
+    Deployment,
+    catalogue::Listed,
+    privileges::Resource,
+    trouble::{LiveTrouble, code, is_forbidden, is_gone, is_passing, words},
+};
+use crate::{
+    engine::{FileId, Slot},
+    trouble::Trouble,
+};
+
+/// Documents of each collection that are read when nothing else is asked for.
+const SAMPLE: u64 = 10_000;
+
+/// Bytes of a batch, as far as the mean size of a document tells.
+const BATCH_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Batches fetched ahead.
+const AHEAD: usize = 2;
+
+/// How often a collection is read from the start.
+const ATTEMPTS: u32 = 4;
+
+/// How long to wait before that: a new primary takes some seconds.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A server that says nothing for so long is given up.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// How often to see whether the run was stopped.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// Which documents are read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    /// All, in their natural order.
+    Everything,
+    /// So many, by a random walk.
+    Random(u64),
+    /// About this share, by chance, in their natural order.
+    Share(f64),
+    /// The first ones.
+    First(u64),
+}
+
+/// How to get `wanted` of `documents` documents.
+fn way(wanted: Option<u64>, documents: Option<u64>, version: Option<(u32, u32)>) -> Way {
+    let Some(wanted) = wanted else { return Way::Everything };
+    match documents {
+        None => Way::First(wanted),
+        Some(documents) if wanted >= documents => Way::Everything,
+        Some(documents) if documents > 100 && wanted.saturating_mul(20) < documents => {
+            Way::Random(wanted)
+        }
+        // `$sampleRate` came with 4.4.2.
+        Some(documents) if version >= Some((4, 4)) => Way::Share(wanted as f64 / documents as f64),
+        Some(_) => Way::First(wanted),
+    }
+}
+
+/// How reading a collection ended.
+enum End {
+    Done,
+    Stopped,
+    Silent,
+    Failed(Box<Error>),
+}
+
+impl Reader<'_, '_, '_> {
+    /// Reads the documents of a collection.
+    pub(super) fn read_live_collection(&mut self, deployment: &mut Deployment, listed: &Listed) {
+        if self.request.metadata_only || !listed.has_documents {
+            return;
+        }
+        let Listed { namespace, slot, stats, .. } = listed;
+        let slot = *slot;
+        let wanted = match self.request.sample {
+            Some(sample) => Some(sample),
+            None if self.request.full => None,
+            None => Some(SAMPLE),
+        };
+        let documents = stats.map(|stats| stats.documents);
+        let mut way = way(wanted, documents, self.table.server_version);
+        self.table.entry(slot).shuffled |= matches!(way, Way::Random(_));
+        let before = self.table.entry(slot).taken;
+        for attempt in 1.. {
+            let file = self.live_file(deployment, namespace);
+            let end = self.read_once(deployment, listed, way, file);
+            let taken = self.table.entry(slot).taken - before;
+            match end {
+                End::Done => {}
+                End::Stopped => self.sources[deployment.source].sampled = true,
+                End::Silent => {
+                    let trouble =
+                        LiveTrouble::Silent { documents: taken, seconds: SILENCE.as_secs() };
+                    self.troubles.add(file, &Trouble::Live(trouble));
+                }
+                End::Failed(error) => {
+                    // The random walk met the same documents again and again.
+                    let other_way =
+                        matches!(way, Way::Random(_)) && matches!(code(&error), Some(28_799));
+                    if other_way || (is_passing(&error) && attempt < ATTEMPTS && before == 0) {
+                        if other_way {
+                            way = Way::First(wanted.unwrap_or(SAMPLE));
+                        }
+                        self.forget(file, slot);
+                        std::thread::sleep(PAUSE * (attempt - 1));
+                        continue;
+                    }
+                    self.gave_up(deployment, namespace, file, taken, &error);
+                }
+            }
+            if let Some(documents) = documents
+                && (way != Way::Everything || taken < documents)
+            {
+                self.leave_unread(deployment.source, slot, documents.saturating_sub(taken));
+            }
+            break;
+        }
+        // Another source may have more of it.
+        if self.open_ended == 0 && !self.remaining.contains_key(namespace) {
+            self.engine.close(slot);
+            self.table.entry(slot).closed = true;
+        }
+    }
+
+    /// Forgets what was read of a collection in a failed attempt.
+    fn forget(&mut self, file: FileId, slot: Slot) {
+        self.engine.discard(slot);
+        self.source_of.remove(&file);
+        self.table.entry(slot).taken = 0;
+    }
+
+    fn gave_up(
+        &mut self,
+        deployment: &mut Deployment,
+        namespace: &Namespace,
+        file: FileId,
+        documents: u64,
+        error: &Error,
+    ) {
+        if is_forbidden(error) {
+            deployment.missing.add(Resource::Collection(namespace.clone()), "find");
+        } else if !is_gone(error) {
+            let trouble = LiveTrouble::Cut { documents, why: words(error) };
+            self.troubles.add(file, &Trouble::Live(trouble));
+        }
+    }
+
+    fn read_once(
+        &mut self,
+        deployment: &Deployment,
+        listed: &Listed,
+        way: Way,
+        file: FileId,
+    ) -> End {
+        let (sender, mut batches) = mpsc::channel(AHEAD);
+        fetch(deployment, listed, way, sender);
+        let mut last = Instant::now();
+        loop {
+            let batch = deployment
+                .session
+                .wait(async { tokio::time::timeout(GLANCE, batches.recv()).await });
+            if self.is_stopped() {
+                return End::Stopped;
+            }
+            match batch {
+                Err(_) if last.elapsed() > SILENCE => return End::Silent,
+                Err(_) => continue,
+                Ok(None) => return End::Done,
+                Ok(Some(Err(error))) => return End::Failed(error),
+                Ok(Some(Ok(batch))) => {
+                    if let Err(error) = self.take_batch(&batch, listed.slot, file) {
+                        return End::Failed(Box::new(error));
+                    }
+                }
+            }
+            last = Instant::now();
+        }
+    }
+
+    /// Hands the documents of a batch to the profilers.
+    fn take_batch(&mut self, batch: &RawBatch, slot: Slot, file: FileId) -> Result<(), Error> {
+        let (mut documents, mut bytes) = (0, 0);
+        for document in batch.doc_slices()? {
+            let Some(document) = document?.as_document() else { continue };
+            let document = document.as_bytes();
+            self.engine.writer().extend_from_slice(document);
+            self.engine.wrote(slot, file);
+            documents += 1;
+            bytes += document.len() as u64;
+        }
+        self.table.entry(slot).taken += documents;
+        self.progress.advance(bytes, documents);
+        Ok(())
+    }
+}
+
+/// Lets the driver fetch documents, a little ahead of who receives them. Ends when nobody does.
+fn fetch(
+    deployment: &Deployment,
+    listed: &Listed,
+    way: Way,
+    sender: mpsc::Sender<Result<RawBatch, Box<Error>>>,
+) {
+    let Namespace { database, collection: name } = &listed.namespace;
+    let collection = deployment.session.collection(database, name);
+    let average = listed.stats.map_or(0, |stats| stats.average_bytes).max(64);
+    let batch_size = u32::try_from(BATCH_BYTES / average).unwrap_or(u32::MAX).clamp(16, 50_000);
+    deployment.session.spawn(async move {
+        let cursor = match way {
+            Way::Random(_) | Way::Share(_) => {
+                let stage = match way {
+                    Way::Random(size) => doc! { "$sample": { "size": size as i64 } },
+                    Way::Share(rate) => doc! { "$match": { "$sampleRate": rate } },
+                    Way::Everything | Way::First(_) => doc! {},
+                };
+                let options = AggregateOptions::builder().batch_size(batch_size).build();
+                collection.aggregate([stage]).with_options(options).batch().await
+            }
+            Way::Everything | Way::First(_) => {
+                let mut options = FindOptions::builder()
+                    .batch_size(batch_size)
+                    .hint(Hint::Keys(doc! { "$natural": 1 }))
+                    .build();
+                if let Way::First(limit) = way {
+                    options.limit = i64::try_from(limit).ok();
+                }
+                collection.find(doc! {}).with_options(options).batch().await
+            }
+        };
+        let mut cursor = match cursor {
+            Ok(cursor) => cursor,
+            Err(error) => {
+                let _ = sender.send(Err(Box::new(error))).await;
+                return;
+            }
+        };
+        while let Some(batch) = cursor.next().await {
+            if sender.send(batch.map_err(Box::new)).await.is_err() {
+                return;
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_random_walk_is_used_only_where_it_is_one() {
+        let way = |wanted, documents| way(Some(wanted), Some(documents), Some((6, 0)));
+        assert_eq!(way(100, 100), Way::Everything);
+        assert_eq!(way(100, 50), Way::Everything);
+        assert_eq!(way(4, 81), Way::Share(4.0 / 81.0), "100 documents or fewer are sorted");
+        assert_eq!(way(5, 101), Way::Random(5));
+        assert_eq!(way(5, 100), Way::Share(0.05));
+        assert_eq!(way(10_000, 200_000), Way::Share(0.05), "5 % are sorted");
+        assert_eq!(way(10_000, 200_001), Way::Random(10_000));
+    }
+
+    #[test]
+    fn without_a_count_or_a_rate_the_first_are_read() {
+        assert_eq!(way(Some(10), None, Some((6, 0))), Way::First(10));
+        assert_eq!(way(Some(10), Some(50), Some((4, 2))), Way::First(10));
+        assert_eq!(way(Some(10), Some(50), None), Way::First(10));
+        assert_eq!(way(None, Some(50), None), Way::Everything);
+    }
+}

@@ -1,0 +1,84 @@
+//! Reading a running deployment: its catalogue, what its servers say, and its documents.
+//!
+//! It can only read: every command goes through [`session::Read`], which knows no other kind. The
+//! driver works on a thread of its own and fetches the next batch while this one is profiled.
+//! Catalogue and documents end up in the same table and the same engine as those of files, so the
+//! same data gives the same findings.
+//!
+//! Read on: `session` (connecting and asking), `catalogue` (collections), `server` (facts about
+//! the whole), `documents` (what is read, and how), `privileges` (what was not allowed).
+
+mod catalogue;
+mod documents;
+mod privileges;
+mod server;
+mod session;
+mod trouble;
+
+pub(crate) use privileges::Missing;
+pub(crate) use session::Session;
+pub(crate) use trouble::LiveTrouble;
+
+use docward_model::{Namespace, SourceKind};
+
+use super::Reader;
+use crate::{
+    engine::FileId,
+    trouble::{Trouble, Troubles},
+};
+
+/// Whether a source is a connection string.
+pub(crate) fn is_uri(source: &str) -> bool {
+    source.starts_with("mongodb://") || source.starts_with("mongodb+srv://")
+}
+
+/// A deployment being read.
+struct Deployment {
+    session: Session,
+    /// Which source of the run it is.
+    source: usize,
+    missing: Missing,
+}
+
+impl Reader<'_, '_, '_> {
+    /// Connects to a deployment. The source is called by its hosts from here on: a connection
+    /// string may hold a password.
+    pub(crate) fn connect(&mut self, source: usize, uri: &str) -> Option<Session> {
+        self.sources[source].kind = SourceKind::Live;
+        let session = Session::connect(uri);
+        let (name, session) = match session {
+            Ok(session) => (session.name.clone(), Ok(session)),
+            Err((name, trouble)) => (name, Err(trouble)),
+        };
+        self.sources[source].name.clone_from(&name);
+        session.map_err(|trouble| self.troubles.add_for(name, &Trouble::Live(trouble))).ok()
+    }
+
+    /// Reads a deployment: facts first, then collection by collection.
+    pub(crate) fn read_live(&mut self, source: usize, session: Session) {
+        let mut deployment = Deployment { session, source, missing: Missing::default() };
+        self.read_server(&mut deployment);
+        let collections = self.read_catalogue(&mut deployment);
+        self.engine.expect(collections.len());
+        for collection in &collections {
+            if self.is_stopped() {
+                self.sources[source].sampled = true;
+                break;
+            }
+            self.read_live_collection(&mut deployment, collection);
+        }
+        let name = deployment.session.name.clone();
+        report_missing(&mut self.troubles, &name, deployment.missing);
+    }
+
+    /// A file of the report for a collection of a deployment.
+    fn live_file(&mut self, deployment: &Deployment, namespace: &Namespace) -> FileId {
+        self.file(deployment.source, &format!("{} {namespace}", deployment.session.name))
+    }
+}
+
+fn report_missing(troubles: &mut Troubles, name: &str, missing: Missing) {
+    for trouble in missing.into_troubles() {
+        troubles.add_for(name, &Trouble::Live(trouble));
+    }
+}

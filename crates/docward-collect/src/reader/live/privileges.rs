@@ -1,0 +1,160 @@
+//! What the user was not allowed to ask, and the role that would allow it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use docward_model::Namespace;
+
+use super::trouble::LiveTrouble;
+
+/// Collections of one database that are named one by one; for more, the database is named.
+const NAMED: usize = 5;
+
+/// What an action is done to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Resource {
+    Cluster,
+    AnyDatabase,
+    Database(String),
+    Collection(Namespace),
+}
+
+impl Resource {
+    fn document(&self) -> String {
+        match self {
+            Self::Cluster => "{cluster: true}".to_owned(),
+            Self::AnyDatabase => "{db: \"\", collection: \"\"}".to_owned(),
+            Self::Database(name) => format!("{{db: {name:?}, collection: \"\"}}"),
+            Self::Collection(ns) => {
+                format!("{{db: {:?}, collection: {:?}}}", ns.database, ns.collection)
+            }
+        }
+    }
+}
+
+/// Actions that were refused.
+#[derive(Debug, Default)]
+pub(crate) struct Missing {
+    actions: BTreeMap<Resource, BTreeSet<&'static str>>,
+}
+
+impl Missing {
+    pub(crate) fn add(&mut self, resource: Resource, action: &'static str) {
+        self.actions.entry(resource).or_default().insert(action);
+    }
+
+    /// One trouble for what concerns the cluster, one for each database, and one for the
+    /// collections of a database that lack the same.
+    pub(crate) fn into_troubles(self) -> Vec<LiveTrouble> {
+        let mut troubles = Vec::new();
+        let mut whole = Vec::new();
+        let mut collections: BTreeMap<(String, Vec<&'static str>), Vec<Namespace>> =
+            BTreeMap::new();
+        for (resource, actions) in self.actions {
+            let actions: Vec<_> = actions.into_iter().collect();
+            match resource {
+                Resource::Cluster | Resource::AnyDatabase => whole.push((resource, actions)),
+                Resource::Database(ref name) => troubles.push(forbidden(
+                    name.clone(),
+                    "its collections are not all known",
+                    &[(resource.clone(), actions)],
+                )),
+                Resource::Collection(namespace) => collections
+                    .entry((namespace.database.clone(), actions))
+                    .or_default()
+                    .push(namespace),
+            }
+        }
+        if !whole.is_empty() {
+            let effect = "these facts about the deployment are unknown";
+            troubles.insert(0, forbidden("the deployment".to_owned(), effect, &whole));
+        }
+        for ((database, actions), namespaces) in collections {
+            let effect = if actions.contains(&"find") {
+                "its documents were not read"
+            } else {
+                "these facts about it are unknown"
+            };
+            let privileges: Vec<_> = if namespaces.len() > NAMED {
+                vec![(Resource::Database(database.clone()), actions)]
+            } else {
+                let resources = namespaces.iter().cloned().map(Resource::Collection);
+                resources.map(|resource| (resource, actions.clone())).collect()
+            };
+            troubles.push(forbidden(list(&namespaces), effect, &privileges));
+        }
+        troubles
+    }
+}
+
+fn list(namespaces: &[Namespace]) -> String {
+    let named: Vec<_> = namespaces.iter().take(NAMED).map(ToString::to_string).collect();
+    match namespaces.len() - named.len() {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+fn forbidden(
+    resource: String,
+    effect: &'static str,
+    privileges: &[(Resource, Vec<&'static str>)],
+) -> LiveTrouble {
+    let actions: BTreeSet<_> =
+        privileges.iter().flat_map(|(_, actions)| actions).copied().collect();
+    let documents: Vec<_> = privileges
+        .iter()
+        .map(|(resource, actions)| {
+            format!("{{resource: {}, actions: {actions:?}}}", resource.document())
+        })
+        .collect();
+    LiveTrouble::Forbidden {
+        actions: actions.into_iter().collect::<Vec<_>>().join(", "),
+        resource,
+        effect,
+        privileges: documents.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_role_grants_what_was_missing_and_no_more() {
+        let mut missing = Missing::default();
+        missing.add(Resource::Cluster, "serverStatus");
+        missing.add(Resource::Cluster, "getCmdLineOpts");
+        missing.add(Resource::AnyDatabase, "viewUser");
+        for name in ["t_a", "t_b"] {
+            let namespace = Namespace::new("db_shop", name);
+            missing.add(Resource::Collection(namespace), "find");
+        }
+        let messages: Vec<_> = missing.into_troubles().iter().map(ToString::to_string).collect();
+        assert_eq!(messages.len(), 2);
+        assert!(messages[0].starts_with(
+            "not allowed: getCmdLineOpts, serverStatus, viewUser on the deployment; these facts"
+        ));
+        assert!(messages[0].contains(
+            r#"{resource: {cluster: true}, actions: ["getCmdLineOpts", "serverStatus"]}, {resource: {db: "", collection: ""}, actions: ["viewUser"]}"#
+        ));
+        assert!(messages[1].contains(
+            r#"[{resource: {db: "db_shop", collection: "t_a"}, actions: ["find"]}, {resource: {db: "db_shop", collection: "t_b"}, actions: ["find"]}]"#
+        ));
+    }
+
+    #[test]
+    fn many_collections_are_granted_together() {
+        let mut missing = Missing::default();
+        for n in 0..9 {
+            let namespace = Namespace::new("db_shop", format!("t_{n}"));
+            missing.add(Resource::Collection(namespace), "find");
+        }
+        let messages: Vec<_> = missing.into_troubles().iter().map(ToString::to_string).collect();
+        assert_eq!(messages.len(), 1);
+        assert!(messages[0].contains("db_shop.t_4 and 4 more"));
+        assert!(
+            messages[0]
+                .contains(r#"[{resource: {db: "db_shop", collection: ""}, actions: ["find"]}]"#)
+        );
+    }
+}

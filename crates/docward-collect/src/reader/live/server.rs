@@ -1,0 +1,307 @@
+//! Facts about the deployment and the server that answers.
+
+use docward_model::{
+    Connections, DefaultConcerns, Member, Server, StartOptions, Topology, User, Value,
+};
+use mongodb::bson::{Bson, Document, doc};
+
+use super::{
+    super::Reader,
+    Deployment,
+    privileges::Resource,
+    session::{Read, number},
+    trouble::code,
+};
+use crate::catalogue;
+
+/// Parameters that matter for safety.
+const PARAMETERS: [&str; 4] = [
+    "authenticationMechanisms",
+    "enableLocalhostAuthBypass",
+    "enableTestCommands",
+    "scramIterationCount",
+];
+
+impl Reader<'_, '_, '_> {
+    /// Asks for facts about the whole; what is refused stays unknown.
+    pub(super) fn read_server(&mut self, deployment: &mut Deployment) {
+        let mut server = Server {
+            read_preference: Some(deployment.session.read_preference.to_owned()),
+            ..Server::default()
+        };
+        if let Some(hello) = self.fact(deployment, Read::Hello, "hello", Document::new()) {
+            server.host = hello.get_str("me").ok().map(str::to_owned);
+            server.topology = Some(topology(&hello));
+        }
+        if let Some(build) = self.fact(deployment, Read::BuildInfo, "buildInfo", Document::new()) {
+            server.version = build.get_str("version").ok().map(str::to_owned);
+            let version = server.version.as_deref().and_then(catalogue::version);
+            self.table.server_version = self.table.server_version.or(version);
+        }
+        let rest = Document::new();
+        if let Some(reply) = self.fact(deployment, Read::GetCmdLineOpts, "getCmdLineOpts", rest) {
+            server.start = reply.get_document("parsed").ok().map(start_options);
+        }
+        self.parameters(deployment, &mut server);
+        // Sections that take the server some work are left out.
+        let rest = doc! {
+            "repl": 0, "metrics": 0, "locks": 0, "wiredTiger": 0, "tcmalloc": 0, "opLatencies": 0,
+        };
+        if let Some(status) = self.fact(deployment, Read::ServerStatus, "serverStatus", rest) {
+            server.uptime_seconds = number(&status, "uptime");
+            server.host = server.host.or_else(|| status.get_str("host").ok().map(str::to_owned));
+            server.connections = status.get_document("connections").ok().and_then(connections);
+        }
+        if matches!(server.topology, Some(Topology::ReplicaSet(_))) {
+            let rest = Document::new();
+            let config = self.fact(deployment, Read::ReplSetGetConfig, "replSetGetConfig", rest);
+            let rest = Document::new();
+            let status = self.fact(deployment, Read::ReplSetGetStatus, "replSetGetStatus", rest);
+            server.members = members(config.as_ref(), status.as_ref());
+        }
+        self.users(deployment, &mut server);
+        if server.topology != Some(Topology::Standalone) {
+            let action = "getDefaultRWConcern";
+            let reply = self.fact(deployment, Read::GetDefaultRwConcern, action, Document::new());
+            server.default_concerns = reply.as_ref().map(default_concerns);
+        }
+        let source = &mut self.sources[deployment.source];
+        source.server = Some(in_words(&server));
+        self.table.server.get_or_insert(server);
+    }
+
+    fn fact(
+        &mut self,
+        deployment: &mut Deployment,
+        read: Read,
+        action: &'static str,
+        rest: Document,
+    ) -> Option<Document> {
+        match deployment.session.ask("admin", read, rest) {
+            Ok(reply) => Some(reply),
+            // Not of this version or topology: command not found, unsupported.
+            Err(error) if matches!(code(&error), Some(59 | 115 | 51_300)) => None,
+            Err(error) => {
+                self.refused(deployment, Resource::Cluster, action, action, &error);
+                None
+            }
+        }
+    }
+
+    fn parameters(&mut self, deployment: &mut Deployment, server: &mut Server) {
+        let mut rest = doc! { "getParameter": 1, "featureCompatibilityVersion": 1 };
+        rest.extend(PARAMETERS.map(|name| (name.to_owned(), Bson::Int32(1))));
+        let Some(reply) = self.fact(deployment, Read::GetParameter, "getParameter", rest) else {
+            return;
+        };
+        server.feature_compatibility = reply
+            .get_document("featureCompatibilityVersion")
+            .and_then(|version| version.get_str("version"))
+            .ok()
+            .map(str::to_owned);
+        server.parameters = PARAMETERS
+            .iter()
+            .filter_map(|&name| Some((name.to_owned(), reply.get(name)?.to_string())))
+            .collect();
+    }
+
+    fn users(&mut self, deployment: &mut Deployment, server: &mut Server) {
+        let rest = doc! { "usersInfo": { "forAllDBs": true } };
+        match deployment.session.ask_value("admin", Read::UsersInfo, rest) {
+            Ok(reply) => server.users = Some(users(&reply)),
+            Err(error) => {
+                self.refused(deployment, Resource::AnyDatabase, "viewUser", "usersInfo", &error);
+            }
+        }
+    }
+}
+
+fn topology(hello: &Document) -> Topology {
+    match (hello.get_str("msg"), hello.get_str("setName")) {
+        (Ok("isdbgrid"), _) => Topology::Sharded,
+        (_, Ok(name)) => Topology::ReplicaSet(name.to_owned()),
+        _ => Topology::Standalone,
+    }
+}
+
+fn start_options(parsed: &Document) -> StartOptions {
+    let section = |name: &str| parsed.get_document(name).ok();
+    let (net, security) = (section("net"), section("security"));
+    let text = |section: Option<&Document>, key: &str| {
+        section.and_then(|section| section.get_str(key).ok()).map(str::to_owned)
+    };
+    let yes = |section: Option<&Document>, key: &str| {
+        section.is_some_and(|section| section.get_bool(key).ok() == Some(true))
+    };
+    let tls = net.and_then(|net| net.get_document("tls").or_else(|_| net.get_document("ssl")).ok());
+    StartOptions {
+        authorization: text(security, "authorization").as_deref() == Some("enabled")
+            || text(security, "keyFile").is_some()
+            || text(security, "clusterAuthMode").is_some(),
+        bind_addresses: if yes(net, "bindIpAll") {
+            Some(vec!["*".to_owned()])
+        } else {
+            text(net, "bindIp")
+                .map(|list| list.split(',').map(|address| address.trim().to_owned()).collect())
+        },
+        tls_mode: text(tls, "mode"),
+        javascript: security.and_then(|s| s.get_bool("javascriptEnabled").ok()),
+        audit_log: section("auditLog").is_some(),
+    }
+}
+
+fn connections(document: &Document) -> Option<Connections> {
+    Some(Connections {
+        current: number(document, "current")?,
+        available: number(document, "available")?,
+        total_created: number(document, "totalCreated")?,
+    })
+}
+
+/// What the configuration and the status of a set say, whichever of the two was told.
+fn members(config: Option<&Document>, status: Option<&Document>) -> Option<Vec<Member>> {
+    let listed = |document: &Document| -> Vec<Document> {
+        let members = document.get_array("members").into_iter().flatten();
+        members.filter_map(|member| member.as_document().cloned()).collect()
+    };
+    let configured = config.and_then(|reply| reply.get_document("config").ok()).map(listed);
+    let seen = status.map(listed);
+    let primary_at = seen.iter().flatten().find(|m| m.get_str("stateStr").ok() == Some("PRIMARY"));
+    let primary_at = primary_at.and_then(|m| m.get_datetime("optimeDate").ok()).copied();
+    let mut members: Vec<Member> = Vec::new();
+    for member in configured.iter().flatten() {
+        members.push(Member {
+            host: member.get_str("host").unwrap_or_default().to_owned(),
+            votes: number(member, "votes"),
+            priority_milli: member.get("priority").and_then(thousandths),
+            hidden: member.get_bool("hidden").ok(),
+            arbiter: member.get_bool("arbiterOnly").ok(),
+            delay_seconds: number(member, "secondaryDelaySecs")
+                .or_else(|| number(member, "slaveDelay")),
+            ..Member::default()
+        });
+    }
+    for member in seen.iter().flatten() {
+        let host = member.get_str("name").unwrap_or_default();
+        let at = members.iter().position(|known| known.host == host).unwrap_or_else(|| {
+            members.push(Member { host: host.to_owned(), ..Member::default() });
+            members.len() - 1
+        });
+        let known = &mut members[at];
+        known.state = member.get_str("stateStr").ok().map(str::to_owned);
+        known.healthy = number(member, "health").map(|health| health == 1);
+        if known.state.as_deref() == Some("SECONDARY")
+            && let (Some(primary), Ok(own)) = (primary_at, member.get_datetime("optimeDate"))
+        {
+            let behind = primary.timestamp_millis() - own.timestamp_millis();
+            known.lag_seconds = Some(u64::try_from(behind / 1000).unwrap_or_default());
+        }
+    }
+    members.sort_by(|a, b| a.host.cmp(&b.host));
+    (config.is_some() || status.is_some()).then_some(members)
+}
+
+fn thousandths(priority: &Bson) -> Option<u64> {
+    let priority = match priority {
+        Bson::Int32(n) => f64::from(*n),
+        Bson::Int64(n) => *n as f64,
+        Bson::Double(n) => *n,
+        _ => return None,
+    };
+    Some((priority * 1000.0).round() as u64)
+}
+
+fn users(reply: &Value) -> Vec<User> {
+    let text = |value: &Value, key: &str| {
+        value.get(key).and_then(Value::as_text).unwrap_or_default().to_owned()
+    };
+    let mut users: Vec<_> = reply
+        .get("users")
+        .map_or(&[][..], Value::items)
+        .iter()
+        .map(|user| {
+            let roles = user.get("roles").map_or(&[][..], Value::items).iter();
+            User {
+                database: text(user, "db"),
+                name: text(user, "user"),
+                roles: roles.map(|role| (text(role, "db"), text(role, "role"))).collect(),
+            }
+        })
+        .collect();
+    users.sort();
+    users
+}
+
+fn default_concerns(reply: &Document) -> DefaultConcerns {
+    let write = reply.get_document("defaultWriteConcern").ok().and_then(|c| c.get("w"));
+    let read = reply.get_document("defaultReadConcern").and_then(|c| c.get_str("level"));
+    DefaultConcerns {
+        write: write.map(|w| w.as_str().map_or_else(|| w.to_string(), str::to_owned)),
+        read: read.ok().map(str::to_owned),
+    }
+}
+
+fn in_words(server: &Server) -> String {
+    let version = server.version.as_deref().unwrap_or("of unknown version");
+    let mut text = format!("MongoDB {version}");
+    if let Some(topology) = &server.topology {
+        text.push_str(&format!(", {}", topology.text()));
+    }
+    if let Some(mode) = &server.read_preference {
+        text.push_str(&format!(", read preference {mode}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn start_options_are_read() {
+        let check = |parsed: Document, authorization, bind: Option<&[&str]>, tls: Option<&str>| {
+            let options = start_options(&parsed);
+            assert_eq!(options.authorization, authorization, "{parsed}");
+            let bind = bind.map(|list| list.iter().map(|&a| a.to_owned()).collect());
+            assert_eq!(options.bind_addresses, bind, "{parsed}");
+            assert_eq!(options.tls_mode.as_deref(), tls, "{parsed}");
+        };
+        check(doc! {}, false, None, None);
+        check(
+            doc! { "net": { "bindIp": "127.0.0.1, ::1" }, "security": { "keyFile": "/k" } },
+            true,
+            Some(&["127.0.0.1", "::1"]),
+            None,
+        );
+        check(
+            doc! {
+                "net": { "bindIpAll": true, "ssl": { "mode": "requireSSL" } },
+                "security": { "authorization": "enabled" },
+            },
+            true,
+            Some(&["*"]),
+            Some("requireSSL"),
+        );
+        check(doc! { "security": { "authorization": "disabled" } }, false, None, None);
+    }
+
+    #[test]
+    fn members_join_configuration_and_status() {
+        let at = |millis| Bson::DateTime(mongodb::bson::DateTime::from_millis(millis));
+        let config = doc! { "config": { "members": [
+            { "host": "b:1", "votes": 1, "priority": 0.5, "hidden": false, "arbiterOnly": false },
+            { "host": "a:1", "votes": 1, "priority": 1, "secondaryDelaySecs": 3600_i64 },
+        ] } };
+        let status = doc! { "members": [
+            { "name": "a:1", "stateStr": "SECONDARY", "health": 1.0, "optimeDate": at(10_000) },
+            { "name": "b:1", "stateStr": "PRIMARY", "health": 1.0, "optimeDate": at(17_500) },
+        ] };
+        let both = members(Some(&config), Some(&status)).unwrap();
+        assert_eq!((both[0].host.as_str(), both[0].lag_seconds), ("a:1", Some(7)));
+        assert_eq!(both[0].delay_seconds, Some(3600));
+        assert_eq!((both[1].priority_milli, both[1].lag_seconds), (Some(500), None));
+        let only_status = members(None, Some(&status)).unwrap();
+        assert_eq!((only_status[0].votes, only_status[0].healthy), (None, Some(true)));
+        assert_eq!(members(None, None), None);
+    }
+}

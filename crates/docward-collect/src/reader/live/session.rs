@@ -1,0 +1,250 @@
+//! A connection to a deployment, and the questions that may be asked over it.
+
+use std::{future::Future, time::Duration};
+
+use docward_bson::value::to_value;
+use docward_model::Value;
+use futures_util::TryStreamExt as _;
+use mongodb::{
+    Client, Collection,
+    bson::{Document, RawDocumentBuf, doc},
+    error::{Error, ErrorKind},
+    options::{ClientOptions, ReadPreference, SelectionCriteria},
+};
+use tokio::runtime::Runtime;
+
+use super::trouble::{LiveTrouble, redact, words};
+
+/// How long to look for a server, unless the connection string says.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Connections to each server, unless the connection string says.
+const POOL: u32 = 4;
+
+/// The commands that are sent. None of them changes anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Read {
+    Aggregate,
+    BuildInfo,
+    Count,
+    GetCmdLineOpts,
+    GetDefaultRwConcern,
+    GetParameter,
+    Hello,
+    ListCollections,
+    ListDatabases,
+    ListIndexes,
+    ReplSetGetConfig,
+    ReplSetGetStatus,
+    ServerStatus,
+    UsersInfo,
+}
+
+impl Read {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Aggregate => "aggregate",
+            Self::BuildInfo => "buildInfo",
+            Self::Count => "count",
+            Self::GetCmdLineOpts => "getCmdLineOpts",
+            Self::GetDefaultRwConcern => "getDefaultRWConcern",
+            Self::GetParameter => "getParameter",
+            Self::Hello => "hello",
+            Self::ListCollections => "listCollections",
+            Self::ListDatabases => "listDatabases",
+            Self::ListIndexes => "listIndexes",
+            Self::ReplSetGetConfig => "replSetGetConfig",
+            Self::ReplSetGetStatus => "replSetGetStatus",
+            Self::ServerStatus => "serverStatus",
+            Self::UsersInfo => "usersInfo",
+        }
+    }
+}
+
+/// A deployment that answered.
+pub(crate) struct Session {
+    /// The hosts of the connection string; never user or options.
+    pub(crate) name: String,
+    /// Where questions go, as a read preference mode.
+    pub(super) read_preference: &'static str,
+    /// The database of the connection string.
+    pub(super) default_database: Option<String>,
+    client: Client,
+    criteria: SelectionCriteria,
+    runtime: Runtime,
+}
+
+impl Session {
+    /// Connects and waits for a first answer; a failure comes with what to call the source.
+    pub(super) fn connect(uri: &str) -> Result<Self, (String, LiveTrouble)> {
+        let scheme = uri.split(':').next().unwrap_or_default();
+        let unnamed = format!("{scheme}://…");
+        let runtime = match runtime() {
+            Ok(runtime) => runtime,
+            Err(error) => return Err((unnamed, failed("starting the driver", error.to_string()))),
+        };
+        let options = runtime.block_on(async { ClientOptions::parse(uri).await });
+        let mut options = options.map_err(|error| {
+            let trouble = match &*error.kind {
+                ErrorKind::DnsResolve { message, .. } => {
+                    LiveTrouble::Unreachable { patience: PATIENCE, why: redact(message, uri) }
+                }
+                _ => LiveTrouble::BadUri(redact(&words(&error), uri)),
+            };
+            (unnamed, trouble)
+        })?;
+        let hosts: Vec<_> = options.hosts.iter().map(ToString::to_string).collect();
+        let name = format!("mongodb://{}", hosts.join(","));
+        let user = options.credential.as_ref().and_then(|c| c.username.clone());
+        let patience = *options.server_selection_timeout.get_or_insert(PATIENCE);
+        options.connect_timeout.get_or_insert(PATIENCE);
+        options.app_name.get_or_insert_with(|| "docward".to_owned());
+        options.max_pool_size.get_or_insert(POOL);
+        let default_database = options.default_database.clone();
+        let criteria = options
+            .selection_criteria
+            .get_or_insert_with(|| {
+                SelectionCriteria::ReadPreference(ReadPreference::SecondaryPreferred {
+                    options: None,
+                })
+            })
+            .clone();
+        let client = {
+            let _inside = runtime.enter();
+            Client::with_options(options)
+        };
+        let client = client.map_err(|error| {
+            let trouble = match &*error.kind {
+                ErrorKind::InvalidTlsConfig { message, .. } => LiveTrouble::Tls(message.clone()),
+                _ => LiveTrouble::BadUri(redact(&words(&error), uri)),
+            };
+            (name.clone(), trouble)
+        })?;
+        let session = Self {
+            read_preference: mode(&criteria),
+            name,
+            default_database,
+            client,
+            criteria,
+            runtime,
+        };
+        match session.ask("admin", Read::Hello, Document::new()) {
+            Ok(_) => Ok(session),
+            Err(error) => {
+                let why = redact(&words(&error), uri);
+                let trouble = match &*error.kind {
+                    ErrorKind::Authentication { .. } => LiveTrouble::Login { user, why },
+                    ErrorKind::ServerSelection { .. } | ErrorKind::Io(_) => {
+                        LiveTrouble::Unreachable { patience, why }
+                    }
+                    _ => failed("the first question", why),
+                };
+                Err((session.name, trouble))
+            }
+        }
+    }
+
+    /// Asks for one document. `rest` is the command without its name; its value is 1 unless given.
+    pub(super) fn ask(
+        &self,
+        database: &str,
+        read: Read,
+        rest: Document,
+    ) -> Result<Document, Error> {
+        let database = self.client.database(database);
+        let question = database.run_command(command(read, rest));
+        let question = question.selection_criteria(self.criteria.clone());
+        self.wait(question.into_future())
+    }
+
+    /// The same as a catalogue tree.
+    pub(super) fn ask_value(
+        &self,
+        database: &str,
+        read: Read,
+        rest: Document,
+    ) -> Result<Value, Error> {
+        self.ask(database, read, rest).map(|reply| tree(&reply))
+    }
+
+    /// Asks for a list of documents.
+    pub(super) fn list(
+        &self,
+        database: &str,
+        read: Read,
+        rest: Document,
+    ) -> Result<Vec<Document>, Error> {
+        let database = self.client.database(database);
+        let question = database.run_cursor_command(command(read, rest));
+        let question = question.selection_criteria(self.criteria.clone());
+        self.wait(async { question.await?.try_collect().await })
+    }
+
+    /// A collection whose raw documents are to be read from where this session reads.
+    pub(super) fn collection(&self, database: &str, name: &str) -> Collection<RawDocumentBuf> {
+        let options = mongodb::options::CollectionOptions::builder()
+            .selection_criteria(self.criteria.clone())
+            .build();
+        self.client.database(database).collection_with_options(name, options)
+    }
+
+    /// Waits for the driver.
+    pub(super) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.block_on(future)
+    }
+
+    /// Lets the driver work on its own thread.
+    pub(super) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        self.runtime.spawn(future);
+    }
+}
+
+fn runtime() -> std::io::Result<Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("docward-driver")
+        .enable_all()
+        .build()
+}
+
+fn failed(what: &str, why: String) -> LiveTrouble {
+    LiveTrouble::Failed { what: what.to_owned(), why, rest: "nothing was read from it" }
+}
+
+fn command(read: Read, rest: Document) -> Document {
+    let mut rest = rest;
+    let mut command = doc! { read.name(): rest.remove(read.name()).unwrap_or(1.into()) };
+    command.extend(rest);
+    command
+}
+
+fn mode(criteria: &SelectionCriteria) -> &'static str {
+    match criteria {
+        SelectionCriteria::ReadPreference(preference) => match preference {
+            ReadPreference::Primary => "primary",
+            ReadPreference::Secondary { .. } => "secondary",
+            ReadPreference::PrimaryPreferred { .. } => "primaryPreferred",
+            ReadPreference::SecondaryPreferred { .. } => "secondaryPreferred",
+            ReadPreference::Nearest { .. } => "nearest",
+            _ => "other",
+        },
+        _ => "other",
+    }
+}
+
+/// A reply as a catalogue tree; dates and binary data have no place there.
+pub(super) fn tree(document: &Document) -> Value {
+    document.to_vec().ok().and_then(|bytes| to_value(&bytes).ok()).unwrap_or(Value::Null)
+}
+
+/// A whole number, whatever type the server chose for it.
+pub(super) fn number(document: &Document, key: &str) -> Option<u64> {
+    use mongodb::bson::Bson;
+    let number = match document.get(key)? {
+        Bson::Int32(n) => i64::from(*n),
+        Bson::Int64(n) => *n,
+        Bson::Double(n) if n.is_finite() => *n as i64,
+        _ => return None,
+    };
+    u64::try_from(number).ok()
+}

@@ -1,0 +1,113 @@
+//! What can go wrong with a running deployment. A message says what is known for the rest, and
+//! what to do; none repeats a password.
+
+use std::time::Duration;
+
+use mongodb::error::{Error, ErrorKind};
+
+/// A situation in which a server did not give what was asked for.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LiveTrouble {
+    #[error(
+        "the connection string is not valid: {0}; see https://www.mongodb.com/docs/manual/reference/connection-string/"
+    )]
+    BadUri(String),
+    #[error("TLS cannot be set up: {0}; check tlsCAFile and tlsCertificateKeyFile")]
+    Tls(String),
+    #[error(
+        "no server answered within {patience:?}: {why}; check host, port, firewall and TLS, and add \
+         directConnection=true if only this server can be reached from here"
+    )]
+    Unreachable { patience: Duration, why: String },
+    #[error("the login was refused{}: {why}; check user, password and authSource", as_user(user))]
+    Login { user: Option<String>, why: String },
+    #[error("{what} failed: {why}; {rest}")]
+    Failed { what: String, why: String, rest: &'static str },
+    #[error(
+        "reading stopped after {documents} documents: {why}; what was read before is in the \
+         report; run again when the server is back"
+    )]
+    Cut { documents: u64, why: String },
+    #[error(
+        "the server has not answered for {seconds} s, after {documents} documents; what was read \
+         before is in the report; run again when it answers"
+    )]
+    Silent { documents: u64, seconds: u64 },
+    #[error(
+        "not allowed: {actions} on {resource}; {effect}; a role that allows it: \
+         db.getSiblingDB(\"admin\").createRole({{role: \"docwardAudit\", privileges: \
+         [{privileges}], roles: []}})"
+    )]
+    Forbidden { actions: String, resource: String, effect: &'static str, privileges: String },
+}
+
+fn as_user(user: &Option<String>) -> String {
+    user.as_ref().map(|user| format!(" for user {user}")).unwrap_or_default()
+}
+
+/// The code of a server's answer.
+pub(super) fn code(error: &Error) -> Option<i32> {
+    match &*error.kind {
+        ErrorKind::Command(command) => Some(command.code),
+        _ => None,
+    }
+}
+
+/// Whether the server said no for lack of a privilege.
+pub(super) fn is_forbidden(error: &Error) -> bool {
+    code(error) == Some(13)
+}
+
+/// Whether what was asked about is gone, or never was: dropped while reading.
+pub(super) fn is_gone(error: &Error) -> bool {
+    code(error) == Some(26)
+}
+
+/// Whether the same question may get an answer later or elsewhere: the network failed, or the
+/// server changed its state.
+pub(super) fn is_passing(error: &Error) -> bool {
+    match &*error.kind {
+        ErrorKind::Io(_)
+        | ErrorKind::ConnectionPoolCleared { .. }
+        | ErrorKind::ServerSelection { .. } => true,
+        // Host unreachable or not found, network time-out, shut down, stepped down, recovering,
+        // cursor lost or killed with its plan.
+        ErrorKind::Command(command) => matches!(
+            command.code,
+            6 | 7 | 43 | 89 | 91 | 175 | 189 | 237 | 9001 | 10107 | 11600 | 11602 | 13435 | 13436
+        ),
+        _ => false,
+    }
+}
+
+/// The driver's words without its decoration.
+pub(super) fn words(error: &Error) -> String {
+    match &*error.kind {
+        ErrorKind::Command(command) => format!("{} ({})", command.message, command.code_name),
+        kind => kind.to_string(),
+    }
+}
+
+/// Text in which nothing of the connection string's user part appears.
+pub(super) fn redact(text: &str, uri: &str) -> String {
+    let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+    let Some((user, _)) = rest.rsplit_once('@') else { return text.to_owned() };
+    let mut text = text.replace(user, "…");
+    for part in user.split([':', '@', '/']).filter(|part| part.len() > 1) {
+        text = text.replace(part, "…");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_not_repeated() {
+        let uri = "mongodb://ann:p@ss/w@host/?x=1";
+        assert_eq!(redact("bad host: ss/w@host", uri), "bad host: …/w@host");
+        assert_eq!(redact("in ann:p@ss/w@host", uri), "in …@host");
+        assert_eq!(redact("no user", "mongodb://host"), "no user");
+    }
+}

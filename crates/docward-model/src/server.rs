@@ -1,0 +1,150 @@
+//! What only a running server can tell. A fact that was not asked for, not answered or not allowed
+//! is `None`; nothing is filled in with a default.
+
+/// How the servers are put together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Topology {
+    /// One server on its own.
+    Standalone,
+    /// A replica set, by name.
+    ReplicaSet(String),
+    /// Routers in front of shards.
+    Sharded,
+}
+
+impl Topology {
+    /// In words, for a report.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Standalone => "standalone".to_owned(),
+            Self::ReplicaSet(name) => format!("replica set {name}"),
+            Self::Sharded => "sharded cluster".to_owned(),
+        }
+    }
+}
+
+/// Facts about a deployment and about the server that answered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Server {
+    /// The full version, `6.0.5`.
+    pub version: Option<String>,
+    /// `setFeatureCompatibilityVersion`.
+    pub feature_compatibility: Option<String>,
+    /// How the servers are put together.
+    pub topology: Option<Topology>,
+    /// The server the facts are about, `host:port`.
+    pub host: Option<String>,
+    /// Where documents were read from, as a read preference mode.
+    pub read_preference: Option<String>,
+    /// Seconds since the server started: how long counters have been counting.
+    pub uptime_seconds: Option<u64>,
+    /// Its connections.
+    pub connections: Option<Connections>,
+    /// How it was started.
+    pub start: Option<StartOptions>,
+    /// Parameters that matter for safety, by name, as text.
+    pub parameters: Vec<(String, String)>,
+    /// The members of the replica set.
+    pub members: Option<Vec<Member>>,
+    /// Users and their roles.
+    pub users: Option<Vec<User>>,
+    /// Default read and write concern of the cluster.
+    pub default_concerns: Option<DefaultConcerns>,
+}
+
+/// Connections of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Connections {
+    /// Open now.
+    pub current: u64,
+    /// How many more it would accept.
+    pub available: u64,
+    /// Made since the start.
+    pub total_created: u64,
+}
+
+/// Options a server was started with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StartOptions {
+    /// Whether clients must log in: by `security.authorization`, a key file or cluster certificates.
+    pub authorization: bool,
+    /// Addresses it listens on; `None` when not given, which means the loopback address.
+    pub bind_addresses: Option<Vec<String>>,
+    /// `net.tls.mode`.
+    pub tls_mode: Option<String>,
+    /// `security.javascriptEnabled`, when given.
+    pub javascript: Option<bool>,
+    /// Whether an audit log is written.
+    pub audit_log: bool,
+}
+
+/// A member of a replica set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Member {
+    /// `host:port`.
+    pub host: String,
+    /// `PRIMARY`, `SECONDARY`, `ARBITER`, …; `None` without the set's status.
+    pub state: Option<String>,
+    /// Whether the others reach it.
+    pub healthy: Option<bool>,
+    /// Seconds behind the primary.
+    pub lag_seconds: Option<u64>,
+    /// Votes in elections; `None` without the set's configuration.
+    pub votes: Option<u64>,
+    /// Priority in elections, in thousandths.
+    pub priority_milli: Option<u64>,
+    /// Not shown to clients.
+    pub hidden: Option<bool>,
+    /// Holds no data.
+    pub arbiter: Option<bool>,
+    /// Deliberate delay.
+    pub delay_seconds: Option<u64>,
+}
+
+/// A user of the deployment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct User {
+    /// The database it logs in to.
+    pub database: String,
+    /// Its name.
+    pub name: String,
+    /// Roles as (database, role).
+    pub roles: Vec<(String, String)>,
+}
+
+/// Default concerns of the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DefaultConcerns {
+    /// `w` of the default write concern.
+    pub write: Option<String>,
+    /// Level of the default read concern.
+    pub read: Option<String>,
+}
+
+/// What the server counts for a collection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CollectionStats {
+    /// Documents.
+    pub documents: u64,
+    /// Bytes of BSON they have.
+    pub data_bytes: u64,
+    /// Mean size of a document in bytes, rounded down by the server.
+    pub average_bytes: u64,
+    /// Bytes on disk, without indexes.
+    pub storage_bytes: u64,
+    /// Bytes of all indexes.
+    pub index_bytes: u64,
+    /// Whether it is sharded.
+    pub sharded: bool,
+}
+
+/// How an index has been used since the server began to count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IndexUsage {
+    /// Operations that used it.
+    pub operations: u64,
+    /// Since when, in seconds of Unix time.
+    pub since: Option<i64>,
+    /// Bytes it has.
+    pub bytes: Option<u64>,
+}

@@ -1,0 +1,421 @@
+//! Starting deployments, and what a test may do to them.
+
+use std::{
+    net::TcpListener,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use bson::{Document, doc};
+use mongodb::{Client, options::ClientOptions};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::{
+    certificates::Certificates,
+    program::mongod,
+    supervised::{Down, Supervised},
+};
+
+const REPLICA_SET: &str = "rs0";
+const USER: &str = "admin";
+const PASSWORD: &str = "correct horse";
+/// `PASSWORD` as it stands in a connection string.
+const PASSWORD_IN_URI: &str = "correct%20horse";
+
+/// What to start.
+#[derive(Clone, Debug, Default)]
+pub struct Launch {
+    /// Members of a replica set; none for a standalone server.
+    members: usize,
+    auth: bool,
+    tls: bool,
+    fail_points: bool,
+    arguments: Vec<String>,
+}
+
+impl Launch {
+    /// One server on its own.
+    pub fn standalone() -> Self {
+        Self::default()
+    }
+
+    /// A replica set.
+    pub fn replica_set(members: usize) -> Self {
+        assert!((1..=7).contains(&members), "a set of 1 to 7 members");
+        Self { members, ..Self::default() }
+    }
+
+    /// With access control and one administrator, whose name and password are in the URI.
+    pub fn auth(mut self) -> Self {
+        self.auth = true;
+        self
+    }
+
+    /// With TLS on all connections; the certificates are made for this deployment.
+    pub fn tls(mut self) -> Self {
+        self.tls = true;
+        self
+    }
+
+    /// With the server's test commands, which fail points need.
+    pub fn fail_points(mut self) -> Self {
+        self.fail_points = true;
+        self
+    }
+
+    /// One more argument for every server.
+    pub fn argument(mut self, argument: &str) -> Self {
+        self.arguments.push(argument.to_owned());
+        self
+    }
+
+    /// Starts it and waits until it takes writes.
+    pub fn start(self) -> Servers {
+        let common = tempfile::Builder::new().prefix("docward-testkit-").tempdir();
+        let common = common.expect("a temporary directory");
+        let certificates = self.tls.then(|| Certificates::make(common.path()));
+        let key_file = self.auth.then(|| key_file(common.path()));
+        let members = (0..self.members.max(1))
+            .map(|_| self.start_member(common.path(), certificates.as_ref(), key_file.as_deref()))
+            .collect();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let mut servers =
+            Servers { launch: self, client: None, members, certificates, runtime, common };
+        if servers.launch.members > 0 {
+            servers.initiate();
+        }
+        if servers.launch.auth {
+            servers.create_administrator();
+        }
+        servers.client = Some(servers.connect(&servers.uri()));
+        servers
+    }
+
+    fn start_member(
+        &self,
+        common: &Path,
+        tls: Option<&Certificates>,
+        key_file: Option<&Path>,
+    ) -> Member {
+        for _ in 0..8 {
+            let port = free_port();
+            let directory = tempfile::Builder::new().prefix("member-").tempdir_in(common);
+            let directory = directory.expect("a temporary directory").keep();
+            let arguments = self.arguments(&directory, port, tls, key_file);
+            match Supervised::start(directory, mongod(), &arguments) {
+                Ok(process) => return Member { process, port },
+                Err(Down::PortTaken) => {}
+                Err(Down::Other(log)) => panic!("mongod did not come up:\n{log}"),
+            }
+        }
+        panic!("no free port was found")
+    }
+
+    fn arguments(
+        &self,
+        directory: &Path,
+        port: u16,
+        tls: Option<&Certificates>,
+        key_file: Option<&Path>,
+    ) -> Vec<String> {
+        let data = directory.join("data");
+        std::fs::create_dir(&data).expect("the directory is new");
+        let mut arguments: Vec<String> = Vec::new();
+        let mut add = |words: &[&str]| arguments.extend(words.iter().map(|&w| w.to_owned()));
+        add(&["--dbpath", &data.display().to_string()]);
+        add(&["--logpath", &directory.join("log").display().to_string(), "--logappend"]);
+        add(&["--port", &port.to_string(), "--bind_ip", "127.0.0.1", "--nounixsocket"]);
+        add(&["--quiet", "--wiredTigerCacheSizeGB", "0.25"]);
+        add(&["--setParameter", "diagnosticDataCollectionEnabled=false"]);
+        if self.fail_points {
+            add(&["--setParameter", "enableTestCommands=1"]);
+        }
+        if self.members > 0 {
+            add(&["--replSet", REPLICA_SET, "--oplogSize", "128"]);
+        }
+        match key_file {
+            Some(file) if self.members > 0 => add(&["--keyFile", &file.display().to_string()]),
+            Some(_) => add(&["--auth"]),
+            None => {}
+        }
+        if let Some(tls) = tls {
+            add(&["--tlsMode", "requireTLS", "--tlsAllowConnectionsWithoutCertificates"]);
+            add(&["--tlsCertificateKeyFile", &tls.server.display().to_string()]);
+            add(&["--tlsCAFile", &tls.authority.display().to_string()]);
+        }
+        arguments.extend(self.arguments.iter().cloned());
+        arguments
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a loopback port");
+    listener.local_addr().expect("it is bound").port()
+}
+
+fn key_file(directory: &Path) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = directory.join("key");
+    std::fs::write(&path, "bm90IGEgc2VjcmV0OiBtYWRlIGZvciBvbmUgdGVzdA==").expect("writable");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("own file");
+    path
+}
+
+#[derive(Debug)]
+struct Member {
+    process: Supervised,
+    port: u16,
+}
+
+/// A running deployment. Dropping it stops the servers and removes their data.
+#[derive(Debug)]
+pub struct Servers {
+    launch: Launch,
+    client: Option<Client>,
+    members: Vec<Member>,
+    certificates: Option<Certificates>,
+    runtime: Runtime,
+    /// Key file and certificates.
+    common: TempDir,
+}
+
+impl Servers {
+    /// A connection string for the whole, with the administrator's password if there is one.
+    pub fn uri(&self) -> String {
+        let user = self.launch.auth.then(|| format!("{USER}:{PASSWORD_IN_URI}"));
+        self.uri_as(user.as_deref())
+    }
+
+    /// A connection string for the whole with the `user:password` given, or without.
+    pub fn uri_as(&self, user: Option<&str>) -> String {
+        let hosts: Vec<_> = self.members.iter().map(|m| format!("127.0.0.1:{}", m.port)).collect();
+        let mut options = Vec::new();
+        if self.launch.members > 0 {
+            options.push(format!("replicaSet={REPLICA_SET}"));
+        }
+        if user.is_some() {
+            options.push("authSource=admin".to_owned());
+        }
+        self.assemble(user, &hosts.join(","), options)
+    }
+
+    /// A connection string for one member only.
+    pub fn uri_of(&self, member: usize) -> String {
+        let user = self.launch.auth.then(|| format!("{USER}:{PASSWORD_IN_URI}"));
+        self.direct_uri(member, user.as_deref())
+    }
+
+    fn direct_uri(&self, member: usize, user: Option<&str>) -> String {
+        let host = format!("127.0.0.1:{}", self.members[member].port);
+        let mut options = vec!["directConnection=true".to_owned()];
+        if user.is_some() {
+            options.push("authSource=admin".to_owned());
+        }
+        self.assemble(user, &host, options)
+    }
+
+    fn assemble(&self, user: Option<&str>, hosts: &str, mut options: Vec<String>) -> String {
+        if let Some(certificates) = &self.certificates {
+            options.push("tls=true".to_owned());
+            options.push(format!("tlsCAFile={}", certificates.authority.display()));
+        }
+        let user = user.map(|user| format!("{user}@")).unwrap_or_default();
+        format!("mongodb://{user}{hosts}/?{}", options.join("&"))
+    }
+
+    /// The certificates, with TLS.
+    pub fn certificates(&self) -> Option<&Certificates> {
+        self.certificates.as_ref()
+    }
+
+    /// A directory that lives as long as the deployment.
+    pub fn directory(&self) -> &Path {
+        self.common.path()
+    }
+
+    /// The port of a member.
+    pub fn port(&self, member: usize) -> u16 {
+        self.members[member].port
+    }
+
+    /// How many servers there are.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Never: there is at least one.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// The administrator's client.
+    pub fn client(&self) -> &Client {
+        self.client.as_ref().expect("it is started")
+    }
+
+    /// Waits for something the driver does.
+    pub fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.block_on(future)
+    }
+
+    /// Runs a command; a failure fails the test.
+    pub fn command(&self, database: &str, command: Document) -> Document {
+        let shown = command.clone();
+        self.try_command(database, command).unwrap_or_else(|error| panic!("{shown}: {error}"))
+    }
+
+    /// Runs a command.
+    pub fn try_command(
+        &self,
+        database: &str,
+        command: Document,
+    ) -> Result<Document, mongodb::error::Error> {
+        self.wait(self.client().database(database).run_command(command).into_future())
+    }
+
+    /// Puts documents into a collection, whatever its validator says.
+    pub fn insert(&self, namespace: &str, documents: impl IntoIterator<Item = Document>) {
+        let (database, collection) = namespace.split_once('.').expect("database.collection");
+        let collection = self.client().database(database).collection::<Document>(collection);
+        let documents: Vec<_> = documents.into_iter().collect();
+        let insert = collection.insert_many(documents).bypass_document_validation(true);
+        self.wait(insert.into_future()).unwrap_or_else(|error| panic!("{namespace}: {error}"));
+    }
+
+    /// Adds a user of the database `admin`; returns `user:password` for [`Self::uri_as`].
+    pub fn create_user(&self, name: &str, roles: impl Into<bson::Bson>) -> String {
+        let password = format!("{name}-password");
+        self.command("admin", doc! { "createUser": name, "pwd": &password, "roles": roles.into() });
+        format!("{name}:{password}")
+    }
+
+    /// Which member is the primary now; waits for one.
+    pub fn primary(&self) -> usize {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(60) {
+            for member in 0..self.members.len() {
+                let hello = self.hello(member);
+                if hello.is_some_and(|hello| hello.get_bool("isWritablePrimary").ok() == Some(true))
+                {
+                    return member;
+                }
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("there is no primary")
+    }
+
+    fn hello(&self, member: usize) -> Option<Document> {
+        let client = self.connect_within(&self.direct_uri(member, None), Duration::from_secs(1));
+        self.wait(client.database("admin").run_command(doc! { "hello": 1 }).into_future()).ok()
+    }
+
+    /// Makes the primary step down, and waits for the next one.
+    pub fn step_down(&self) -> usize {
+        let before = self.primary();
+        let client = self.connect(&self.uri_of(before));
+        let command = doc! { "replSetStepDown": 20, "secondaryCatchUpPeriodSecs": 10 };
+        // The server may close the connection before it answers.
+        let _ = self.wait(client.database("admin").run_command(command).into_future());
+        self.primary()
+    }
+
+    /// Ends a member as a power cut would.
+    pub fn kill(&mut self, member: usize) {
+        self.members[member].process.signal("KILL");
+    }
+
+    /// Starts a killed member again.
+    pub fn restart(&mut self, member: usize) {
+        self.members[member].process.restart();
+    }
+
+    /// Freezes a member: connections stay open and nothing answers.
+    pub fn pause(&mut self, member: usize) {
+        self.members[member].process.signal("STOP");
+    }
+
+    /// Lets a frozen member go on.
+    pub fn resume(&mut self, member: usize) {
+        self.members[member].process.signal("CONT");
+    }
+
+    /// Sets the fail point `failCommand` on a member until the guard is dropped.
+    /// `mode` is for instance `{"times": 2}`, `data` says what fails and how.
+    pub fn fail_point(&self, member: usize, mode: Document, data: Document) -> FailPoint<'_> {
+        let client = self.connect(&self.uri_of(member));
+        let command = doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data };
+        self.wait(client.database("admin").run_command(command).into_future())
+            .expect("Launch::fail_points was asked for");
+        FailPoint { servers: self, client }
+    }
+
+    /// A client for any connection string.
+    pub fn connect(&self, uri: &str) -> Client {
+        self.connect_within(uri, Duration::from_secs(30))
+    }
+
+    fn connect_within(&self, uri: &str, patience: Duration) -> Client {
+        self.wait(async {
+            let mut options = ClientOptions::parse(uri).await.expect("a valid URI");
+            options.server_selection_timeout = Some(patience);
+            Client::with_options(options).expect("valid options")
+        })
+    }
+
+    fn initiate(&self) {
+        let members: Vec<_> = self
+            .members
+            .iter()
+            .zip(0i32..)
+            .map(|(member, id)| doc! { "_id": id, "host": format!("127.0.0.1:{}", member.port) })
+            .collect();
+        // A tenth of the usual patience: tests wait for elections.
+        let settings = doc! { "electionTimeoutMillis": 1500, "heartbeatIntervalMillis": 300 };
+        let config = doc! { "_id": REPLICA_SET, "members": members, "settings": settings };
+        let client = self.connect(&self.direct_uri(0, None));
+        let command = doc! { "replSetInitiate": config };
+        self.wait(client.database("admin").run_command(command).into_future())
+            .expect("the set can be initiated");
+        self.primary();
+        let start = Instant::now();
+        while !(0..self.members.len()).all(|member| self.is_ready(member)) {
+            assert!(start.elapsed() < Duration::from_secs(120), "the members do not come up");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    fn is_ready(&self, member: usize) -> bool {
+        let is = |hello: &Document, key| hello.get_bool(key).ok() == Some(true);
+        self.hello(member)
+            .is_some_and(|hello| is(&hello, "isWritablePrimary") || is(&hello, "secondary"))
+    }
+
+    /// The first user may be made from the same machine without logging in.
+    fn create_administrator(&self) {
+        let member = if self.launch.members > 0 { self.primary() } else { 0 };
+        let client = self.connect(&self.direct_uri(member, None));
+        let command = doc! { "createUser": USER, "pwd": PASSWORD, "roles": ["root"] };
+        self.wait(client.database("admin").run_command(command).into_future())
+            .expect("the first user can be made");
+    }
+}
+
+/// Switches the fail point off when dropped.
+#[derive(Debug)]
+pub struct FailPoint<'s> {
+    servers: &'s Servers,
+    client: Client,
+}
+
+impl Drop for FailPoint<'_> {
+    fn drop(&mut self) {
+        let command = doc! { "configureFailPoint": "failCommand", "mode": "off" };
+        let _ = self.servers.wait(self.client.database("admin").run_command(command).into_future());
+    }
+}

@@ -1,0 +1,32 @@
+//! Where the server program is.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
+
+/// The root of the repository.
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("two directories up")
+}
+
+/// The `mongod` to use, as `scripts/mongod.py` finds or fetches it.
+pub fn mongod() -> &'static Path {
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let script = repository().join("scripts/mongod.py");
+        let output = Command::new("python3")
+            .arg(&script)
+            .output()
+            .expect("python3 is needed to find a mongod: install it, or add it to PATH");
+        let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        assert!(
+            output.status.success() && !path.is_empty(),
+            "{} found no mongod (set DOCWARD_MONGOD to one):\n{}",
+            script.display(),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        PathBuf::from(path)
+    })
+}

@@ -1,0 +1,174 @@
+//! One server process, which ends with the test that started it.
+//!
+//! Between the two stands a small shell script. It starts the server, takes orders on its standard
+//! input, and when that closes (the test dropped it, panicked, or was killed itself) it kills the
+//! server by its process id and removes its directory, which is `…/member-*`. The shell has not waited for the server by
+//! then, so the id cannot have passed to another process.
+
+use std::{
+    fmt::Write as _,
+    io::{BufRead, BufReader, Write as _},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+const SCRIPT: &str = r#"
+trap '' INT TERM HUP
+directory=$1
+shift
+start() { "$@" >>"$directory/output" 2>&1 </dev/null & server=$!; }
+start "$@"
+echo "$server"
+while read -r order; do
+    case $order in
+        KILL) kill -KILL "$server"; wait "$server" ;;
+        START) start "$@" ;;
+        *) kill -"$order" "$server" ;;
+    esac 2>/dev/null
+    echo "$server"
+done
+kill -KILL "$server" 2>/dev/null
+wait "$server" 2>/dev/null
+rm -rf -- "$directory"
+# The last of several servers takes what they had in common.
+set -- "${directory%/*}"/member-*
+[ -e "$1" ] || rm -rf -- "${directory%/*}"
+"#;
+
+/// Lines of the log that a failed test shows.
+const SHOWN: usize = 40;
+
+/// How long a server may take to come up; on a busy machine it can take long.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A server and its supervisor.
+#[derive(Debug)]
+pub(crate) struct Supervised {
+    shell: Child,
+    orders: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    directory: PathBuf,
+    /// Where in the log to look for what happens next.
+    seen: usize,
+}
+
+/// Why a server did not come up.
+#[derive(Debug)]
+pub(crate) enum Down {
+    /// Someone else took the port.
+    PortTaken,
+    /// The rest, with the end of the log.
+    Other(String),
+}
+
+impl Supervised {
+    /// Starts `program` in a directory of its own, which it will lose in the end.
+    pub(crate) fn start(
+        directory: PathBuf,
+        program: &Path,
+        arguments: &[String],
+    ) -> Result<Self, Down> {
+        let mut shell = Command::new("sh")
+            .args(["-c", SCRIPT, "docward-testkit"])
+            .arg(&directory)
+            .arg(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("sh can be started");
+        let orders = shell.stdin.take();
+        let answers = BufReader::new(shell.stdout.take().expect("stdout is a pipe"));
+        let mut server = Self { shell, orders, answers, directory, seen: 0 };
+        server.answer();
+        server.wait_until_up()?;
+        Ok(server)
+    }
+
+    /// Sends a signal by its name without `SIG`; `KILL` also waits for the end.
+    pub(crate) fn signal(&mut self, name: &str) {
+        let orders = self.orders.as_mut().expect("orders are taken until the drop");
+        writeln!(orders, "{name}").expect("the supervisor lives");
+        self.answer();
+    }
+
+    /// Starts the server again after a `KILL`, on the same data.
+    pub(crate) fn restart(&mut self) {
+        self.seen = self.log().len();
+        self.signal("START");
+        if let Err(down) = self.wait_until_up() {
+            panic!("the server did not come up again: {down:?}");
+        }
+    }
+
+    fn answer(&mut self) -> String {
+        let mut line = String::new();
+        self.answers.read_line(&mut line).expect("the supervisor lives");
+        line.trim().to_owned()
+    }
+
+    fn log(&self) -> String {
+        let bytes = std::fs::read(self.directory.join("log")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn wait_until_up(&mut self) -> Result<(), Down> {
+        let start = Instant::now();
+        loop {
+            let log = self.log();
+            let new = log.get(self.seen..).unwrap_or_default();
+            if new.contains("\"msg\":\"Waiting for connections\"") {
+                return Ok(());
+            }
+            if new.contains("Address already in use") {
+                return Err(Down::PortTaken);
+            }
+            let output = std::fs::read_to_string(self.directory.join("output")).unwrap_or_default();
+            let failed = new.contains("\"msg\":\"Now exiting\"") || output.contains("rror");
+            if failed || start.elapsed() > PATIENCE {
+                return Err(Down::Other(format!("{output}{}", self.end_of_log())));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The last lines of the log.
+    pub(crate) fn end_of_log(&self) -> String {
+        let log = self.log();
+        let lines: Vec<_> = log.lines().collect();
+        lines[lines.len().saturating_sub(SHOWN)..].iter().fold(String::new(), |mut text, line| {
+            let _ = writeln!(text, "{line}");
+            text
+        })
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            #[expect(clippy::print_stderr, reason = "a failed test shows what its server said")]
+            {
+                eprintln!("end of {}/log:\n{}", self.directory.display(), self.end_of_log());
+            }
+        }
+        self.orders = None;
+        let _ = self.shell.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_cannot_start_says_why() {
+        let common = tempfile::tempdir().expect("a directory");
+        let directory = common.path().join("member-0");
+        std::fs::create_dir(&directory).expect("it is new");
+        let arguments = ["--no-such-option".to_owned()];
+        let down = Supervised::start(directory.clone(), crate::mongod(), &arguments).unwrap_err();
+        assert!(matches!(&down, Down::Other(text) if text.contains("no-such-option")), "{down:?}");
+        assert!(!directory.exists() && !common.path().exists());
+    }
+}

@@ -1,0 +1,118 @@
+//! The kit itself: every kind of deployment comes up, does what tests do to it, and is gone after.
+
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use bson::{Bson, doc};
+use docward_testkit::Launch;
+
+fn is_listening(port: u16) -> bool {
+    std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+}
+
+#[test]
+fn a_standalone_server_comes_and_goes() {
+    let mut servers = Launch::standalone().start();
+    servers.insert("db_shop.t_order", [doc! { "_id": 1 }, doc! { "_id": 2 }]);
+    let count = servers.command("db_shop", doc! { "count": "t_order" });
+    assert_eq!(count.get_i32("n").ok(), Some(2));
+
+    servers.kill(0);
+    assert!(!is_listening(servers.port(0)));
+    servers.restart(0);
+    servers.pause(0);
+    servers.resume(0);
+    assert!(servers.try_command("admin", doc! { "ping": 1 }).is_ok());
+
+    let port = servers.port(0);
+    drop(servers);
+    assert!(!is_listening(port));
+}
+
+#[test]
+fn a_panic_takes_the_server_along() {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let outcome = std::thread::spawn(move || {
+        let servers = Launch::standalone().start();
+        sender.send(servers.port(0)).unwrap();
+        panic!("on purpose");
+    })
+    .join();
+    assert!(outcome.is_err());
+    assert!(!is_listening(receiver.recv().unwrap()));
+}
+
+/// Run by the next test in a process of its own.
+#[test]
+#[ignore = "starts a server and waits to be killed; the next test runs it"]
+fn waits_to_be_killed() {
+    let servers = Launch::standalone().start();
+    std::fs::write(std::env::var("DOCWARD_PORT_FILE").unwrap(), servers.port(0).to_string())
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(120));
+}
+
+#[test]
+fn a_killed_test_takes_the_server_along() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("port");
+    let mut test = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "waits_to_be_killed"])
+        .env("DOCWARD_PORT_FILE", &file)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let port = wait_for(|| std::fs::read_to_string(&file).ok()?.parse::<u16>().ok());
+    assert!(is_listening(port));
+    // SIGKILL: nothing in that process runs any more.
+    test.kill().unwrap();
+    test.wait().unwrap();
+    wait_for(|| (!is_listening(port)).then_some(()));
+}
+
+fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(60) {
+        if let Some(found) = look() {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("it did not happen within a minute")
+}
+
+#[test]
+fn a_replica_set_with_everything_survives_its_primary() {
+    let mut servers = Launch::replica_set(3).auth().tls().fail_points().start();
+    servers.insert("db_shop.t_order", [doc! { "_id": 1 }]);
+    assert!(servers.certificates().is_some_and(|c| Path::new(&c.client).exists()));
+
+    let nobody = servers.connect(&servers.uri_as(None));
+    let refused = servers.wait(nobody.list_database_names().into_future());
+    assert!(refused.is_err(), "access control is on");
+
+    let before = servers.primary();
+    {
+        let _point = servers.fail_point(
+            before,
+            doc! { "times": 1 },
+            doc! { "failCommands": ["count"], "errorCode": 13 },
+        );
+        let database = servers.connect(&servers.uri_of(before)).database("db_shop");
+        let count = || database.run_command(doc! { "count": "t_order" });
+        assert!(servers.wait(count().into_future()).is_err());
+        assert!(servers.wait(count().into_future()).is_ok());
+    }
+
+    let after = servers.step_down();
+    assert_ne!(before, after);
+    servers.kill(after);
+    let last = servers.primary();
+    assert_ne!(last, after);
+    let found = servers.command("db_shop", doc! { "count": "t_order" });
+    assert_eq!(found.get("n"), Some(&Bson::Int32(1)));
+}
