@@ -36,6 +36,10 @@ pub enum Need {
     ShardKeys,
     /// A workload: profiler output, logs or proxy traffic.
     Workload,
+    /// Facts only a running server tells: how it was started, its users, its members.
+    Server,
+    /// How often indexes are used, which a running server counts.
+    IndexUsage,
 }
 
 impl Need {
@@ -48,6 +52,8 @@ impl Need {
             Self::Indexes => "indexes",
             Self::ShardKeys => "shard keys",
             Self::Workload => "workload",
+            Self::Server => "a running server",
+            Self::IndexUsage => "index usage",
         }
     }
 }

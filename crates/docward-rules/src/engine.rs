@@ -70,8 +70,13 @@ fn has(collection: &Collection, rule: &docward_model::RuleMeta) -> bool {
         Need::Documents => collection.profile.as_ref().is_some_and(|p| p.documents > 0),
         Need::Options => collection.options.is_some(),
         Need::Indexes => collection.indexes.is_some(),
-        Need::Names | Need::ShardKeys | Need::Workload => true,
+        Need::IndexUsage => has_usage(collection),
+        Need::Names | Need::ShardKeys | Need::Workload | Need::Server => true,
     })
+}
+
+fn has_usage(collection: &Collection) -> bool {
+    collection.indexes.iter().flatten().any(|index| index.usage.is_some())
 }
 
 fn missing_everywhere(rule: &Rule, evidence: &Evidence, settings: &Settings) -> Option<Need> {
@@ -83,6 +88,8 @@ fn missing_everywhere(rule: &Rule, evidence: &Evidence, settings: &Settings) -> 
         Need::Indexes => !any(|c| c.indexes.is_some()),
         Need::ShardKeys => settings.shard_keys.is_empty(),
         Need::Workload => evidence.workload.is_none(),
+        Need::Server => evidence.server.is_none(),
+        Need::IndexUsage => !any(has_usage),
     })
 }
 

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use docward_bson::{json, value::to_value};
 use docward_model::{
     Collection, CollectionKind, CollectionOptions, CoreSource, Deployment, Evidence, Finding,
-    Index, IndexKey, Namespace, NamespacePattern, ProfileName, Settings, ShardKey,
-    ThresholdSetting, ThresholdValue, Value, WorkloadKind,
+    Index, IndexKey, Namespace, NamespacePattern, ProfileName, Server, Settings, ShardKey,
+    StartOptions, ThresholdSetting, ThresholdValue, User, Value, WorkloadKind,
 };
 use docward_profile::{Links, Profiler, relate};
 use docward_workload::{Entry, Ran, Recorder, log_entry, profile_entry};
@@ -155,7 +155,10 @@ impl Example {
             let parse = |text: &str| {
                 json::parse_one(text).unwrap_or_else(|error| panic!("{error}\n  in {text}"))
             };
-            if let Some(options) = line.strip_prefix("options ") {
+            if let Some(facts) = line.strip_prefix("server ") {
+                let value = to_value(&parse(facts)).expect("BSON");
+                self.evidence.server = Some(server(&value));
+            } else if let Some(options) = line.strip_prefix("options ") {
                 let value = to_value(&parse(options)).expect("BSON");
                 if value.get("viewOn").is_some() {
                     part.0.kind = CollectionKind::View;
@@ -213,6 +216,39 @@ impl Example {
         self.evidence.references = references;
         self.evidence.copies = copies;
         self.evidence.families = docward_profile::families(&self.evidence.collections);
+    }
+}
+
+/// `server {"authorization": true, "bind": ["10.0.0.5"], "tls": "requireTLS", "users": […], …}`.
+fn server(facts: &Value) -> Server {
+    let text = |value: &Value| value.as_text().expect("text").to_owned();
+    let number = |key: &str| facts.get(key).and_then(Value::as_int).map(|n| n as u64);
+    Server {
+        start: Some(StartOptions {
+            authorization: facts.get("authorization").is_some_and(Value::is_truthy),
+            bind_addresses: facts.get("bind").map(|b| b.items().iter().map(text).collect()),
+            tls_mode: facts.get("tls").map(text),
+            ..StartOptions::default()
+        }),
+        uptime_seconds: number("uptime"),
+        connections: number("connections").map(|current| docward_model::Connections {
+            current,
+            available: number("available").unwrap_or(0),
+            total_created: number("created").unwrap_or(0),
+        }),
+        users: facts.get("users").map(|users| {
+            let role = |role: &Value| {
+                let part = |key: &str| role.get(key).map(text).unwrap_or_default();
+                (part("db"), part("role"))
+            };
+            let user = |user: &Value| User {
+                database: user.get("db").map(text).unwrap_or_else(|| "admin".into()),
+                name: user.get("user").map(text).expect("a name"),
+                roles: user.get("roles").expect("roles").items().iter().map(role).collect(),
+            };
+            users.items().iter().map(user).collect()
+        }),
+        ..Server::default()
     }
 }
 

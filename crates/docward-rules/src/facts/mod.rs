@@ -1,5 +1,6 @@
 //! Pure questions several rules ask: what a name means, how it is split, how numbers are printed.
 
+pub mod addresses;
 pub mod amounts;
 pub mod arrays;
 pub mod blobs;

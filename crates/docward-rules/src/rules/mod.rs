@@ -57,6 +57,10 @@ mod r011_wide_many_to_many;
 mod r012_collection_per_entity;
 mod r013_relationship_advice;
 mod r020_recognised_pattern;
+mod s001_access_control_off;
+mod s002_listens_in_public;
+mod s003_plain_text_in_public;
+mod s004_too_powerful_account;
 mod t001_date_as_string;
 mod t002_money_as_double;
 mod t003_number_as_string_id;
@@ -148,6 +152,10 @@ pub static RULES: &[&Rule] = &[
     &r012_collection_per_entity::R012,
     &r013_relationship_advice::R013,
     &r020_recognised_pattern::R020,
+    &s001_access_control_off::S001,
+    &s002_listens_in_public::S002,
+    &s003_plain_text_in_public::S003,
+    &s004_too_powerful_account::S004,
     &t001_date_as_string::T001,
     &t002_money_as_double::T002,
     &t003_number_as_string_id::T003,

@@ -1,0 +1,98 @@
+//! SE-1, SC-3: anybody who reaches the server may do anything.
+
+use docward_model::{Draft, Evidence, Need, Safety, Seen, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::addresses::{Reach, reach},
+};
+
+declare_rule! {
+    /// # Access control off
+    ///
+    /// ## What it checks
+    /// Reports a server that was started without `security.authorization`, key file or cluster
+    /// certificates, as it says itself (`getCmdLineOpts`) or wrote into its log at the start.
+    ///
+    /// ## Why it matters
+    /// Without access control anybody who reaches the address may read, change and drop everything.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// server {"authorization": false, "bind": ["10.0.0.5"]}
+    /// ```
+    /// ```jsonl,clean
+    /// server {"authorization": true, "bind": ["10.0.0.5"]}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Create an administrator, set `security.authorization: enabled` (with a key file on replica sets) and
+    /// restart the members one by one.
+    ///
+    /// ## When to ignore it
+    /// A server for development that listens on the loopback address only and holds no real data.
+    S001, "access-control-off",
+    level: Mandatory,
+    clauses: ["SE-1", "SC-3"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let start = evidence.server.as_ref().and_then(|s| s.start.as_ref());
+    let logs = evidence.workload.iter().flat_map(|w| &w.sources);
+    let logged: Vec<_> = logs.filter(|s| s.access_control_off).map(|s| s.name.as_str()).collect();
+    if start.is_none() && evidence.workload.is_none() {
+        cx.skip(Need::Server);
+        return;
+    }
+    let off = start.is_some_and(|s| !s.authorization);
+    if !off && logged.is_empty() {
+        return;
+    }
+    let heard = match start.and_then(|s| s.bind_addresses.as_ref()) {
+        Some(addresses) if addresses.iter().all(|a| reach(a) == Reach::Loopback) => {
+            " (it listens on the loopback address only)".to_owned()
+        }
+        Some(addresses) => format!(" and it listens on {}", addresses.join(", ")),
+        None => String::new(),
+    };
+    let how = if off { "" } else { ", says its log" };
+    cx.report(
+        Draft::new(
+            Subject::Deployment,
+            format!("the server runs without access control{how}{heard}"),
+            "anybody who reaches the address may read, change and drop everything",
+            "create an administrator, set security.authorization: enabled and restart the members one by one",
+            Seen::all(1),
+        )
+        .fix(
+            None,
+            Safety::Manual,
+            "db.getSiblingDB(\"admin\").createUser({user: \"admin\", pwd: passwordPrompt(), roles: [\"userAdminAnyDatabase\"]})",
+        ),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn se_1_sc_3_an_open_server_is_found() {
+        let found = check("S001", r#"server {"authorization": false, "bind": ["127.0.0.1"]}"#);
+        assert_eq!(found[0].severity, docward_model::Severity::Error);
+        assert!(found[0].what.contains("loopback"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn se_1_the_log_says_it_too() {
+        let body = r#"log {"t": {"$date": "2024-03-15T10:30:00Z"}, "s": "W", "c": "CONTROL", "id": 22120, "ctx": "initandlisten", "msg": "Access control is not enabled for the database."}"#;
+        assert_eq!(check("S001", body).len(), 1);
+        let other = r#"log {"t": {"$date": "2024-03-15T10:30:00Z"}, "s": "I", "c": "CONTROL", "id": 1, "ctx": "x", "msg": "hello"}"#;
+        assert!(check("S001", other).is_empty());
+    }
+}

@@ -1,0 +1,84 @@
+//! SE-7, SC-6: public addresses without TLS.
+
+use docward_model::{Draft, Evidence, Seen, Subject};
+
+use crate::{
+    Cx, declare_rule,
+    facts::addresses::{Reach, reach},
+};
+
+declare_rule! {
+    /// # Plain text in public
+    ///
+    /// ## What it checks
+    /// Reports a server that listens on a public address and accepts connections without TLS:
+    /// `net.tls.mode` missing, `disabled`, `allowTLS` or `preferTLS`. On private addresses TLS is not asked
+    /// for.
+    ///
+    /// ## Why it matters
+    /// Everything on the way reads the documents, and may change them; with SCRAM the password itself stays
+    /// hidden, the data does not.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// server {"authorization": true, "bind": ["8.8.8.8"], "tls": "preferTLS"}
+    /// ```
+    /// ```jsonl,clean
+    /// server {"authorization": true, "bind": ["8.8.8.8"], "tls": "requireTLS"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Set `net.tls.mode: requireTLS` with a certificate, going through `allowTLS` and `preferTLS` one restart
+    /// after the other, and put `tls=true` into the connection strings.
+    ///
+    /// ## When to ignore it
+    /// The connection is encrypted below MongoDB, by a VPN for instance.
+    S003, "plain-text-in-public",
+    level: Mandatory,
+    clauses: ["SE-7", "SC-6"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Server],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(start) = evidence.server.as_ref().and_then(|s| s.start.as_ref()) else { return };
+    let public: Vec<&str> = start
+        .bind_addresses
+        .iter()
+        .flatten()
+        .map(String::as_str)
+        .filter(|a| reach(a) == Reach::Public)
+        .collect();
+    let mode = start.tls_mode.as_deref().unwrap_or("not set");
+    if public.is_empty() || matches!(mode, "requireTLS" | "requireSSL") {
+        return;
+    }
+    cx.report(
+        Draft::new(
+            Subject::Deployment,
+            format!(
+                "the server listens on {} and accepts connections without TLS (net.tls.mode {mode})",
+                public.join(", ")
+            ),
+            "everything on the way can read the documents and change them",
+            "set net.tls.mode: requireTLS with a certificate, by way of preferTLS, and put tls=true into the connection strings",
+            Seen::all(1),
+        )
+        .data("tls_mode", mode),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn se_7_sc_6_tls_is_asked_for_on_public_addresses_only() {
+        let count = |facts: &str| check("S003", &format!("server {facts}")).len();
+        assert_eq!(count(r#"{"authorization": true, "bind": ["8.8.8.8"]}"#), 1);
+        assert_eq!(count(r#"{"authorization": true, "bind": ["10.0.0.5"]}"#), 0);
+    }
+}
