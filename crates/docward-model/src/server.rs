@@ -38,6 +38,8 @@ pub struct Server {
     pub read_preference: Option<String>,
     /// Seconds since the server started: how long counters have been counting.
     pub uptime_seconds: Option<u64>,
+    /// The server's clock when it was asked, in seconds of Unix time.
+    pub clock_seconds: Option<i64>,
     /// Its connections.
     pub connections: Option<Connections>,
     /// How it was started.

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use docward_bson::{json, value::to_value};
 use docward_model::{
     Collection, CollectionKind, CollectionOptions, CoreSource, Deployment, Evidence, Finding,
-    Index, IndexKey, Namespace, NamespacePattern, ProfileName, Server, Settings, ShardKey,
-    StartOptions, ThresholdSetting, ThresholdValue, User, Value, WorkloadKind,
+    Index, IndexKey, IndexUsage, Namespace, NamespacePattern, ProfileName, Server, Settings,
+    ShardKey, StartOptions, ThresholdSetting, ThresholdValue, Topology, User, Value, WorkloadKind,
 };
 use docward_profile::{Links, Profiler, relate};
 use docward_workload::{Entry, Ran, Recorder, log_entry, profile_entry};
@@ -171,6 +171,11 @@ impl Example {
             } else if let Some(index) = line.strip_prefix("index ") {
                 let value = to_value(&parse(index)).expect("BSON");
                 let mut index = Index::from_value(&value).expect("an index has a key");
+                if let Some(used) = value.get("used").and_then(Value::as_int) {
+                    let since = value.get("since").and_then(Value::as_int);
+                    let operations = used as u64;
+                    index.usage = Some(IndexUsage { operations, since, bytes: None });
+                }
                 if index.name.is_empty() {
                     index.name =
                         index.keys.iter().map(|k| k.path.as_str()).collect::<Vec<_>>().join("_");
@@ -231,6 +236,8 @@ fn server(facts: &Value) -> Server {
             ..StartOptions::default()
         }),
         uptime_seconds: number("uptime"),
+        clock_seconds: number("clock").map(|n| n as i64),
+        topology: facts.get("set").map(text).map(Topology::ReplicaSet),
         connections: number("connections").map(|current| docward_model::Connections {
             current,
             available: number("available").unwrap_or(0),

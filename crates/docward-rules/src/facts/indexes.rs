@@ -90,7 +90,7 @@ fn covers(long: &Index, short: &Index, profile: Option<&Profile>) -> bool {
 }
 
 /// Whether a declared shard key needs this very index: a longer one might be multikey.
-fn carries_shard_key(collection: &Collection, index: &Index, settings: &Settings) -> bool {
+pub fn carries_shard_key(collection: &Collection, index: &Index, settings: &Settings) -> bool {
     settings.shard_keys.iter().any(|key| {
         key.namespace == collection.namespace
             && key.fields.len() <= index.keys.len()

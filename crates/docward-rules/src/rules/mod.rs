@@ -20,6 +20,7 @@ mod i003_index_on_every_field;
 mod i004_deep_index_key;
 mod i005_index_on_absent_field;
 mod i006_full_index_on_type_specific_field;
+mod i007_unused_index;
 mod k001_low_cardinality_shard_key;
 mod k002_dominated_shard_key;
 mod k003_monotonic_shard_key;
@@ -115,6 +116,7 @@ pub static RULES: &[&Rule] = &[
     &i004_deep_index_key::I004,
     &i005_index_on_absent_field::I005,
     &i006_full_index_on_type_specific_field::I006,
+    &i007_unused_index::I007,
     &k001_low_cardinality_shard_key::K001,
     &k002_dominated_shard_key::K002,
     &k003_monotonic_shard_key::K003,

@@ -49,6 +49,8 @@ impl Reader<'_, '_, '_> {
         };
         if let Some(status) = self.fact(deployment, Read::ServerStatus, "serverStatus", rest) {
             server.uptime_seconds = number(&status, "uptime");
+            server.clock_seconds =
+                status.get_datetime("localTime").ok().map(|t| t.timestamp_millis() / 1000);
             server.host = server.host.or_else(|| status.get_str("host").ok().map(str::to_owned));
             server.connections = status.get_document("connections").ok().and_then(connections);
         }

@@ -1,0 +1,167 @@
+//! AP-S4.6: indexes nothing asks for.
+
+use docward_model::{Collection, Draft, Safety, Seen, Severity, Subject, Topology};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        indexes::{carries_shard_key, covering},
+        shell, text,
+    },
+    threshold,
+};
+
+declare_rule! {
+    /// # Unused index
+    ///
+    /// ## What it checks
+    /// Reports indexes that no operation used for at least seven days, as the server counts
+    /// (`$indexStats`). Each member counts for itself and from zero after a restart or a rebuild, so the
+    /// finding has a tier: *safe* when the index is hidden already, *likely* on a server of its own,
+    /// *monitor* (information) on a replica set or sharded cluster, where another member may use it. Indexes
+    /// with a duty are kept and never reported: `_id`, unique, TTL, and the one a shard key rests on.
+    /// Redundant ones are reported by I001.
+    ///
+    /// ## Why it matters
+    /// Every write maintains the index, and it takes memory from those that are used.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// server {"authorization": true, "clock": 1710000000, "uptime": 9000000}
+    /// index {"key": {"color": 1}, "name": "color_1", "used": 0, "since": 1705000000}
+    /// {"_id": 1, "color": "red"}
+    /// ```
+    /// Not after a restart:
+    /// ```jsonl,clean
+    /// server {"authorization": true, "clock": 1710000000, "uptime": 3600}
+    /// index {"key": {"color": 1}, "name": "color_1", "used": 0, "since": 1709996400}
+    /// {"_id": 1, "color": "red"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Look at the counts of all members, hide the index, watch slow queries for a business cycle, then drop
+    /// it.
+    ///
+    /// ## When to ignore it
+    /// A report at the end of the month or the year uses it.
+    I007, "unused-index",
+    level: Recommended,
+    clauses: ["AP-S4.6"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [IndexUsage],
+    thresholds: [MIN_DAYS],
+    check: Collection(check),
+}
+
+threshold!(
+    MIN_DAYS,
+    "min-days",
+    Int(7),
+    "days",
+    "no figure in source",
+    "indexes observed for a shorter time are not judged"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let (Some(indexes), Some(server)) = (&collection.indexes, &cx.evidence().server) else {
+        return;
+    };
+    let ns = &collection.namespace;
+    let alone = matches!(server.topology, None | Some(Topology::Standalone));
+    for index in indexes {
+        let Some(usage) = index.usage.filter(|usage| usage.operations == 0) else { continue };
+        let counted =
+            usage.since.zip(server.clock_seconds).map(|(since, now)| (now - since).max(0) as u64);
+        let Some(seconds) = counted.into_iter().chain(server.uptime_seconds).min() else {
+            continue;
+        };
+        let days = seconds / 86_400;
+        let duty = index.is_id() || index.unique || index.ttl_seconds.is_some();
+        if duty
+            || days < cx.count(&MIN_DAYS)
+            || carries_shard_key(collection, index, cx.settings())
+            || covering(collection, index, cx.settings()).is_some()
+        {
+            continue;
+        }
+        let (tier, severity, todo, command) = if index.hidden {
+            (
+                "safe",
+                Severity::Warn,
+                format!("drop `{}`: it is hidden and nothing missed it", index.name),
+                format!("{}.dropIndex({})", shell::collection(ns), shell::quote(&index.name)),
+            )
+        } else if alone {
+            (
+                "likely",
+                Severity::Warn,
+                format!(
+                    "hide `{}`, watch slow queries for a business cycle, then drop it",
+                    index.name
+                ),
+                format!("{}.hideIndex({})", shell::collection(ns), shell::quote(&index.name)),
+            )
+        } else {
+            (
+                "monitor",
+                Severity::Info,
+                format!(
+                    "look at the counts of the other members too; if nobody uses `{}`, hide it, then drop it",
+                    index.name
+                ),
+                format!("{}.aggregate([{{$indexStats: {{}}}}])", shell::collection(ns)),
+            )
+        };
+        let size = usage.bytes.map_or(String::new(), |n| format!(", {}", text::bytes(n)));
+        cx.report(
+            Draft::new(
+                Subject::Index(ns.clone(), index.name.clone()),
+                format!(
+                    "index `{}` {} was not used for {}{size}",
+                    index.name,
+                    index.key_text(),
+                    text::plural(days, "day")
+                ),
+                "every write maintains it, and it takes memory from indexes that are used",
+                todo,
+                Seen::all(indexes.len() as u64),
+            )
+            .severity(severity)
+            .data("index", index.name.as_str())
+            .data("days", days)
+            .data("tier", tier)
+            .fix(Some("RF-20"), Safety::Safe, command),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+
+    fn tier(server: &str, index: &str) -> Option<String> {
+        let body = format!(
+            "server {{\"authorization\": true, \"clock\": 1710000000, \"uptime\": 9000000{server}}}\nindex {{\"key\": {{\"a\": 1}}, \"name\": \"a_1\", \"used\": 0, \"since\": 1705000000{index}}}\n{{\"_id\": 1, \"a\": 2}}"
+        );
+        check("I007", &body).first().map(|f| match f.data.get("tier") {
+            Some(docward_model::DataValue::Text(tier)) => tier.clone(),
+            _ => String::new(),
+        })
+    }
+
+    #[test]
+    fn ap_s4_6_tiers() {
+        assert_eq!(tier("", "").as_deref(), Some("likely"));
+        assert_eq!(tier("", ", \"hidden\": true").as_deref(), Some("safe"));
+        assert_eq!(tier(", \"set\": \"rs0\"", "").as_deref(), Some("monitor"));
+    }
+
+    #[test]
+    fn ap_s4_6_indexes_with_a_duty_are_kept() {
+        assert_eq!(tier("", ", \"unique\": true"), None);
+        assert_eq!(tier("", ", \"expireAfterSeconds\": 60"), None);
+        let body = "server {\"authorization\": true, \"clock\": 1710000000, \"uptime\": 9000000}\nindex {\"key\": {\"a\": 1}, \"name\": \"a_1\", \"used\": 0, \"since\": 1705000000}\n{\"_id\": 1, \"a\": 2}";
+        assert!(check_with("I007", "shard-key=db_shop.t_order_item:{\"a\":1}", body).is_empty());
+    }
+}
