@@ -137,6 +137,8 @@ pub(crate) struct Engine<'scope, 'env> {
     died: bool,
     /// How many collections there will be, as far as known.
     expected: usize,
+    /// Whether sampled documents stay in the profiles.
+    keep_samples: bool,
     outcome: Outcome,
 }
 
@@ -161,8 +163,14 @@ impl<'scope, 'env> Engine<'scope, 'env> {
             finishing: 0,
             died: false,
             expected: 0,
+            keep_samples: false,
             outcome: Outcome::default(),
         }
+    }
+
+    /// Leaves the sampled documents in the profiles.
+    pub(crate) fn keep_samples(&mut self, keep: bool) {
+        self.keep_samples = keep;
     }
 
     /// Says how many collections there will be at least; with many, each leaves less behind.
@@ -407,6 +415,9 @@ impl<'scope, 'env> Engine<'scope, 'env> {
 
     fn finished(&mut self, slot: Slot, mut profiled: Profiled) {
         profiled.links.shrink(self.expected);
+        if !self.keep_samples {
+            profiled.profile.sample = Vec::new();
+        }
         self.outcome.profiles.insert(slot, profiled);
     }
 

@@ -51,6 +51,8 @@ pub struct Request {
     pub sample: Option<u64>,
     /// Read everything from live deployments too, of which otherwise a sample is read.
     pub full: bool,
+    /// Keep the documents drawn at random, as hashes: what compares several fields needs them.
+    pub keep_samples: bool,
 }
 
 impl Default for Request {
@@ -64,6 +66,7 @@ impl Default for Request {
             threads: 1,
             sample: None,
             full: false,
+            keep_samples: false,
         }
     }
 }
@@ -107,7 +110,8 @@ pub struct Collected {
 /// ends soon and what was read until then is returned.
 pub fn collect(request: &Request, progress: &dyn Progress, stop: &AtomicBool) -> Collected {
     std::thread::scope(|scope| {
-        let engine = engine::Engine::new(scope, request.threads.max(1));
+        let mut engine = engine::Engine::new(scope, request.threads.max(1));
+        engine.keep_samples(request.keep_samples);
         reader::Reader::new(request, progress, stop, engine).read()
     })
 }

@@ -15,6 +15,7 @@ mod rule;
 mod server;
 mod server_names;
 mod settings;
+mod shard_key;
 mod value;
 mod workload;
 
@@ -31,7 +32,7 @@ pub use namespace::{FieldPath, Namespace};
 pub use profile::{
     ArrayProfile, Blob, BlobKind, CaseCollision, Discriminator, Distinct, Distribution,
     DynamicKeys, Field, FieldShape, Growth, IdOrder, KeyForm, LargeDocument, NumberProfile,
-    Profile, Shape, TextClass, TextProfile,
+    Profile, SampledDocument, SampledValue, Shape, TextClass, TextProfile,
 };
 pub use report::{ChecklistItem, Problem, Report, Skipped, Source, SourceKind, Verdict};
 pub use rule::{Maturity, Need, RuleMeta, Scope, Threshold, ThresholdValue};
@@ -44,6 +45,7 @@ pub use settings::{
     CoreSource, NamespaceOverride, NamespacePattern, ProfileName, RuleSettings, Settings, ShardKey,
     ThresholdSetting, selects,
 };
+pub use shard_key::{KeyCheck, KeyFields, KeyReport, KeyVerdict};
 pub use value::Value;
 pub use workload::{
     Comparison, ConnectionHistory, Failure, Lookup, Operation, Predicate, Push, QueryShape,

@@ -511,6 +511,30 @@ pub struct Profile {
     pub reordered_objects: u64,
     /// Objects in all.
     pub objects: u64,
+    /// Documents drawn at random, as hashes of their scalars outside of arrays; kept on request only.
+    pub sample: Vec<SampledDocument>,
+}
+
+/// A document drawn at random.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SampledDocument {
+    /// Where it lay among the others, for natural order.
+    pub position: u64,
+    /// Its scalars, by field.
+    pub values: Vec<SampledValue>,
+}
+
+/// A scalar of a sampled document.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampledValue {
+    /// Index into [`Profile::fields`].
+    pub field: u32,
+    /// Its type.
+    pub kind: BsonType,
+    /// Sorts like the value, within one type; of texts, the first eight bytes only.
+    pub order: i64,
+    /// Equal for equal values.
+    pub hash: u64,
 }
 
 impl Profile {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use docward_model::{
     ArrayProfile, Blob, BsonType, Discriminator, Distinct, DynamicKeys, Field, FieldPath,
-    FieldShape, IdOrder, KeyForm, LargeDocument, NumberProfile, Profile, Shape, TextProfile,
-    TypeCounts,
+    FieldShape, IdOrder, KeyForm, LargeDocument, NumberProfile, Profile, SampledDocument,
+    SampledValue, Shape, TextProfile, TypeCounts,
 };
 
 use crate::{
@@ -291,10 +291,31 @@ impl Finisher {
             other_shapes,
             reordered_objects: reordered,
             objects: self.rows().len() as u64,
+            sample: self.sample(&fields),
             fields,
         };
         let links = self.links(&profile);
         Profiled { profile, links }
+    }
+
+    /// The sampled documents with their scalars outside of arrays and folded keys.
+    fn sample(&self, fields: &[Field]) -> Vec<SampledDocument> {
+        let mut plain = vec![false; fields.len()];
+        for (at, field) in fields.iter().enumerate() {
+            let below_plain = field.parent.is_none_or(|parent| plain[parent]);
+            plain[at] = below_plain && field.shape == FieldShape::Named;
+        }
+        let sampled = |leaf: &Leaf| {
+            let &at = self.index.get(&leaf.node).filter(|&&at| plain[at])?;
+            let kind = BsonType::from_tag(leaf.tag)?;
+            Some(SampledValue { field: at as u32, kind, order: leaf.sort, hash: leaf.hash })
+        };
+        let rows = self.rows().iter();
+        rows.map(|row| SampledDocument {
+            position: row.at,
+            values: row.leaves.iter().filter_map(sampled).collect(),
+        })
+        .collect()
     }
 
     fn field(&self, at: usize) -> Field {

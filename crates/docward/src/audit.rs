@@ -200,6 +200,7 @@ fn request(args: &AuditArgs) -> anyhow::Result<Request> {
             .threads
             .unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
         sample: args.sample,
+        keep_samples: false,
         full: args.full,
     })
 }

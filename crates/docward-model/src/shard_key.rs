@@ -1,0 +1,67 @@
+//! What is said about shard keys: measured, judged and ranked.
+
+use crate::{Namespace, Verdict};
+
+/// Fields of a key with whether each is hashed.
+pub type KeyFields = Vec<(String, bool)>;
+
+/// The shard keys of one collection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyReport {
+    /// The collection.
+    pub namespace: Namespace,
+    /// Documents it has.
+    pub documents: u64,
+    /// Documents drawn at random, on which several fields were compared.
+    pub sampled: u64,
+    /// Shards the spread was worked out for.
+    pub shards: u32,
+    /// Reads the workload shows; `None` without a workload.
+    pub reads: Option<u64>,
+    /// Keys that were asked about.
+    pub judged: Vec<KeyVerdict>,
+    /// Keys proposed instead, best first.
+    pub proposals: Vec<KeyVerdict>,
+    /// Why there is nothing to propose.
+    pub nothing: Option<String>,
+}
+
+/// A key and what speaks for and against it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyVerdict {
+    /// The key.
+    pub fields: KeyFields,
+    /// Whether it can be recommended: no check fails.
+    pub good: bool,
+    /// The checks, one per clause.
+    pub checks: Vec<KeyCheck>,
+    /// Different values of the whole key, estimated.
+    pub values: f64,
+    /// Whether the number is exact.
+    pub exact: bool,
+    /// Share of the most frequent value.
+    pub top_share: f64,
+    /// Share of the newest tenth of documents that would go to one chunk; `None` when too few were seen.
+    pub newest_share: Option<f64>,
+    /// Share of data on the fullest shard, when chunks are dealt out evenly.
+    pub fullest_shard: f64,
+    /// Share of reads that reach few shards.
+    pub targeted: Option<f64>,
+    /// Share of reads that ask for a range of the hashed field.
+    pub hashed_ranges: Option<f64>,
+    /// How to get there on this server.
+    pub change: String,
+    /// The command, when one does it.
+    pub command: Option<String>,
+}
+
+/// One requirement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyCheck {
+    /// The clause.
+    pub clause: &'static str,
+    /// How the key does.
+    pub verdict: Verdict,
+    /// The figure and what it means.
+    pub evidence: String,
+}
