@@ -687,6 +687,7 @@ fn dynamic(node: &crate::tree::Node) -> Option<DynamicKeys> {
         .map_or(KeyForm::Various, |(form, _)| *form);
     Some(DynamicKeys {
         keys: distinct.distinct(),
+        exact: distinct.is_exact(),
         form,
         per_object: keys.per_object.finish(),
         examples: keys.examples.iter().map(|(_, key)| key.clone()).collect(),

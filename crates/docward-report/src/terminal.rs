@@ -267,7 +267,12 @@ fn place_text(at: &Subject) -> String {
 fn seen(finding: &Finding) -> String {
     let seen = finding.seen;
     let base = if seen.sampled >= seen.total {
-        format!("seen: all {}", count(seen.total))
+        let part = if seen.confidence < 1.0 {
+            format!(", figures from a sample of them ({:.0} % confidence)", seen.confidence * 100.0)
+        } else {
+            String::new()
+        };
+        format!("seen: all {}{part}", count(seen.total))
     } else {
         format!(
             "seen: {} of {} ({:.0} % confidence)",

@@ -42,6 +42,34 @@ pub fn key_text(fields: &[(String, bool)]) -> String {
     format!("{{ {} }}", parts.join(", "))
 }
 
+/// How many different values a key has.
+#[derive(Clone, Copy, Debug)]
+pub struct Values {
+    /// The most there can be: the product over the fields, which need not all come together.
+    pub most: f64,
+    /// Whether every field's own number is exact.
+    pub exact: bool,
+}
+
+impl Values {
+    /// As printed: exact, or to the digits an estimate has.
+    pub fn shown(&self) -> u64 {
+        if self.exact { self.most.round() as u64 } else { super::text::rounded(self.most) }
+    }
+}
+
+/// The values of a key; `None` when a field is not there.
+pub fn values(profile: &Profile, key: &ShardKey) -> Option<Values> {
+    let fields: Option<Vec<&Field>> =
+        key.fields.iter().map(|(path, _)| profile.field(path)).collect();
+    let fields = fields.filter(|f| !f.is_empty())?;
+    let product: f64 = fields.iter().map(|f| f.distinct.values.max(1.0)).product();
+    Some(Values {
+        most: product.min(profile.documents as f64),
+        exact: fields.iter().all(|f| f.distinct.exact),
+    })
+}
+
 /// Different values a key needs: enough chunks for every shard, and never below the floor.
 pub fn needed_values(floor: u64, per_shard: u64, shards: Option<u32>) -> u64 {
     floor.max(per_shard.saturating_mul(u64::from(shards.unwrap_or(0))))

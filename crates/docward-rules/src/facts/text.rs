@@ -29,6 +29,21 @@ pub fn count(n: u64) -> String {
     out
 }
 
+/// `1,234` when the number is exact, else `about 1,200`: an estimate has two digits worth printing.
+pub fn about(n: f64, exact: bool) -> String {
+    if exact { count(n.round() as u64) } else { format!("about {}", count(rounded(n))) }
+}
+
+/// An estimate to two digits: 1,234 is 1,200.
+pub fn rounded(n: f64) -> u64 {
+    let n = n.max(0.0).round();
+    if n < 100.0 {
+        return n as u64;
+    }
+    let unit = 10_f64.powi(n.log10().floor() as i32 - 1);
+    ((n / unit).round() * unit) as u64
+}
+
 /// `12 %`, `0.3 %`, `<0.1 %`, `100 %`; never rounds a part up to the whole.
 pub fn percent(share: f64) -> String {
     let p = share * 100.0;
@@ -85,6 +100,10 @@ mod tests {
         assert_eq!(bytes(16_777_216), "16 MB");
         assert_eq!(bytes(1_500), "1.5 KB");
         assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(about(1_234.4, true), "1,234");
+        assert_eq!(about(1_234.4, false), "about 1,200");
+        assert_eq!(about(99_600.0, false), "about 100,000");
+        assert_eq!(about(37.0, false), "about 37");
         assert_eq!(percent(0.9999), "99.9 %");
         assert_eq!(percent(1.0), "100 %");
         assert_eq!(percent(0.0004), "<0.1 %");

@@ -123,11 +123,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 text::count(found.documents),
                 text::bytes(mean),
                 text::list(&measures, 3),
-                text::count(found.series),
+                text::about(found.series as f64, found.id.distinct.exact),
             ),
             "each measurement pays for an `_id`, an index entry and field names that outweigh it",
             todo,
-            profile.seen(),
+            profile.seen().estimated(!found.id.distinct.exact),
         )
         .data("documents", found.documents)
         .data("series", found.series)

@@ -1,8 +1,9 @@
 //! SK-1, SK-7: a shard key needs enough different values to be cut into chunks.
 
-use docward_model::{Collection, Draft, Field, Profile, Safety, Severity, ShardKey, Subject};
+use docward_model::{Collection, Draft, Profile, Safety, Severity, ShardKey, Subject};
 
-use crate::facts::{sharding, text, words};
+use crate::facts::sharding::{self, Values};
+use crate::facts::{text, words};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -80,13 +81,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
     let needed =
         sharding::needed_values(cx.count(&MIN_VALUES), cx.count(&PER_SHARD), cx.settings().shards);
-    let Some(most) = at_most(profile, key) else { return };
+    let Some(values) = sharding::values(profile, key) else { return };
     // A small collection has few values of everything: only values that come again and again count.
-    let repeats = profile.documents as f64 / most.max(1.0);
-    if most >= needed as f64 || repeats < cx.limit(&MIN_REPEATS) {
+    let repeats = profile.documents as f64 / values.most.max(1.0);
+    if values.most >= needed as f64 || repeats < cx.limit(&MIN_REPEATS) {
         return;
     }
-    cx.report(draft(collection, profile, key, most.round() as u64, needed, version));
+    cx.report(draft(collection, profile, key, &values, needed, version));
 }
 
 /// The server takes no arrays in a shard key, so how fine the field is does not matter.
@@ -119,20 +120,11 @@ fn arrays_refused(
     .clauses(&["SK-1"])
 }
 
-/// The most values the key can have: the product over its fields. `None` when a field is not there.
-pub(super) fn at_most(profile: &Profile, key: &ShardKey) -> Option<f64> {
-    let fields: Option<Vec<&Field>> =
-        key.fields.iter().map(|(path, _)| profile.field(path)).collect();
-    let fields = fields?;
-    let product: f64 = fields.iter().map(|f| f.distinct.values.max(1.0)).product();
-    (!fields.is_empty()).then(|| product.min(profile.documents as f64))
-}
-
 fn draft(
     collection: &Collection,
     profile: &Profile,
     key: &ShardKey,
-    values: u64,
+    values: &Values,
     needed: u64,
     version: Option<(u32, u32)>,
 ) -> Draft {
@@ -146,8 +138,10 @@ fn draft(
     let draft = Draft::new(
         Subject::Collection(ns.clone()),
         format!(
-            "shard key {key_text} has {} at most, {} needed",
-            text::plural(values, "different value"),
+            "shard key {key_text} has {}{} different value{}, {} needed",
+            if key.fields.len() > 1 { "at most " } else { "" },
+            text::about(values.most, values.exact),
+            if values.shown() == 1 { "" } else { "s" },
             text::count(needed)
         ),
         "documents with one value of the key share a chunk that can be neither split nor moved",
@@ -156,10 +150,11 @@ fn draft(
             sharding::key_text(&proposal),
             sharding::how_to_change(version, true)
         ),
-        profile.seen(),
+        profile.seen().estimated(!values.exact),
     )
     .data("key", key_text)
-    .data("values", values)
+    .data("values", values.shown())
+    .data("exact", values.exact)
     .data("needed", needed)
     .clauses(if status { &["SK-1", "SK-7"] } else { &["SK-1"] });
     match sharding::change_command(version, ns, &proposal, true) {

@@ -76,7 +76,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 reference.to_type.name(),
                 text::plural(values, "value")
             ),
-            profile.seen(),
+            profile.seen().estimated((reference.checked_values as f64) < reference.parents.round()),
         )
         .data("from", reference.from_type.name())
         .data("to", reference.to_type.name())

@@ -115,7 +115,8 @@ fn draft(
             "list the documents whose `{}` refers to nothing and remove or repair them; leave it if `{to}` was dumped in part only, since its missing documents would count here",
             path.dotted()
         ),
-        profile.seen(),
+        // Of many different values a sample was looked up.
+        profile.seen().estimated((checked as f64) < reference.parents.round()),
     )
     .data("target", to.to_string())
     .data("checked", checked)

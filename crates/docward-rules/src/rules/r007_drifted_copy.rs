@@ -89,11 +89,15 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         if !mirror {
             undeclared.push(copy);
         } else if copy.differing > 0 {
-            cx.report(drifted(ns, copy, profile.seen()));
+            // Copies are compared on a sample of the documents.
+            let part = copy.compared < profile.documents;
+            cx.report(drifted(ns, copy, profile.seen().estimated(part)));
         }
     }
     if !undeclared.is_empty() {
-        let draft = asks(ns, &undeclared, cx.count(&MAX_FIELDS), profile.seen());
+        let part = undeclared.iter().any(|c| c.compared < profile.documents);
+        let seen = profile.seen().estimated(part);
+        let draft = asks(ns, &undeclared, cx.count(&MAX_FIELDS), seen);
         cx.report(draft);
     }
 }
@@ -106,7 +110,7 @@ fn drifted(ns: &Namespace, copy: &CopiedField, seen: docward_model::Seen) -> Dra
     Draft::new(
         Subject::Field(ns.clone(), copy.path.clone()),
         format!(
-            "{} of {} copies in `{}` differ from `{}` of `{}`, which they mirror",
+            "{} of {} copies compared in `{}` differ from `{}` of `{}`, which they mirror",
             text::count(copy.differing),
             text::count(copy.compared),
             copy.path,

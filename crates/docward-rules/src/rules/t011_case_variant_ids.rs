@@ -110,7 +110,7 @@ fn draft(
             "decide for {} which spelling stays, write ids in lower case from then on; {index}",
             text::plural(cases.colliding, "id")
         ),
-        profile.seen(),
+        profile.seen().estimated(!cases.exact),
     )
     .data("ids", cases.groups)
     .data("colliding", cases.colliding)
