@@ -14,7 +14,9 @@ mod report;
 mod rule;
 mod server_names;
 mod settings;
+pub mod text;
 mod value;
+pub mod words;
 
 pub use bson_type::{BsonType, TypeCounts};
 pub use evidence::{
