@@ -1,6 +1,6 @@
 //! Questions about a declared shard key (SK-*): what it is made of, how fine it is, how to change it.
 
-use docward_model::{BsonType, Collection, Field, Profile, Settings, ShardKey};
+use docward_model::{BsonType, Collection, Field, Namespace, Profile, Settings, ShardKey};
 
 use super::statements::quoted;
 use super::{names, words};
@@ -77,7 +77,12 @@ pub fn needed_values(floor: u64, per_shard: u64, shards: Option<u32>) -> u64 {
 
 /// An id to put first in the key, or to add to it: present everywhere, fine-grained, not dominated,
 /// not rising. Other fields may be as fine, but nothing says that queries ask for them.
-pub fn fine_field<'a>(profile: &'a Profile, needed: u64, avoid: &[&str]) -> Option<&'a Field> {
+pub fn fine_field<'a>(
+    profile: &'a Profile,
+    needed: u64,
+    avoid: &[&str],
+    max_share: f64,
+) -> Option<&'a Field> {
     let is_key = |name: &str| {
         let last = names::words(name).pop().unwrap_or_default();
         words::is_id(name) || last.ends_with("code") || last == "sku" || last == "slug"
@@ -89,10 +94,18 @@ pub fn fine_field<'a>(profile: &'a Profile, needed: u64, avoid: &[&str]) -> Opti
             && f.array.is_none()
             && f.types.non_null() == profile.documents
             && f.distinct.values >= needed as f64
-            && f.distinct.top_share <= 0.10
+            && f.distinct.top_share <= max_share
             && f.natural_order.is_none_or(|r| r.abs() < 0.9)
     })
 }
+
+/// The share of one value that `K002` warns about, as configured for a namespace.
+pub fn max_share(settings: &Settings, namespace: &Namespace) -> f64 {
+    settings.number_at("K002", "warn-share", namespace, MAX_SHARE)
+}
+
+/// The default of it (SK-2).
+pub const MAX_SHARE: f64 = 0.10;
 
 /// How to change a shard key on a server of this version (SK-12). `keeps_prefix`: the new key begins
 /// with the old one.
@@ -118,7 +131,7 @@ pub fn how_to_change(version: Option<(u32, u32)>, keeps_prefix: bool) -> &'stati
 /// The command for [`how_to_change`], when one does it.
 pub fn change_command(
     version: Option<(u32, u32)>,
-    namespace: &docward_model::Namespace,
+    namespace: &Namespace,
     fields: &[(String, bool)],
     keeps_prefix: bool,
 ) -> Option<String> {
@@ -140,7 +153,7 @@ mod tests {
         assert!(how_to_change(Some((4, 4)), true).contains("refine"));
         assert!(how_to_change(Some((4, 4)), false).contains("anew"));
         assert!(how_to_change(Some((5, 0)), false).contains("reshardCollection"));
-        let ns = docward_model::Namespace::new("db_shop", "t_order");
+        let ns = Namespace::new("db_shop", "t_order");
         let key = [("a".to_owned(), false), ("b.c".to_owned(), true)];
         assert_eq!(
             change_command(Some((6, 0)), &ns, &key, false).as_deref(),

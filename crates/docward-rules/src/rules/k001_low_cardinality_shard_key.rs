@@ -75,8 +75,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };
     let Some(key) = sharding::declared(cx.settings(), collection) else { return };
     let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
+    let max_share = sharding::max_share(cx.settings(), &collection.namespace);
     if let Some((path, arrays)) = sharding::array_field(profile, key) {
-        cx.report(arrays_refused(collection, profile, key, path, arrays));
+        cx.report(arrays_refused(collection, profile, key, (path, arrays), max_share));
         return;
     }
     let needed =
@@ -87,7 +88,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if values.most >= needed as f64 || repeats < cx.limit(&MIN_REPEATS) {
         return;
     }
-    cx.report(draft(collection, profile, key, &values, needed, version));
+    cx.report(draft(collection, profile, key, (&values, needed), version, max_share));
 }
 
 /// The server takes no arrays in a shard key, so how fine the field is does not matter.
@@ -95,14 +96,15 @@ fn arrays_refused(
     collection: &Collection,
     profile: &Profile,
     key: &ShardKey,
-    path: &str,
-    arrays: u64,
+    (path, arrays): (&str, u64),
+    max_share: f64,
 ) -> Draft {
     let used: Vec<&str> = key.fields.iter().map(|(path, _)| path.as_str()).collect();
-    let proposal = match sharding::fine_field(profile, (profile.documents / 20).max(1), &used) {
-        Some(field) => vec![(field.path.as_str().to_owned(), false)],
-        None => vec![("_id".to_owned(), true)],
-    };
+    let proposal =
+        match sharding::fine_field(profile, (profile.documents / 20).max(1), &used, max_share) {
+            Some(field) => vec![(field.path.as_str().to_owned(), false)],
+            None => vec![("_id".to_owned(), true)],
+        };
     let key_text = sharding::key_text(&key.fields);
     Draft::new(
         Subject::Collection(collection.namespace.clone()),
@@ -124,13 +126,13 @@ fn draft(
     collection: &Collection,
     profile: &Profile,
     key: &ShardKey,
-    values: &Values,
-    needed: u64,
+    (values, needed): (&Values, u64),
     version: Option<(u32, u32)>,
+    max_share: f64,
 ) -> Draft {
     let ns = &collection.namespace;
     let used: Vec<&str> = key.fields.iter().map(|(path, _)| path.as_str()).collect();
-    let finer = sharding::fine_field(profile, needed.min(profile.documents / 2), &used);
+    let finer = sharding::fine_field(profile, needed.min(profile.documents / 2), &used, max_share);
     let mut proposal = key.fields.clone();
     proposal.push((finer.map_or("_id", |f| f.path.as_str()).to_owned(), false));
     let key_text = sharding::key_text(&key.fields);
@@ -141,7 +143,7 @@ fn draft(
             "shard key {key_text} has {}{} different value{}, {} needed",
             if key.fields.len() > 1 { "at most " } else { "" },
             text::about(values.most, values.exact),
-            if values.shown() == 1 { "" } else { "s" },
+            text::form(values.shown(), "", "s"),
             text::count(needed)
         ),
         "documents with one value of the key share a chunk that can be neither split nor moved",

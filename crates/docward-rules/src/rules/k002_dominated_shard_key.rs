@@ -46,7 +46,7 @@ declare_rule! {
 threshold!(
     WARN,
     "warn-share",
-    Float(0.10),
+    Float(sharding::MAX_SHARE),
     "share of documents",
     "SK-2",
     "share of one value above which the key is warned about"
@@ -92,7 +92,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         collection,
         profile,
         key,
-        &Top { share, exact, values, bound: if share > fail { fail } else { warn } },
+        &Top { share, exact, values, bound: if share > fail { fail } else { warn }, warn },
         version,
     );
     cx.report(if share > fail { draft } else { draft.level(Level::Recommended) });
@@ -125,6 +125,8 @@ struct Top {
     values: sharding::Values,
     /// The limit that was passed.
     bound: f64,
+    /// The limit of a warning.
+    warn: f64,
 }
 
 fn draft(
@@ -136,7 +138,7 @@ fn draft(
 ) -> Draft {
     let ns = &collection.namespace;
     let used: Vec<&str> = key.fields.iter().map(|(path, _)| path.as_str()).collect();
-    let finer = sharding::fine_field(profile, profile.documents / 2, &used);
+    let finer = sharding::fine_field(profile, profile.documents / 2, &used, top.warn);
     let mut proposal = key.fields.clone();
     proposal.push((finer.map_or("_id", |f| f.path.as_str()).to_owned(), false));
     let key_text = sharding::key_text(&key.fields);
