@@ -402,8 +402,12 @@ mod tests {
         }
         let two = [packed(b"one "), vec![0; 512], packed(b"two")].concat();
         assert_eq!(read_all(&mut Stream::new(&two[..], None, 1.0).gunzip(), 2).0, b"one two");
-        for garbage in [&b"garbage"[..], b"\x1fgarbage, much of it", b"\0\0\0garbage", b"\x1f\x8bgarbage......"]
-        {
+        for garbage in [
+            &b"garbage"[..],
+            b"\x1fgarbage, much of it",
+            b"\0\0\0garbage",
+            b"\x1f\x8bgarbage......",
+        ] {
             let bytes = [&packed(b"one")[..], garbage].concat();
             let (all, end) = read_all(&mut Stream::new(&bytes[..], None, 1.0).gunzip(), 2);
             assert_eq!(all, b"one");

@@ -332,7 +332,7 @@ fn a_report_that_is_being_written_is_finished() {
     out.read_to_end(&mut text).unwrap();
     assert!(text.len() > 100_000, "{}", text.len());
     let report: serde_json::Value = serde_json::from_slice(&text).unwrap();
-    assert_eq!(report["interrupted"], false);
+    assert_ne!(report["interrupted"], true);
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 
