@@ -275,9 +275,16 @@ impl Walk<'_> {
                 Ok(metadata) if metadata.is_file() => {
                     self.file(&entry, name, metadata.len(), below);
                 }
-                Ok(_) => {}
-                // A link to nothing holds nothing.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                // What is no data by its name is not missed.
+                _ if FileName::read(&name).claim == Claim::Foreign => {}
+                Ok(metadata) => {
+                    let trouble = Trouble::NoFile(special(&metadata.file_type()));
+                    self.troubles.add_for(entry.display().to_string(), &trouble);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    let trouble = Trouble::DanglingLink(std::fs::read_link(&entry).ok());
+                    self.troubles.add_for(entry.display().to_string(), &trouble);
+                }
                 Err(error) => self.trouble(&entry, error),
             }
         }
@@ -305,6 +312,24 @@ impl Walk<'_> {
     fn trouble(&mut self, path: &Path, error: std::io::Error) {
         self.troubles.add_for(path.display().to_string(), &Trouble::opening(error));
     }
+}
+
+/// What an entry of a directory is that is neither a file nor a directory.
+#[cfg(unix)]
+fn special(kind: &std::fs::FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt as _;
+    if kind.is_fifo() {
+        "a named pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+#[cfg(not(unix))]
+fn special(_: &std::fs::FileType) -> &'static str {
+    "no file"
 }
 
 /// Whether a file whose name says nothing holds data beyond doubt.

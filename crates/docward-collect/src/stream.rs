@@ -3,7 +3,7 @@
 use std::{
     cell::Cell,
     fs::File,
-    io::{self, BufReader, Read},
+    io::{self, BufRead as _, BufReader, Read},
     path::Path,
     rc::Rc,
     sync::{
@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 
 /// How much is gunzipped from at a time.
 const PACKED_CHUNK: usize = 256 * 1024;
@@ -100,7 +100,7 @@ impl<'a> Stream<'a> {
     pub(crate) fn gunzip(self) -> Self {
         let (raw, raw_length) = (Rc::clone(&self.raw), self.raw_length);
         let (scale, reported) = (self.scale, self.reported);
-        let reader = MultiGzDecoder::new(BufReader::with_capacity(PACKED_CHUNK, self));
+        let reader = Gunzip::new(BufReader::with_capacity(PACKED_CHUNK, self));
         Self {
             reader: Box::new(reader),
             head: Vec::new(),
@@ -187,6 +187,87 @@ fn fill(reader: &mut dyn Read, buffer: &mut [u8]) -> (usize, End) {
         }
     }
     (filled, End::Full)
+}
+
+/// Members of a gzip file one after another, as `gzip` itself reads them: zeros after a member are
+/// padding, anything else that is no member is an error that [`is_trailing_garbage`] knows.
+struct Gunzip<R: Read> {
+    /// `None` for a moment only, and after a failure.
+    member: Option<GzDecoder<BufReader<R>>>,
+    /// Whether a whole member has been read.
+    has_member: bool,
+    /// Whether the present member has given bytes.
+    has_bytes: bool,
+}
+
+/// Bytes after the last member of a gzip file.
+#[derive(Debug, thiserror::Error)]
+#[error("trailing garbage after the gzip stream")]
+struct TrailingGarbage;
+
+/// Whether unpacking ended because something else follows the packed data.
+pub(crate) fn is_trailing_garbage(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<TrailingGarbage>())
+}
+
+impl<R: Read> Gunzip<R> {
+    fn new(packed: BufReader<R>) -> Self {
+        Self { member: Some(GzDecoder::new(packed)), has_member: false, has_bytes: false }
+    }
+
+    /// Goes on to the next member; `false` at the end.
+    fn next_member(&mut self, mut packed: BufReader<R>) -> io::Result<bool> {
+        self.has_member = true;
+        self.has_bytes = false;
+        loop {
+            let bytes = packed.fill_buf()?;
+            let Some(&first) = bytes.first() else { return Ok(false) };
+            if first == 0 {
+                let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+                packed.consume(zeros);
+                continue;
+            }
+            if first != 0x1f {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, TrailingGarbage));
+            }
+            self.member = Some(GzDecoder::new(packed));
+            return Ok(true);
+        }
+    }
+}
+
+impl<R: Read> Read for Gunzip<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            let Some(member) = &mut self.member else { return Ok(0) };
+            match member.read(buffer) {
+                Ok(0) => {
+                    let Some(member) = self.member.take() else { return Ok(0) };
+                    if !self.next_member(member.into_inner())? {
+                        return Ok(0);
+                    }
+                }
+                Ok(got) => {
+                    self.has_bytes = true;
+                    return Ok(got);
+                }
+                // No header of a member: what follows the last one is something else.
+                Err(error)
+                    if self.has_member
+                        && !self.has_bytes
+                        && error.kind() == io::ErrorKind::InvalidInput
+                        && member.header().is_none() =>
+                {
+                    self.member = None;
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, TrailingGarbage));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
 }
 
 struct Counted<R> {
@@ -308,6 +389,30 @@ mod tests {
         assert_eq!(stream.peek(3), b"one");
         assert_eq!(read_all(&mut stream, 2).0, b"one two");
         assert_eq!(stream.progress(), bytes.len() as u64);
+    }
+
+    #[test]
+    fn zeros_after_a_member_are_padding_and_anything_else_is_garbage() {
+        for zeros in [1, 511, 3 * PACKED_CHUNK] {
+            let padded = [packed(b"one"), vec![0; zeros]].concat();
+            let mut stream = Stream::new(&padded[..], None, 1.0).gunzip();
+            let (all, end) = read_all(&mut stream, 2);
+            assert_eq!(all, b"one");
+            assert!(matches!(end, End::Eof), "{zeros} zeros: {end:?}");
+        }
+        let two = [packed(b"one "), vec![0; 512], packed(b"two")].concat();
+        assert_eq!(read_all(&mut Stream::new(&two[..], None, 1.0).gunzip(), 2).0, b"one two");
+        for garbage in [
+            &b"garbage"[..],
+            b"\x1fgarbage, much of it",
+            b"\0\0\0garbage",
+            b"\x1f\x8bgarbage......",
+        ] {
+            let bytes = [&packed(b"one")[..], garbage].concat();
+            let (all, end) = read_all(&mut Stream::new(&bytes[..], None, 1.0).gunzip(), 2);
+            assert_eq!(all, b"one");
+            assert!(matches!(end, End::Failed(e) if is_trailing_garbage(&e)), "{garbage:?}");
+        }
     }
 
     #[test]

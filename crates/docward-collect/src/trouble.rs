@@ -24,6 +24,16 @@ pub(crate) enum Trouble {
     Open(std::io::Error),
     #[error("reading failed at byte {at}: {error}; what was read before is in the report")]
     Read { at: u64, error: std::io::Error },
+    #[error(
+        "a link to {}, which is not there; nothing was read from it; repair or remove the link",
+        .0.as_deref().map_or_else(|| "something".to_owned(), |path| path.display().to_string())
+    )]
+    DanglingLink(Option<std::path::PathBuf>),
+    #[error(
+        "{0}, not a file; it was not read, because it may never end; if it is meant, name it as a \
+         source of its own, else move it out of the directory"
+    )]
+    NoFile(&'static str),
     #[error("directories nested deeper than {0} levels; name the inner directory instead")]
     TooDeep(usize),
     #[error("it is empty; nothing was read from it")]
@@ -68,6 +78,12 @@ pub(crate) enum Trouble {
     )]
     Gzip { at: u64, error: std::io::Error },
     #[error(
+        "trailing garbage after the gzip stream, which ends at byte {at} of the unpacked data; all \
+         that was packed is in the report, the garbage is not; check how the file was written or \
+         copied"
+    )]
+    GzipTail { at: u64 },
+    #[error(
         "bad document length {length} at byte {at}; nothing after it can be read, what was before \
          is in the report; {}", length_hint(*at)
     )]
@@ -83,11 +99,12 @@ pub(crate) enum Trouble {
     )]
     StrayTail { at: u64, have: usize },
     #[error(
-        "damaged document: {kind} at byte {at}; the document was left out or read in part; check \
-         the file with `bsondump --objcheck`"
+        "damaged document: {kind} at byte {at}; {}; the documents after it were read; check the \
+         file with `bsondump --objcheck`",
+        extent(kind)
     )]
     Damaged { at: u64, kind: walk::FaultKind },
-    #[error("{}; left out, reading went on behind it", .0.without_values())]
+    #[error("{}; this document is not in the report, those after it are", .0.without_values())]
     Json(Box<json::Error>),
     #[error(
         "the document that ends at byte {at} takes {bytes} bytes as BSON, more than MongoDB can \
@@ -139,6 +156,14 @@ fn length_hint(at: u64) -> &'static str {
     }
 }
 
+/// How much of a damaged document was read.
+fn extent(kind: &walk::FaultKind) -> &'static str {
+    match kind {
+        walk::FaultKind::Utf8 => "the document was read all the same",
+        _ => "what the document holds before that byte was read, the rest of it was not",
+    }
+}
+
 impl Trouble {
     /// The right variant for a failure to open.
     pub(crate) fn opening(error: std::io::Error) -> Self {
@@ -155,6 +180,7 @@ impl Trouble {
             Self::Read { at, .. }
             | Self::GzipCut { at }
             | Self::Gzip { at, .. }
+            | Self::GzipTail { at }
             | Self::BadLength { at, .. }
             | Self::CutShort { at, .. }
             | Self::StrayTail { at, .. }

@@ -26,7 +26,7 @@ pub(crate) const ROOT: Section = Section {
     ],
 };
 pub(crate) const NAMESPACES: Section =
-    Section { header: "[[namespaces]]", keys: &["match", "ignore", "rules"] };
+    Section { header: "[[namespaces]]", keys: &["match", "ignore", "select", "rules"] };
 pub(crate) const COLLECTIONS: Section =
     Section { header: "[collections]", keys: &["core", "bounded", "mirrors", "shard-keys"] };
 pub(crate) const BOUNDED: Section =

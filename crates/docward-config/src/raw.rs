@@ -52,8 +52,9 @@ pub(crate) struct RawNamespace<'d> {
     pub(crate) at: usize,
     pub(crate) pattern: Option<At<&'d str>>,
     pub(crate) ignore: Vec<At<&'d str>>,
+    pub(crate) select: Vec<At<&'d str>>,
     pub(crate) rules: Vec<RawRule<'d>>,
-    /// Neither `ignore` nor `rules` was written.
+    /// Neither `ignore` nor `select` nor `rules` was written.
     pub(crate) idle: bool,
 }
 
@@ -165,6 +166,7 @@ impl Reader<'_, '_> {
                 at,
                 pattern: None,
                 ignore: Vec::new(),
+                select: Vec::new(),
                 rules: Vec::new(),
                 idle: true,
             };
@@ -173,6 +175,9 @@ impl Reader<'_, '_> {
                     "match" => namespace.pattern = self.string("match", item),
                     "ignore" => {
                         namespace.ignore = self.strings("ignore", item).unwrap_or_default();
+                    }
+                    "select" => {
+                        namespace.select = self.strings("select", item).unwrap_or_default();
                     }
                     "rules" => namespace.rules = self.rules(key.at, item),
                     _ => self.unknown(key, keys::NAMESPACES),

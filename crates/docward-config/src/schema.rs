@@ -153,6 +153,13 @@ fn namespaces() -> Json {
                 ),
             ),
             ("ignore", described("Rules switched off there.", reference("selectors"))),
+            (
+                "select",
+                described(
+                    "Rules that speak there although this entry or one before it ignores them.",
+                    reference("selectors"),
+                ),
+            ),
             ("rules", described("Settings that hold there.", reference("rules"))),
         ],
         &["match"],

@@ -40,14 +40,15 @@ pub(crate) fn validate(
 
     for namespace in &raw.namespaces {
         let ignore = rules::selectors("ignore", &namespace.ignore, rules, out);
+        let select = rules::selectors("select", &namespace.select, rules, out);
         let (by_code, origins) = rules::tables(&namespace.rules, rules, text, out);
         // Without a pattern it is unknown what the entry is about; that was reported.
         if let Some(pattern) = namespace.pattern.and_then(|text| pattern(text, out)) {
             if namespace.idle {
-                let hint = "add `ignore` or `[namespaces.rules.CODE]`".to_owned();
+                let hint = "add `ignore`, `select` or `[namespaces.rules.CODE]`".to_owned();
                 out.note(namespace.at, "`[[namespaces]]` changes nothing", Some(hint));
             }
-            settings.overrides.push(NamespaceOverride { pattern, ignore, rules: by_code });
+            settings.overrides.push(NamespaceOverride { pattern, ignore, select, rules: by_code });
             config.override_origins.push(origins);
         }
     }

@@ -107,6 +107,13 @@ impl Seen {
     pub fn all(total: u64) -> Self {
         Self { sampled: total, total, confidence: 1.0 }
     }
+
+    /// The same for a statement that rests on a sample of what was looked at: 95 % at most.
+    #[must_use]
+    pub fn estimated(self, estimated: bool) -> Self {
+        let most = if estimated { 0.95 } else { 1.0 };
+        Self { confidence: self.confidence.min(most), ..self }
+    }
 }
 
 /// A place in a text file.

@@ -16,7 +16,9 @@ mod server;
 mod server_names;
 mod settings;
 mod shard_key;
+pub mod text;
 mod value;
+pub mod words;
 mod workload;
 
 pub use bson_type::{BsonType, TypeCounts};

@@ -335,8 +335,10 @@ pub enum KeyForm {
 /// An object whose keys are data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DynamicKeys {
-    /// Different keys (estimate unless small).
+    /// Different keys (estimate unless `exact`).
     pub keys: f64,
+    /// Whether their number is exact.
+    pub exact: bool,
     /// Their common form.
     pub form: KeyForm,
     /// Keys per object.

@@ -80,8 +80,22 @@ pub struct NamespaceOverride {
     pub pattern: NamespacePattern,
     /// Rules switched off there (codes, families or names).
     pub ignore: Vec<String>,
+    /// Rules that this entry, or one before it, would switch off and that speak there all the same.
+    pub select: Vec<String>,
     /// Settings by rule code.
     pub rules: BTreeMap<String, RuleSettings>,
+}
+
+impl NamespaceOverride {
+    /// Whether this entry switches a rule on or off; `None` when it says nothing about it.
+    pub fn switches(&self, rule: &RuleMeta) -> Option<bool> {
+        let named = |list: &[String]| list.iter().any(|s| selects(s, rule));
+        self.rules
+            .get(rule.code)
+            .and_then(|r| r.enabled)
+            .or_else(|| named(&self.select).then_some(true))
+            .or_else(|| named(&self.ignore).then_some(false))
+    }
 }
 
 /// How the core collections are known.
@@ -147,12 +161,11 @@ impl Settings {
         !(rule.scope == Scope::HouseNaming && self.profile == ProfileName::Neutral)
     }
 
-    /// Whether a rule is switched off for one namespace.
+    /// Whether a rule is switched off for one namespace: the last entry that says anything decides,
+    /// and within an entry `enabled` goes before `select`, `select` before `ignore`.
     pub fn is_ignored_at(&self, rule: &RuleMeta, namespace: &str) -> bool {
-        self.overrides.iter().filter(|o| o.pattern.matches(namespace)).any(|o| {
-            o.ignore.iter().any(|s| selects(s, rule))
-                || o.rules.get(rule.code).and_then(|r| r.enabled) == Some(false)
-        })
+        let verdicts = self.matching(Some(namespace)).filter_map(|o| o.switches(rule));
+        verdicts.last() == Some(false)
     }
 
     /// The configured severity of a rule at a namespace, if any.
@@ -162,6 +175,16 @@ impl Settings {
             severity = o.rules.get(rule.code).and_then(|r| r.severity).or(severity);
         }
         severity
+    }
+
+    /// A number that another rule is configured with at a namespace, so that two rules draw the line
+    /// between them in one place.
+    pub fn number_at(&self, code: &str, key: &str, namespace: &Namespace, default: f64) -> f64 {
+        match self.threshold_at(code, key, Some(&namespace.to_string())) {
+            Some(ThresholdSetting::Int(n)) => *n as f64,
+            Some(ThresholdSetting::Float(n)) => *n,
+            _ => default,
+        }
     }
 
     /// The configured value of a threshold at a namespace, if any.

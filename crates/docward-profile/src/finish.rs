@@ -30,6 +30,19 @@ const SHAPES: usize = 64;
 /// Reference-like fields compared with other collections.
 const REFS: usize = 64;
 
+/// Proper names from which they are no accident.
+const PROPER_NAMES: u64 = 3;
+
+/// `Anna`, `Anna Smith`, `de Vries`, `O'Neil`: a capital before small letters, or words apart.
+fn is_proper_name(key: &[u8]) -> bool {
+    let Ok(key) = std::str::from_utf8(key) else { return false };
+    let mut letters = key.chars().filter(|c| c.is_alphabetic());
+    let capital = key.starts_with(char::is_uppercase) && letters.any(char::is_lowercase);
+    let words = key.split(' ').filter(|word| !word.is_empty()).count() > 1;
+    (capital || words)
+        && key.chars().all(|c| c.is_alphabetic() || matches!(c, ' ' | '.' | '-' | '\''))
+}
+
 impl Profiler {
     /// Ends reading.
     pub fn finish(mut self) -> Profiled {
@@ -54,7 +67,7 @@ impl Profiler {
             if node.alias != NONE || node.any != NONE || node.children.is_empty() {
                 continue;
             }
-            if self.tree.few_keys_are_data(id) {
+            if self.tree.few_keys_are_data(id) || self.keys_are_proper_names(id) {
                 let per_object = self.keys_per_object(id);
                 self.tree.fold(id, 0);
                 if let Some(keys) = &mut self.tree.nodes[id as usize].keys {
@@ -62,6 +75,31 @@ impl Profiler {
                 }
             }
         }
+    }
+
+    /// Whether a few keys are people, places or the like: written as proper names, hardly any of them
+    /// twice, all with one type of value. Values must not be printed as if they were field names;
+    /// where every field is written so, it is the style of the collection and says nothing.
+    fn keys_are_proper_names(&self, object: NodeId) -> bool {
+        let nodes = &self.tree.nodes;
+        let names = &nodes[object as usize].children;
+        let (all, objects) = (names.len() as u64, self.tree.objects(object));
+        if nodes[object as usize].kind == Kind::Root || all < PROPER_NAMES || objects < 2 {
+            return false;
+        }
+        let is_proper = |id: &NodeId| is_proper_name(&nodes[*id as usize].key);
+        if !names.iter().all(is_proper) {
+            return false;
+        }
+        let uses: u64 = names.iter().map(|&c| nodes[c as usize].stats.count()).sum();
+        let mut types = [0u64; BsonType::COUNT];
+        for &id in names {
+            types.iter_mut().zip(nodes[id as usize].stats.types()).for_each(|(a, b)| *a += b);
+        }
+        let one_type = types.iter().max().is_some_and(|n| n * 20 >= uses * 19);
+        let beside = &nodes[ROOT as usize].children;
+        let in_style = beside.iter().filter(|id| is_proper(id)).count();
+        uses * 2 <= all * 3 && one_type && in_style * 2 <= beside.len()
     }
 
     /// Keys per object, for one folded only now: the mean and the most are what is known.
@@ -706,6 +744,7 @@ fn dynamic(node: &crate::tree::Node) -> Option<DynamicKeys> {
         .map_or(KeyForm::Various, |(form, _)| *form);
     Some(DynamicKeys {
         keys: distinct.distinct(),
+        exact: distinct.is_exact(),
         form,
         per_object: keys.per_object.finish(),
         examples: keys.examples.iter().map(|(_, key)| key.clone()).collect(),

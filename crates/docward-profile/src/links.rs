@@ -6,7 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{BsonType, CopiedField, FieldPath, Namespace, Reference};
+use docward_model::{
+    BsonType, CopiedField, FieldPath, Namespace, Reference,
+    words::{singular, split},
+};
 
 use crate::{hash, histogram::Histogram};
 
@@ -242,48 +245,12 @@ fn names_agree(words: &[String], target: &[String], own: bool) -> bool {
             && same_word(&words[words.len() - 2], &target[target.len() - 2]))
 }
 
-/// Lower-case words of a path or name; `_id` and `[]` give none of their own but `id`.
-fn split(name: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut was_lower = false;
-    for c in name.chars() {
-        if !c.is_alphanumeric() {
-            if !word.is_empty() {
-                words.push(std::mem::take(&mut word));
-            }
-            was_lower = false;
-            continue;
-        }
-        if c.is_uppercase() && was_lower {
-            words.push(std::mem::take(&mut word));
-        }
-        was_lower = c.is_lowercase() || c.is_numeric();
-        word.extend(c.to_lowercase());
-    }
-    if !word.is_empty() {
-        words.push(word);
-    }
-    words
-}
-
 /// Equal but for a plural ending.
 fn same_word(a: &str, b: &str) -> bool {
-    a == b || (a.len().abs_diff(b.len()) <= 2 && a.get(..2) == b.get(..2) && stem(a) == stem(b))
-}
-
-fn stem(word: &str) -> String {
-    if let Some(stem) = word.strip_suffix("ies") {
-        format!("{stem}y")
-    } else if let Some(stem) = word.strip_suffix("es")
-        && (stem.ends_with(['s', 'x']) || stem.ends_with("ch") || stem.ends_with("sh"))
-    {
-        stem.to_owned()
-    } else if word.ends_with('s') && !word.ends_with("ss") && word.len() > 3 {
-        word[..word.len() - 1].to_owned()
-    } else {
-        word.to_owned()
-    }
+    a == b
+        || (a.len().abs_diff(b.len()) <= 2
+            && a.get(..2) == b.get(..2)
+            && singular(a) == singular(b))
 }
 
 /// Fields beside a reference that repeat fields of the collection referred to.

@@ -101,6 +101,32 @@ fn ap_s2_5_few_keys_that_are_dates_are_folded() {
 }
 
 #[test]
+fn ap_s2_5_a_few_names_of_people_are_keys_and_not_fields() {
+    let folded = |documents: &[Document]| {
+        profile(documents).field("scores").is_some_and(|f| f.dynamic.is_some())
+    };
+    let people = [
+        doc! { "_id": 1, "round": 1, "scores": { "Anna": 3, "Bert Meyer": 5 } },
+        doc! { "_id": 2, "round": 2, "scores": { "Chloé": 1, "O'Neil": 2 } },
+    ];
+    assert!(folded(&people));
+    let paths = profile(&people).fields.iter().map(|f| f.path.to_string()).collect::<Vec<_>>();
+    assert!(paths.iter().all(|path| !path.contains("Anna")), "{paths:?}");
+    // One document says nothing about what its keys are.
+    assert!(!folded(&people[..1]));
+    // Fields come again, differ in type, or are written as the whole collection is.
+    let fields = |a: Document, b: Document| [doc! { "scores": a }, doc! { "scores": b }];
+    let again = doc! { "First": 1, "Second": 2, "Third": 3 };
+    assert!(!folded(&fields(again.clone(), again)));
+    assert!(!folded(&fields(doc! { "Name": "a", "Age": 1 }, doc! { "City": "b", "Zip": 2 })));
+    assert!(!folded(&fields(doc! { "ram": 8, "cores": 4 }, doc! { "pages": 300, "weight": 2 })));
+    let pascal = |scores: Document| doc! { "Name": "x", "Kind": 1, "Sub": { "Scores": scores } };
+    let profile =
+        profile(&[pascal(doc! { "Ram": 8, "Cores": 4 }), pascal(doc! { "Pages": 300, "Mass": 2 })]);
+    assert!(profile.field("Sub.Scores").is_some_and(|f| f.dynamic.is_none()));
+}
+
+#[test]
 fn ap_s2_5_many_dynamic_keys_cost_a_bounded_table() {
     let mut profiler = Profiler::new();
     let mut at = 0;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use docward_model::{Finding, Report, Severity, Subject};
+use docward_model::{Finding, Report, Severity, Subject, text};
 
 use crate::text::{Paint, wrap};
 
@@ -67,10 +67,10 @@ impl Page<'_> {
         };
         let _ = writeln!(
             out,
-            "{} audit of {shown}: {} documents, {}, {} profile",
+            "{} audit of {shown}: {}, {}, {} profile",
             self.paint.bold("docward"),
-            count(self.report.documents()),
-            size(bytes),
+            text::plural(self.report.documents(), "document"),
+            text::bytes(bytes),
             self.report.profile.name(),
         );
         for server in self.report.sources.iter().filter_map(|s| s.server.as_deref()) {
@@ -192,7 +192,7 @@ impl Page<'_> {
         if self.report.problems.is_empty() {
             return;
         }
-        let title = self.paint.red("NOT READ");
+        let title = self.paint.red("NOT READ IN FULL");
         let _ = writeln!(out, "\n{title} ({})", self.report.problems.len());
         for problem in &self.report.problems {
             let _ = writeln!(out, "  {}", self.paint.bold(&problem.source));
@@ -216,7 +216,7 @@ impl Page<'_> {
 
     fn summary(&self, out: &mut String) {
         let report = self.report;
-        let part = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+        let part = |n: usize, one: &str| text::plural(n as u64, one);
         let errors = part(report.count(Severity::Error), "error");
         let warnings = part(report.count(Severity::Warn), "warning");
         let notes = part(report.count(Severity::Info), "note");
@@ -238,7 +238,7 @@ impl Page<'_> {
         if !report.problems.is_empty() {
             extras.push(part(report.problems.len(), "problem"));
         }
-        extras.push(format!("{} documents read", count(report.documents())));
+        extras.push(format!("{} read", text::plural(report.documents(), "document")));
         let _ = writeln!(out, " · {}", extras.join(" · "));
         if !self.options.quiet {
             let _ = writeln!(out, "{}", self.paint.dim(&self.next_command()));
@@ -270,40 +270,19 @@ fn place_text(at: &Subject) -> String {
 fn seen(finding: &Finding) -> String {
     let seen = finding.seen;
     let base = if seen.sampled >= seen.total {
-        format!("seen: all {}", count(seen.total))
+        let part = if seen.confidence < 1.0 {
+            format!(", figures from a sample of them ({:.0} % confidence)", seen.confidence * 100.0)
+        } else {
+            String::new()
+        };
+        format!("seen: all {}{part}", text::count(seen.total))
     } else {
         format!(
             "seen: {} of {} ({:.0} % confidence)",
-            count(seen.sampled),
-            count(seen.total),
+            text::count(seen.sampled),
+            text::count(seen.total),
             seen.confidence * 100.0
         )
     };
     format!("{base} · {}", finding.clauses.join(" "))
-}
-
-/// `1,234,567`.
-fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
-}
-
-/// Binary units, as the rule book counts (GC-56).
-fn size(n: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
-    let mut value = n as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let digits = usize::from(unit > 0 && value < 100.0);
-    format!("{value:.digits$} {}", UNITS[unit])
 }

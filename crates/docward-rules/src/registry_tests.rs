@@ -137,6 +137,49 @@ fn message_faults(finding: &docward_model::Finding) -> Vec<String> {
         {
             faults.push(format!("{code}: {part} starts with a capital: {text}"));
         }
+        if disagrees(text) {
+            faults.push(format!("{code}: {part} has a plural with 1: {text}"));
+        }
     }
     faults
+}
+
+/// Whether a 1 has a plural behind it: `1 documents`, `1 of 3 strings are`.
+fn disagrees(text: &str) -> bool {
+    let nouns = "documents|fields|values|elements|arrays|strings|numbers|ids|copies|indexes|\
+                 collections|names|bytes|levels|words|types|amounts|doubles|databases|objects|keys";
+    let verbs = "are|have|do|differ|occur|need|hold|break|exceed|convert|carry";
+    let noun = format!("(?:^|[ (])1 (?:different )?(?:{nouns})\\b");
+    let verb = format!("(?:^|[ (])1 of [0-9,]+ [a-z -]+(?:in `[^`]+` )?(?:{verbs})\\b");
+    let whole = format!("(?:^|[ (])(?:of )?1 [a-z]+ (?:in `[^`]+` )?(?:{verbs})\\b");
+    [noun, verb, whole]
+        .iter()
+        .any(|pattern| regex::Regex::new(pattern).expect("a pattern").is_match(text))
+}
+
+#[test]
+fn numbers_and_words_agree() {
+    for bad in ["1 documents", "of 1 document are", "1 of 3 strings in `a` are dates"] {
+        assert!(disagrees(bad), "{bad}");
+    }
+    for good in ["1 of 3 strings in `a` is a date", "21 documents are", "0.1 documents", "1 is"] {
+        assert!(!disagrees(good), "{good}");
+    }
+    // Each example once more with every document once, so that counts become 1.
+    let mut faults = Vec::new();
+    for rule in RULES {
+        for (_, settings, body) in fences(rule.meta.doc) {
+            let once: String = body
+                .lines()
+                .map(|line| match line.strip_prefix('x').and_then(|l| l.split_once(' ')) {
+                    Some((n, rest)) if n.parse::<u32>().is_ok() => format!("x1 {rest}\n"),
+                    _ => format!("{line}\n"),
+                })
+                .collect();
+            for finding in testing::check_with(rule.meta.code, &settings, &once) {
+                faults.extend(message_faults(&finding));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use docward_bson::{json, value::to_value};
 use docward_model::{
     Collection, CollectionKind, CollectionOptions, CoreSource, Deployment, Evidence, Finding,
-    Index, IndexKey, IndexUsage, Namespace, NamespacePattern, ProfileName, Server, Settings,
-    ShardKey, StartOptions, ThresholdSetting, ThresholdValue, Topology, User, Value, WorkloadKind,
+    Index, IndexKey, IndexUsage, Namespace, NamespaceOverride, NamespacePattern, ProfileName,
+    RuleSettings, Server, Settings, ShardKey, StartOptions, ThresholdSetting, ThresholdValue,
+    Topology, User, Value, WorkloadKind,
 };
 use docward_profile::{Links, Profiler, relate};
 use docward_workload::{Entry, Ran, Recorder, log_entry, profile_entry};
@@ -29,6 +30,39 @@ pub(crate) fn check_with(code: &str, settings: &str, body: &str) -> Vec<Finding>
     let mut outcome = Outcome::default();
     engine::run(rule, &example.evidence, &example.settings, &mut outcome);
     outcome.findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
+    outcome.findings
+}
+
+/// A threshold set for the namespaces that a pattern matches.
+pub(crate) fn override_at(
+    pattern: &str,
+    code: &str,
+    key: &str,
+    value: ThresholdSetting,
+) -> NamespaceOverride {
+    let rule = RuleSettings {
+        thresholds: BTreeMap::from([(key.to_owned(), value)]),
+        ..RuleSettings::default()
+    };
+    NamespaceOverride {
+        pattern: NamespacePattern::new(pattern).expect("a glob"),
+        ignore: Vec::new(),
+        select: Vec::new(),
+        rules: BTreeMap::from([(code.to_owned(), rule)]),
+    }
+}
+
+/// Findings of one rule on an example, with a threshold of a rule set for its namespace.
+pub(crate) fn check_at(
+    code: &str,
+    body: &str,
+    (owner, key, value): (&str, &str, ThresholdSetting),
+) -> Vec<Finding> {
+    let rule = RULES.iter().find(|r| r.meta.code == code).expect("the rule exists");
+    let mut example = Example::new(code, "", body);
+    example.settings.overrides.push(override_at("db_shop.*", owner, key, value));
+    let mut outcome = Outcome::default();
+    engine::run(rule, &example.evidence, &example.settings, &mut outcome);
     outcome.findings
 }
 

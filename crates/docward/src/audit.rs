@@ -1,14 +1,6 @@
 //! `docward audit` and `docward checklist`: read, judge, print.
 
-use std::{
-    env,
-    io::IsTerminal,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-};
+use std::{env, io::IsTerminal, thread};
 
 use anyhow::{Context, bail};
 use docward_collect::{Collected, Request, collect, read_logs};
@@ -21,6 +13,7 @@ use crate::{
     CLEAN, FINDINGS, PROBLEMS,
     args::{AuditArgs, Color, Format},
     complain, config,
+    interrupt::Interrupt,
     progress::Bar,
     put,
 };
@@ -39,23 +32,16 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
     config.settings.uri_databases.extend(args.uri.iter().filter_map(|uri| uri_database(uri)));
     let request = request(args)?;
 
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    // A second Ctrl-C ends the program; the first one lets it report what it has read.
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::SeqCst) {
-            #[expect(clippy::exit, reason = "the user asked twice")]
-            std::process::exit(130);
-        }
-    });
+    let interrupt = Interrupt::listen();
     let bar = Bar::new(!args.common.no_progress && !args.common.quiet);
     let Collected { mut evidence, mut sources, mut problems, interrupted } =
-        collect(&request, &bar, &stop);
-    let logs = read_logs(&args.log, &bar, &stop);
+        collect(&request, &bar, interrupt.stop());
+    let logs = read_logs(&args.log, &bar, interrupt.stop());
     evidence.workload = logs.workload;
     sources.extend(logs.sources);
     problems.extend(logs.problems);
     let interrupted = interrupted || logs.interrupted;
+    interrupt.judging();
     let notes = bar.finish();
     if !args.common.quiet && std::io::stderr().is_terminal() {
         notes.iter().for_each(|note| complain(&format!("note: {note}")));
@@ -93,7 +79,9 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
         interrupted,
         show_values: args.common.show_values,
     };
-    put(&render(args, &report, only_checklist), args.common.output.as_deref())?;
+    let text = render(args, &report, only_checklist);
+    interrupt.writing();
+    put(&text, args.common.output.as_deref())?;
 
     if !report.problems.is_empty() || interrupted {
         return Ok(PROBLEMS);

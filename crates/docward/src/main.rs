@@ -5,6 +5,7 @@ mod args;
 mod audit;
 mod config;
 mod explain;
+mod interrupt;
 mod progress;
 mod rules;
 
@@ -54,7 +55,7 @@ fn complain(text: &str) {
 fn put(text: &str, file: Option<&std::path::Path>) -> anyhow::Result<()> {
     use anyhow::Context;
     match file {
-        Some(path) => std::fs::write(path, text)
+        Some(path) => write_whole(path, text)
             .with_context(|| format!("cannot write the report to {}", path.display())),
         None => {
             let mut out = std::io::stdout().lock();
@@ -63,4 +64,28 @@ fn put(text: &str, file: Option<&std::path::Path>) -> anyhow::Result<()> {
             Ok(())
         }
     }
+}
+
+/// Writes a file so that it is there whole or not at all: beside its place first, then moved there.
+/// What is no ordinary file (a pipe, a device) is written to as it is.
+fn write_whole(path: &std::path::Path, text: &str) -> std::io::Result<()> {
+    // A link stays a link.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if path.exists() && !path.is_file() {
+        return std::fs::write(path, text);
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}.part", std::process::id()));
+    let permissions = std::fs::metadata(path).map(|metadata| metadata.permissions());
+    let written = std::fs::write(&beside, text).and_then(|()| {
+        if let Ok(permissions) = permissions {
+            std::fs::set_permissions(&beside, permissions)?;
+        }
+        std::fs::rename(&beside, path)
+    });
+    // Where nothing new may be put, what is there may still be written to.
+    written.or_else(|_| {
+        let _ = std::fs::remove_file(&beside);
+        std::fs::write(path, text)
+    })
 }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use bson::doc;
-use common::{audit_json, code, docward, findings, stderr, stdout};
+use common::{audit_json, code, docward, findings, root, stderr, stdout};
 
 const SHOP: &str = "examples/shop";
 const CLEAN: &str = "examples/shop-clean";
@@ -312,4 +312,39 @@ fn an_interrupted_audit_reports_what_it_read() {
     assert_eq!(report["interrupted"], true);
     assert!(report["sources"][0]["documents"].as_u64().unwrap() > 0);
     assert!(findings(&report).iter().any(|f| f.1 == "T002"));
+}
+
+#[test]
+fn a_report_that_is_being_written_is_finished() {
+    use std::io::Read as _;
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin("docward"))
+        .args(["audit", SHOP, "--format", "json"])
+        .current_dir(root())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The report is longer than a pipe holds: with the first byte here, the rest is being written.
+    let mut out = child.stdout.take().unwrap();
+    let mut text = vec![0; 1];
+    out.read_exact(&mut text).unwrap();
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    thread::sleep(Duration::from_millis(200));
+    out.read_to_end(&mut text).unwrap();
+    assert!(text.len() > 100_000, "{}", text.len());
+    let report: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    assert_ne!(report["interrupted"], true);
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn a_report_file_is_replaced_as_a_whole_and_nothing_is_left_beside_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("report.json");
+    fs::write(&path, "old").unwrap();
+    let file = path.to_str().unwrap();
+    docward(&["audit", SHOP, "--format", "json", "--output", file]);
+    let text = fs::read_to_string(&path).unwrap();
+    serde_json::from_str::<serde_json::Value>(&text).unwrap();
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }

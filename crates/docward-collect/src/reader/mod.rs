@@ -22,7 +22,7 @@ use crate::{
     engine::{Engine, FileId, Slot},
     names::{self, Claim, FileName, LOOSE_DATABASE},
     plan::{self, Found, Item, Origin, Place, Root, What},
-    stream::{End, Stream},
+    stream::{End, Stream, is_trailing_garbage},
     table::Table,
     trouble::{Trouble, Troubles},
 };
@@ -447,6 +447,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
     fn failed(&mut self, file: FileId, stream: &Stream<'_>, at: u64, error: std::io::Error) {
         use std::io::ErrorKind;
         let trouble = match error.kind() {
+            _ if is_trailing_garbage(&error) => Trouble::GzipTail { at },
             ErrorKind::UnexpectedEof if stream.is_packed() => Trouble::GzipCut { at },
             ErrorKind::InvalidInput | ErrorKind::InvalidData if stream.is_packed() => {
                 Trouble::Gzip { at, error }

@@ -135,7 +135,8 @@ fn a_gzip_cut_short_gives_what_was_in_it() {
         .put("t.bson.gz", &gz[..gz.len() / 2])
         .put("t.json.gz", &text[..text.len() / 2])
         .put("h.bson.gz", &gz[..7])
-        .put("junk.bson.gz", [&gz[..], b"trailing junk"].concat());
+        .put("junk.bson.gz", [&gz[..], b"trailing junk"].concat())
+        .put("tape.bson.gz", [&gz[..], &[0; 1024]].concat());
     for file in ["t.bson.gz", "t.json.gz"] {
         let collected = place.read(file);
         assert!(documents(&collected, "test.t") > 500);
@@ -145,9 +146,16 @@ fn a_gzip_cut_short_gives_what_was_in_it() {
     }
     let collected = place.read("h.bson.gz");
     assert!(problems(&collected)[0].contains("gzip data ends too early, at byte 0"));
+    let collected = place.read("tape.bson.gz");
+    assert_eq!(documents(&collected, "test.tape"), 3000);
+    assert_eq!(problems(&collected), [""; 0]);
     let collected = place.read("junk.bson.gz");
     assert_eq!(documents(&collected, "test.junk"), 3000);
-    assert!(problems(&collected)[0].contains("gzip data is damaged"), "{:?}", problems(&collected));
+    assert!(
+        problems(&collected)[0].contains("trailing garbage after the gzip stream"),
+        "{:?}",
+        problems(&collected)
+    );
 }
 
 #[test]
@@ -197,8 +205,27 @@ fn links_in_a_circle_end() {
     let place = Place::new();
     place.put("data/sub/a.json", "{}");
     std::os::unix::fs::symlink(place.at("data"), place.at("data/sub/up")).unwrap();
-    std::os::unix::fs::symlink(place.at("nowhere"), place.at("data/gone.json")).unwrap();
     let collected = place.read("data");
     assert_eq!(names(&collected), ["sub.a"]);
     assert_eq!(problems(&collected), [""; 0]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_to_nothing_pipes_and_sockets_are_named() {
+    let place = Place::new();
+    place.put("data/a.json", "{}");
+    let link = |name: &str| {
+        std::os::unix::fs::symlink(place.at("nowhere"), place.at("data").join(name)).unwrap();
+    };
+    link("gone.json");
+    link("README.md");
+    let _socket = std::os::unix::net::UnixListener::bind(place.at("data").join("s.bson")).unwrap();
+    let collected = place.read("data");
+    assert_eq!(names(&collected), ["test.a"]);
+    let problems = problems(&collected);
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(problems[0].starts_with("gone.json: a link to "), "{problems:?}");
+    assert!(problems[0].ends_with("repair or remove the link"), "{problems:?}");
+    assert!(problems[1].starts_with("s.bson: a socket, not a file"), "{problems:?}");
 }

@@ -221,15 +221,47 @@ pub(super) fn note_idle(
             _ => {}
         }
     }
-    for table in raw.namespaces.iter().flat_map(|namespace| &namespace.rules) {
-        if table.enabled.is_some_and(|enabled| enabled.value)
-            && let Some(rule) = find(table.key.value, rules)
-        {
-            out.note(
-                table.enabled_key,
-                "`enabled = true` has no effect here: a namespace can only switch a rule off",
-                Some(format!("leave it out, or set it under `[rules.{}]`", rule.code)),
-            );
+    // An entry can switch on again what it, or one before it, switches off; nothing else.
+    let mut off: Vec<&RuleMeta> = Vec::new();
+    for namespace in &raw.namespaces {
+        let named = |list: &[At<&str>], rule| list.iter().any(|s| selects(s.value, rule));
+        let table = |rule: &RuleMeta| {
+            namespace
+                .rules
+                .iter()
+                .find(|t| find(t.key.value, rules).is_some_and(|found| found.code == rule.code))
+        };
+        let enabled = |rule| table(rule).and_then(|t| t.enabled).map(|enabled| enabled.value);
+        for rule in rules {
+            if named(&namespace.ignore, rule) || enabled(rule) == Some(false) {
+                off.push(rule);
+            }
+        }
+        let is_off = |rule: &RuleMeta| off.iter().any(|other| other.code == rule.code);
+        for word in &namespace.select {
+            let meant = || rules.iter().filter(|rule| selects(word.value, rule));
+            if meant().next().is_some() && !meant().any(|rule| is_off(rule)) {
+                out.note(
+                    word.at,
+                    format!(
+                        "\"{}\" has no effect here: no entry so far switches it off",
+                        word.value
+                    ),
+                    Some("`select` of an entry only takes back what entries ignore".to_owned()),
+                );
+            }
+        }
+        for table in &namespace.rules {
+            if table.enabled.is_some_and(|enabled| enabled.value)
+                && let Some(rule) = find(table.key.value, rules)
+                && !is_off(rule)
+            {
+                out.note(
+                    table.enabled_key,
+                    "`enabled = true` has no effect here: no entry so far switches the rule off",
+                    Some(format!("leave it out, or set it under `[rules.{}]`", rule.code)),
+                );
+            }
         }
     }
 }

@@ -51,7 +51,8 @@ fn every_key_arrives() {
 
     assert_eq!(settings.overrides.len(), 2);
     assert_eq!(settings.overrides[0].pattern.as_str(), "db_shop.t_log_*");
-    assert_eq!(settings.overrides[0].ignore, ["V001"]);
+    assert_eq!(settings.overrides[0].ignore, ["V001", "N"]);
+    assert_eq!(settings.overrides[0].select, ["N006"]);
     let at = |ns: &str| settings.threshold_at("D008", "max-elements", Some(ns)).cloned();
     assert_eq!(at("db_shop.t_log_2024"), Some(ThresholdSetting::Int(5000)));
     assert_eq!(at("db_shop.t_order"), Some(ThresholdSetting::Int(200)));
@@ -225,4 +226,28 @@ fn of_two_tables_for_one_rule_the_first_counts() {
     let (config, _) = docward_config::parse(text, "docward.toml", &rules::all());
     assert_eq!(config.settings.rules["D008"].thresholds["max-elements"], ThresholdSetting::Int(1));
     assert_eq!(config.origin("D008", "max-elements", None), Some(&location(2, 1)));
+}
+
+#[test]
+fn the_last_entry_that_speaks_of_a_rule_decides() {
+    let Config { settings, .. } = config(
+        "[[namespaces]]\nmatch = 'a.*'\nignore = ['D', 'T002']\n\
+         [[namespaces]]\nmatch = 'a.b*'\nselect = ['D008']\nrules.T002.enabled = true\n\
+         [[namespaces]]\nmatch = 'a.b2'\nignore = ['all']\nselect = ['D009']\n",
+    );
+    let ignored = |code: &str, namespace: &str| {
+        let rule = rules::all().into_iter().find(|rule| rule.code == code).unwrap();
+        settings.is_ignored_at(rule, namespace)
+    };
+    for (code, namespace, expected) in [
+        ("D008", "a.x", true),
+        ("D008", "a.b1", false),
+        ("D009", "a.b1", true),
+        ("T002", "a.b1", false),
+        ("D008", "a.b2", true),
+        ("D009", "a.b2", false),
+        ("D008", "c.d", false),
+    ] {
+        assert_eq!(ignored(code, namespace), expected, "{code} at {namespace}");
+    }
 }

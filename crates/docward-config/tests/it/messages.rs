@@ -484,10 +484,16 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     ("profile = 'neutral'\n[rules.N006]\nenabled = true\nprefix = 'x_'\n", &[]),
     (
+        "[[namespaces]]\nmatch = 'a.*'\nignore = ['D']\n[[namespaces]]\nmatch = 'a.b'\nselect = ['D008', 'T']\n[namespaces.rules.D009]\nenabled = true",
+        &[
+            "6:19: \"T\" has no effect here: no entry so far switches it off; `select` of an entry only takes back what entries ignore (note)",
+        ],
+    ),
+    (
         "[[namespaces]]\nmatch = 'a.*'\n[[namespaces]]\nmatch = 'b.*'\n[namespaces.rules.D008]\nenabled = true",
         &[
-            "1:1: `[[namespaces]]` changes nothing; add `ignore` or `[namespaces.rules.CODE]` (note)",
-            "6:1: `enabled = true` has no effect here: a namespace can only switch a rule off; leave it out, or set it under `[rules.D008]` (note)",
+            "1:1: `[[namespaces]]` changes nothing; add `ignore`, `select` or `[namespaces.rules.CODE]` (note)",
+            "6:1: `enabled = true` has no effect here: no entry so far switches the rule off; leave it out, or set it under `[rules.D008]` (note)",
         ],
     ),
     (

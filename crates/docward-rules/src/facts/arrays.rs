@@ -3,7 +3,7 @@
 
 use docward_model::{
     BsonType, Collection, Distribution, Evidence, Field, FieldShape, Growth, Namespace, Profile,
-    Settings, TextClass, ThresholdSetting,
+    Reference, Settings, TextClass,
 };
 
 use super::forecast::{self, Credible};
@@ -38,19 +38,15 @@ pub struct Limits {
     pub outlier_ratio: f64,
     /// The fewest elements an outlier has.
     pub outlier_elements: u64,
+    /// R011: elements from which one of two arrays for one relation is too wide.
+    pub wide: u64,
 }
 
 impl Limits {
     /// As configured for a namespace.
     pub fn of(settings: &Settings, namespace: &Namespace) -> Self {
-        let at = namespace.to_string();
         let read =
-            |code: &str, key: &str, default: f64| match settings.threshold_at(code, key, Some(&at))
-            {
-                Some(ThresholdSetting::Int(n)) => *n as f64,
-                Some(ThresholdSetting::Float(n)) => *n,
-                _ => default,
-            };
+            |code: &str, key: &str, default: f64| settings.number_at(code, key, namespace, default);
         let credible = Credible::DEFAULT;
         Self {
             elements: read("D008", "max-elements", LIMIT as f64) as u64,
@@ -64,6 +60,7 @@ impl Limits {
             owned_share: read("D003", "min-share", 0.5),
             outlier_ratio: read("R008", "min-ratio", TAIL as f64),
             outlier_elements: read("R008", "min-elements", LIMIT as f64) as u64,
+            wide: read("R011", "max-elements", LIMIT as f64) as u64,
         }
     }
 }
@@ -367,12 +364,35 @@ pub enum Owner {
     Unbounded(Unbounded),
     /// R006: it holds ids and grows or is too long.
     Ids(Option<Unbounded>),
+    /// R011: it is too long, does not grow, and what it refers to lists this side in turn.
+    ManyToMany,
     /// R008: a few are far longer than the rest.
     Outliers,
     /// D003: it makes documents oversized.
     Dominates,
     /// D009: it is long.
     Large,
+}
+
+/// The reference in this array and the one in an array of the other side that points back (ER-T.6).
+pub fn both_ways<'a>(
+    evidence: &'a Evidence,
+    namespace: &Namespace,
+    profile: &Profile,
+    array: &Field,
+) -> Option<(&'a Reference, &'a Reference)> {
+    let holds = |r: &Reference| {
+        let field = profile.field(r.path.as_str());
+        r.path.in_array()
+            && field
+                .and_then(|f| super::classes::enclosing_array(profile, f))
+                .is_some_and(|f| f.path == array.path)
+    };
+    let from_here = |r: &&Reference| r.from == *namespace && r.to != *namespace && holds(r);
+    evidence.references.iter().filter(from_here).find_map(|here| {
+        let back = |r: &&Reference| r.from == here.to && r.to == here.from && r.path.in_array();
+        Some((here, evidence.references.iter().find(back)?))
+    })
 }
 
 /// Which rule speaks of an array; `None` when nothing is to be said.
@@ -386,12 +406,21 @@ pub fn owner(
 ) -> Option<Owner> {
     let array = field.array.as_ref()?;
     let large = array.lengths.max >= limits.elements;
-    match patterns::bound(settings, collection, profile, field) {
+    let bound = patterns::bound(settings, collection, profile, field);
+    let unbounded = unbounded(settings, collection, profile, field, limits);
+    // A length that is only seen to be even is no decision to hold the relation twice.
+    if array.lengths.max >= limits.wide
+        && !bound.as_ref().is_some_and(Bound::is_by_design)
+        && unbounded.is_none_or(|u| u.verdict <= Verdict::Possible)
+        && both_ways(evidence, &collection.namespace, profile, field).is_some()
+    {
+        return Some(Owner::ManyToMany);
+    }
+    match bound {
         Some(Bound::Geometry | Bound::Vector(_)) => return None,
         Some(_) => return large.then_some(Owner::Large),
         None => {}
     }
-    let unbounded = unbounded(settings, collection, profile, field, limits);
     let grows = unbounded.is_some_and(|u| u.growth.is_some());
     if !grows && has_outliers(&array.lengths, limits) {
         return Some(Owner::Outliers);

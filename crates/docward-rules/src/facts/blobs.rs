@@ -1,6 +1,6 @@
 //! Files inside documents: which fields hold them, and which of two rules speaks of a field.
 
-use docward_model::{Blob, BlobKind, Field, Namespace, Profile, Settings, ThresholdSetting};
+use docward_model::{Blob, BlobKind, Field, Namespace, Profile, Settings};
 
 use super::text;
 
@@ -27,14 +27,8 @@ pub struct Limits {
 impl Limits {
     /// As configured for a namespace.
     pub fn of(settings: &Settings, namespace: &Namespace) -> Self {
-        let at = namespace.to_string();
         let read =
-            |code: &str, key: &str, default: f64| match settings.threshold_at(code, key, Some(&at))
-            {
-                Some(ThresholdSetting::Int(n)) => *n as f64,
-                Some(ThresholdSetting::Float(n)) => *n,
-                _ => default,
-            };
+            |code: &str, key: &str, default: f64| settings.number_at(code, key, namespace, default);
         Self {
             large: read("D004", "max-bytes", LARGE as f64) as u64,
             icon: read("D004", "min-encoded-bytes", ICON as f64) as u64,
@@ -87,7 +81,7 @@ fn is_payload(blob: &Blob) -> bool {
 
 /// `JPEG files`, `PNG and PDF files`, `binaries`; `binary` when it is one.
 pub fn kinds(blob: &Blob, count: u64) -> String {
-    let files = if count == 1 { "file" } else { "files" };
+    let files = text::form(count, "file", "files");
     let known: Vec<&str> = blob
         .kinds
         .iter()
@@ -96,7 +90,7 @@ pub fn kinds(blob: &Blob, count: u64) -> String {
         .map(|(kind, _)| kind.name())
         .collect();
     let noun = match known.split_last() {
-        None => if count == 1 { "binary" } else { "binaries" }.to_owned(),
+        None => text::form(count, "binary", "binaries").to_owned(),
         Some((one, [])) => format!("{one} {files}"),
         Some((last, rest)) => format!("{} and {last} {files}", rest.join(", ")),
     };

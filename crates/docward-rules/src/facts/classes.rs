@@ -71,12 +71,12 @@ pub fn is_only(field: &Field, class: Class) -> bool {
 }
 
 /// The profile of a collection whose fields people chose. The buckets of a time series collection
-/// are the server's own layout: their fields are not judged.
+/// and the rows of its profiler and oplog are the server's own layout: their fields are not judged.
 pub fn shaped_by_people(collection: &Collection) -> Option<&Profile> {
     if collection.kind == CollectionKind::TimeSeries {
         return None;
     }
-    collection.profile.as_ref()
+    collection.profile.as_ref().filter(|p| !super::server::holds_server_rows(p))
 }
 
 /// Named fields beside this one, itself left out.

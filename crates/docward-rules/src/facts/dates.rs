@@ -1,6 +1,6 @@
 //! Dates kept as text: which forms, how many, and which rule speaks about them (DM-09.1, GC-34).
 
-use docward_model::{Field, TextClass};
+use docward_model::{Field, Namespace, Settings, TextClass};
 
 use super::classes::{Class, classes};
 use super::words;
@@ -96,10 +96,18 @@ pub fn judge(field: &Field, share: f64, named_share: f64) -> Option<DateVerdict>
 }
 
 /// Whether strings beside real dates in this field are the matter of the date rule, so that the rule
-/// about mixed types stays silent.
-pub fn owns_mix(field: &Field) -> bool {
+/// about mixed types stays silent. The figures are those `T001` is configured with.
+pub fn owns_mix(settings: &Settings, namespace: &Namespace, field: &Field) -> bool {
+    let read = |key: &str, default: f64| settings.number_at("T001", key, namespace, default);
     let mixed = classes(field);
     mixed.len() == 2
         && mixed.iter().all(|(class, _)| matches!(class, Class::Text | Class::Date))
-        && matches!(judge(field, DATE_SHARE, NAMED_DATE_SHARE), Some(DateVerdict::Dates(_)))
+        && matches!(
+            judge(
+                field,
+                read("date-share", DATE_SHARE),
+                read("named-date-share", NAMED_DATE_SHARE)
+            ),
+            Some(DateVerdict::Dates(_))
+        )
 }

@@ -1,7 +1,7 @@
 //! What kind of values `_id` holds and in which order they came (DM-09.3, DM-09.4, DM-10.*). One
 //! judgement for the rules about ids, so that exactly one of them speaks.
 
-use docward_model::{Field, Profile, TextClass, TextProfile};
+use docward_model::{Field, Namespace, Profile, Settings, TextClass, TextProfile};
 
 use super::classes::{Class, classes, is_only};
 use super::{names, words};
@@ -18,6 +18,44 @@ pub const DIGIT_VALUES: u64 = 20;
 pub const RISING_SHARE: f64 = 0.95;
 /// Neighbours to compare before the order says anything.
 pub const ORDER_PAIRS: u64 = 100;
+/// Documents a collection must have before the order of its ids matters.
+pub const ORDER_DOCUMENTS: u64 = 1000;
+
+/// The figures by which the rules about ids divide the work between them, as configured for a
+/// namespace: digits are `T003`'s, the order of ids is `T008`'s.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// `T003`: share of digits.
+    pub digit_share: f64,
+    /// `T003`: values to look at.
+    pub digit_values: u64,
+    /// `T008`: share of rising neighbours.
+    pub rising_share: f64,
+    /// `T008`: neighbours to compare.
+    pub order_pairs: u64,
+    /// `T008`: documents from which order matters.
+    pub order_documents: u64,
+}
+
+impl Limits {
+    /// As configured for a namespace.
+    pub fn of(settings: &Settings, namespace: &Namespace) -> Self {
+        let read =
+            |code: &str, key: &str, default: f64| settings.number_at(code, key, namespace, default);
+        Self {
+            digit_share: read("T003", "digit-share", DIGIT_SHARE),
+            digit_values: read("T003", "min-values", DIGIT_VALUES as f64) as u64,
+            rising_share: read("T008", "rising-share", RISING_SHARE),
+            order_pairs: read("T008", "min-pairs", ORDER_PAIRS as f64) as u64,
+            order_documents: read("T008", "min-documents", ORDER_DOCUMENTS as f64) as u64,
+        }
+    }
+
+    /// The digits of a field, by these figures.
+    pub fn digits(&self, field: &Field) -> Option<Digits> {
+        digits(field, self.digit_share, self.digit_values)
+    }
+}
 
 /// Strings of an id-like field that are digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,6 @@
-//! Names taken apart and put together again (ALG-7).
+//! How names are written, and how they should be (ALG-7).
+
+pub use docward_model::words::split as words;
 
 /// How a name is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,40 +37,6 @@ impl Style {
             Self::Other => "other",
         }
     }
-}
-
-/// The words of a name, lower-case: split at case boundaries, underscores, hyphens, dots and signs;
-/// digits stay with the word before them.
-pub fn words(name: &str) -> Vec<String> {
-    let chars: Vec<char> = name.chars().collect();
-    let mut words = Vec::new();
-    let mut word = String::new();
-    for (i, &c) in chars.iter().enumerate() {
-        if !c.is_alphanumeric() {
-            if !word.is_empty() {
-                words.push(std::mem::take(&mut word));
-            }
-            continue;
-        }
-        let before = i.checked_sub(1).map(|j| chars[j]);
-        let after = chars.get(i + 1).copied();
-        // `orderID`, `HTMLText`: a run of capitals is one word, but its last letter begins the next
-        // word when a small letter follows.
-        let boundary = c.is_uppercase()
-            && before.is_some_and(|b| {
-                b.is_lowercase()
-                    || b.is_numeric()
-                    || (b.is_uppercase() && after.is_some_and(char::is_lowercase))
-            });
-        if boundary && !word.is_empty() {
-            words.push(std::mem::take(&mut word));
-        }
-        word.extend(c.to_lowercase());
-    }
-    if !word.is_empty() {
-        words.push(word);
-    }
-    words
 }
 
 /// All words joined, lower-case: equal for spellings of one concept.
@@ -130,17 +98,8 @@ pub fn in_style(name: &str, style: Style) -> String {
     if style == Style::Snake { to_snake(name) } else { to_camel(name) }
 }
 
-/// A database name as the house writes it: prefix and snake_case.
-pub fn database_proposal(name: &str, prefix: &str) -> String {
-    prefixed(name, prefix)
-}
-
-/// A collection name as the house writes it: prefix and snake_case.
-pub fn collection_proposal(name: &str, prefix: &str) -> String {
-    prefixed(name, prefix)
-}
-
-fn prefixed(name: &str, prefix: &str) -> String {
+/// A database or collection name as the house writes it: prefix and snake_case.
+pub fn prefixed(name: &str, prefix: &str) -> String {
     let bare = name.strip_prefix(prefix).unwrap_or(name);
     let snake = to_snake(bare);
     let snake = snake.strip_prefix(prefix).unwrap_or(&snake);
@@ -150,23 +109,6 @@ fn prefixed(name: &str, prefix: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_split_at_every_boundary() {
-        for (name, expect) in [
-            ("createTime", "create time"),
-            ("Create_Time", "create time"),
-            ("HTMLText", "html text"),
-            ("orderID", "order id"),
-            ("UN", "un"),
-            ("t_log_202403", "t log 202403"),
-            ("db.user.center", "db user center"),
-            ("line2Text", "line2 text"),
-            ("", ""),
-        ] {
-            assert_eq!(words(name).join(" "), expect, "{name}");
-        }
-    }
 
     #[test]
     fn styles_are_told_apart() {
@@ -190,10 +132,10 @@ mod tests {
 
     #[test]
     fn proposals_keep_the_words() {
-        assert_eq!(database_proposal("UserCenter", "db_"), "db_user_center");
-        assert_eq!(database_proposal("db-payment", "db_"), "db_payment");
-        assert_eq!(collection_proposal("OrderDetail", "t_"), "t_order_detail");
-        assert_eq!(collection_proposal("t_user-address", "t_"), "t_user_address");
+        assert_eq!(prefixed("UserCenter", "db_"), "db_user_center");
+        assert_eq!(prefixed("db-payment", "db_"), "db_payment");
+        assert_eq!(prefixed("OrderDetail", "t_"), "t_order_detail");
+        assert_eq!(prefixed("t_user-address", "t_"), "t_user_address");
         assert_eq!(to_camel("Create_Time"), "createTime");
         assert_eq!(initials("createTime"), "ct");
     }

@@ -138,8 +138,12 @@ impl<'a> Named<'a> {
 }
 
 /// The fields of a profile whose names people chose: no keys that are data, nothing inside an object
-/// whose keys are data, no framework fields, no stored operators (`$ref`), no bare numbers.
+/// whose keys are data, no framework fields, no stored operators (`$ref`), no bare numbers, and none
+/// of the server's own rows.
 pub fn named(profile: &Profile) -> Vec<Named<'_>> {
+    if super::server::holds_server_rows(profile) {
+        return Vec::new();
+    }
     let mut data = vec![false; profile.fields.len()];
     let mut out = Vec::new();
     for (at, field) in profile.fields.iter().enumerate() {

@@ -505,7 +505,10 @@ pub fn holds_server_buckets(collection: &Collection) -> bool {
 
 /// The profile of documents whose shape is the user's doing; `None` when there is none.
 pub fn user_documents(collection: &Collection) -> Option<&Profile> {
-    collection.profile.as_ref().filter(|_| !holds_server_buckets(collection))
+    collection
+        .profile
+        .as_ref()
+        .filter(|p| !holds_server_buckets(collection) && !super::server::holds_server_rows(p))
 }
 
 /// Whether it is part of a GridFS bucket.

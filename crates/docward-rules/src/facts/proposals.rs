@@ -203,7 +203,7 @@ fn child_name(
 pub fn collection_name(settings: &Settings, beside: &Collection, bare: &str) -> String {
     let prefixed =
         settings.profile == ProfileName::Vendor || beside.namespace.collection.starts_with("t_");
-    if prefixed { names::collection_proposal(bare, "t_") } else { names::to_snake(bare) }
+    if prefixed { names::prefixed(bare, "t_") } else { names::to_snake(bare) }
 }
 
 /// `db.getSiblingDB("db_shop").getCollection("t_user")`: every command begins with it.

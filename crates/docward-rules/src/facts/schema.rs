@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use docward_model::{BsonType, Field, FieldShape, Profile, Value};
 
 use super::naming::is_framework;
+use super::text;
 
 /// Every `$jsonSchema` of a validator that each document must meet: at the top and inside `$and`.
 pub fn schemas(validator: &Value) -> Vec<&Value> {
@@ -275,7 +276,7 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
             }),
             DemandKind::MaxItems(max) => field.and_then(|f| f.array.as_ref()).map(|a| {
                 (
-                    format!("longer than {max} elements"),
+                    format!("longer than {}", text::plural(*max, "element")),
                     a.lengths.at_least(max.saturating_add(1)),
                     a.lengths.count,
                     false,
@@ -308,7 +309,12 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
                 };
                 let (count, at_least) = by_characters(f, &|n| n < *min, &surely);
                 let strings = f.types.of(BsonType::String);
-                (format!("shorter than {min} characters"), count, strings, at_least)
+                (
+                    format!("shorter than {}", text::plural(*min, "character")),
+                    count,
+                    strings,
+                    at_least,
+                )
             }),
             DemandKind::MaxLength(max) => field.map(|f| {
                 // Nor fewer than a quarter of its bytes.
@@ -319,7 +325,12 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
                 };
                 let (count, at_least) = by_characters(f, &|n| n > *max, &surely);
                 let strings = f.types.of(BsonType::String);
-                (format!("longer than {max} characters"), count, strings, at_least)
+                (
+                    format!("longer than {}", text::plural(*max, "character")),
+                    count,
+                    strings,
+                    at_least,
+                )
             }),
         };
         if let Some((what, count, of, at_least)) = found.filter(|&(_, count, ..)| count > 0) {

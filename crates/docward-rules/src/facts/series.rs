@@ -158,7 +158,11 @@ pub fn classify<'a>(
         id,
         measures,
         documents: profile.total.max(profile.documents),
-        series: id.distinct.values.round().max(1.0) as u64,
+        series: if id.distinct.exact {
+            id.distinct.values.round().max(1.0) as u64
+        } else {
+            super::text::rounded(id.distinct.values)
+        },
         hours,
     })
 }

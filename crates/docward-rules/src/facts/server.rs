@@ -2,7 +2,7 @@
 //! server's own table of reserved namespaces (3.6 to 8.x), so that none of them is called business
 //! data and none of them is judged by house naming (DM-01.1, DM-03.4, GC-49).
 
-use docward_model::{Evidence, Namespace, is_server_owned};
+use docward_model::{BsonType, Evidence, Field, Namespace, Profile, is_server_owned};
 
 /// Databases nobody may use for business data.
 pub const SYSTEM_DATABASES: &[&str] = &["admin", "local", "config", "$external"];
@@ -71,6 +71,28 @@ pub fn is_gridfs(evidence: &Evidence, namespace: &Namespace) -> bool {
     };
     name.starts_with("fs.")
         || evidence.collection(&Namespace::new(namespace.database.as_str(), other)).is_some()
+}
+
+/// Whether the documents are rows the server wrote, exported or copied under another name: those of
+/// its profiler (below `command` and `query` stand copies of what was asked) or of its oplog (below
+/// `o` stand copies of what was written). Their fields are nobody's choice.
+pub fn holds_server_rows(profile: &Profile) -> bool {
+    let nearly_all = |name: &str, is: fn(&Field) -> bool| {
+        profile
+            .top_level()
+            .any(|f| f.name == name && f.count * 10 >= profile.documents * 9 && is(f))
+    };
+    let text = |f: &Field| f.is_only(BsonType::String);
+    if profile.documents == 0 || !nearly_all("op", text) || !nearly_all("ns", text) {
+        return false;
+    }
+    let asked = profile.top_level().any(|f| {
+        matches!(f.name.as_str(), "command" | "query" | "originatingCommand" | "updateobj")
+            && f.types.of(BsonType::Object) > 0
+    });
+    let timed = profile.top_level().any(|f| matches!(f.name.as_str(), "ts" | "wall" | "ui"));
+    (asked && nearly_all("millis", |f| f.types.numbers() > 0))
+        || (timed && nearly_all("o", |f| f.is_only(BsonType::Object)))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Questions about a declared shard key (SK-*): what it is made of, how fine it is, how to change it.
 
 use docward_model::{
-    BsonType, Collection, Comparison, Field, Profile, QueryShape, Settings, ShardKey,
+    BsonType, Collection, Comparison, Field, Namespace, Profile, QueryShape, Settings, ShardKey,
 };
 
 use super::statements::quoted;
@@ -54,6 +54,34 @@ pub fn is_targeted(fields: &[(String, bool)], shape: &QueryShape) -> bool {
         })
 }
 
+/// How many different values a key has.
+#[derive(Clone, Copy, Debug)]
+pub struct Values {
+    /// The most there can be: the product over the fields, which need not all come together.
+    pub most: f64,
+    /// Whether every field's own number is exact.
+    pub exact: bool,
+}
+
+impl Values {
+    /// As printed: exact, or to the digits an estimate has.
+    pub fn shown(&self) -> u64 {
+        if self.exact { self.most.round() as u64 } else { super::text::rounded(self.most) }
+    }
+}
+
+/// The values of a key; `None` when a field is not there.
+pub fn values(profile: &Profile, key: &ShardKey) -> Option<Values> {
+    let fields: Option<Vec<&Field>> =
+        key.fields.iter().map(|(path, _)| profile.field(path)).collect();
+    let fields = fields.filter(|f| !f.is_empty())?;
+    let product: f64 = fields.iter().map(|f| f.distinct.values.max(1.0)).product();
+    Some(Values {
+        most: product.min(profile.documents as f64),
+        exact: fields.iter().all(|f| f.distinct.exact),
+    })
+}
+
 /// Different values a key needs: enough chunks for every shard, and never below the floor.
 pub fn needed_values(floor: u64, per_shard: u64, shards: Option<u32>) -> u64 {
     floor.max(per_shard.saturating_mul(u64::from(shards.unwrap_or(0))))
@@ -61,7 +89,12 @@ pub fn needed_values(floor: u64, per_shard: u64, shards: Option<u32>) -> u64 {
 
 /// An id to put first in the key, or to add to it: present everywhere, fine-grained, not dominated,
 /// not rising. Other fields may be as fine, but nothing says that queries ask for them.
-pub fn fine_field<'a>(profile: &'a Profile, needed: u64, avoid: &[&str]) -> Option<&'a Field> {
+pub fn fine_field<'a>(
+    profile: &'a Profile,
+    needed: u64,
+    avoid: &[&str],
+    max_share: f64,
+) -> Option<&'a Field> {
     let is_key = |name: &str| {
         let last = names::words(name).pop().unwrap_or_default();
         words::is_id(name) || last.ends_with("code") || last == "sku" || last == "slug"
@@ -73,10 +106,18 @@ pub fn fine_field<'a>(profile: &'a Profile, needed: u64, avoid: &[&str]) -> Opti
             && f.array.is_none()
             && f.types.non_null() == profile.documents
             && f.distinct.values >= needed as f64
-            && f.distinct.top_share <= 0.10
+            && f.distinct.top_share <= max_share
             && f.natural_order.is_none_or(|r| r.abs() < 0.9)
     })
 }
+
+/// The share of one value that `K002` warns about, as configured for a namespace.
+pub fn max_share(settings: &Settings, namespace: &Namespace) -> f64 {
+    settings.number_at("K002", "warn-share", namespace, MAX_SHARE)
+}
+
+/// The default of it (SK-2).
+pub const MAX_SHARE: f64 = 0.10;
 
 /// How to change a shard key on a server of this version (SK-12). `keeps_prefix`: the new key begins
 /// with the old one.
@@ -102,7 +143,7 @@ pub fn how_to_change(version: Option<(u32, u32)>, keeps_prefix: bool) -> &'stati
 /// The command for [`how_to_change`], when one does it.
 pub fn change_command(
     version: Option<(u32, u32)>,
-    namespace: &docward_model::Namespace,
+    namespace: &Namespace,
     fields: &[(String, bool)],
     keeps_prefix: bool,
 ) -> Option<String> {
@@ -124,7 +165,7 @@ mod tests {
         assert!(how_to_change(Some((4, 4)), true).contains("refine"));
         assert!(how_to_change(Some((4, 4)), false).contains("anew"));
         assert!(how_to_change(Some((5, 0)), false).contains("reshardCollection"));
-        let ns = docward_model::Namespace::new("db_shop", "t_order");
+        let ns = Namespace::new("db_shop", "t_order");
         let key = [("a".to_owned(), false), ("b.c".to_owned(), true)];
         assert_eq!(
             change_command(Some((6, 0)), &ns, &key, false).as_deref(),

@@ -1,72 +1,8 @@
-//! Numbers and lists as messages print them. Binary units throughout (GC-56).
+//! Numbers, lists and dates as messages print them.
 
-/// `850 B`, `12.3 KB`, `1.4 MB`: 1 KB is 1024 bytes.
-pub fn bytes(n: u64) -> String {
-    const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
-    if n < 1024 {
-        return format!("{n} B");
-    }
-    let mut value = n as f64 / 1024.0;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let digits = usize::from(value < 100.0 && value.fract() > 0.05);
-    format!("{value:.digits$} {}", UNITS[unit])
-}
-
-/// `1,234,567`.
-pub fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
-}
-
-/// `12 %`, `0.3 %`, `<0.1 %`, `100 %`; never rounds a part up to the whole.
-pub fn percent(share: f64) -> String {
-    let p = share * 100.0;
-    if p <= 0.0 {
-        "0 %".to_owned()
-    } else if p < 0.1 {
-        "<0.1 %".to_owned()
-    } else if p < 10.0 {
-        format!("{p:.1} %")
-    } else if (99.5..100.0).contains(&p) {
-        format!("{:.1} %", (p * 10.0).floor() / 10.0)
-    } else {
-        format!("{p:.0} %")
-    }
-}
-
-/// ``"`a`, `b` and 3 more"``: at most `shown` names.
-pub fn list<S: AsRef<str>>(names: &[S], shown: usize) -> String {
-    let quoted: Vec<_> = names.iter().take(shown).map(|n| format!("`{}`", n.as_ref())).collect();
-    let rest = names.len().saturating_sub(shown);
-    match (quoted.len(), rest) {
-        (_, 0) if quoted.len() > 1 => {
-            format!("{} and {}", quoted[..quoted.len() - 1].join(", "), quoted[quoted.len() - 1])
-        }
-        (_, 0) => quoted.concat(),
-        (_, rest) => format!("{} and {} more", quoted.join(", "), count(rest as u64)),
-    }
-}
-
-/// `1 document`, `2 documents`.
-pub fn plural(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
-}
-
-/// `1 has`, `2 have`: a count with the form of the verb that goes with it.
-pub fn verb(n: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(n), if n == 1 { one } else { many })
-}
+pub use docward_model::text::{
+    about, bytes, count, form, form_of, list, part, percent, plural, rounded, verb,
+};
 
 /// `2026-03-01` from Unix milliseconds; `None` outside the calendar.
 pub fn date(ms: i64) -> Option<String> {
@@ -79,20 +15,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_read_well() {
-        assert_eq!(bytes(102_400), "100 KB");
-        assert_eq!(bytes(102_401), "100 KB");
-        assert_eq!(bytes(16_777_216), "16 MB");
-        assert_eq!(bytes(1_500), "1.5 KB");
-        assert_eq!(count(1_234_567), "1,234,567");
-        assert_eq!(percent(0.9999), "99.9 %");
-        assert_eq!(percent(1.0), "100 %");
-        assert_eq!(percent(0.0004), "<0.1 %");
-        assert_eq!(list(&["a", "b", "c"], 5), "`a`, `b` and `c`");
-        assert_eq!(list(&["a", "b", "c"], 1), "`a` and 2 more");
-        assert_eq!(plural(1, "document"), "1 document");
-        assert_eq!(verb(1, "is", "are"), "1 is");
-        assert_eq!(verb(1_200, "is", "are"), "1,200 are");
+    fn dates_are_days() {
         assert_eq!(date(1_710_498_600_000).as_deref(), Some("2024-03-15"));
     }
 }

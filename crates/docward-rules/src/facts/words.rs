@@ -1,6 +1,8 @@
 //! What a name says about its content: money, time, status, id. Word lists are short on purpose; a
 //! word that is often something else (`value`, `rate`, `number`) is not in them.
 
+pub use docward_model::words::singular;
+
 use super::names::words;
 
 const MONEY: &[&str] = &[
@@ -240,24 +242,6 @@ pub fn is_code(name: &str) -> bool {
 /// Whether a collection is auxiliary by its name: logs, caches, sessions, migrations.
 pub fn is_auxiliary_name(collection: &str) -> bool {
     words(collection).iter().any(|w| AUXILIARY.contains(&w.as_str()))
-}
-
-/// `children`, `categories`, `addresses` to their singular; good enough to propose names.
-pub fn singular(word: &str) -> String {
-    if let Some(stem) = word.strip_suffix("ies")
-        && stem.len() > 1
-    {
-        return format!("{stem}y");
-    }
-    for tail in ["sses", "shes", "ches", "xes"] {
-        if word.ends_with(tail) {
-            return word[..word.len() - 2].to_owned();
-        }
-    }
-    if word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") && word.len() > 2 {
-        return word[..word.len() - 1].to_owned();
-    }
-    word.to_owned()
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 text::percent(field.bytes as f64 / profile.sizes.sum.max(1) as f64),
                 text::plural(array.lengths.max, "element"),
                 text::bytes(array.bytes.max),
-                if over == 1 { "1 document is".to_owned() } else { format!("{} documents are", text::count(over)) },
+                text::verb(over, "document is", "documents are"),
                 text::bytes(cx.count(&MAX_BYTES)),
             ),
             "every read and every update of the parent carries the whole list",

@@ -2,7 +2,6 @@
 
 use docward_model::{
     BsonType, Collection, Draft, Field, FieldPath, Profile, Safety, Settings, Severity, Subject,
-    ThresholdSetting,
 };
 
 use crate::facts::{names, patterns, proposals, text};
@@ -109,13 +108,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), nesting.path.clone()),
         format!(
-            "`{}` lies {} containers deep ({} path parts); {} of {} {} deeper than {limit}",
+            "`{}` lies {} containers deep ({} path parts); {} {} deeper than {limit}",
             short(&nesting.path),
             nesting.depth,
             nesting.path.parts(),
-            text::count(over),
-            text::plural(profile.documents, "document"),
-            if over == 1 { "is" } else { "are" },
+            text::part(over, profile.documents, "document"),
+            text::form(over, "is", "are"),
         ),
         if failed {
             "paths this long are mistyped in updates without an error, and no more than 5 levels are allowed by the house rule"
@@ -133,8 +131,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     "the structure contains itself: store one document per node with the id of its parent, or the nodes as a flat array with the path from the root{rest}"
                 ),
                 Some(l) => format!(
-                    "lift `{}` to the top level as `{}`, which leaves {} levels, or move it to a collection of its own{rest}",
-                    l.from, l.to, l.depth
+                    "lift `{}` to the top level as `{}`, which leaves {}, or move it to a collection of its own{rest}",
+                    l.from,
+                    l.to,
+                    text::plural(l.depth as u64, "level")
                 ),
                 None => format!("move the inner objects to a collection of their own, or flatten them{rest}"),
             }
@@ -176,12 +176,8 @@ struct Nesting<'a> {
 
 /// Whether this rule would call the nesting an error, for D012 to be no milder.
 pub(super) fn fails(settings: &Settings, collection: &Collection, profile: &Profile) -> bool {
-    let at = collection.namespace.to_string();
-    let fail = match settings.threshold_at("D007", FAIL.key, Some(&at)) {
-        Some(ThresholdSetting::Int(n)) => *n as f64,
-        Some(ThresholdSetting::Float(n)) => *n,
-        _ => FAIL.default_number(),
-    } as u32;
+    let ns = &collection.namespace;
+    let fail = settings.number_at("D007", FAIL.key, ns, FAIL.default_number()) as u32;
     nesting(profile, fail).is_some_and(|n| n.depth > fail)
 }
 

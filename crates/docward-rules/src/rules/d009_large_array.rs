@@ -99,7 +99,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 text::count(over),
                 text::plural(lengths.count, "array"),
                 field.path,
-                if over == 1 { "has" } else { "have" },
+                text::form(over, "has", "have"),
                 text::count(limit),
                 text::count(lengths.p99()),
                 text::count(lengths.max),

@@ -100,7 +100,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 struct Keys {
     form: KeyForm,
     /// How many different ones, when known.
-    count: Option<u64>,
+    count: Option<f64>,
+    /// Whether that number is exact.
+    exact: bool,
     /// A finer form for the name of the key: `month`, `date`, `year`.
     unit: Option<&'static str>,
     /// The most of them in one object.
@@ -127,7 +129,8 @@ impl Keys {
         };
         (!fixed && dynamic.keys >= 2.0).then(|| Self {
             form: dynamic.form,
-            count: Some(dynamic.keys.round() as u64),
+            count: Some(dynamic.keys),
+            exact: dynamic.exact,
             unit: unit(examples),
             most: dynamic.per_object.max,
             examples: examples.clone(),
@@ -143,6 +146,7 @@ impl Keys {
         Self {
             form: KeyForm::Various,
             count: None,
+            exact: false,
             unit: None,
             most: field.count / field.parents.max(1),
             examples: Vec::new(),
@@ -162,7 +166,8 @@ impl Keys {
             if found.len() >= 2 {
                 return Some(Self {
                     form,
-                    count: Some(found.len() as u64),
+                    count: Some(found.len() as f64),
+                    exact: true,
                     unit: unit(&found),
                     most: found.len() as u64,
                     examples: found.into_iter().take(5).collect(),
@@ -209,7 +214,9 @@ fn report(
 ) {
     let ns = &collection.namespace;
     let style = proposals::field_style(profile);
-    let count = keys.count.map_or_else(|| "many".to_owned(), text::count);
+    let count = keys.count.map_or_else(|| "many".to_owned(), |n| text::about(n, keys.exact));
+    // The forms and the most in one object were counted on every key; only their number is estimated.
+    let seen = profile.seen().estimated(!keys.exact);
     let Some(field) = place else {
         cx.report(
             Draft::new(
@@ -225,7 +232,7 @@ fn report(
                     keys.key_name("key", style),
                     keys.key_name("key", style),
                 ),
-                profile.seen(),
+                seen,
             )
             .data("form", keys.describe())
             .data("mostPerObject", keys.most)
@@ -269,7 +276,7 @@ fn report(
                 String::new()
             }
         ),
-        profile.seen(),
+        seen,
     )
     .data("form", keys.describe())
     .data("mostPerObject", keys.most)
@@ -278,7 +285,8 @@ fn report(
     .examples(keys.examples.clone())
     .severity(severity(keys));
     if let Some(count) = keys.count {
-        draft = draft.data("keys", count);
+        let shown = if keys.exact { count.round() as u64 } else { text::rounded(count) };
+        draft = draft.data("keys", shown).data("exact", keys.exact);
     }
     // Only when the object holds nothing but such keys can all of it become an array.
     if field.dynamic.is_some() && !field.path.in_array() && proposals::is_plain(&path) {
@@ -461,6 +469,18 @@ mod tests {
         let found = check("D010", body);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].todo.contains("{number, score}"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn ap_s2_5_an_estimated_number_of_keys_is_said_to_be_one() {
+        let found =
+            check("D010", "x3000 {\"_id\": $i, \"scores\": {\"1000$i\": 1, \"2000$i\": 2}}");
+        assert!(found[0].what.contains(": about "), "{}", found[0].what);
+        assert!(found[0].what.contains("00 different ones"), "{}", found[0].what);
+        assert!(found[0].seen.confidence < 1.0);
+        let found = check("D010", "x60 {\"_id\": $i, \"scores\": {\"1000$i\": 1, \"2000$i\": 2}}");
+        assert!(found[0].what.contains(": 120 different ones"), "{}", found[0].what);
+        assert_eq!(found[0].seen.confidence, 1.0);
     }
 
     #[test]

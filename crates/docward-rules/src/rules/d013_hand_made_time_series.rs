@@ -98,11 +98,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     // The metaField is a field of the document itself, never a path into one.
     let meta = id.split('.').next().unwrap_or(&id).to_owned();
     let arithmetic = format!(
-        "buckets of {} ({} measurements, at most {}) make {} documents of {}",
+        "buckets of {} ({} measurements, at most {}) make {} of {}",
         buckets.size,
         text::count(buckets.elements),
         text::bytes(buckets.bytes),
-        text::count(buckets.buckets),
+        text::plural(buckets.buckets, "document"),
         text::count(found.documents),
     );
     let todo = if native {
@@ -123,11 +123,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 text::count(found.documents),
                 text::bytes(mean),
                 text::list(&measures, 3),
-                text::count(found.series),
+                text::about(found.series as f64, found.id.distinct.exact),
             ),
             "each measurement pays for an `_id`, an index entry and field names that outweigh it",
             todo,
-            profile.seen(),
+            profile.seen().estimated(!found.id.distinct.exact),
         )
         .data("documents", found.documents)
         .data("series", found.series)

@@ -88,11 +88,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Index(ns.clone(), index.name.clone()),
                 format!(
-                    "index `{}` {} covers {}, but only {} have `{top}`, those of one `{}`",
+                    "index `{}` {} covers {}, but only {} `{top}`, those of one `{}`",
                     index.name,
                     index.key_text(),
                     text::plural(profile.documents, "document"),
-                    text::count(field.count),
+                    text::verb(field.count, "has", "have"),
                     kind.name
                 ),
                 "the index carries an entry for every document of the other types and is written on each of their inserts",

@@ -1,8 +1,9 @@
 //! SK-1, SK-7: a shard key needs enough different values to be cut into chunks.
 
-use docward_model::{Collection, Draft, Field, Profile, Safety, Severity, ShardKey, Subject};
+use docward_model::{Collection, Draft, Profile, Safety, Severity, ShardKey, Subject};
 
-use crate::facts::{sharding, text, words};
+use crate::facts::sharding::{self, Values};
+use crate::facts::{text, words};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -74,19 +75,20 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };
     let Some(key) = sharding::declared(cx.settings(), collection) else { return };
     let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
+    let max_share = sharding::max_share(cx.settings(), &collection.namespace);
     if let Some((path, arrays)) = sharding::array_field(profile, key) {
-        cx.report(arrays_refused(collection, profile, key, path, arrays));
+        cx.report(arrays_refused(collection, profile, key, (path, arrays), max_share));
         return;
     }
     let needed =
         sharding::needed_values(cx.count(&MIN_VALUES), cx.count(&PER_SHARD), cx.settings().shards);
-    let Some(most) = at_most(profile, key) else { return };
+    let Some(values) = sharding::values(profile, key) else { return };
     // A small collection has few values of everything: only values that come again and again count.
-    let repeats = profile.documents as f64 / most.max(1.0);
-    if most >= needed as f64 || repeats < cx.limit(&MIN_REPEATS) {
+    let repeats = profile.documents as f64 / values.most.max(1.0);
+    if values.most >= needed as f64 || repeats < cx.limit(&MIN_REPEATS) {
         return;
     }
-    cx.report(draft(collection, profile, key, most.round() as u64, needed, version));
+    cx.report(draft(collection, profile, key, (&values, needed), version, max_share));
 }
 
 /// The server takes no arrays in a shard key, so how fine the field is does not matter.
@@ -94,14 +96,15 @@ fn arrays_refused(
     collection: &Collection,
     profile: &Profile,
     key: &ShardKey,
-    path: &str,
-    arrays: u64,
+    (path, arrays): (&str, u64),
+    max_share: f64,
 ) -> Draft {
     let used: Vec<&str> = key.fields.iter().map(|(path, _)| path.as_str()).collect();
-    let proposal = match sharding::fine_field(profile, (profile.documents / 20).max(1), &used) {
-        Some(field) => vec![(field.path.as_str().to_owned(), false)],
-        None => vec![("_id".to_owned(), true)],
-    };
+    let proposal =
+        match sharding::fine_field(profile, (profile.documents / 20).max(1), &used, max_share) {
+            Some(field) => vec![(field.path.as_str().to_owned(), false)],
+            None => vec![("_id".to_owned(), true)],
+        };
     let key_text = sharding::key_text(&key.fields);
     Draft::new(
         Subject::Collection(collection.namespace.clone()),
@@ -119,26 +122,17 @@ fn arrays_refused(
     .clauses(&["SK-1"])
 }
 
-/// The most values the key can have: the product over its fields. `None` when a field is not there.
-pub(super) fn at_most(profile: &Profile, key: &ShardKey) -> Option<f64> {
-    let fields: Option<Vec<&Field>> =
-        key.fields.iter().map(|(path, _)| profile.field(path)).collect();
-    let fields = fields?;
-    let product: f64 = fields.iter().map(|f| f.distinct.values.max(1.0)).product();
-    (!fields.is_empty()).then(|| product.min(profile.documents as f64))
-}
-
 fn draft(
     collection: &Collection,
     profile: &Profile,
     key: &ShardKey,
-    values: u64,
-    needed: u64,
+    (values, needed): (&Values, u64),
     version: Option<(u32, u32)>,
+    max_share: f64,
 ) -> Draft {
     let ns = &collection.namespace;
     let used: Vec<&str> = key.fields.iter().map(|(path, _)| path.as_str()).collect();
-    let finer = sharding::fine_field(profile, needed.min(profile.documents / 2), &used);
+    let finer = sharding::fine_field(profile, needed.min(profile.documents / 2), &used, max_share);
     let mut proposal = key.fields.clone();
     proposal.push((finer.map_or("_id", |f| f.path.as_str()).to_owned(), false));
     let key_text = sharding::key_text(&key.fields);
@@ -146,8 +140,10 @@ fn draft(
     let draft = Draft::new(
         Subject::Collection(ns.clone()),
         format!(
-            "shard key {key_text} has {} at most, {} needed",
-            text::plural(values, "different value"),
+            "shard key {key_text} has {}{} different value{}, {} needed",
+            if key.fields.len() > 1 { "at most " } else { "" },
+            text::about(values.most, values.exact),
+            text::form(values.shown(), "", "s"),
             text::count(needed)
         ),
         "documents with one value of the key share a chunk that can be neither split nor moved",
@@ -156,10 +152,11 @@ fn draft(
             sharding::key_text(&proposal),
             sharding::how_to_change(version, true)
         ),
-        profile.seen(),
+        profile.seen().estimated(!values.exact),
     )
     .data("key", key_text)
-    .data("values", values)
+    .data("values", values.shown())
+    .data("exact", values.exact)
     .data("needed", needed)
     .clauses(if status { &["SK-1", "SK-7"] } else { &["SK-1"] });
     match sharding::change_command(version, ns, &proposal, true) {

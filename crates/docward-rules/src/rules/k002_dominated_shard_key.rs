@@ -2,7 +2,6 @@
 
 use docward_model::{Collection, Draft, Field, Level, Profile, Safety, ShardKey, Subject};
 
-use super::k001_low_cardinality_shard_key::at_most;
 use crate::facts::{sharding, text};
 use crate::{Cx, declare_rule, threshold};
 
@@ -47,7 +46,7 @@ declare_rule! {
 threshold!(
     WARN,
     "warn-share",
-    Float(0.10),
+    Float(sharding::MAX_SHARE),
     "share of documents",
     "SK-2",
     "share of one value above which the key is warned about"
@@ -82,21 +81,27 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if profile.documents < cx.count(&MIN_DOCUMENTS) {
         return;
     }
-    let Some(share) = at_least(profile, key) else { return };
+    let Some((share, exact)) = at_least(profile, key) else { return };
+    let Some(values) = sharding::values(profile, key) else { return };
     let (warn, fail) = (cx.limit(&WARN), cx.limit(&FAIL));
-    let even = at_most(profile, key).is_some_and(|values| share <= EVEN / values.max(1.0));
-    if share <= warn || even {
+    if share <= warn || share <= EVEN / values.most.max(1.0) {
         return;
     }
     let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
-    let draft =
-        draft(collection, profile, key, share, if share > fail { fail } else { warn }, version);
+    let draft = draft(
+        collection,
+        profile,
+        key,
+        &Top { share, exact, values, bound: if share > fail { fail } else { warn }, warn },
+        version,
+    );
     cx.report(if share > fail { draft } else { draft.level(Level::Recommended) });
 }
 
 /// The smallest share the most frequent combination can have, sampling error taken off: for several
-/// fields their top values need not fall together. `None` when a field is not there.
-fn at_least(profile: &Profile, key: &ShardKey) -> Option<f64> {
+/// fields their top values need not fall together. With whether it is the share itself. `None` when a
+/// field is not there.
+fn at_least(profile: &Profile, key: &ShardKey) -> Option<(f64, bool)> {
     let fields: Option<Vec<&Field>> =
         key.fields.iter().map(|(path, _)| profile.field(path)).collect();
     let fields = fields?;
@@ -106,31 +111,46 @@ fn at_least(profile: &Profile, key: &ShardKey) -> Option<f64> {
         (f.distinct.top_share - f.distinct.top_share_error).max(0.0) * present
     };
     let together = fields.iter().map(|f| top(f)).sum::<f64>() - (fields.len() as f64 - 1.0);
-    (!fields.is_empty()).then_some(together.max(0.0))
+    let exact = fields.len() == 1 && fields[0].distinct.top_share_error == 0.0;
+    (!fields.is_empty()).then_some((together.max(0.0), exact))
+}
+
+/// The most frequent value of the key.
+struct Top {
+    /// Its share, or the least that share can be.
+    share: f64,
+    /// Whether that is the share itself.
+    exact: bool,
+    /// How many values there are.
+    values: sharding::Values,
+    /// The limit that was passed.
+    bound: f64,
+    /// The limit of a warning.
+    warn: f64,
 }
 
 fn draft(
     collection: &Collection,
     profile: &Profile,
     key: &ShardKey,
-    share: f64,
-    bound: f64,
+    top: &Top,
     version: Option<(u32, u32)>,
 ) -> Draft {
     let ns = &collection.namespace;
     let used: Vec<&str> = key.fields.iter().map(|(path, _)| path.as_str()).collect();
-    let finer = sharding::fine_field(profile, profile.documents / 2, &used);
+    let finer = sharding::fine_field(profile, profile.documents / 2, &used, top.warn);
     let mut proposal = key.fields.clone();
     proposal.push((finer.map_or("_id", |f| f.path.as_str()).to_owned(), false));
     let key_text = sharding::key_text(&key.fields);
-    let values = at_most(profile, key).unwrap_or(0.0).round() as u64;
     let draft = Draft::new(
         Subject::Collection(ns.clone()),
         format!(
-            "one value of shard key {key_text} has {} of the documents, more than {}, among {}",
-            text::percent(share),
-            text::percent(bound),
-            text::plural(values, "value")
+            "one value of shard key {key_text} has {}{} of the documents, more than {}, among {}{} values",
+            if top.exact { "" } else { "at least " },
+            text::percent(top.share),
+            text::percent(top.bound),
+            if key.fields.len() > 1 { "at most " } else { "" },
+            text::about(top.values.most, top.values.exact)
         ),
         "the documents of the frequent value stay in one chunk, and its shard takes most of the load",
         format!(
@@ -138,12 +158,13 @@ fn draft(
             sharding::key_text(&proposal),
             sharding::how_to_change(version, true)
         ),
-        profile.seen(),
+        profile.seen().estimated(!top.exact || !top.values.exact),
     )
     .data("key", key_text)
-    .data("topShare", share)
-    .data("values", values)
-    .clauses(if values >= 20 { &["SK-2", "SK-8"] } else { &["SK-2"] });
+    .data("topShare", top.share)
+    .data("values", top.values.shown())
+    .data("exact", top.exact && top.values.exact)
+    .clauses(if top.values.most >= 20.0 { &["SK-2", "SK-8"] } else { &["SK-2"] });
     match sharding::change_command(version, ns, &proposal, true) {
         Some(command) => draft.fix(Some("RF-17"), Safety::Manual, command),
         None => draft,
@@ -190,6 +211,18 @@ mod tests {
     #[test]
     fn sk_2_a_fine_second_field_splits_the_frequent_value() {
         assert!(run("{\"country\":1,\"userId\":1}", &countries(160, 40)).is_empty());
+    }
+
+    #[test]
+    fn sk_2_estimates_are_said_to_be_estimates() {
+        let found = run("{\"country\":1}", &countries(300, 199));
+        assert!(found[0].what.ends_with("among 200 values"), "{}", found[0].what);
+        assert_eq!(found[0].seen.confidence, 1.0);
+        let found = run("{\"country\":1}", &countries(6_000, 5_000));
+        assert!(found[0].what.contains("has at least "), "{}", found[0].what);
+        assert!(found[0].what.contains("among about "), "{}", found[0].what);
+        assert!(found[0].what.ends_with("00 values"), "{}", found[0].what);
+        assert!(found[0].seen.confidence < 1.0);
     }
 
     #[test]

@@ -72,21 +72,29 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     };
     let Some(field) = profile.field(path) else { return };
-    let Some(reason) = rises(profile, field, cx.limit(&CORRELATION), cx.limit(&RISING)) else {
-        return;
+    let limits = ids::Limits {
+        rising_share: cx.limit(&RISING),
+        ..ids::Limits::of(cx.settings(), &collection.namespace)
     };
+    let Some(reason) = rises(profile, field, cx.limit(&CORRELATION), &limits) else { return };
+    let max_share = sharding::max_share(cx.settings(), &collection.namespace);
     let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
-    cx.report(draft(collection, profile, key, field, &reason, version));
+    cx.report(draft(collection, profile, key, field, &reason, (version, max_share)));
 }
 
 /// Why the field rises with time, if it does.
-fn rises(profile: &Profile, field: &Field, correlation: f64, rising: f64) -> Option<String> {
+fn rises(
+    profile: &Profile,
+    field: &Field,
+    correlation: f64,
+    limits: &ids::Limits,
+) -> Option<String> {
     let order = field.natural_order;
     if field.path.as_str() == "_id" {
         if field.is_only(BsonType::ObjectId) {
             return Some("ObjectIds begin with their time".to_owned());
         }
-        let id = ids::judge(profile, rising, ids::ORDER_PAIRS)?;
+        let id = ids::judge(profile, limits.rising_share, limits.order_pairs)?;
         if matches!(id.kind, ids::IdKind::OrderedUuid | ids::IdKind::Ulid) {
             return Some("its ids begin with their time".to_owned());
         }
@@ -142,14 +150,14 @@ fn draft(
     key: &ShardKey,
     field: &Field,
     reason: &str,
-    version: Option<(u32, u32)>,
+    (version, max_share): (Option<(u32, u32)>, f64),
 ) -> Draft {
     let ns = &collection.namespace;
     let path = field.path.as_str();
     let hashed = vec![(path.to_owned(), true)];
     let used: Vec<&str> = key.fields.iter().map(|(p, _)| p.as_str()).collect();
     let needed = (profile.documents / 20).clamp(20, 1000);
-    let compound = sharding::fine_field(profile, needed, &used)
+    let compound = sharding::fine_field(profile, needed, &used, max_share)
         .map(|first| vec![(first.path.as_str().to_owned(), false), (path.to_owned(), false)]);
     let is_id = path == "_id";
     let choices = match &compound {

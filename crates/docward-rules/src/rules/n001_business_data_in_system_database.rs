@@ -138,7 +138,7 @@ fn free_target(evidence: &Evidence, ns: &Namespace, wanted: &Namespace) -> Names
 /// `app_settings` to `db_config.t_app_settings`, `orders` to `db_order.t_orders`.
 fn target(collection: &str) -> Namespace {
     let bare = collection.strip_prefix("system.").unwrap_or(collection);
-    let name = names::collection_proposal(bare, "t_");
+    let name = names::prefixed(bare, "t_");
     let parts = names::words(bare);
     let is_config = parts.iter().any(|w| {
         matches!(

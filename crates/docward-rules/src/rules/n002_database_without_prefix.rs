@@ -97,7 +97,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             .filter(|rest| rest.len() > 1)
             .unwrap_or(database);
         // A name that servers refuse is no proposal.
-        let proposal = Some(names::database_proposal(bare, &prefix)).filter(|p| p.len() <= LONGEST);
+        let proposal = Some(names::prefixed(bare, &prefix)).filter(|p| p.len() <= LONGEST);
         let name = proposal.as_ref().map_or_else(
             || {
                 format!(

@@ -85,8 +85,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let prefixed = database.starts_with(&prefix);
         let body = database.strip_prefix(&prefix).unwrap_or(database);
         // A name that servers refuse is no proposal.
-        let proposal =
-            Some(names::database_proposal(database, &prefix)).filter(|p| p.len() <= LONGEST);
+        let proposal = Some(names::prefixed(database, &prefix)).filter(|p| p.len() <= LONGEST);
         let (what, severity, level) = if !illegal.is_empty() {
             let what = format!("{}, which servers refuse", show(&illegal));
             (what, Severity::Error, Level::Mandatory)

@@ -99,7 +99,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         } else {
             format!(
                 "write `{home}` in every connection string; when it is next moved, name it `{}`",
-                names::database_proposal(&home, "db_")
+                names::prefixed(&home, "db_")
             )
         };
         cx.report(

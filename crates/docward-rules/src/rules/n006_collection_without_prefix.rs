@@ -75,7 +75,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     {
         return;
     }
-    let proposal = names::collection_proposal(without_other_prefix(name), &prefix);
+    let proposal = names::prefixed(without_other_prefix(name), &prefix);
     let target = Namespace::new(ns.database.as_str(), proposal.as_str());
     let taken = cx.evidence().collection(&target).is_some();
     let todo = if taken {

@@ -109,10 +109,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Tail::Odd(odd) => odd.proposal.clone(),
         _ => None,
     }
-    .map_or_else(
-        || names::collection_proposal(name, &prefix),
-        |p| names::collection_proposal(&p, &prefix),
-    );
+    .map_or_else(|| names::prefixed(name, &prefix), |p| names::prefixed(&p, &prefix));
     let needs_word = digit_first || (has_digits && proposal == *name);
     let renamable = !needs_word && collection.kind != CollectionKind::TimeSeries;
     let todo = if needs_word {

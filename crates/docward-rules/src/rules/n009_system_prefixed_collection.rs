@@ -51,7 +51,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if server::is_known_system_name(&ns.collection) || server::is_system_database(&ns.database) {
         return;
     }
-    let proposal = names::collection_proposal(rest, "t_");
+    let proposal = names::prefixed(rest, "t_");
     cx.report(
         Draft::new(
             Subject::Collection(ns.clone()),

@@ -192,6 +192,16 @@ fn are_codes(names: &[&str], nested: bool) -> bool {
     (common >= 2 && two * 5 >= names.len() * 4) || (nested && names.len() >= 4 && capitals)
 }
 
+/// Whether all names are the first letters of the alphabet, in whatever order: documents somebody made
+/// up to try something. Nobody reads meaning into them, so a note is enough.
+fn are_placeholders(all: &[Named<'_>]) -> bool {
+    let letters: BTreeSet<&str> = all.iter().map(Named::name).collect();
+    let alphabet = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    letters.len() >= 2
+        && letters.len() <= alphabet.len()
+        && letters.iter().eq(&alphabet[..letters.len()])
+}
+
 /// `o`, `h`, `l`, `c` and their company: prices of a period.
 fn are_candles(names: &[&str]) -> bool {
     ["o", "h", "l", "c"].iter().all(|c| names.iter().any(|n| n.eq_ignore_ascii_case(c)))
@@ -204,6 +214,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     all.retain(|n| !owned.contains(&n.at));
     let allow: BTreeSet<String> = cx.words(&ALLOW).iter().map(|w| w.to_lowercase()).collect();
     let found = abbreviations(profile, &all, &allow);
+    let placeholders = are_placeholders(&all);
+    // `a`, `b`, `c` belong together, although some of them are on the list of short words.
+    let found =
+        if placeholders { all.iter().map(|n| Abbreviation { at: n.at }).collect() } else { found };
     if found.is_empty() {
         return;
     }
@@ -259,7 +273,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             ),
         )
         // GC-24: no measure in the rule book, so never louder than a warning.
-        .severity(Severity::Warn),
+        .severity(if placeholders { Severity::Info } else { Severity::Warn }),
     );
 }
 
@@ -351,6 +365,15 @@ mod tests {
         let found =
             names(r#"{"a": {"b": {"c": {"d": {"e": {"value": 1}}}}}, "at": {"x": 1, "y": 2}}"#);
         assert_eq!(found, ["a", "b", "c", "d", "e"]);
+    }
+
+    #[test]
+    fn dm_04_3_placeholders_are_a_note_and_named_together() {
+        let found = check("N013", r#"{"_id": 1, "a": 1, "b": {"c": 2}}"#);
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(found[0].what.contains("`a`, `b` and `c`"), "{}", found[0].what);
+        let found = check("N013", r#"{"_id": 1, "a": 1, "b": 2, "q": 3}"#);
+        assert_eq!(found[0].severity, Severity::Warn, "a letter that stands for something");
     }
 
     #[test]

@@ -73,25 +73,34 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if long.is_empty() {
         return;
     }
-    let too_long = long.iter().filter(|n| length(n.name()) > max_length).count();
     let mut unique = BTreeSet::new();
     let mut names: Vec<_> = long.iter().map(|n| n.name()).filter(|n| unique.insert(*n)).collect();
     names.sort_by_key(|n| std::cmp::Reverse(length(n)));
     let longest = names.first().map_or(0, |n| length(n));
     let bytes: u64 = long.iter().map(|n| n.field.count * n.name().len() as u64).sum();
-    let short: Vec<_> = names.iter().map(|n| clip(n)).collect();
+    // Sorted by length: those past the limit come first.
+    let too_long = names.iter().filter(|n| length(n) > max_length).count();
+    let listed = |names: &[&str]| {
+        let short: Vec<_> = names.iter().map(|n| clip(n)).collect();
+        text::list(&short, 3)
+    };
+    let wordy = match names.len() - too_long {
+        0 => String::new(),
+        n => format!(
+            "{} of more than {max_words} words: {}",
+            text::plural(n as u64, "field name"),
+            listed(&names[too_long..])
+        ),
+    };
     let what = if too_long > 0 {
         format!(
-            "{} longer than {max_length} characters (longest {longest}): {}",
+            "{} longer than {max_length} characters (longest {longest}): {}{}{wordy}",
             text::plural(too_long as u64, "field name"),
-            text::list(&short, 3)
+            listed(&names[..too_long]),
+            if wordy.is_empty() { "" } else { "; " },
         )
     } else {
-        format!(
-            "{} of more than {max_words} words: {}",
-            text::plural(names.len() as u64, "field name"),
-            text::list(&short, 3)
-        )
+        wordy
     };
     let severity = if too_long > 0 { Severity::Warn } else { Severity::Info };
     cx.report(

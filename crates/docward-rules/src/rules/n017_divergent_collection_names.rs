@@ -117,7 +117,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
         let house = cx.settings().profile == docward_model::ProfileName::Vendor;
         let name = if house {
-            names::collection_proposal(&main.namespace.collection, &prefix)
+            names::prefixed(&main.namespace.collection, &prefix)
         } else {
             main.namespace.collection.clone()
         };

@@ -2,6 +2,7 @@
 
 use docward_model::{Collection, CollectionKind, Draft, Level, Seen, Severity, Subject};
 
+use crate::facts::text;
 use crate::{Cx, declare_rule, facts::server, threshold};
 
 declare_rule! {
@@ -97,8 +98,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             format!("the namespace has {bytes} bytes{counted}, limit {limit}"),
             reason,
             format!(
-                "shorten the collection name by {} bytes or more, while renaming is still easy",
-                bytes - limit
+                "shorten the collection name by {} or more, while renaming is still easy",
+                text::plural(bytes - limit, "byte")
             ),
             Seen::all(1),
         )

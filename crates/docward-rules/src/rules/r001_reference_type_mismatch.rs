@@ -2,7 +2,7 @@
 
 use docward_model::{BsonType, Collection, Draft, Safety, Subject};
 
-use crate::facts::{statements, text};
+use crate::facts::{patterns, statements, text};
 use crate::{Cx, declare_rule};
 
 declare_rule! {
@@ -54,7 +54,7 @@ declare_rule! {
 }
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let evidence = cx.evidence();
     let ns = &collection.namespace;
     for reference in evidence.references.iter().filter(|r| r.from == *ns && r.needs_conversion) {
@@ -76,7 +76,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 reference.to_type.name(),
                 text::plural(values, "value")
             ),
-            profile.seen(),
+            profile.seen().estimated((reference.checked_values as f64) < reference.parents.round()),
         )
         .data("from", reference.from_type.name())
         .data("to", reference.to_type.name())

@@ -4,7 +4,7 @@ use docward_model::{
     Collection, DirectionKind, Draft, FieldPath, Index, Reference, Safety, Severity, Subject,
 };
 
-use crate::facts::{statements, text};
+use crate::facts::{patterns, statements, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -77,7 +77,11 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let (Some(profile), Some(indexes)) = (&collection.profile, &collection.indexes) else { return };
+    let (Some(profile), Some(indexes)) =
+        (patterns::user_documents(collection), &collection.indexes)
+    else {
+        return;
+    };
     let documents = profile.total.max(profile.documents);
     if documents < cx.count(&MIN_DOCUMENTS) {
         return;

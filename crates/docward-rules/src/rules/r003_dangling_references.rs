@@ -2,7 +2,7 @@
 
 use docward_model::{BsonType, Collection, Draft, Reference, Safety, Subject};
 
-use crate::facts::{statements, text};
+use crate::facts::{patterns, statements, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -76,7 +76,7 @@ threshold!(
 const COMPLETE: f64 = 0.999;
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let evidence = cx.evidence();
     let ns = &collection.namespace;
     for reference in evidence.references.iter().filter(|r| r.from == *ns) {
@@ -108,14 +108,15 @@ fn draft(
             "{} of {} looked up from `{path}` {} no document in `{to}`",
             text::count(missing),
             text::plural(checked, "value"),
-            if missing == 1 { "has" } else { "have" }
+            text::form(missing, "has", "have")
         ),
         "pages break on what is not there, and $lookup drops the row or leaves it empty",
         format!(
             "list the documents whose `{}` refers to nothing and remove or repair them; leave it if `{to}` was dumped in part only, since its missing documents would count here",
             path.dotted()
         ),
-        profile.seen(),
+        // Of many different values a sample was looked up.
+        profile.seen().estimated((checked as f64) < reference.parents.round()),
     )
     .data("target", to.to_string())
     .data("checked", checked)

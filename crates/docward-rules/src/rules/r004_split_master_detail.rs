@@ -1,7 +1,8 @@
 //! AP-S0.5, DM-07.*, ER-T.1: a small child collection that belongs to its parent is better embedded.
 
 use docward_model::{
-    Collection, CollectionKind, Draft, Evidence, Reference, Safety, Severity, Subject,
+    Collection, CollectionKind, Draft, Evidence, Namespace, Reference, Safety, Settings, Severity,
+    Subject, Threshold,
 };
 
 use crate::facts::names::words;
@@ -106,9 +107,17 @@ pub(super) struct Limits {
     min_parents: f64,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self { few: 50, max_bytes: 102_400, min_parents: 20.0 }
+impl Limits {
+    /// As configured for the collection of the details.
+    pub(super) fn of(settings: &Settings, namespace: &Namespace) -> Self {
+        let read = |threshold: &Threshold| {
+            settings.number_at("R004", threshold.key, namespace, threshold.default_number())
+        };
+        Self {
+            few: read(&FEW) as u64,
+            max_bytes: read(&MAX_BYTES) as u64,
+            min_parents: read(&MIN_PARENTS),
+        }
     }
 }
 

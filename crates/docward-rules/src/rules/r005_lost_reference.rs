@@ -145,9 +145,10 @@ fn draft(
     Draft::new(
         Subject::Field(collection.namespace.clone(), array.path.clone()),
         format!(
-            "{} in `{}` carry `{}` and `{}` but no id of what was copied",
+            "{} in `{}` {} `{}` and `{}` but no id of what was copied",
             text::plural(element.count, "element"),
             array.path,
+            text::form(element.count, "carries", "carry"),
             name.name,
             price.name
         ),

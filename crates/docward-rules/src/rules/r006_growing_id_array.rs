@@ -107,10 +107,6 @@ fn report(
         what.push_str(&format!(", reached on {}", when.date));
     }
     let relation = Relation::of(collection, profile, field, cx);
-    // Where both sides hold ids, R011 speaks of arrays that are merely long.
-    if relation.opposite.is_some() && !grows {
-        return;
-    }
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), field.path.clone()),
         what,

@@ -4,7 +4,7 @@ use docward_model::{
     Collection, CopiedField, DataValue, Draft, FieldPath, Level, Namespace, Subject,
 };
 
-use crate::facts::text;
+use crate::facts::{patterns, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -41,8 +41,9 @@ declare_rule! {
     ///
     /// ## How to fix
     /// Decide field by field. Refresh mirrors when the source changes (a change stream does it) and
-    /// declare them under `[[collections.mirrors]]`; document snapshots as such and switch the rule off there. Fields
-    /// that must be current at any moment are not copied at all.
+    /// declare them under `[[collections.mirrors]]`; name snapshots in `snapshots` of this rule, under
+    /// `[[namespaces]]` for the collection. Fields that must be current at any moment are not copied
+    /// at all.
     ///
     /// ## When to ignore it
     /// All copies of the collection are snapshots.
@@ -52,7 +53,7 @@ declare_rule! {
     maturity: Preview,
     scope: Everywhere,
     needs: [Documents],
-    thresholds: [MIN_COMPARED, MAX_FIELDS],
+    thresholds: [MIN_COMPARED, MAX_FIELDS, SNAPSHOTS],
     check: Collection(check),
 }
 
@@ -65,6 +66,14 @@ threshold!(
     "pairs of copy and source to compare before anything is said"
 );
 threshold!(
+    SNAPSHOTS,
+    "snapshots",
+    Words(&[]),
+    "paths",
+    "DP-4",
+    "copies that are snapshots and are not asked about; best set for one collection under `[[namespaces]]`"
+);
+threshold!(
     MAX_FIELDS,
     "max-fields",
     Int(3),
@@ -74,26 +83,34 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
+    let Some(profile) = patterns::user_documents(collection) else { return };
     let ns = &collection.namespace;
     let name = ns.to_string();
     let least = cx.count(&MIN_COMPARED);
     let evidence = cx.evidence();
     let settings = cx.settings();
+    let snapshots = cx.words(&SNAPSHOTS);
     let mut undeclared: Vec<&CopiedField> = Vec::new();
     for copy in evidence.copies.iter().filter(|c| c.from == *ns && c.compared >= least) {
         let dotted = copy.path.dotted();
         let mirror = settings.mirrors.iter().any(|(glob, path)| {
             (*path == dotted || path == copy.path.as_str()) && glob.matches(&name)
         });
+        let snapshot = || snapshots.iter().any(|p| *p == dotted || p == copy.path.as_str());
         if !mirror {
-            undeclared.push(copy);
+            if !snapshot() {
+                undeclared.push(copy);
+            }
         } else if copy.differing > 0 {
-            cx.report(drifted(ns, copy, profile.seen()));
+            // Copies are compared on a sample of the documents.
+            let part = copy.compared < profile.documents;
+            cx.report(drifted(ns, copy, profile.seen().estimated(part)));
         }
     }
     if !undeclared.is_empty() {
-        let draft = asks(ns, &undeclared, cx.count(&MAX_FIELDS), profile.seen());
+        let part = undeclared.iter().any(|c| c.compared < profile.documents);
+        let seen = profile.seen().estimated(part);
+        let draft = asks(ns, &undeclared, cx.count(&MAX_FIELDS), seen);
         cx.report(draft);
     }
 }
@@ -106,10 +123,11 @@ fn drifted(ns: &Namespace, copy: &CopiedField, seen: docward_model::Seen) -> Dra
     Draft::new(
         Subject::Field(ns.clone(), copy.path.clone()),
         format!(
-            "{} of {} copies in `{}` differ from `{}` of `{}`, which they mirror",
+            "{} of {} compared in the mirror `{}` {} from `{}` of `{}`",
             text::count(copy.differing),
-            text::count(copy.compared),
+            text::verb(copy.compared, "copy", "copies"),
             copy.path,
+            text::form(copy.differing, "differs", "differ"),
             copy.source,
             copy.to
         ),
@@ -159,7 +177,7 @@ fn asks(ns: &Namespace, copies: &[&CopiedField], most: u64, seen: docward_model:
             listed.join(", ")
         ),
         "a snapshot must not change and a mirror must follow its source, and data alone cannot tell which is meant",
-        format!("decide for each: list mirrors under `[[collections.mirrors]]` in docward.toml to have drift reported, ignore this rule here for snapshots{wide}"),
+        format!("decide for each: list mirrors under `[[collections.mirrors]]` in docward.toml to have drift reported, and snapshots in `snapshots` of this rule{wide}"),
         seen,
     )
     .data(
@@ -184,7 +202,9 @@ fn asks(ns: &Namespace, copies: &[&CopiedField], most: u64, seen: docward_model:
 mod tests {
     use super::*;
     use crate::testing::check;
-    use docward_model::{Evidence, NamespacePattern, Profile, Settings, Severity};
+    use docward_model::{
+        Evidence, NamespacePattern, Profile, Settings, Severity, ThresholdSetting,
+    };
 
     fn evidence(differing: u64) -> Evidence {
         let ns = Namespace::new("db_shop", "t_order");
@@ -228,6 +248,21 @@ mod tests {
         let found = judged(&evidence(7), &Settings::default());
         assert_eq!(found[0].severity, Severity::Info);
         assert!(found[0].what.contains("7.0 % differ"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn dp_4_a_snapshot_is_not_asked_about() {
+        let set = |namespace: &str| Settings {
+            overrides: vec![crate::testing::override_at(
+                namespace,
+                "R007",
+                "snapshots",
+                ThresholdSetting::Words(vec!["customer.name".to_owned()]),
+            )],
+            ..Settings::default()
+        };
+        assert!(judged(&evidence(7), &set("db_shop.*")).is_empty());
+        assert_eq!(judged(&evidence(7), &set("db_other.*")).len(), 1);
     }
 
     #[test]

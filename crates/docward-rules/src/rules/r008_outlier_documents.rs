@@ -117,7 +117,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     text::count(lengths.p99()),
                     text::count(giants),
                     text::count(lengths.count),
-                    if giants == 1 { "exceeds" } else { "exceed" },
+                    text::form(giants, "exceeds", "exceed"),
                     text::count(page),
                 ),
                 "a design that fits the few giants burdens all, one that fits all breaks on the giants",

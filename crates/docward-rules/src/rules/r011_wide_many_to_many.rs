@@ -2,7 +2,8 @@
 
 use docward_model::{Collection, Draft, Evidence, Field, Profile, Reference, Safety, Subject};
 
-use crate::facts::{classes, statements, text};
+use crate::facts::arrays::{self, Limits, Owner};
+use crate::facts::{classes, patterns, statements, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -61,37 +62,38 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = &collection.profile else { return };
-    let most = cx.count(&MAX_ELEMENTS);
+    let Some(profile) = patterns::user_documents(collection) else { return };
+    let limits = Limits {
+        wide: cx.count(&MAX_ELEMENTS),
+        ..Limits::of(cx.settings(), &collection.namespace)
+    };
     let evidence = cx.evidence();
-    let ns = &collection.namespace;
-    for here in evidence.references.iter().filter(|r| r.from == *ns && r.to != *ns) {
-        let Some(array) = array_of(profile, here) else { continue };
-        let Some((there, narrow)) = opposite(evidence, here) else { continue };
-        let longest = length(array);
+    for array in profile.fields.iter().filter(|f| f.array.is_some()) {
+        let owner = arrays::owner(cx.settings(), evidence, collection, profile, array, &limits);
+        if !matches!(owner, Some(Owner::ManyToMany)) {
+            continue;
+        }
+        let both = arrays::both_ways(evidence, &collection.namespace, profile, array);
+        let Some((here, there)) = both else { continue };
+        let narrow = length_there(evidence, there);
         // The wider side speaks, once.
-        if longest >= most && longest >= narrow {
-            let both = narrow >= most;
+        if length(array) >= narrow {
+            let both = narrow >= limits.wide;
             cx.report(draft(collection, profile, array, here, there, narrow, both));
         }
     }
-}
-
-fn array_of<'a>(profile: &'a Profile, reference: &Reference) -> Option<&'a Field> {
-    let field = profile.field(reference.path.as_str())?;
-    reference.path.in_array().then(|| classes::enclosing_array(profile, field)).flatten()
 }
 
 fn length(array: &Field) -> u64 {
     array.array.as_ref().map_or(0, |a| a.lengths.max)
 }
 
-/// The array of ids that points back, and its greatest length.
-fn opposite<'a>(evidence: &'a Evidence, here: &Reference) -> Option<(&'a Reference, u64)> {
-    evidence.references.iter().filter(|r| r.from == here.to && r.to == here.from).find_map(|r| {
-        let profile = evidence.collection(&r.from)?.profile.as_ref()?;
-        Some((r, length(array_of(profile, r)?)))
-    })
+/// The greatest length of the array that holds a reference.
+fn length_there(evidence: &Evidence, reference: &Reference) -> u64 {
+    let profile = evidence.collection(&reference.from).and_then(|c| c.profile.as_ref());
+    profile
+        .and_then(|p| classes::enclosing_array(p, p.field(reference.path.as_str())?))
+        .map_or(0, length)
 }
 
 fn draft(
@@ -180,5 +182,38 @@ mod tests {
     fn er_t_6_999_pass_and_1000_are_too_wide() {
         assert!(check("R011", &body(999)).is_empty());
         assert_eq!(check("R011", &body(1000)).len(), 1);
+    }
+
+    #[test]
+    fn er_t_6_one_rule_speaks_of_an_array_of_ids() {
+        let growing = {
+            let mut body = String::from("@ db_school.t_course\n");
+            for i in 0..60_u32 {
+                let ids: Vec<String> = (0..2000 - i * 30).map(|n| n.to_string()).collect();
+                body.push_str(&format!(
+                    "{{\"_id\": {i}, \"createdAt\": ISODate(\"2024-{:02}-{:02}T00:00:00Z\"), \"studentIds\": [{}]}}\n",
+                    1 + i / 28,
+                    1 + i % 28,
+                    ids.join(", ")
+                ));
+            }
+            body.push_str("@ db_school.t_student\n");
+            for n in 0..2000 {
+                body.push_str(&format!("{{\"_id\": {n}, \"courseIds\": [0, {}]}}\n", n % 60));
+            }
+            body
+        };
+        for (name, body) in [("wide", body(3000)), ("growing", growing)] {
+            let speakers: Vec<&str> = ["D003", "D008", "D009", "R006", "R008", "R011"]
+                .into_iter()
+                .filter(|rule| {
+                    check(rule, &body)
+                        .iter()
+                        .any(|f| f.at.path().is_some_and(|p| p.as_str() == "studentIds"))
+                })
+                .collect();
+            let expected = if name == "growing" { "R006" } else { "R011" };
+            assert_eq!(speakers, [expected], "{name}");
+        }
     }
 }

@@ -157,7 +157,7 @@ fn report_entities(evidence: &Evidence, family: &NameFamily, cx: &mut Cx<'_>) {
     let members = members(evidence, family);
     let n = family.members.len() as u64;
     let stem = family.stem.trim_end_matches(['_', '-', '.', '$']);
-    let target = names::collection_proposal(stem, "t_");
+    let target = names::prefixed(stem, "t_");
     let target = if stem.starts_with("t_") { target } else { stem.to_owned() };
     let id = id_field(&family.stem, &members);
     let time = time_field(&members);

@@ -4,7 +4,7 @@ use docward_model::{Collection, CollectionKind, DataValue, Draft, Reference, Sub
 
 use super::r004_split_master_detail as r004;
 use crate::facts::relations::{self, Bounds, Relation, Row, Tie, Vote};
-use crate::facts::{fold, text, words};
+use crate::facts::{fold, patterns, text, words};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -92,6 +92,9 @@ threshold!(
 const SURE: f64 = 0.9;
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    if patterns::user_documents(collection).is_none() {
+        return;
+    }
     let bounds = Bounds {
         few: cx.count(&FEW),
         many: cx.count(&MANY),
@@ -105,7 +108,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let sure = |r: &&Reference| r.from == *ns && r.to != *ns && r.contained >= SURE;
     for reference in evidence.references.iter().filter(sure) {
         // `R004` says more about masters and their details.
-        if r004::judge(evidence, reference, &r004::Limits::default()).is_some() {
+        if r004::judge(evidence, reference, &r004::Limits::of(cx.settings(), ns)).is_some() {
             continue;
         }
         // Logs, sessions and the like are kept apart whatever their number.
@@ -119,7 +122,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     fold::report(cx, ns, drafts, "refer to other collections");
 }
 
-const OPEN: &str = "read together (ER-M.1), written together (ER-M.2), child asked for alone (ER-M.7), both changed at once (ER-T.4)";
+/// What data cannot answer: read together, written together, the child asked for alone, both changed
+/// at once.
+const OPEN: &[&str] = &["ER-M.1", "ER-M.2", "ER-M.7", "ER-T.4"];
 
 fn draft(collection: &Collection, relation: &Relation<'_>, rows: &[Row]) -> Draft {
     let ns = &collection.namespace;
@@ -127,12 +132,10 @@ fn draft(collection: &Collection, relation: &Relation<'_>, rows: &[Row]) -> Draf
     let path = &relation.reference.path;
     let (p50, p99, max) = relation.children;
     let count = |vote| rows.iter().filter(|r| r.vote == vote).count();
-    let said: Vec<String> = rows
-        .iter()
-        .map(|row| format!("{} {} ({})", row.rows[0], row.vote.name(), row.because))
-        .collect();
+    let said: Vec<String> =
+        rows.iter().map(|row| format!("{} {}", row.rows[0], row.vote.name())).collect();
     let leaning = match (relations::lean(rows), count(Vote::Veto)) {
-        (_, 1..) => "the data alone says reference: a row vetoes embedding".to_owned(),
+        (_, 1..) => "the data alone vetoes embedding".to_owned(),
         (Vote::Embed, _) => format!(
             "the data alone leans to embedding `{}` in `{}`",
             child.collection, parent.collection
@@ -161,7 +164,7 @@ fn draft(collection: &Collection, relation: &Relation<'_>, rows: &[Row]) -> Draf
     Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
-            "`{path}` refers to `{}`, {kind}: {} {} per {} at the median, {} at p99, {} at most, {} each",
+            "`{path}` refers to `{}`, {kind}: {} of `{}` for one of `{}` at the median, {} at p99, {} at most, {} each",
             relation.reference.to,
             text::count(p50),
             child.collection,
@@ -171,9 +174,15 @@ fn draft(collection: &Collection, relation: &Relation<'_>, rows: &[Row]) -> Draf
             text::bytes(relation.child_bytes)
         ),
         "embed or reference is the choice that costs most to change later, and data answers only a part of it",
-        format!("{leaning}: {}; ask the workload: {OPEN}{direction}{caution}", said.join(", ")),
+        format!(
+            "{leaning} ({}); the workload decides: are both read and written together ({}){direction}{caution}",
+            said.join(", "),
+            OPEN.join(", ")
+        ),
         seen,
     )
+    // The rows that voted are named in the advice.
+    .clauses(&["ER-X.1", "LM-7"])
     .data("target", relation.reference.to.to_string())
     .data("p50", p50)
     .data("p99", p99)
@@ -192,7 +201,7 @@ fn draft(collection: &Collection, relation: &Relation<'_>, rows: &[Row]) -> Draf
             })
             .collect::<Vec<_>>(),
     )
-    .data("open", vec!["ER-M.1", "ER-M.2", "ER-M.7", "ER-T.4"])
+    .data("open", OPEN.to_vec())
 }
 
 #[cfg(test)]
@@ -221,6 +230,13 @@ mod tests {
         assert!(todo(50).contains("ER-T.2 open"), "{}", todo(50));
         assert!(todo(999).contains("ER-T.2 open"), "{}", todo(999));
         assert!(todo(1000).contains("veto"), "{}", todo(1000));
+    }
+
+    #[test]
+    fn the_advice_is_no_longer_than_that_of_other_rules() {
+        for children in [4, 49, 50, 1000] {
+            assert!(todo(children).chars().count() < 260, "{}", todo(children));
+        }
     }
 
     #[test]
@@ -265,8 +281,10 @@ mod tests {
 
     #[test]
     fn er_m_4_er_f_3_bytes_per_child_times_children_are_weighed() {
-        let text = todo(30);
-        assert!(text.contains("ER-M.4 embed (30 ×"), "{text}");
+        let found = check("R013", &body(30));
+        let votes = format!("{:?}", found[0].data.get("votes"));
+        assert!(found[0].todo.contains("ER-M.4 embed"), "{}", found[0].todo);
+        assert!(votes.contains("30 ×"), "{votes}");
     }
 
     #[test]

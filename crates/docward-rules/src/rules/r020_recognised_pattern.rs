@@ -58,7 +58,7 @@ struct Pattern {
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut found: Vec<Pattern> = Vec::new();
     found.extend(time_series(collection));
-    if let Some(profile) = &collection.profile
+    if let Some(profile) = patterns::user_documents(collection)
         && profile.documents > 0
         && found.is_empty()
     {
@@ -118,10 +118,10 @@ fn bucket(profile: &Profile) -> Option<Pattern> {
         clause: &["PT-bucket.3"],
         name: "bucket",
         seen: format!(
-            "`{}` per `{}`, {} elements at most, {:.0} on average{}",
+            "`{}` per `{}`, {} at most, {:.0} on average{}",
             array.path,
             bucket.period,
-            cap,
+            text::plural(bucket.cap, "element"),
             lengths.mean(),
             bucket.counter.as_ref().map_or_else(String::new, |c| format!(", counted in `{c}`")),
         ),
@@ -162,7 +162,11 @@ fn outlier(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Option<Pa
     Some(Pattern {
         clause,
         name: "outlier pages",
-        seen: format!("`{}` numbers pages of at most {} elements", page.path, text::count(longest)),
+        seen: format!(
+            "`{}` numbers pages of at most {}",
+            page.path,
+            text::plural(longest, "element")
+        ),
         keep: "keep a unique index on the parent's id and the page".to_owned(),
     })
 }

@@ -116,11 +116,8 @@ fn dates_as_text(
         format!("store `{}` as Date", path.dotted())
     }];
     if found.offset > 0 {
-        steps.push(if found.offset == 1 {
-            "1 with an offset converts as it is".to_owned()
-        } else {
-            format!("{} with an offset convert as they are", text::count(found.offset))
-        });
+        let convert = text::form(found.offset, "converts as it is", "convert as they are");
+        steps.push(format!("{} with an offset {convert}", text::count(found.offset)));
     }
     if found.local > 0 {
         steps.push(format!(
@@ -141,11 +138,7 @@ fn dates_as_text(
         ));
     }
     if found.other() > 0 {
-        steps.push(if found.other() == 1 {
-            "1 is no date".to_owned()
-        } else {
-            format!("{} are no dates", text::count(found.other()))
-        });
+        steps.push(text::verb(found.other(), "is no date", "are no dates"));
     }
     if found.empty > 0 {
         steps.push(format!(
@@ -159,10 +152,9 @@ fn dates_as_text(
     let mut draft = Draft::new(
         Subject::Field(collection.namespace.clone(), path.clone()),
         format!(
-            "{} of {} in `{path}` {}{beside}",
-            text::count(found.dates() + found.month),
-            text::plural(found.strings, "string"),
-            if found.dates() + found.month == 1 { "is a date" } else { "are dates" },
+            "{} in `{path}` {}{beside}",
+            text::part(found.dates() + found.month, found.strings, "string"),
+            text::form(found.dates() + found.month, "is a date", "are dates"),
         ),
         WHY,
         steps.join("; "),
@@ -225,9 +217,9 @@ fn periods(collection: &Collection, profile: &Profile, field: &Field, found: Dat
     Draft::new(
         Subject::Field(collection.namespace.clone(), path.clone()),
         format!(
-            "{} of {} in `{path}` are labels of a month",
-            text::count(found.month),
-            text::plural(found.strings, "string")
+            "{} in `{path}` {} of a month",
+            text::part(found.month, found.strings, "string"),
+            text::form(found.month, "is the label", "are labels")
         ),
         "a label sorts and groups well, but date operators and expiry do not work on it",
         format!(

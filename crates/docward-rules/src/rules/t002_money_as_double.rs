@@ -147,37 +147,43 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
         )
     } else if finer {
         format!(
-            "{} of {} doubles looked at have more than 4 decimals: if `{}` is an amount, decide on its scale and store it as Decimal128; if it is a rate or a result of a calculation, leave it",
+            "{} of {} looked at {} more than 4 decimals: if `{}` is an amount, decide on its scale and store it as Decimal128; if it is a rate or a result of a calculation, leave it",
             text::count(unrounded),
-            text::count(examined_doubles),
+            text::plural(examined_doubles, "double"),
+            text::form(unrounded, "has", "have"),
             path.dotted()
+        )
+    } else if unrounded == 0 {
+        format!(
+            "store `{}` as Decimal128; none of {} looked at has more than 4 decimals, so nothing is rounded",
+            path.dotted(),
+            text::plural(examined_doubles, "double")
         )
     } else {
         format!(
-            "store `{}` as Decimal128; {} of {} doubles looked at have more than 4 decimals and need rounding",
+            "store `{}` as Decimal128; {} looked at {} rounding",
             path.dotted(),
-            text::count(unrounded),
-            text::count(examined_doubles)
+            text::part(unrounded, examined_doubles, "double"),
+            text::form(
+                unrounded,
+                "has more than 4 decimals and needs",
+                "have more than 4 decimals and need"
+            )
         )
     };
     if not_finite > 0 {
         todo.push_str(&format!(
             "; {} NaN or infinite and {} a decision first",
-            if not_finite == 1 {
-                "1 is".to_owned()
-            } else {
-                format!("{} are", text::count(not_finite))
-            },
-            if not_finite == 1 { "needs" } else { "need" },
+            text::verb(not_finite, "is", "are"),
+            text::form(not_finite, "needs", "need"),
         ));
     }
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
-            "{} of {} in `{path}` {}",
-            text::count(doubles),
-            text::plural(numbers, "amount"),
-            if doubles == 1 { "is a double" } else { "are doubles" }
+            "{} in `{path}` {}",
+            text::part(doubles, numbers, "amount"),
+            text::form(doubles, "is a double", "are doubles")
         ),
         "doubles cannot hold most decimal fractions, so sums drift by cents",
         todo,

@@ -105,9 +105,9 @@ fn draft(
     if digits.leading_zero > 0 {
         return base(
             format!(
-                "{} of {} numeric ids in `{path}` have leading zeros",
-                text::count(digits.leading_zero),
-                text::count(digits.strings)
+                "{} in `{path}` {} leading zeros",
+                text::part(digits.leading_zero, digits.strings, "numeric id"),
+                text::form(digits.leading_zero, "has", "have")
             ),
             "a number loses leading zeros, so these ids are text although they are digits",
             format!(
@@ -127,7 +127,7 @@ fn draft(
         todo.push_str(&format!(", together with `_id` of `{target}` it refers to"));
     }
     if rest > 0 {
-        todo.push_str(&format!("; {} do not convert", text::count(rest)));
+        todo.push_str(&format!("; {}", text::verb(rest, "does not convert", "do not convert")));
     }
     let lengths = field.text.as_ref().map_or(0.0, |t| t.lengths.mean());
     // A BSON string is its bytes, a length of 4 and a final zero; a long is 8.
@@ -138,9 +138,9 @@ fn draft(
     ));
     let draft = base(
         format!(
-            "{} of {} in `{path}` are whole numbers",
-            text::count(digits.integers),
-            text::plural(digits.strings, "string")
+            "{} in `{path}` {}",
+            text::part(digits.integers, digits.strings, "string"),
+            text::form(digits.integers, "is a whole number", "are whole numbers")
         ),
         "text compares digit by digit: ranges and sorting go wrong once the number of digits changes",
         todo,

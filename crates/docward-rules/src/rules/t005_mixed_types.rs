@@ -70,7 +70,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut drafts = Vec::new();
     for field in &profile.fields {
         // Values under data keys belong to as many fields as there are keys.
-        if field.shape == FieldShape::AnyKey || dates::owns_mix(field) {
+        if field.shape == FieldShape::AnyKey
+            || dates::owns_mix(cx.settings(), &collection.namespace, field)
+        {
             continue;
         }
         let found = classes_of(field);
@@ -477,8 +479,18 @@ fn fix(
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
-    use docward_model::{DataValue, Severity};
+    use crate::testing::{check, check_at};
+    use docward_model::{DataValue, Severity, ThresholdSetting};
+
+    #[test]
+    fn dm_09_6_the_line_to_t001_moves_with_its_settings() {
+        let body = "x6 {\"createdAt\": ISODate(\"2024-03-15T10:30:00Z\")}\nx3 {\"createdAt\": \"2024-03-15\"}\nx2 {\"createdAt\": \"soon\"}";
+        for (share, by_t001, by_t005) in [(0.5, 1, 0), (0.9, 0, 1)] {
+            let set = ("T001", "named-date-share", ThresholdSetting::Float(share));
+            assert_eq!(check_at("T001", body, set.clone()).len(), by_t001, "{share}");
+            assert_eq!(check_at("T005", body, set).len(), by_t005, "{share}");
+        }
+    }
 
     #[test]
     fn dm_09_6_number_string_and_object_are_three_types_that_all_convert() {

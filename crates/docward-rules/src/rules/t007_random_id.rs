@@ -62,7 +62,8 @@ const UNGUESSABLE: &[&str] = &["session", "token", "cache", "lock", "nonce"];
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = classes::shaped_by_people(collection) else { return };
-    let Some(id) = ids::judge(profile, ids::RISING_SHARE, cx.count(&MIN_PAIRS)) else { return };
+    let limits = ids::Limits::of(cx.settings(), &collection.namespace);
+    let Some(id) = ids::judge(profile, limits.rising_share, cx.count(&MIN_PAIRS)) else { return };
     let Some(said) = wording(&id) else { return };
     let hashed = sharding::declared(cx.settings(), collection)
         .and_then(|key| key.fields.first())
@@ -82,7 +83,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     };
     let mut draft = Draft::new(
         Subject::Field(collection.namespace.clone(), id.field.path.clone()),
-        format!("{} of {} `_id`s are {said}{order}", text::count(id.count), text::count(id.field.count)),
+        format!(
+            "`_id` holds {said} in {}{order}",
+            text::part(id.count, id.field.count, "document")
+        ),
         "every insert lands on a random page of the index, which reads, splits and writes it once it outgrows the cache",
         format!(
             "give new documents an ObjectId, or a UUID of version 7 as binary; where nothing outside uses the old value, an ObjectId in its place saves {} in documents and as much in the index, and where something does, keep the value in a field with a unique index, which saves no bytes; {}",

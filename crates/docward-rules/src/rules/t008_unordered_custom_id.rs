@@ -70,34 +70,36 @@ threshold!(
 threshold!(
     MIN_DOCUMENTS,
     "min-documents",
-    Int(1000),
+    Int(ids::ORDER_DOCUMENTS as i64),
     "documents",
     "no figure in source",
     "documents a collection must have before the order of its ids matters"
 );
 
-/// Whether this rule speaks, with its default figures: `T009` is silent then.
-pub(super) fn speaks(id: &ids::Id<'_>, documents: u64, min_documents: u64) -> bool {
+/// Whether this rule speaks: `T009` is silent then.
+pub(super) fn speaks(id: &ids::Id<'_>, documents: u64, limits: &ids::Limits) -> bool {
     let custom = matches!(
         id.kind,
         IdKind::Number | IdKind::Digits | IdKind::Natural | IdKind::Binary | IdKind::ObjectIdText
     );
     custom
         && matches!(id.order, Order::Random | Order::Loose)
-        && documents >= min_documents
+        && documents >= limits.order_documents
         // Digits as text do not sort as numbers: that is the cause, and `T003` names it.
-        && ids::digits(id.field, ids::DIGIT_SHARE, ids::DIGIT_VALUES)
-            .is_none_or(|d| d.leading_zero > 0)
+        && limits.digits(id.field).is_none_or(|d| d.leading_zero > 0)
 }
-
-/// The default of `min-documents`.
-pub(super) const DOCUMENTS: u64 = 1000;
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = classes::shaped_by_people(collection) else { return };
-    let Some(id) = ids::judge(profile, cx.limit(&RISING), cx.count(&MIN_PAIRS)) else { return };
+    let limits = ids::Limits {
+        rising_share: cx.limit(&RISING),
+        order_pairs: cx.count(&MIN_PAIRS),
+        order_documents: cx.count(&MIN_DOCUMENTS),
+        ..ids::Limits::of(cx.settings(), &collection.namespace)
+    };
+    let Some(id) = ids::judge(profile, limits.rising_share, limits.order_pairs) else { return };
     let documents = profile.total.max(profile.documents);
-    if !speaks(&id, documents, cx.count(&MIN_DOCUMENTS)) {
+    if !speaks(&id, documents, &limits) {
         return;
     }
     let natural = id.kind == IdKind::Natural;

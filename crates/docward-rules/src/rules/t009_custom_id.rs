@@ -44,10 +44,10 @@ declare_rule! {
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = classes::shaped_by_people(collection) else { return };
-    let Some(id) = ids::judge(profile, ids::RISING_SHARE, ids::ORDER_PAIRS) else { return };
+    let limits = ids::Limits::of(cx.settings(), &collection.namespace);
+    let Some(id) = ids::judge(profile, limits.rising_share, limits.order_pairs) else { return };
     let documents = profile.total.max(profile.documents);
-    let numeric_text = ids::digits(id.field, ids::DIGIT_SHARE, ids::DIGIT_VALUES).is_some();
-    if numeric_text || t008::speaks(&id, documents, t008::DOCUMENTS) {
+    if limits.digits(id.field).is_some() || t008::speaks(&id, documents, &limits) {
         return;
     }
     let order = match id.order {
@@ -97,7 +97,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Field(collection.namespace.clone(), id.field.path.clone()),
             format!(
-                "the `_id`s of {} are {what}{order}, not ObjectIds",
+                "`_id` holds {what}{order}, not ObjectIds, in {}",
                 text::plural(documents, "document")
             ),
             "a key of one's own must be kept unique and increasing by the program",
@@ -112,7 +112,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::{check, check_at};
+    use docward_model::ThresholdSetting;
 
     #[test]
     fn dm_10_1_object_ids_pass() {
@@ -126,6 +127,17 @@ mod tests {
         let found = check("T009", body);
         assert_eq!(found.len(), 1);
         assert!(found[0].what.contains("time-ordered"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn dm_10_2_the_line_to_t008_moves_with_its_settings() {
+        let body: String =
+            (0..300).map(|i| format!("{{\"_id\": {}}}\n", (i * 7919) % 10_007)).collect();
+        let set = |key, n| ("T008", key, ThresholdSetting::Int(n));
+        for (n, by_t008, by_t009) in [(1000, 0, 1), (100, 1, 0)] {
+            assert_eq!(check_at("T008", &body, set("min-documents", n)).len(), by_t008, "{n}");
+            assert_eq!(check_at("T009", &body, set("min-documents", n)).len(), by_t009, "{n}");
+        }
     }
 
     #[test]
@@ -144,12 +156,18 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_spoken_of_in_the_plural() {
+    fn one_document_or_many_the_sentence_holds() {
         let found = check("T009", "x300 {\"_id\": {\"a\": $i}}");
-        assert!(found[0].what.contains("`_id`s of 300 documents are objects"), "{}", found[0].what);
+        assert!(
+            found[0]
+                .what
+                .contains("`_id` holds objects that rise, not ObjectIds, in 300 documents"),
+            "{}",
+            found[0].what
+        );
         let found = check("T009", "x300 {\"_id\": $i}");
         assert!(
-            found[0].what.contains("are numbers that rise, not ObjectIds"),
+            found[0].what.contains("holds numbers that rise, not ObjectIds"),
             "{}",
             found[0].what
         );

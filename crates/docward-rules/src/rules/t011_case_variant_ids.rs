@@ -100,17 +100,17 @@ fn draft(
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
-            "{} of {} ids {}in `{path}` occur in several spellings that differ in case only",
-            text::count(cases.colliding),
-            text::count(cases.groups),
-            if cases.exact { "" } else { "looked at " }
+            "{} {}in `{path}` {} in several spellings that differ in case only",
+            text::part(cases.colliding, cases.groups, "id"),
+            if cases.exact { "" } else { "looked at " },
+            text::form(cases.colliding, "occurs", "occur")
         ),
         "text compares byte by byte: a lookup by one spelling misses the other, and both pass a unique index",
         format!(
             "decide for {} which spelling stays, write ids in lower case from then on; {index}",
             text::plural(cases.colliding, "id")
         ),
-        profile.seen(),
+        profile.seen().estimated(!cases.exact),
     )
     .data("ids", cases.groups)
     .data("colliding", cases.colliding)

@@ -98,7 +98,12 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, unit: &Unit)
     let none = if unit.sentinel { "; leave the field out where it is 0 or -1" } else { "" };
     let draft = Draft::new(
         Subject::Field(collection.namespace.clone(), path.clone()),
-        format!("{} in `{path}` are {} since 1970", text::plural(numbers, "number"), unit.name),
+        format!(
+            "{} in `{path}` {} {} since 1970",
+            text::plural(numbers, "number"),
+            text::form(numbers, "counts", "count"),
+            unit.name
+        ),
         "expiry, date operators and time series need dates, and nothing says which unit the number has",
         format!("store `{}` as Date, converting readers and writers together{none}", path.dotted()),
         profile.seen(),

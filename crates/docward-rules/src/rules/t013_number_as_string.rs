@@ -152,16 +152,23 @@ fn draft(
     let draft = Draft::new(
         Subject::Field(collection.namespace.clone(), path.clone()),
         format!(
-            "{} of {} in `{path}` are numbers",
-            text::count(converting),
-            text::plural(numbers.strings, "string")
+            "{} in `{path}` {}",
+            text::part(converting, numbers.strings, "string"),
+            text::form(converting, "is a number", "are numbers")
         ),
         "text compares letter by letter, so ranges and sorting go wrong and sums count strings as nothing",
         format!(
-            "store `{}` as {name}; {} convert, {} do not",
+            "store `{}` as {name}; {}",
             path.dotted(),
-            text::count(converting),
-            text::count(rest)
+            if rest == 0 {
+                "every one converts".to_owned()
+            } else {
+                format!(
+                    "{}, {}",
+                    text::verb(converting, "converts", "convert"),
+                    text::verb(rest, "does not", "do not")
+                )
+            }
         ),
         profile.seen(),
     )

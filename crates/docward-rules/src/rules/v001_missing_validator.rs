@@ -95,7 +95,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 format!(
                     "up to {} {} not because of {} and must be cleaned first",
                     text::plural(refused, "document"),
-                    if refused == 1 { "does" } else { "do" },
+                    text::form(refused, "does", "do"),
                     text::list(&names, 3)
                 )
             };

@@ -69,7 +69,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             format!(
                 "{} {} one of its demands",
                 text::plural(worst, "stored value"),
-                if worst == 1 { "breaks" } else { "break" }
+                text::form(worst, "breaks", "break")
             ),
             "repair the invalid documents, then set level `strict`".to_owned(),
         ),

@@ -170,26 +170,29 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut faults = Vec::new();
     let mut steps = Vec::new();
     if shares[0] < cx.limit(&MIN_REQUIRED) {
+        let required = (always.len() - optional.len()) as u64;
         faults.push(format!(
-            "{} of {} always-present fields are required",
-            always.len() - optional.len(),
-            always.len()
+            "{} {} required",
+            text::part(required, always.len() as u64, "always-present field"),
+            text::form_of(required, always.len() as u64, "is", "are")
         ));
         steps.push(format!("require {}", text::list(&optional, 5)));
     }
     if shares[1] < cx.limit(&MIN_TYPED) {
+        let typed = (fields.len() - untyped.len()) as u64;
         faults.push(format!(
-            "{} of {} fields have a type",
-            fields.len() - untyped.len(),
-            fields.len()
+            "{} {} a type",
+            text::part(typed, fields.len() as u64, "field"),
+            text::form_of(typed, fields.len() as u64, "has", "have")
         ));
         steps.push(format!("give a `bsonType` to {}", text::list(&untyped, 5)));
     }
     if shares[2] < cx.limit(&MIN_FORMAT) {
+        let bound = (formed.len() - unformed.len()) as u64;
         faults.push(format!(
-            "{} of {} text fields with a form have a pattern or length",
-            formed.len() - unformed.len(),
-            formed.len()
+            "{} with a form {} a pattern or length",
+            text::part(bound, formed.len() as u64, "text field"),
+            text::form_of(bound, formed.len() as u64, "has", "have")
         ));
         let forms: Vec<_> = formed
             .iter()
@@ -296,11 +299,11 @@ x20 {"_id": $i, "a": 1, "b": "x$i@example.com", "c": 2, "d": "y"}"#;
         let found = check("V004", body);
         assert_eq!(found.len(), 1);
         assert!(
-            found[0].what.contains("1 of 4 always-present fields are required"),
+            found[0].what.contains("1 of 4 always-present fields is required"),
             "{}",
             found[0].what
         );
-        assert!(found[0].what.contains("1 of 4 fields have a type"), "{}", found[0].what);
+        assert!(found[0].what.contains("1 of 4 fields has a type"), "{}", found[0].what);
         assert!(found[0].todo.contains("`b` (e-mail)"), "{}", found[0].todo);
     }
 

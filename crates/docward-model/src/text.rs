@@ -1,0 +1,127 @@
+//! Numbers and lists as messages and reports print them. Binary units throughout (GC-56).
+
+/// `850 B`, `12.3 KB`, `1.4 MB`: 1 KB is 1024 bytes.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
+    if n < 1024 {
+        return format!("{n} B");
+    }
+    let mut value = n as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = usize::from(value < 100.0 && value.fract() > 0.05);
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
+/// `1,234,567`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// `1,234` when the number is exact, else `about 1,200`: an estimate has two digits worth printing.
+pub fn about(n: f64, exact: bool) -> String {
+    if exact { count(n.round() as u64) } else { format!("about {}", count(rounded(n))) }
+}
+
+/// An estimate to two digits: 1,234 is 1,200.
+pub fn rounded(n: f64) -> u64 {
+    let n = n.max(0.0).round();
+    if n < 100.0 {
+        return n as u64;
+    }
+    let unit = 10_f64.powi(n.log10().floor() as i32 - 1);
+    ((n / unit).round() * unit) as u64
+}
+
+/// `12 %`, `0.3 %`, `<0.1 %`, `100 %`; never rounds a part up to the whole.
+pub fn percent(share: f64) -> String {
+    let p = share * 100.0;
+    if p <= 0.0 {
+        "0 %".to_owned()
+    } else if p < 0.1 {
+        "<0.1 %".to_owned()
+    } else if p < 10.0 {
+        format!("{p:.1} %")
+    } else if (99.5..100.0).contains(&p) {
+        format!("{:.1} %", (p * 10.0).floor() / 10.0)
+    } else {
+        format!("{p:.0} %")
+    }
+}
+
+/// ``"`a`, `b` and 3 more"``: at most `shown` names.
+pub fn list<S: AsRef<str>>(names: &[S], shown: usize) -> String {
+    let quoted: Vec<_> = names.iter().take(shown).map(|n| format!("`{}`", n.as_ref())).collect();
+    let rest = names.len().saturating_sub(shown);
+    match (quoted.len(), rest) {
+        (_, 0) if quoted.len() > 1 => {
+            format!("{} and {}", quoted[..quoted.len() - 1].join(", "), quoted[quoted.len() - 1])
+        }
+        (_, 0) => quoted.concat(),
+        (_, rest) => format!("{} and {} more", quoted.join(", "), count(rest as u64)),
+    }
+}
+
+/// `1 document`, `2 documents`.
+pub fn plural(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(n), form(n, "", "s"))
+}
+
+/// `1 has`, `2 have`: a count with the form of the verb that goes with it.
+pub fn verb(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), form(n, one, many))
+}
+
+/// The word that goes with a count printed elsewhere: `is` with one, `are` with any other number.
+pub fn form<'a>(n: u64, one: &'a str, many: &'a str) -> &'a str {
+    if n == 1 { one } else { many }
+}
+
+/// The word that goes with a part of a whole: `1 of 3 is`, `0 of 1 is`, `2 of 3 are`.
+pub fn form_of<'a>(n: u64, of: u64, one: &'a str, many: &'a str) -> &'a str {
+    if n == 1 || of == 1 { one } else { many }
+}
+
+/// `1 of 3 strings`; the verb that follows goes with the first number.
+pub fn part(n: u64, of: u64, noun: &str) -> String {
+    format!("{} of {}", count(n), plural(of, noun))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(bytes(102_400), "100 KB");
+        assert_eq!(bytes(102_401), "100 KB");
+        assert_eq!(bytes(16_777_216), "16 MB");
+        assert_eq!(bytes(1_500), "1.5 KB");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(about(1_234.4, true), "1,234");
+        assert_eq!(about(1_234.4, false), "about 1,200");
+        assert_eq!(about(99_600.0, false), "about 100,000");
+        assert_eq!(about(37.0, false), "about 37");
+        assert_eq!(percent(0.9999), "99.9 %");
+        assert_eq!(percent(1.0), "100 %");
+        assert_eq!(percent(0.0004), "<0.1 %");
+        assert_eq!(list(&["a", "b", "c"], 5), "`a`, `b` and `c`");
+        assert_eq!(list(&["a", "b", "c"], 1), "`a` and 2 more");
+        assert_eq!(plural(1, "document"), "1 document");
+        assert_eq!(verb(1, "is", "are"), "1 is");
+        assert_eq!(form(0, "is", "are"), "are");
+        assert_eq!(part(1, 1, "string"), "1 of 1 string");
+        assert_eq!(verb(1_200, "is", "are"), "1,200 are");
+    }
+}

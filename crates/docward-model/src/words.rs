@@ -1,0 +1,90 @@
+//! Names taken apart into words (ALG-7). What the words mean is for rules to say.
+
+/// The words of a name, lower-case: split at case boundaries, underscores, hyphens, dots and signs;
+/// digits stay with the word before them.
+pub fn split(name: &str) -> Vec<String> {
+    let chars: Vec<char> = name.chars().collect();
+    let mut words = Vec::new();
+    let mut word = String::new();
+    for (i, &c) in chars.iter().enumerate() {
+        if !c.is_alphanumeric() {
+            if !word.is_empty() {
+                words.push(std::mem::take(&mut word));
+            }
+            continue;
+        }
+        let before = i.checked_sub(1).map(|j| chars[j]);
+        let after = chars.get(i + 1).copied();
+        // `orderID`, `HTMLText`: a run of capitals is one word, but its last letter begins the next
+        // word when a small letter follows.
+        let boundary = c.is_uppercase()
+            && before.is_some_and(|b| {
+                b.is_lowercase()
+                    || b.is_numeric()
+                    || (b.is_uppercase() && after.is_some_and(char::is_lowercase))
+            });
+        if boundary && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        word.extend(c.to_lowercase());
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+/// `orders`, `categories`, `addresses` to their singular; good enough to compare and propose names.
+pub fn singular(word: &str) -> String {
+    if let Some(stem) = word.strip_suffix("ies")
+        && stem.len() > 1
+    {
+        return format!("{stem}y");
+    }
+    for tail in ["sses", "shes", "ches", "xes"] {
+        if word.ends_with(tail) {
+            return word[..word.len() - 2].to_owned();
+        }
+    }
+    if word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") && word.len() > 2 {
+        return word[..word.len() - 1].to_owned();
+    }
+    word.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_split_at_every_boundary() {
+        for (name, expect) in [
+            ("createTime", "create time"),
+            ("Create_Time", "create time"),
+            ("HTMLText", "html text"),
+            ("orderID", "order id"),
+            ("UN", "un"),
+            ("t_log_202403", "t log 202403"),
+            ("db.user.center", "db user center"),
+            ("line2Text", "line2 text"),
+            ("", ""),
+        ] {
+            assert_eq!(split(name).join(" "), expect, "{name}");
+        }
+    }
+
+    #[test]
+    fn plurals_lose_their_ending() {
+        for (many, one) in [
+            ("orders", "order"),
+            ("categories", "category"),
+            ("addresses", "address"),
+            ("boxes", "box"),
+            ("status", "status"),
+            ("address", "address"),
+            ("as", "as"),
+        ] {
+            assert_eq!(singular(many), one);
+        }
+    }
+}
