@@ -3,10 +3,12 @@
 
 mod checklist;
 mod json;
+mod shardkey;
 mod terminal;
 mod text;
 
 pub use checklist::checklist;
 pub use json::{json, rules_json};
+pub use shardkey::{shard_keys, shard_keys_json};
 pub use terminal::{Expand, TerminalOptions, terminal};
 pub use text::{Paint, wrap};

@@ -11,7 +11,7 @@ use docward_model::{
     KeyVerdict, Profile, QueryStats, SampledDocument, SampledValue, Settings, Verdict,
 };
 
-use crate::facts::{ids, sharding, text};
+use crate::facts::{ids, sharding, text, words};
 
 /// Few values: below this, or below [`PER_SHARD`] times the shards (SK-1).
 const LEAST_VALUES: u64 = 1000;
@@ -427,14 +427,33 @@ impl Judge<'_> {
         out
     }
 
-    /// Smaller is better.
-    fn rank(&self, key: &KeyVerdict) -> (f64, f64, usize, usize) {
+    /// Smaller is better: reads that name the key, then what kind of field it begins with, then how
+    /// evenly it spreads.
+    fn rank(&self, key: &KeyVerdict) -> (f64, u8, f64, usize) {
         let targeted = (key.targeted.unwrap_or(0.0) * 20.0).round();
         let even = (key.fullest_shard * 20.0).round()
             + (key.newest_share.unwrap_or(0.0) * 10.0).round()
             + (key.top_share * 20.0).round();
-        let named = key.fields.first().is_some_and(|(path, _)| path == "_id");
-        (-targeted, even, usize::from(named), key.fields.len())
+        (-targeted, self.likelihood(key), even, key.fields.len())
+    }
+
+    /// How likely reads name the first field, when no workload says: ids of other things, then the
+    /// document's own, then anything but times and amounts.
+    fn likelihood(&self, key: &KeyVerdict) -> u8 {
+        let Some((path, _)) = key.fields.first() else { return 5 };
+        let Some((_, field)) = self.field(path) else { return 5 };
+        let kind = |kind: BsonType| field.types.of(kind) * 2 > field.count;
+        if path == "_id" {
+            1
+        } else if kind(BsonType::Date) || kind(BsonType::Decimal) || kind(BsonType::Double) {
+            4
+        } else if words::is_id(&field.name) {
+            0
+        } else if kind(BsonType::String) {
+            2
+        } else {
+            3
+        }
     }
 
     /// Fields a key may be made of: scalars that every document has, those that reads name first.

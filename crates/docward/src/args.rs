@@ -37,6 +37,9 @@ pub(crate) enum Command {
     /// Answer the launch checklist with pass, fail or unknown and the evidence
     #[command(after_help = CHECKLIST_EXAMPLES)]
     Checklist(AuditArgs),
+    /// Judge shard keys, or propose some
+    #[command(name = "shardkey", after_help = SHARDKEY_EXAMPLES)]
+    ShardKey(ShardKeyArgs),
     /// List the rules
     #[command(after_help = RULES_EXAMPLES)]
     Rules(RulesArgs),
@@ -66,6 +69,16 @@ const CHECKLIST_EXAMPLES: &str = "\
 Examples:
   docward checklist dump/
   docward checklist dump/ --format json";
+
+const SHARDKEY_EXAMPLES: &str = "\
+Examples:
+  docward shardkey dump/ --collection t_order                      propose keys
+  docward shardkey dump/ --collection t_order --key '{\"status\": 1}'
+  docward shardkey orders.bson --key '{\"customerId\": 1, \"createdAt\": 1}' --key '{\"_id\": \"hashed\"}'
+  docward shardkey dump/ --collection t_order --workload mongod.log  weigh the reads too
+  docward shardkey dump/ --collection t_session --zone region      data that must stay in a region
+
+Exit codes: 0 every key asked about is good, 1 one of them fails, 2 could not run or ran with problems.";
 
 const RULES_EXAMPLES: &str = "\
 Examples:
@@ -132,6 +145,62 @@ pub(crate) struct AuditArgs {
 
     #[command(flatten)]
     pub(crate) common: CommonArgs,
+}
+
+/// Which shard keys to look at.
+#[derive(Args, Debug)]
+pub(crate) struct ShardKeyArgs {
+    /// As for audit: dumps, archives, .bson, .json, .zip, - for stdin, or connection strings
+    #[arg(required = true, value_name = "SOURCE")]
+    pub(crate) sources: Vec<String>,
+
+    /// A key to judge: {"field": 1, …} or {"field": "hashed"}; may be given several times
+    #[arg(long, value_name = "JSON")]
+    pub(crate) key: Vec<String>,
+
+    /// A structured mongod or mongos log that shows which fields reads name
+    #[arg(long, value_name = "FILE")]
+    pub(crate) workload: Vec<String>,
+
+    /// Shards to spread over (default: from docward.toml, else 3)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub(crate) shards: Option<u32>,
+
+    /// A field that says where documents must live; it comes first in every proposal
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) zone: Option<String>,
+
+    /// Name of the collection in a source that holds a single one
+    #[arg(long, value_name = "DB.COLL")]
+    pub(crate) namespace: Option<String>,
+
+    /// Only databases that match
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) db: Option<String>,
+
+    /// Only collections that match (name, or whole namespace)
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) collection: Option<String>,
+
+    /// Shape of the report
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    pub(crate) format: Format,
+
+    /// Write the report to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Settings (default: the nearest docward.toml)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// No progress bar
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+
+    /// Colours
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    pub(crate) color: Color,
 }
 
 /// Flags of every command that reports.

@@ -130,15 +130,7 @@ fn nothing_to_judge(
 }
 
 fn render(args: &AuditArgs, report: &Report, only_checklist: bool) -> String {
-    let color = match args.common.color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => {
-            args.common.output.is_none()
-                && std::io::stdout().is_terminal()
-                && env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
-        }
-    };
+    let color = wants_color(args.common.color, args.common.output.is_some());
     let width = terminal_width();
     match (args.common.format, only_checklist) {
         (Format::Json, _) => docward_report::json(report),
@@ -155,6 +147,19 @@ fn render(args: &AuditArgs, report: &Report, only_checklist: bool) -> String {
     }
 }
 
+/// Whether to colour: as asked, or on a terminal that did not refuse.
+pub(crate) fn wants_color(color: Color, to_file: bool) -> bool {
+    match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            !to_file
+                && std::io::stdout().is_terminal()
+                && env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+        }
+    }
+}
+
 /// Columns of the terminal, within what reads well.
 pub(crate) fn terminal_width() -> usize {
     let columns = env::var("COLUMNS").ok().and_then(|c| c.parse::<usize>().ok());
@@ -162,34 +167,48 @@ pub(crate) fn terminal_width() -> usize {
 }
 
 fn request(args: &AuditArgs) -> anyhow::Result<Request> {
-    let glob = |text: &Option<String>, flag: &str| -> anyhow::Result<Option<NamespacePattern>> {
-        text.as_deref()
-            .map(|text| {
-                NamespacePattern::new(text)
-                    .map_err(|message| anyhow::anyhow!("{flag} {text}: {message}"))
-            })
-            .transpose()
+    let reading = reading(
+        &args.sources,
+        args.namespace.as_deref(),
+        args.db.as_deref(),
+        args.collection.as_deref(),
+    )?;
+    Ok(Request {
+        metadata_only: args.metadata_only,
+        threads: args.threads.unwrap_or(reading.threads),
+        sample: args.sample,
+        full: args.full,
+        ..reading
+    })
+}
+
+/// What to read, from the flags every reading command has.
+pub(crate) fn reading(
+    sources: &[String],
+    namespace: Option<&str>,
+    database: Option<&str>,
+    collection: Option<&str>,
+) -> anyhow::Result<Request> {
+    let glob = |text: Option<&str>, flag: &str| -> anyhow::Result<Option<NamespacePattern>> {
+        text.map(|text| {
+            NamespacePattern::new(text)
+                .map_err(|message| anyhow::anyhow!("{flag} {text}: {message}"))
+        })
+        .transpose()
     };
-    let namespace = args
-        .namespace
-        .as_deref()
+    let namespace = namespace
         .map(|text| {
             Namespace::parse(text)
                 .with_context(|| format!("--namespace {text}: expected database.collection"))
         })
         .transpose()?;
     Ok(Request {
-        sources: args.sources.clone(),
+        sources: sources.to_vec(),
         namespace,
-        database_glob: glob(&args.db, "--db")?,
-        collection_glob: glob(&args.collection, "--collection")?,
-        metadata_only: args.metadata_only,
-        threads: args
-            .threads
-            .unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
-        sample: args.sample,
-        keep_samples: false,
-        full: args.full,
+        database_glob: glob(database, "--db")?,
+        collection_glob: glob(collection, "--collection")?,
+        threads: thread::available_parallelism().map_or(1, usize::from),
+        ..Request::default()
     })
 }
 

@@ -8,6 +8,7 @@ mod explain;
 mod interrupt;
 mod progress;
 mod rules;
+mod shardkey;
 
 use std::{io::Write, process::ExitCode};
 
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         args::Command::Audit(args) => audit::audit(&args, false),
         args::Command::Checklist(args) => audit::audit(&args, true),
+        args::Command::ShardKey(args) => shardkey::shardkey(&args),
         args::Command::Rules(args) => rules::rules(&args),
         args::Command::Explain(args) => explain::explain(&args),
     };

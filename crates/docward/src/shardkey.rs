@@ -1,0 +1,103 @@
+//! `docward shardkey`: judge shard keys, or propose some.
+
+use anyhow::{Context, bail};
+use docward_bson::{json, value::to_value};
+use docward_collect::{Collected, Request, collect, read_logs};
+use docward_model::{KeyFields, KeyReport, Value};
+use docward_rules::{KeyQuestion, shard_keys};
+
+use crate::{
+    CLEAN, FINDINGS, PROBLEMS,
+    args::{Format, ShardKeyArgs},
+    audit, config,
+    interrupt::Interrupt,
+    progress::Bar,
+    put,
+};
+
+/// Runs the command. Exit code 1 when a key that was asked about fails.
+pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
+    let keys = args.key.iter().map(|text| parse_key(text)).collect::<anyhow::Result<Vec<_>>>()?;
+    let (config, _) = config::load(args.config.as_deref(), &args.sources)?;
+    let request = Request {
+        keep_samples: true,
+        ..audit::reading(
+            &args.sources,
+            args.namespace.as_deref(),
+            args.db.as_deref(),
+            args.collection.as_deref(),
+        )?
+    };
+    let interrupt = Interrupt::listen();
+    let bar = Bar::new(!args.no_progress);
+    let Collected { mut evidence, mut problems, interrupted, .. } =
+        collect(&request, &bar, interrupt.stop());
+    let logs = read_logs(&args.workload, &bar, interrupt.stop());
+    interrupt.judging();
+    evidence.workload = logs.workload;
+    problems.extend(logs.problems);
+    bar.finish();
+
+    let business: Vec<_> = evidence
+        .collections
+        .iter()
+        .filter(|c| c.kind.is_business() && c.profile.as_ref().is_some_and(|p| p.documents > 0))
+        .collect();
+    if business.is_empty() && problems.is_empty() {
+        bail!("no collection with documents was found; check the source, --db and --collection");
+    }
+    if !keys.is_empty() && business.len() > 1 {
+        let names: Vec<String> = business.iter().take(5).map(|c| c.namespace.to_string()).collect();
+        bail!(
+            "--key is about one collection and {} were read ({}, …); choose one with --collection",
+            business.len(),
+            names.join(", ")
+        );
+    }
+    let question = KeyQuestion { keys, shards: args.shards, zone: args.zone.clone() };
+    let reports: Vec<KeyReport> = business
+        .iter()
+        .filter_map(|c| shard_keys(c, &evidence, &config.settings, &question))
+        .collect();
+    let text = match args.format {
+        Format::Json => docward_report::shard_keys_json(&reports, &problems),
+        Format::Terminal => docward_report::shard_keys(
+            &reports,
+            &problems,
+            audit::wants_color(args.color, args.output.is_some()),
+            audit::terminal_width(),
+        ),
+    };
+    put(&text, args.output.as_deref())?;
+    if !problems.is_empty() || interrupted || logs.interrupted {
+        return Ok(PROBLEMS);
+    }
+    let failed = reports.iter().flat_map(|r| &r.judged).any(|verdict| !verdict.good);
+    Ok(if failed { FINDINGS } else { CLEAN })
+}
+
+/// `{"customerId": 1, "createdAt": 1}` or `{"_id": "hashed"}`.
+fn parse_key(text: &str) -> anyhow::Result<KeyFields> {
+    let shown = || format!("--key {text}");
+    let document = json::parse_one(text)
+        .map_err(|error| anyhow::anyhow!("{error}"))
+        .with_context(shown)
+        .context("a key is a JSON document such as {\"customerId\": 1, \"createdAt\": 1} or {\"_id\": \"hashed\"}")?;
+    let value = to_value(&document)
+        .map_err(|fault| anyhow::anyhow!("{}", fault.kind))
+        .with_context(shown)?;
+    let fields: KeyFields = value
+        .entries()
+        .iter()
+        .map(|(path, kind)| match kind {
+            Value::Int(1) => Ok((path.clone(), false)),
+            Value::Double(n) if *n == 1.0 => Ok((path.clone(), false)),
+            Value::Text(kind) if kind == "hashed" => Ok((path.clone(), true)),
+            _ => bail!("--key {text}: `{path}` must be 1 or \"hashed\""),
+        })
+        .collect::<anyhow::Result<_>>()?;
+    if fields.is_empty() {
+        bail!("--key {text}: a key has at least one field");
+    }
+    Ok(fields)
+}
