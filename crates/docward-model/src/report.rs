@@ -139,6 +139,7 @@ impl Report {
 
     /// Documents read over all sources.
     pub fn documents(&self) -> u64 {
-        self.sources.iter().map(|s| s.documents).sum()
+        let data = self.sources.iter().filter(|s| s.kind != SourceKind::Log);
+        data.map(|s| s.documents).sum()
     }
 }

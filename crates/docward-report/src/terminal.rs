@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use docward_model::{Finding, Report, Severity, Subject, text};
+use docward_model::{Finding, Report, Severity, SourceKind, Subject, text};
 
 use crate::text::{Paint, wrap};
+
+/// More rules than this are not listed one by one when they could not look.
+const LISTED_RULES: usize = 12;
 
 /// Which repeated findings are written out.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +62,16 @@ struct Page<'a> {
 impl Page<'_> {
     fn header(&self, out: &mut String) {
         let names: Vec<&str> = self.report.sources.iter().map(|s| s.name.as_str()).collect();
+        let logs = || self.report.sources.iter().filter(|s| s.kind == SourceKind::Log);
+        let entries: u64 = logs().map(|s| s.documents).sum();
         let bytes: u64 = self.report.sources.iter().map(|s| s.bytes).sum();
+        let mut read = Vec::new();
+        if self.report.documents() > 0 || entries == 0 {
+            read.push(text::plural(self.report.documents(), "document"));
+        }
+        if entries > 0 {
+            read.push(format!("{} log entries", text::count(entries)));
+        }
         let shown = match names.as_slice() {
             [] => "nothing".to_owned(),
             [one] => (*one).to_owned(),
@@ -69,7 +81,7 @@ impl Page<'_> {
             out,
             "{} audit of {shown}: {}, {}, {} profile",
             self.paint.bold("docward"),
-            text::plural(self.report.documents(), "document"),
+            read.join(", "),
             text::bytes(bytes),
             self.report.profile.name(),
         );
@@ -209,7 +221,13 @@ impl Page<'_> {
             if index == 0 {
                 out.push('\n');
             }
-            let line = format!("not judged for lack of {needs}: {}", rules.join(", "));
+            let listed = match rules.as_slice() {
+                [first, second, .., last] if rules.len() > LISTED_RULES => {
+                    format!("{} rules ({first}, {second}, … {last})", rules.len())
+                }
+                _ => rules.join(", "),
+            };
+            let line = format!("not judged for lack of {needs}: {listed}");
             let _ = writeln!(out, "{}", self.paint.dim(&wrap(&line, self.options.width, 0, 2)));
         }
     }

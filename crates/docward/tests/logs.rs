@@ -33,3 +33,41 @@ fn logs_show_the_workload_and_text_logs_are_refused() {
     assert_eq!(code(&out), 2);
     assert!(stdout(&out).contains("servers before 4.4"));
 }
+
+#[test]
+fn se_1_a_real_log_is_read_whole_and_without_false_alarms() {
+    let Some(folder) = common::shared_data("logs/hatchet/logs") else { return };
+    let log = folder.join("sample-mongod.log.gz");
+    let out = docward(&["audit", "--format", "json", "--log", &log.to_string_lossy()]);
+    let report: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    assert_eq!(report["problems"], serde_json::json!([]));
+    assert_eq!(report["sources"][0]["documents"], 27_995);
+    let rules: Vec<_> =
+        report["findings"].as_array().expect("findings").iter().map(|f| &f["rule"]).collect();
+    assert_eq!(rules, ["S001"], "{report}");
+}
+
+#[test]
+fn old_text_logs_are_refused_with_the_reason() {
+    let Some(folder) = common::shared_data("logs/mtools") else { return };
+    let mut logs = Vec::new();
+    let mut open = vec![folder];
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(std::fs::read_dir(path).expect("a folder").flatten().map(|e| e.path()));
+        } else if path.extension().is_some_and(|e| e == "log") {
+            logs.push(path);
+        }
+    }
+    assert!(!logs.is_empty());
+    for log in logs {
+        let out = docward(&["audit", "--log", &log.to_string_lossy()]);
+        assert_eq!(code(&out), 2, "{}", log.display());
+        let text = stdout(&out).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            text.contains("not a structured") || text.contains("before 4.4"),
+            "{}: {text}",
+            log.display()
+        );
+    }
+}
