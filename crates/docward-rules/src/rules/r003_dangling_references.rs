@@ -105,10 +105,11 @@ fn draft(
     let draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
-            "{} of {} looked up from `{path}` {} no document in `{to}`",
+            "{} of {} looked up from `{path}` {} no document in {}",
             text::count(missing),
             text::plural(checked, "value"),
-            text::form(missing, "has", "have")
+            text::form(missing, "has", "have"),
+            if reference.is_by_id() { format!("`{to}`") } else { format!("`{to}` with that `{}`", reference.to_path) }
         ),
         "pages break on what is not there, and $lookup drops the row or leaves it empty",
         format!(
@@ -134,9 +135,10 @@ fn draft(
         None,
         Safety::Safe,
         format!(
-            "{}.aggregate([{{$match: {{{field}: {{$ne: null}}}}}}, {{$lookup: {{from: {}, localField: {field}, foreignField: \"_id\", as: \"found\"}}}}, {{$match: {{found: {{$size: 0}}}}}}, {{$project: {{{field}: 1}}}}])",
+            "{}.aggregate([{{$match: {{{field}: {{$ne: null}}}}}}, {{$lookup: {{from: {}, localField: {field}, foreignField: {}, as: \"found\"}}}}, {{$match: {{found: {{$size: 0}}}}}}, {{$project: {{{field}: 1}}}}])",
             statements::collection(ns),
-            statements::quoted(&to.collection)
+            statements::quoted(&to.collection),
+            statements::quoted(&reference.to_path.dotted())
         ),
     )
 }
