@@ -153,6 +153,20 @@ mod tests {
     }
 
     #[test]
+    fn pt_ref_1_a_code_that_nothing_has_is_found_by_its_field() {
+        let stations: String = (0..100).map(|i| format!("{{\"code\": \"S{i}\"}}\n")).collect();
+        let prices: String =
+            (0..104).map(|i| format!("{{\"stationCode\": \"S{i}\", \"amount\": {i}}}\n")).collect();
+        let body = format!("@ db_fuel.t_station\n{stations}@ db_fuel.t_price\n{prices}");
+        let found = check("R003", &body);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.starts_with("4 of 104 values looked up"), "{}", found[0].what);
+        assert!(found[0].what.ends_with("with that `code`"), "{}", found[0].what);
+        let command = &found[0].fix.as_ref().expect("a command").command;
+        assert!(command.contains("foreignField: \"code\""), "{command}");
+    }
+
+    #[test]
     fn pt_ref_1_missing_documents_are_counted() {
         let found = check("R003", &body(98));
         assert_eq!(found.len(), 1);
