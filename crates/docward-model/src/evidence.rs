@@ -16,7 +16,7 @@ pub struct Evidence {
     pub databases: Vec<String>,
     /// Collections sorted by namespace.
     pub collections: Vec<Collection>,
-    /// Fields whose values are another collection's `_id`s.
+    /// Fields whose values are another collection's `_id`s, or values of another unique key of it.
     pub references: Vec<Reference>,
     /// Fields that repeat another collection's field beside a reference to it.
     pub copies: Vec<CopiedField>,
@@ -237,7 +237,7 @@ impl Collection {
     }
 }
 
-/// A field that holds another collection's `_id`s.
+/// A field that holds another collection's `_id`s, or the values of a unique code of it.
 #[derive(Clone, Debug)]
 pub struct Reference {
     /// The collection that holds the reference.
@@ -246,13 +246,15 @@ pub struct Reference {
     pub path: FieldPath,
     /// The collection referred to.
     pub to: Namespace,
-    /// Share of the distinct values that exist as `_id` there, 0..=1.
+    /// The field referred to: `_id`, or a code that is unique there.
+    pub to_path: FieldPath,
+    /// Share of the distinct values that exist there, 0..=1.
     pub contained: f64,
     /// Distinct values the share was measured on.
     pub checked_values: u64,
     /// Type of the reference.
     pub from_type: BsonType,
-    /// Type of the `_id` referred to.
+    /// Type of the field referred to.
     pub to_type: BsonType,
     /// Whether the values match only after changing their type (hex string against ObjectId).
     pub needs_conversion: bool,
@@ -262,6 +264,22 @@ pub struct Reference {
     pub parents: f64,
     /// References per document that holds any ("parents per child"; 1 unless in an array).
     pub parents_per_child: f64,
+}
+
+impl Reference {
+    /// Whether it refers to `_id`.
+    pub fn is_by_id(&self) -> bool {
+        self.to_path.as_str() == "_id"
+    }
+
+    /// What is referred to, for messages: `` `db.coll` `` or `` `code` of `db.coll` ``.
+    pub fn target(&self) -> String {
+        if self.is_by_id() {
+            format!("`{}`", self.to)
+        } else {
+            format!("`{}` of `{}`", self.to_path, self.to)
+        }
+    }
 }
 
 /// A field that repeats another collection's field, beside a reference to it.

@@ -10,7 +10,7 @@ use docward_model::{
 
 use crate::{
     growth::{growth, spearman},
-    links::{Links, RefField},
+    links::{self, KeyField, Links, RefField},
     profiler::{Profiler, TIERS},
     rows::{FEW, Leaf, Row},
     stats::{Stats, known},
@@ -29,6 +29,8 @@ pub struct Profiled {
 const SHAPES: usize = 64;
 /// Reference-like fields compared with other collections.
 const REFS: usize = 64;
+/// Unique codes of a collection that others may refer to.
+const KEYS: usize = 8;
 
 /// Proper names from which they are no accident.
 const PROPER_NAMES: u64 = 3;
@@ -624,7 +626,7 @@ impl Finisher {
 
     fn links(self, profile: &Profile) -> Links {
         let id = profile.field("_id");
-        let mut refs = Vec::new();
+        let (mut refs, mut keys) = (Vec::new(), Vec::new());
         for (at, field) in profile.fields.iter().enumerate() {
             let node_id = self.order[at];
             let node = &self.profiler.tree.nodes[node_id as usize];
@@ -640,11 +642,34 @@ impl Finisher {
                 }
                 _ => false,
             };
-            if !id_shaped || node.is_own_id || refs.len() >= REFS {
+            let coded = matches!(kind, BsonType::Int | BsonType::Long | BsonType::String);
+            let by_code = coded
+                && field.shape != FieldShape::AnyKey
+                && !field.path.as_str().contains('*')
+                && links::key_words(&field.path).is_some();
+            let own_key = coded
+                && field.parent.is_none()
+                && !node.is_own_id
+                && keys.len() < KEYS
+                && links::is_key_name(&field.path)
+                && is_unique(field, profile);
+            let is_reference = (id_shaped || by_code) && !node.is_own_id && refs.len() < REFS;
+            if !own_key && !is_reference {
                 continue;
             }
             let mut sketch = node.stats.sketch.clone();
             sketch.settle();
+            if own_key {
+                keys.push(KeyField {
+                    path: field.path.clone(),
+                    kind,
+                    theta: sketch.theta(),
+                    hashes: sketch.entries().into_iter().map(|(hash, _)| hash).collect(),
+                });
+            }
+            if !is_reference {
+                continue;
+            }
             let holders = if node.kind == Kind::Element { field.parents } else { field.count };
             refs.push(RefField {
                 path: field.path.clone(),
@@ -691,11 +716,23 @@ impl Finisher {
             documents: self.profiler.documents,
             id_kind: id.and_then(|f| f.types.dominant()),
             ids: self.profiler.ids,
+            keys,
             refs,
             rows,
             paths: self.paths,
         }
     }
+}
+
+/// Whether nearly every document has the field with a value of its own; an estimate of many values may
+/// be a fifth too low.
+fn is_unique(field: &Field, profile: &Profile) -> bool {
+    let distinct = field.distinct;
+    let needed = if distinct.exact { 1.0 } else { 0.8 } * field.count as f64;
+    field.count >= 2
+        && field.count * 20 >= profile.documents * 19
+        && distinct.values >= needed
+        && distinct.top_share <= 0.05_f64.max(1.0 / field.count as f64)
 }
 
 fn is_scalar(kind: BsonType) -> bool {

@@ -1,13 +1,14 @@
-//! What links collections: fields that hold another collection's `_id`s, and fields copied beside them.
+//! What links collections: fields that hold another collection's `_id`s or unique codes, and fields
+//! copied beside them.
 //!
 //! Each collection leaves a small [`Links`] behind: its ids (those with the smallest hashes), samples
-//! of its reference-like fields drawn by the same hash, and a sample of its rows. [`relate`] then
+//! of its codes and of its reference-like fields drawn by the same hash, and a sample of its rows. [`relate`] then
 //! compares them. Everything is bounded.
 
 use std::collections::BTreeMap;
 
 use docward_model::{
-    BsonType, CopiedField, FieldPath, Namespace, Reference,
+    BsonType, CopiedField, Distribution, FieldPath, Namespace, Reference,
     words::{singular, split},
 };
 
@@ -90,12 +91,54 @@ pub(crate) struct RefField {
     pub(crate) beside: Vec<(u64, Vec<(FieldPath, u64)>)>,
 }
 
+/// A unique code of a collection other than `_id`, with a sample of its values.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyField {
+    pub(crate) path: FieldPath,
+    pub(crate) kind: BsonType,
+    /// Values at or above this hash are not known.
+    pub(crate) theta: u64,
+    /// Sorted.
+    pub(crate) hashes: Vec<u64>,
+}
+
+impl KeyField {
+    fn contains(&self, hash: u64) -> Option<bool> {
+        (hash < self.theta).then(|| self.hashes.binary_search(&hash).is_ok())
+    }
+}
+
+/// Words that name a key: `code`, `station.code`, `stationCode`.
+const KEYS: &[&str] = &["code", "key", "no", "number", "sku", "slug"];
+/// Of these, the ones that are also written without a mark before them: `stationcode`.
+const JOINED: &[&str] = &["code", "key"];
+
+/// Whether a field is named like a key of its own collection: `code`, `no`, `stationCode`.
+pub(crate) fn is_key_name(path: &FieldPath) -> bool {
+    split(path.as_str()).last().is_some_and(|w| KEYS.contains(&w.as_str()))
+}
+
+/// What a field named after another collection's key speaks of: `station` and `code` of
+/// `stationCode`, `station.code` or `stationcode`.
+pub(crate) fn key_words(path: &FieldPath) -> Option<(Vec<String>, &'static str)> {
+    let mut words = split(path.as_str());
+    let last = words.pop()?;
+    if let Some(key) = KEYS.iter().find(|key| **key == last) {
+        return (!words.is_empty()).then_some((words, key));
+    }
+    let key = JOINED.iter().find(|key| last.len() > key.len() + 2 && last.ends_with(**key))?;
+    words.push(last[..last.len() - key.len()].to_owned());
+    Some((words, key))
+}
+
 /// What a collection leaves behind for comparing it with others.
 #[derive(Clone, Debug, Default)]
 pub struct Links {
     pub(crate) documents: u64,
     pub(crate) id_kind: Option<BsonType>,
     pub(crate) ids: IdSet,
+    /// Unique codes beside `_id`; few, and as small as the samples of references.
+    pub(crate) keys: Vec<KeyField>,
     pub(crate) refs: Vec<RefField>,
     /// Sampled documents: hash of `_id`, then fields and their hashes.
     pub(crate) rows: BTreeMap<u64, Vec<(u32, u64)>>,
@@ -130,15 +173,17 @@ pub fn relate(collections: &[(Namespace, Links)]) -> (Vec<Reference>, Vec<Copied
     for (from, links) in collections {
         for field in &links.refs {
             let words = reference_words(&field.path);
+            let by = key_words(&field.path);
             let best = collections
                 .iter()
                 .zip(&names)
                 .filter_map(|((to, target), name)| {
                     let named = names_agree(&words, name, from == to);
                     if only_by_name && !named {
-                        return None;
+                        return by_key(field, from, to, target, by.as_ref()?, name);
                     }
                     candidate(field, from, to, target, named)
+                        .or_else(|| by_key(field, from, to, target, by.as_ref()?, name))
                 })
                 .max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.to.cmp(&a.1.to)));
             let Some((_, reference)) = best else { continue };
@@ -178,6 +223,77 @@ fn candidate(
     if contained < 0.5 || found < 2 {
         return None;
     }
+    let score = contained + if named { 1.0 } else { 0.0 } + if from == to { -0.25 } else { 0.0 };
+    Some((
+        score,
+        Reference {
+            from: from.clone(),
+            path: field.path.clone(),
+            to: to.clone(),
+            to_path: FieldPath::new("_id"),
+            contained,
+            checked_values: tested,
+            from_type: field.kind,
+            to_type,
+            needs_conversion,
+            children_per_parent: children(field),
+            parents: field.distinct,
+            parents_per_child: field.count as f64 / field.holders.max(1) as f64,
+        },
+    ))
+}
+
+/// Values of a code that must be found before it is taken for a reference.
+const MIN_FOUND: u64 = 5;
+
+/// Whether `field` holds a unique code of `to` other than `_id`: it is named after both, and nearly
+/// all values looked up are there.
+fn by_key(
+    field: &RefField,
+    from: &Namespace,
+    to: &Namespace,
+    target: &Links,
+    (words, word): &(Vec<String>, &'static str),
+    name: &[String],
+) -> Option<(f64, Reference)> {
+    if from == to || from.database != to.database || !names_agree(words, name, false) {
+        return None;
+    }
+    let numeric = |kind| matches!(kind, BsonType::Int | BsonType::Long | BsonType::Double);
+    let alike = |key: &&KeyField| {
+        (key.kind == field.kind || (numeric(key.kind) && numeric(field.kind)))
+            && split(key.path.as_str()).last().is_some_and(|last| last == word)
+    };
+    target.keys.iter().filter(alike).find_map(|key| {
+        let answers = field.values.iter().filter_map(|(hash, _)| key.contains(*hash));
+        let (found, tested) =
+            answers.fold((0, 0), |(found, all), is| (found + u64::from(is), all + 1));
+        let contained = found as f64 / f64::max(tested as f64, 1.0);
+        if found < MIN_FOUND || contained < 0.9 {
+            return None;
+        }
+        Some((
+            contained + 0.9,
+            Reference {
+                from: from.clone(),
+                path: field.path.clone(),
+                to: to.clone(),
+                to_path: key.path.clone(),
+                contained,
+                checked_values: tested,
+                from_type: field.kind,
+                to_type: key.kind,
+                needs_conversion: false,
+                children_per_parent: children(field),
+                parents: field.distinct,
+                parents_per_child: field.count as f64 / field.holders.max(1) as f64,
+            },
+        ))
+    })
+}
+
+/// References per value referred to.
+fn children(field: &RefField) -> Distribution {
     let mut children = Histogram::default();
     for &(_, n) in &field.values {
         children.add(u64::from(n));
@@ -186,23 +302,7 @@ fn candidate(
     // The sample may have missed the one parent with most children; its share is known apart, and
     // its lower bound is no guess.
     children.max = children.max.max((field.top_share * field.count as f64).round() as u64);
-    let score = contained + if named { 1.0 } else { 0.0 } + if from == to { -0.25 } else { 0.0 };
-    Some((
-        score,
-        Reference {
-            from: from.clone(),
-            path: field.path.clone(),
-            to: to.clone(),
-            contained,
-            checked_values: tested,
-            from_type: field.kind,
-            to_type,
-            needs_conversion,
-            children_per_parent: children,
-            parents: field.distinct,
-            parents_per_child: field.count as f64 / field.holders.max(1) as f64,
-        },
-    ))
+    children
 }
 
 /// How many of the sampled values exist as ids, and how many could be looked up.
@@ -260,7 +360,7 @@ fn copied(
     reference: &Reference,
     target: &Links,
 ) -> Vec<CopiedField> {
-    if reference.needs_conversion || *from == reference.to {
+    if reference.needs_conversion || *from == reference.to || !reference.is_by_id() {
         return Vec::new();
     }
     // (path here, path there) -> compared, equal, distinct values there
@@ -325,6 +425,19 @@ mod tests {
         assert!(agree("category", "categories"));
         assert!(!agree("customerId", "orders"));
         assert!(!agree("_id", "orders"));
+    }
+
+    #[test]
+    fn keys_are_named_after_their_collection() {
+        let words = |path: &str| key_words(&FieldPath::new(path)).map(|(w, k)| (w.join(" "), k));
+        for path in ["stationCode", "station_code", "station.code", "stationcode"] {
+            assert_eq!(words(path), Some(("station".to_owned(), "code")), "{path}");
+        }
+        assert_eq!(words("orderNo"), Some(("order".to_owned(), "no")));
+        for path in ["code", "monkey", "piano", "barcode.x"] {
+            assert!(words(path).is_none_or(|(w, _)| w != "station"), "{path}");
+        }
+        assert_eq!(words("code"), None);
     }
 
     #[test]

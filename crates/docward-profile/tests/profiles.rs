@@ -127,6 +127,29 @@ fn ap_s2_5_a_few_names_of_people_are_keys_and_not_fields() {
 }
 
 #[test]
+fn pt_ref_1_a_unique_code_is_referred_to_like_an_id() {
+    let stations: Vec<Document> = (0..3000)
+        .map(|i| doc! { "_id": ObjectId::new(), "code": format!("ST-{i}"), "kind": i % 3 })
+        .collect();
+    let prices: Vec<Document> = (0..6000)
+        .map(|i| {
+            doc! { "stationcode": format!("ST-{}", i % 2500), "fuelCode": "E10", "otherCode": format!("X{i}") }
+        })
+        .collect();
+    let links = |name: &str, documents: &[Document]| {
+        (Namespace::new("db_fuel", name), profiled(documents).links)
+    };
+    let (found, _) = relate(&[links("t_price", &prices), links("t_station", &stations)]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].path.as_str(), "stationcode");
+    assert_eq!((found[0].to.collection.as_str(), found[0].to_path.as_str()), ("t_station", "code"));
+    assert!(found[0].contained > 0.99);
+    // A field that is not unique there is no key.
+    let twice = [stations.clone(), stations].concat();
+    assert!(relate(&[links("t_price", &prices), links("t_station", &twice)]).0.is_empty());
+}
+
+#[test]
 fn ap_s2_5_many_dynamic_keys_cost_a_bounded_table() {
     let mut profiler = Profiler::new();
     let mut at = 0;

@@ -85,9 +85,16 @@ fn write_whole(path: &std::path::Path, text: &str) -> std::io::Result<()> {
         }
         std::fs::rename(&beside, path)
     });
-    // Where nothing new may be put, what is there may still be written to.
-    written.or_else(|_| {
-        let _ = std::fs::remove_file(&beside);
-        std::fs::write(path, text)
-    })
+    match written {
+        // Where nothing new may be put, what is there may still be written to.
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            let _ = std::fs::remove_file(&beside);
+            std::fs::write(path, text)
+        }
+        Err(error) => {
+            let _ = std::fs::remove_file(&beside);
+            Err(error)
+        }
+        Ok(()) => Ok(()),
+    }
 }

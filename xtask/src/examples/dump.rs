@@ -9,7 +9,7 @@ use bson::{Bson, Document, doc};
 use flate2::{Compression, GzBuilder};
 use serde_json::{Value, json};
 
-use super::chance::Rng;
+use super::chance::{Ids, Rng, births};
 use super::schema::Node;
 
 /// What an audit should find somewhere, at warning and above.
@@ -67,6 +67,24 @@ impl Collection {
     pub(crate) fn documents(mut self, documents: Vec<Document>) -> Self {
         self.documents = documents;
         self
+    }
+
+    /// With `n` documents, each born at some time since the opening: `document` makes one from its
+    /// number and that time. `seed` is what its ids are drawn from.
+    pub(crate) fn born(
+        self,
+        seed: &str,
+        n: usize,
+        mut document: impl FnMut(&mut Rng, &mut Ids, usize, i64) -> Document,
+    ) -> Self {
+        let (mut rng, mut ids) = (self.rng(), Ids::new(seed));
+        let births = births(&mut rng, n);
+        let documents = births
+            .into_iter()
+            .enumerate()
+            .map(|(at, born)| document(&mut rng, &mut ids, at, born))
+            .collect();
+        self.documents(documents)
     }
 
     /// What an audit should find here.

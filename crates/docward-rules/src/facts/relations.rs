@@ -258,6 +258,7 @@ mod tests {
                 from: Namespace::new("db_shop", "t_comment"),
                 path: FieldPath::new("postId"),
                 to: Namespace::new("db_shop", "t_post"),
+                to_path: FieldPath::new("_id"),
                 contained: 1.0,
                 checked_values: 100,
                 from_type: BsonType::ObjectId,

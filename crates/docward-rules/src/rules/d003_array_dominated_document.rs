@@ -1,6 +1,6 @@
 //! DM-05.3, AP-S2.2: oversized documents that are mostly one array become one document per element.
 
-use docward_model::{Collection, Draft, Safety, Subject};
+use docward_model::{Collection, Draft, Field, Profile, Safety, Subject};
 
 use crate::facts::arrays::{self, Limits, Owner};
 use crate::facts::{patterns, proposals, text};
@@ -79,6 +79,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let over = profile.documents_larger_than(cx.count(&MAX_BYTES));
         let large = array.lengths.max >= limits.elements;
         let open_bucket = patterns::is_open_bucket(profile, field);
+        let tree = contains_itself(profile, field);
         let mut draft = Draft::new(
             Subject::Field(ns.clone(), field.path.clone()),
             format!(
@@ -93,6 +94,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             "every read and every update of the parent carries the whole list",
             if open_bucket {
                 proposals::close_bucket(field)
+            } else if tree {
+                "the list contains itself: store one document per node with the id of its parent, or the nodes as a flat array with the path from the root".to_owned()
             } else {
                 format!(
                 "move each element to `{}` with `{}` and the index {}: {} of about {} each; keep `{}` in `{}`; {}",
@@ -118,12 +121,21 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .data("parentId", child.parent_id.clone())
         .clauses(if large { &["DM-05.3", "AP-S2.2", "DM-08.1"] } else { &["DM-05.3", "AP-S2.2"] });
         debug_assert!(cx.limit(&MIN_SHARE) == limits.owned_share, "one reading of the threshold");
-        if !open_bucket && let Some(command) = proposals::split_command(ns, profile, field, &child)
+        if !open_bucket
+            && !tree
+            && let Some(command) = proposals::split_command(ns, profile, field, &child)
         {
             draft = draft.fix(Some("RF-01"), Safety::Manual, command);
         }
         cx.report(draft);
     }
+}
+
+/// Whether the elements hold an array of the same name: a tree, of which one level is no part to move.
+fn contains_itself(profile: &Profile, field: &Field) -> bool {
+    profile.element(field).is_some_and(|element| {
+        profile.children(element).any(|c| c.array.is_some() && c.name == field.name)
+    })
 }
 
 #[cfg(test)]
@@ -144,6 +156,18 @@ mod tests {
     }
 
     const USER: &str = "x5 {\"_id\": $i, \"name\": \"Ada\", \"posts\": $array(300, {\"title\": \"Post\", \"text\": \"TEXT\"})}";
+
+    #[test]
+    fn dm_05_3_a_tree_is_not_cut_at_its_first_level() {
+        let leaf = r#"{"name": "$pad(400)"}"#;
+        let node = format!(r#"{{"name": "a", "kids": $array(150, {leaf})}}"#);
+        let body = format!(r#"{{"_id": 1, "kids": [{node}, {node}, {node}]}}"#);
+        let found = check("D003", &body);
+        let tree = found.iter().find(|f| f.at.path().is_some_and(|p| p.as_str() == "kids"));
+        let tree = tree.expect("the tree is reported");
+        assert!(tree.todo.contains("one document per node"), "{}", tree.todo);
+        assert!(tree.fix.is_none());
+    }
 
     #[test]
     fn dm_05_3_the_child_is_named_with_its_reference() {

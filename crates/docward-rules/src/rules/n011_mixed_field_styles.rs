@@ -311,6 +311,15 @@ mod tests {
     use docward_model::{DataValue, Severity};
 
     #[test]
+    fn dm_04_1_rows_of_the_oplog_are_the_servers_own() {
+        let row = r#"{"op": "u", "ns": "db_shop.t_user", "ts": {"$timestamp": {"t": 1, "i": 1}}, "o2": {"_id": 1}, "o": {"$set": {"user_name": "a", "createdAt": 1}}}"#;
+        for rule in ["N011", "N013", "N015", "D007"] {
+            assert!(check(rule, row).is_empty(), "{rule}");
+        }
+        assert!(!check("N011", &row.replace("\"ns\"", "\"place\"")).is_empty());
+    }
+
+    #[test]
     fn dm_04_1_rows_of_the_profiler_are_the_servers_own() {
         let row = r#"{"op": "query", "ns": "db_shop.t_user", "millis": 120, "planSummary": "COLLSCAN", "query": {"find": "t_user", "filter": {"user_name": "a", "createdAt": 1}, "batch_size": 5}}"#;
         assert!(check("N011", row).is_empty());

@@ -25,6 +25,7 @@ declare_rule! {
     /// `ip`, `ts`, `qty`, units, currencies, language codes, `x`/`y`/`z`, `k`/`v`, candle data) are
     /// known and may be extended with `allow`; a set of three-letter capitals side by side is taken
     /// for the vocabulary of a trade. Where another field has matching initials it is proposed.
+    /// Documents whose fields are `a`, `b`, `c` and so on were made up to try something: a note.
     ///
     /// ## Why it matters
     /// The name is the only description a document carries. `UN` can be a user name, a unit or the
@@ -192,10 +193,10 @@ fn are_codes(names: &[&str], nested: bool) -> bool {
     (common >= 2 && two * 5 >= names.len() * 4) || (nested && names.len() >= 4 && capitals)
 }
 
-/// Whether all names are the first letters of the alphabet, in whatever order: documents somebody made
+/// Whether the names are the first letters of the alphabet, in whatever order: documents somebody made
 /// up to try something. Nobody reads meaning into them, so a note is enough.
-fn are_placeholders(all: &[Named<'_>]) -> bool {
-    let letters: BTreeSet<&str> = all.iter().map(Named::name).collect();
+fn are_placeholders(names: &[&Named<'_>]) -> bool {
+    let letters: BTreeSet<&str> = names.iter().map(|n| n.name()).collect();
     let alphabet = ["a", "b", "c", "d", "e", "f", "g", "h"];
     letters.len() >= 2
         && letters.len() <= alphabet.len()
@@ -213,11 +214,15 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut all = named(profile);
     all.retain(|n| !owned.contains(&n.at));
     let allow: BTreeSet<String> = cx.words(&ALLOW).iter().map(|w| w.to_lowercase()).collect();
-    let found = abbreviations(profile, &all, &allow);
-    let placeholders = are_placeholders(&all);
-    // `a`, `b`, `c` belong together, although some of them are on the list of short words.
-    let found =
-        if placeholders { all.iter().map(|n| Abbreviation { at: n.at }).collect() } else { found };
+    let mut found = abbreviations(profile, &all, &allow);
+    let top: Vec<_> = all.iter().filter(|n| n.field.parent.is_none()).collect();
+    let placeholders = are_placeholders(&top);
+    if placeholders {
+        // `a`, `b`, `c` belong together, although some of them are on the list of short words.
+        found.extend(top.iter().map(|n| Abbreviation { at: n.at }));
+        found.sort_by_key(|a| a.at);
+        found.dedup_by_key(|a| a.at);
+    }
     if found.is_empty() {
         return;
     }
@@ -369,7 +374,7 @@ mod tests {
 
     #[test]
     fn dm_04_3_placeholders_are_a_note_and_named_together() {
-        let found = check("N013", r#"{"_id": 1, "a": 1, "b": {"c": 2}}"#);
+        let found = check("N013", r#"{"_id": 1, "a": 1, "b": 2, "c": {"key": 2}}"#);
         assert_eq!(found[0].severity, Severity::Info);
         assert!(found[0].what.contains("`a`, `b` and `c`"), "{}", found[0].what);
         let found = check("N013", r#"{"_id": 1, "a": 1, "b": 2, "q": 3}"#);

@@ -151,6 +151,20 @@ mod tests {
     }
 
     #[test]
+    fn dm_04_4_each_name_is_listed_under_what_is_wrong_with_it() {
+        let body = format!("{{\"{}\": 1, \"days_since_the_user_logged_in\": 2}}", "a".repeat(41));
+        let what = &check("N014", &body)[0].what;
+        assert!(
+            what.starts_with("1 field name longer than 40 characters (longest 41): `aaa"),
+            "{what}"
+        );
+        assert!(
+            what.ends_with("1 field name of more than 5 words: `days_since_the_user_logged_in`"),
+            "{what}"
+        );
+    }
+
+    #[test]
     fn dm_04_4_40_characters_pass_41_warn() {
         assert!(named(&"a".repeat(40)).is_empty());
         assert_eq!(named(&"a".repeat(41))[0].severity, Severity::Warn);

@@ -139,7 +139,11 @@ fn draft(
         .map_or_else(|| docward_model::Seen::all(documents), |p| p.seen());
     let draft = Draft::new(
         Subject::Field(ns.clone(), FieldPath::new(reference.path.as_str())),
-        format!("`{}` refers to `{to}` and begins no index{behind}", reference.path),
+        format!(
+            "`{}` refers to {} and begins no index{behind}",
+            reference.path,
+            reference.target()
+        ),
         "finding what refers to a document, and $lookup from the other side, read the whole collection",
         format!(
             "create an index on `{path}`: \"all `{}` of one `{}`\" reads {} documents without it and about {} with it",

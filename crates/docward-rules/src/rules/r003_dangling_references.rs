@@ -105,10 +105,11 @@ fn draft(
     let draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
-            "{} of {} looked up from `{path}` {} no document in `{to}`",
+            "{} of {} looked up from `{path}` {} no document in {}",
             text::count(missing),
             text::plural(checked, "value"),
-            text::form(missing, "has", "have")
+            text::form(missing, "has", "have"),
+            if reference.is_by_id() { format!("`{to}`") } else { format!("`{to}` with that `{}`", reference.to_path) }
         ),
         "pages break on what is not there, and $lookup drops the row or leaves it empty",
         format!(
@@ -134,9 +135,10 @@ fn draft(
         None,
         Safety::Safe,
         format!(
-            "{}.aggregate([{{$match: {{{field}: {{$ne: null}}}}}}, {{$lookup: {{from: {}, localField: {field}, foreignField: \"_id\", as: \"found\"}}}}, {{$match: {{found: {{$size: 0}}}}}}, {{$project: {{{field}: 1}}}}])",
+            "{}.aggregate([{{$match: {{{field}: {{$ne: null}}}}}}, {{$lookup: {{from: {}, localField: {field}, foreignField: {}, as: \"found\"}}}}, {{$match: {{found: {{$size: 0}}}}}}, {{$project: {{{field}: 1}}}}])",
             statements::collection(ns),
-            statements::quoted(&to.collection)
+            statements::quoted(&to.collection),
+            statements::quoted(&reference.to_path.dotted())
         ),
     )
 }
@@ -148,6 +150,20 @@ mod tests {
     fn body(posts: u32) -> String {
         let comments: String = (0..100).map(|i| format!("{{\"postId\": {i}}}\n")).collect();
         format!("@ db_blog.t_post\nx{posts} {{\"_id\": $i}}\n@ db_blog.t_comment\n{comments}")
+    }
+
+    #[test]
+    fn pt_ref_1_a_code_that_nothing_has_is_found_by_its_field() {
+        let stations: String = (0..100).map(|i| format!("{{\"code\": \"S{i}\"}}\n")).collect();
+        let prices: String =
+            (0..104).map(|i| format!("{{\"stationCode\": \"S{i}\", \"amount\": {i}}}\n")).collect();
+        let body = format!("@ db_fuel.t_station\n{stations}@ db_fuel.t_price\n{prices}");
+        let found = check("R003", &body);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.starts_with("4 of 104 values looked up"), "{}", found[0].what);
+        assert!(found[0].what.ends_with("with that `code`"), "{}", found[0].what);
+        let command = &found[0].fix.as_ref().expect("a command").command;
+        assert!(command.contains("foreignField: \"code\""), "{command}");
     }
 
     #[test]

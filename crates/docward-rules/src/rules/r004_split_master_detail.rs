@@ -219,11 +219,12 @@ fn draft(relation: &Relation<'_>, strong: bool) -> Draft {
         Some("RF-15"),
         Safety::Manual,
         format!(
-            "db.getSiblingDB({0}).getCollection({1}).aggregate([{{$lookup: {{from: {2}, localField: \"_id\", foreignField: {3}, as: \"details\"}}}}, {{$limit: 3}}])",
+            "db.getSiblingDB({0}).getCollection({1}).aggregate([{{$lookup: {{from: {2}, localField: {4}, foreignField: {3}, as: \"details\"}}}}, {{$limit: 3}}])",
             statements::quoted(&parent.database),
             statements::quoted(&parent.collection),
             statements::quoted(&child.collection),
             statements::quoted(&relation.reference.path.dotted()),
+            statements::quoted(&relation.reference.to_path.dotted()),
         ),
     );
     if strong { draft } else { draft.severity(Severity::Info) }

@@ -164,8 +164,8 @@ fn draft(collection: &Collection, relation: &Relation<'_>, rows: &[Row]) -> Draf
     Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
-            "`{path}` refers to `{}`, {kind}: {} of `{}` for one of `{}` at the median, {} at p99, {} at most, {} each",
-            relation.reference.to,
+            "`{path}` refers to {}, {kind}: {} of `{}` for one of `{}` at the median, {} at p99, {} at most, {} each",
+            relation.reference.target(),
             text::count(p50),
             child.collection,
             parent.collection,

@@ -76,7 +76,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .evidence()
             .references
             .iter()
-            .find(|r| r.from == collection.namespace && r.path == field.path);
+            .find(|r| r.from == collection.namespace && r.path == field.path && r.is_by_id());
         if reference.is_some_and(|r| r.needs_conversion) {
             continue;
         }

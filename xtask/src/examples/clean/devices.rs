@@ -3,7 +3,7 @@
 use bson::{Bson, Document, doc};
 
 use crate::examples::business::{minute_bucket_schema, minute_buckets};
-use crate::examples::chance::{HOUR, Ids, MINUTE, Rng, TODAY, births, date, day};
+use crate::examples::chance::{HOUR, Ids, MINUTE, Rng, TODAY, date, day};
 use crate::examples::dump::Collection;
 use crate::examples::schema::{long, moment, need, object, one_word_of};
 
@@ -15,14 +15,8 @@ pub(super) fn collections() -> [Collection; 3] {
 
 /// ST-08, ST-12: devices are documents, and their readings are elsewhere.
 fn device() -> Collection {
-    let base = Collection::new(IOT, "t_device_registry");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("clean devices");
-    let births = births(&mut rng, 64);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(IOT, "t_device_registry")
+        .born("clean devices", 64, |rng, ids, at, born| {
             doc! {
                 "_id": ids.at(born),
                 "deviceNo": 9001 + at as i64,
@@ -31,8 +25,6 @@ fn device() -> Collection {
                 "createTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("deviceNo", long(1)),
             need("model", one_word_of(&["basic", "outdoor", "industrial"])),

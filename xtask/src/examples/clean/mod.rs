@@ -40,14 +40,8 @@ pub(super) fn dump() -> Dump {
 
 /// ST-01: settings have a database of their own; ST-06: one level, one document per value.
 fn setting() -> Collection {
-    let base = Collection::new("db_config", "t_app_setting");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("clean settings");
-    let births = births(&mut rng, 40);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new("db_config", "t_app_setting")
+        .born("clean settings", 40, |rng, ids, at, born| {
             doc! {
                 "_id": ids.at(born),
                 "moduleName": rng.choose(&["checkout", "search", "mail", "stock"]),
@@ -56,8 +50,6 @@ fn setting() -> Collection {
                 "updateTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("moduleName", one_word_of(&["checkout", "search", "mail", "stock"])),
             need("settingName", text(2, 60)),
@@ -143,14 +135,8 @@ fn order(customers: &[Customer], products: &[Product]) -> Collection {
 
 /// ST-09, ST-10, ST-11: Decimal128, ObjectId, one type each.
 fn payment() -> Collection {
-    let base = Collection::new(SHOP, "t_trade_payment");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("clean payments");
-    let births = births(&mut rng, 500);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_trade_payment")
+        .born("clean payments", 500, |rng, ids, at, born| {
             doc! {
                 "_id": ids.at(born),
                 "paymentId": 20_240_315_000_001 + at as i64,
@@ -160,8 +146,6 @@ fn payment() -> Collection {
                 "payTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("paymentId", long(1)),
             need("amount", decimal()),
@@ -176,21 +160,15 @@ fn payment() -> Collection {
 
 /// ST-22: the newest hundred entries; every push is cut, and the validator knows.
 fn workflow() -> Collection {
-    let base = Collection::new(SHOP, "t_trade_workflow");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("clean workflows");
-    let births = births(&mut rng, 80);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_trade_workflow")
+        .born("clean workflows", 80, |rng, ids, at, born| {
             let n = ((TODAY - born) / DAY * 2 / 3).min(100) as usize;
-            let steps: Vec<Document> = moments(&mut rng, born, n)
+            let steps: Vec<Document> = moments(rng, born, n)
                 .into_iter()
                 .map(|when| {
                     doc! {
                         "action": rng.choose(&["checked", "changed", "printed", "exported"]),
-                        "operatorName": person(&mut rng, at).name,
+                        "operatorName": person(rng, at).name,
                         "actionTime": date(when),
                     }
                 })
@@ -202,8 +180,6 @@ fn workflow() -> Collection {
                 "auditLog": steps,
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("orderNo", formatted(Format::OrderNumber)),
             need("state", one_word_of(&["open", "closed"])),
@@ -322,14 +298,9 @@ fn books() -> [Collection; 2] {
 
 /// PT-poly.1, PT-poly.2: a field that tells kinds apart, a branch of the validator and an index each.
 fn vehicle() -> Collection {
-    let base = Collection::new(SHOP, "t_fleet_vehicle");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("clean vehicles");
-    let births = births(&mut rng, 120);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    let kind = |name| one_word_of(&[name]);
+    Collection::new(SHOP, "t_fleet_vehicle")
+        .born("clean vehicles", 120, |rng, ids, at, born| {
             let (kind, own) = match at % 3 {
                 0 => ("car", doc! { "doors": rng.int(3, 5), "trunkSizeLiters": rng.int(300, 600) }),
                 1 => ("truck", doc! { "doors": 2, "payloadKg": rng.int(1000, 9000) }),
@@ -343,9 +314,6 @@ fn vehicle() -> Collection {
             vehicle.extend(own);
             vehicle
         })
-        .collect();
-    let kind = |name| one_word_of(&[name]);
-    base.documents(documents)
         .validated(
             object(vec![
                 need("type", one_word_of(&["car", "truck", "motorcycle"])),
@@ -383,14 +351,8 @@ fn vehicle() -> Collection {
 
 /// ST-35: results kept with the time they were computed.
 fn movie() -> Collection {
-    let base = Collection::new(SHOP, "t_media_movie");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("clean movies");
-    let births = births(&mut rng, 40);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_media_movie")
+        .born("clean movies", 40, |rng, ids, at, born| {
             let (count, sum) = if at == 0 {
                 (843, 3541)
             } else {
@@ -399,7 +361,7 @@ fn movie() -> Collection {
             };
             doc! {
                 "_id": ids.at(born),
-                "title": format!("{} {}", title(&mut rng), at + 1),
+                "title": format!("{} {}", title(rng), at + 1),
                 "computed": {
                     "totalRevenue": money(if at == 0 { 125_000_000 } else { rng.between(100_000, 90_000_000) }),
                     // The sum is kept, so that the average stays exact whoever rates at once.
@@ -409,8 +371,6 @@ fn movie() -> Collection {
                 },
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("title", text(2, 120)),
             need(

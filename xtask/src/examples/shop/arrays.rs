@@ -40,22 +40,16 @@ pub(super) fn grown(rng: &mut Rng, born: i64, steady: f64, late: f64, bend: u32)
 
 /// Users who hold all their posts.
 fn user() -> Collection {
-    let base = Collection::new(SHOP, "t_user");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("users");
-    let births = births(&mut rng, 80);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
-            let somebody = person(&mut rng, at);
-            let n = if at == 0 { 3900 } else { grown(&mut rng, born, 40.0, 3300.0, 14) };
-            let posts: Vec<Document> = moments(&mut rng, born, n)
+    Collection::new(SHOP, "t_user")
+        .born("users", 80, |rng, ids, at, born| {
+            let somebody = person(rng, at);
+            let n = if at == 0 { 3900 } else { grown(rng, born, 40.0, 3300.0, 14) };
+            let posts: Vec<Document> = moments(rng, born, n)
                 .into_iter()
                 .map(|when| {
                     doc! {
-                        "title": title(&mut rng),
-                        "content": paragraph(&mut rng, 3),
+                        "title": title(rng),
+                        "content": paragraph(rng, 3),
                         "likeCount": rng.int(0, 60),
                         "createTime": date(when),
                     }
@@ -69,8 +63,6 @@ fn user() -> Collection {
                 "createTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("userName", text(2, 50)),
             need("email", formatted(Format::Email)),
@@ -95,16 +87,10 @@ fn user() -> Collection {
 
 /// The rule book's user 10001 with 1,024 orders inside.
 fn order_list() -> Collection {
-    let base = Collection::new(SHOP, "t_user_order_list");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("order lists");
-    let births = births(&mut rng, 70);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
-            let n = if at == 0 { 1024 } else { grown(&mut rng, born, 60.0, 600.0, 6) };
-            let orders: Vec<Document> = moments(&mut rng, born, n)
+    Collection::new(SHOP, "t_user_order_list")
+        .born("order lists", 70, |rng, ids, at, born| {
+            let n = if at == 0 { 1024 } else { grown(rng, born, 60.0, 600.0, 6) };
+            let orders: Vec<Document> = moments(rng, born, n)
                 .into_iter()
                 .enumerate()
                 .map(|(k, when)| {
@@ -118,12 +104,10 @@ fn order_list() -> Collection {
             doc! {
                 "_id": ids.at(born),
                 "userNo": 10_001 + at as i64,
-                "userName": person(&mut rng, at).name,
+                "userName": person(rng, at).name,
                 "orders": orders,
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("userNo", long(1)),
             need("userName", text(2, 50)),
@@ -143,21 +127,15 @@ fn order_list() -> Collection {
 
 /// Orders that log every step without end.
 fn workflow() -> Collection {
-    let base = Collection::new(SHOP, "t_order_workflow");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("workflows");
-    let births = births(&mut rng, 90);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
-            let n = grown(&mut rng, born, 40.0, 380.0, 6);
-            let steps: Vec<Document> = moments(&mut rng, born, n)
+    Collection::new(SHOP, "t_order_workflow")
+        .born("workflows", 90, |rng, ids, at, born| {
+            let n = grown(rng, born, 40.0, 380.0, 6);
+            let steps: Vec<Document> = moments(rng, born, n)
                 .into_iter()
                 .map(|when| {
                     doc! {
                         "action": rng.choose(&["checked", "changed", "printed", "exported"]),
-                        "operatorName": person(&mut rng, at).name,
+                        "operatorName": person(rng, at).name,
                         "actionTime": date(when),
                     }
                 })
@@ -169,8 +147,6 @@ fn workflow() -> Collection {
                 "auditLog": steps,
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("orderNo", formatted(Format::OrderNumber)),
             need("state", one_word_of(&["open", "closed"])),
@@ -193,24 +169,17 @@ fn workflow() -> Collection {
 
 /// Products that hold all their reviews, 2,847 in the longest.
 fn product_page() -> Collection {
-    let base = Collection::new(SHOP, "t_product_page");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("product pages");
-    let births = births(&mut rng, 64);
     let goods = products();
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
-            let n =
-                if at == 0 { HEADPHONES_REVIEWS } else { grown(&mut rng, born, 40.0, 900.0, 10) };
-            let reviews: Vec<Document> = moments(&mut rng, born, n)
+    Collection::new(SHOP, "t_product_page")
+        .born("product pages", 64, |rng, ids, at, born| {
+            let n = if at == 0 { HEADPHONES_REVIEWS } else { grown(rng, born, 40.0, 900.0, 10) };
+            let reviews: Vec<Document> = moments(rng, born, n)
                 .into_iter()
                 .map(|when| {
                     doc! {
-                        "userName": person(&mut rng, at).name,
+                        "userName": person(rng, at).name,
                         "rating": rng.int(2, 5),
-                        "content": sentence(&mut rng),
+                        "content": sentence(rng),
                         "createTime": date(when),
                     }
                 })
@@ -223,8 +192,6 @@ fn product_page() -> Collection {
                 "createTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("productName", text(2, 80)),
             need("price", decimal()),
@@ -245,28 +212,20 @@ fn product_page() -> Collection {
 
 /// Most books have a few buyers, one has 2,600. Old and new books alike, so nothing grows.
 fn book() -> Collection {
-    let base = Collection::new(SHOP, "t_book_sale");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("books");
     let mut buyers = Ids::new("buyers of books");
-    let births = births(&mut rng, 240);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_book_sale")
+        .born("books", 240, |rng, ids, at, born| {
             let n = if at == 117 { 2600 } else { rng.below(8) + 1 };
             let customers: Vec<Bson> =
-                moments(&mut rng, born, n).into_iter().map(|when| buyers.at(when).into()).collect();
+                moments(rng, born, n).into_iter().map(|when| buyers.at(when).into()).collect();
             doc! {
                 "_id": ids.at(born),
-                "title": format!("{}, part {}", title(&mut rng), at + 1),
+                "title": format!("{}, part {}", title(rng), at + 1),
                 "price": money(rng.between(8, 60) * 100 + 90),
                 "customersPurchased": customers,
                 "publishTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("title", text(2, 120)),
             need("price", decimal()),
@@ -313,21 +272,13 @@ fn app_config() -> Collection {
 
 /// Months as field names.
 fn visit_count() -> Collection {
-    let base = Collection::new(SHOP, "t_visit_count");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("visits");
-    let births = births(&mut rng, 60);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_visit_count")
+        .born("visits", 60, |rng, ids, at, born| {
             let counts: Document = (1..=12)
                 .map(|month| (format!("2023-{month:02}"), Bson::from(rng.int(0, 900))))
                 .collect();
             doc! { "_id": ids.at(born), "pageName": format!("page {at}"), "counts": counts }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![need("pageName", text(2, 40)), need("counts", any_object())]))
         .case("AP-S2.5", &["D010"], "months are field names")
 }
@@ -388,23 +339,15 @@ fn photo() -> Collection {
 
 /// Pages of HTML of 40 KB.
 fn help_page() -> Collection {
-    let base = Collection::new(SHOP, "t_help_page");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("help");
-    let births = births(&mut rng, 12);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_help_page")
+        .born("help", 12, |rng, ids, at, born| {
             let mut html = String::from("<article>");
             while html.len() < 40_000 {
-                html.push_str(&format!("<p class=\"help\">{}</p>\n", sentence(&mut rng)));
+                html.push_str(&format!("<p class=\"help\">{}</p>\n", sentence(rng)));
             }
             html.push_str("</article>");
             doc! { "_id": ids.at(born), "pageTitle": format!("Help {at}"), "html": html, "updateTime": date(born) }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("pageTitle", text(2, 80)),
             need("html", text(1, 200_000)),
@@ -416,27 +359,19 @@ fn help_page() -> Collection {
 
 /// Large because of one list, which does not grow.
 fn price_list() -> Collection {
-    let base = Collection::new(SHOP, "t_price_list");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("price lists");
-    let births = births(&mut rng, 8);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_price_list")
+        .born("price lists", 8, |rng, ids, at, born| {
             let rows: Vec<Document> = (0..rng.between(880, 940))
                 .map(|n| {
                     doc! {
                         "productNo": 3000 + n,
                         "price": money(rng.between(5, 90) * 100),
-                        "remark": sentence(&mut rng),
+                        "remark": sentence(rng),
                     }
                 })
                 .collect();
             doc! { "_id": ids.at(born), "listName": format!("List {at}"), "prices": rows, "validTime": date(born) }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("listName", text(2, 40)),
             need(
@@ -455,21 +390,13 @@ fn price_list() -> Collection {
 
 /// More than a thousand places in a plan, small ones and complete from the first day.
 fn seat_plan() -> Collection {
-    let base = Collection::new(SHOP, "t_seat_plan");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("seat plans");
-    let births = births(&mut rng, 10);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_seat_plan")
+        .born("seat plans", 10, |rng, ids, at, born| {
             let n = if at == 4 { 1180 } else { rng.int(850, 1150) };
             let seats: Vec<Document> =
                 (0..n).map(|k| doc! { "row": k / 40 + 1, "place": k % 40 + 1 }).collect();
             doc! { "_id": ids.at(born), "hallName": format!("Hall {at}"), "seats": seats }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("hallName", text(2, 40)),
             need(

@@ -82,14 +82,8 @@ fn shelf() -> Collection {
 
 /// One index is the beginning of another.
 fn stock_move() -> Collection {
-    let base = Collection::new(SHOP, "t_stock_move");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("stock moves");
-    let births = births(&mut rng, 200);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_stock_move")
+        .born("stock moves", 200, |rng, ids, at, born| {
             doc! {
                 "_id": ids.at(born),
                 "productNo": 3000 + (at % 40) as i64,
@@ -99,8 +93,6 @@ fn stock_move() -> Collection {
                 "moveTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("productNo", long(1)),
             need("warehouse", text(2, 40)),
@@ -199,14 +191,8 @@ fn dock() -> Collection {
 
 /// The index is on a field that no document has.
 fn gift_card() -> Collection {
-    let base = Collection::new(SHOP, "t_gift_card");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("gift cards");
-    let births = births(&mut rng, 150);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_gift_card")
+        .born("gift cards", 150, |rng, ids, at, born| {
             doc! {
                 "_id": ids.at(born),
                 "cardNumber": format!("GC-{:06}", at * 13 + 7),
@@ -214,8 +200,6 @@ fn gift_card() -> Collection {
                 "expireTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("cardNumber", text(9, 9)),
             need("amount", decimal()),
@@ -227,14 +211,8 @@ fn gift_card() -> Collection {
 
 /// Kinds told apart, but an index over all of them for a field one kind has.
 fn rental_vehicle() -> Collection {
-    let base = Collection::new(SHOP, "t_rental_vehicle");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("rental vehicles");
-    let births = births(&mut rng, 150);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_rental_vehicle")
+        .born("rental vehicles", 150, |rng, ids, at, born| {
             let (kind, own) = match at % 3 {
                 0 => ("car", doc! { "doors": rng.int(3, 5), "trunkLiters": rng.int(300, 600) }),
                 1 => ("truck", doc! { "payloadKg": rng.int(1000, 9000), "axles": rng.int(2, 4) }),
@@ -248,8 +226,6 @@ fn rental_vehicle() -> Collection {
             vehicle.extend(own);
             vehicle
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("type", one_word_of(&["car", "truck", "motorcycle"])),
             need("brand", text(2, 40)),

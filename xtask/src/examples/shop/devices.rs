@@ -4,7 +4,7 @@ use bson::{Document, doc};
 
 use super::arrays::grown;
 use crate::examples::business::{minute_bucket_schema, minute_buckets};
-use crate::examples::chance::{DAY, HOUR, Ids, MINUTE, Rng, TODAY, births, date, day, moments};
+use crate::examples::chance::{DAY, HOUR, Ids, MINUTE, Rng, TODAY, date, day, moments};
 use crate::examples::dump::Collection;
 use crate::examples::schema::{
     double, endless_list, int, list, long, moment, need, object, one_word_of, text,
@@ -26,19 +26,13 @@ fn temperature(rng: &mut Rng) -> f64 {
 
 /// Devices that hold every reading they ever took.
 fn device() -> Collection {
-    let base = Collection::new(IOT, "t_device");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("devices");
-    let births = births(&mut rng, 64);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
-            let n = if at == 0 { 4800 } else { grown(&mut rng, born, 150.0, 3900.0, 10) };
-            let readings: Vec<Document> = moments(&mut rng, born, n)
+    Collection::new(IOT, "t_device")
+        .born("devices", 64, |rng, ids, at, born| {
+            let n = if at == 0 { 4800 } else { grown(rng, born, 150.0, 3900.0, 10) };
+            let readings: Vec<Document> = moments(rng, born, n)
                 .into_iter()
                 .map(|when| {
-                    doc! { "ts": date(when), "temp": temperature(&mut rng), "humidity": rng.int(30, 70) }
+                    doc! { "ts": date(when), "temp": temperature(rng), "humidity": rng.int(30, 70) }
                 })
                 .collect();
             doc! {
@@ -49,8 +43,6 @@ fn device() -> Collection {
                 "createTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("deviceNo", long(1)),
             need("model", one_word_of(&["basic", "outdoor", "industrial"])),

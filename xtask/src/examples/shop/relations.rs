@@ -95,18 +95,11 @@ fn master_detail(customers: &[Customer], products: &[Product]) -> (Collection, C
 
 /// Name and address of a customer as they were when the notice went out.
 fn notice(customers: &[Customer]) -> Collection {
-    let base = Collection::new(SHOP, "t_order_notice");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("notices");
-    let births = births(&mut rng, 500);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_order_notice")
+        .born("notices", 500, |rng, ids, at, born| {
             let customer = rng.pick(customers);
             // Some have changed their names and addresses since.
-            let then =
-                if at % 12 == 5 { person(&mut rng, at + 1000) } else { customer.person.clone() };
+            let then = if at % 12 == 5 { person(rng, at + 1000) } else { customer.person.clone() };
             doc! {
                 "_id": ids.at(born),
                 "orderNo": format!("ORD2023{:05}", at + 1),
@@ -116,8 +109,6 @@ fn notice(customers: &[Customer]) -> Collection {
                 "sendTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("orderNo", formatted(Format::OrderNumber)),
             need("customerId", object_id()),
@@ -136,17 +127,11 @@ fn notice(customers: &[Customer]) -> Collection {
 
 /// The same copy where it is declared to follow its source.
 fn shipment(customers: &[Customer]) -> Collection {
-    let base = Collection::new(SHOP, "t_shipment");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("shipments");
-    let births = births(&mut rng, 400);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_shipment")
+        .born("shipments", 400, |rng, ids, at, born| {
             let customer = rng.pick(customers);
             let name =
-                if at % 10 == 3 { person(&mut rng, at).name } else { customer.person.name.clone() };
+                if at % 10 == 3 { person(rng, at).name } else { customer.person.name.clone() };
             doc! {
                 "_id": ids.at(born),
                 "trackingCode": format!("TRK-{:07}", at * 37 + 11),
@@ -156,8 +141,6 @@ fn shipment(customers: &[Customer]) -> Collection {
                 "sendTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("trackingCode", text(5, 20)),
             need("customerId", object_id()),
@@ -176,14 +159,8 @@ fn shipment(customers: &[Customer]) -> Collection {
 
 /// The id of the customer as text.
 fn invoice(customers: &[Customer]) -> Collection {
-    let base = Collection::new(SHOP, "t_invoice");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("invoices");
-    let births = births(&mut rng, 300);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_invoice")
+        .born("invoices", 300, |rng, ids, at, born| {
             doc! {
                 "_id": ids.at(born),
                 "invoiceNo": format!("INV-{:06}", at + 1),
@@ -192,8 +169,6 @@ fn invoice(customers: &[Customer]) -> Collection {
                 "createTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("invoiceNo", text(10, 10)),
             need("customerId", text(24, 24)),
@@ -234,16 +209,10 @@ fn wish_list(customers: &[Customer], products: &[Product]) -> Collection {
 
 /// One return in eight is of an order that is gone.
 fn return_request(customers: &[Customer], products: &[Product]) -> Collection {
-    let base = Collection::new(SHOP, "t_return_request");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("returns");
     let mut gone = Ids::new("orders that are gone");
     let orders = order_documents(&format!("{SHOP}.t_order"), 600, customers, products);
-    let births = births(&mut rng, 160);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_return_request")
+        .born("returns", 160, |rng, ids, at, born| {
             let order = match rng.pick(&orders).get_object_id("_id") {
                 Ok(id) if at % 8 != 3 => id,
                 _ => gone.at(born),
@@ -255,8 +224,6 @@ fn return_request(customers: &[Customer], products: &[Product]) -> Collection {
                 "createTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("orderId", object_id()),
             need("reason", text(2, 40)),
@@ -268,14 +235,8 @@ fn return_request(customers: &[Customer], products: &[Product]) -> Collection {
 
 /// Copies of name and price without the product's id.
 fn quote(products: &[Product]) -> Collection {
-    let base = Collection::new(SHOP, "t_sales_quote");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("quotes");
-    let births = births(&mut rng, 120);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_sales_quote")
+        .born("quotes", 120, |rng, ids, at, born| {
             let items: Vec<Document> = (0..rng.between(1, 4))
                 .map(|_| {
                     let product = rng.pick(products);
@@ -293,8 +254,6 @@ fn quote(products: &[Product]) -> Collection {
                 "createTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("quoteNo", text(9, 9)),
             need(
@@ -320,14 +279,8 @@ fn quote(products: &[Product]) -> Collection {
 
 /// Cars, trucks and motorcycles, and no field that says which.
 fn vehicle_park() -> Collection {
-    let base = Collection::new(SHOP, "t_vehicle_park");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("vehicles");
-    let births = births(&mut rng, 150);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_vehicle_park")
+        .born("vehicles", 150, |rng, ids, at, born| {
             let mut vehicle =
                 doc! { "_id": ids.at(born), "brand": rng.choose(&["Ford", "Honda", "Toyota", "Volvo"]) };
             vehicle.extend(match at % 3 {
@@ -337,8 +290,6 @@ fn vehicle_park() -> Collection {
             });
             vehicle
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("brand", text(2, 40)),
             may("doors", int(1, 9)),

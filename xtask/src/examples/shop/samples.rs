@@ -90,24 +90,16 @@ fn good_order() -> Collection {
 }
 
 fn good_names() -> Collection {
-    let base = Collection::new(SAMPLE, "t_order_named");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("named orders");
-    let births = births(&mut rng, 40);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SAMPLE, "t_order_named")
+        .born("named orders", 40, |rng, ids, at, born| {
             doc! {
                 "_id": ids.at(born),
-                "userName": person(&mut rng, at).name,
+                "userName": person(rng, at).name,
                 "createTime": date(born),
                 "orderItems": [{ "productId": rng.int(1, 900), "quantity": rng.int(1, 4) }],
                 "totalAmount": money(rng.between(500, 90_000)),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("userName", text(2, 50)),
             need("createTime", moment()),
@@ -186,15 +178,9 @@ fn bad_types() -> Collection {
 }
 
 fn good_nesting() -> Collection {
-    let base = Collection::new(SAMPLE, "t_order_contact");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("contacts");
-    let births = births(&mut rng, 40);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
-            let customer = person(&mut rng, at);
+    Collection::new(SAMPLE, "t_order_contact")
+        .born("contacts", 40, |rng, ids, at, born| {
+            let customer = person(rng, at);
             let phone = if at == 0 { "13800138000".to_owned() } else { customer.phone };
             doc! {
                 "_id": ids.at(born),
@@ -202,8 +188,6 @@ fn good_nesting() -> Collection {
                 "items": [{ "productId": rng.int(1, 900), "quantity": rng.int(1, 4) }],
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need(
                 "customer",
@@ -310,14 +294,8 @@ fn outlier_pair() -> [Collection; 2] {
 
 /// Three kinds told apart by `type`.
 fn vehicles() -> Collection {
-    let base = Collection::new(SAMPLE, "vehicles");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("sample vehicles");
-    let births = births(&mut rng, 120);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SAMPLE, "vehicles")
+        .born("sample vehicles", 120, |rng, ids, at, born| {
             let sample = at < 3;
             let (kind, brand, own) = match at % 3 {
                 0 => (
@@ -344,8 +322,6 @@ fn vehicles() -> Collection {
             vehicle.extend(own);
             vehicle
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("type", one_word_of(&["car", "truck", "motorcycle"])),
             need("brand", text(2, 40)),
@@ -368,18 +344,12 @@ fn vehicles() -> Collection {
 
 /// Results that were computed once and kept.
 fn movies() -> Collection {
-    let base = Collection::new(SAMPLE, "movies");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("movies");
-    let births = births(&mut rng, 40);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SAMPLE, "movies")
+        .born("movies", 40, |rng, ids, at, born| {
             let first = at == 0;
             doc! {
                 "_id": ids.at(born),
-                "title": format!("{} {}", title(&mut rng), at + 1),
+                "title": format!("{} {}", title(rng), at + 1),
                 "computed": {
                     "total_revenue": if first { 1_250_000 } else { rng.between(1_000, 900_000) },
                     "avg_rating": if first { 4.2 } else { rng.between(25, 48) as f64 / 10.0 },
@@ -388,8 +358,6 @@ fn movies() -> Collection {
                 },
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("title", text(2, 120)),
             need(
@@ -530,27 +498,21 @@ fn extended_order() -> Collection {
 
 /// A post that counts its comments, likes and views.
 fn hybrid_post() -> Collection {
-    let base = Collection::new(SAMPLE, "posts");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("sample posts");
-    let births = births(&mut rng, 40);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SAMPLE, "posts")
+        .born("sample posts", 40, |rng, ids, at, born| {
             let n = if at == 0 { 247 } else { rng.int(0, 60) };
             let recent: Vec<Document> = (0..n.min(3))
                 .map(|k| {
                     doc! {
-                        "user": person(&mut rng, at).name,
-                        "text": sentence(&mut rng),
+                        "user": person(rng, at).name,
+                        "text": sentence(rng),
                         "date": date(born + i64::from(n - k) * DAY / 8),
                     }
                 })
                 .collect();
             doc! {
                 "_id": ids.at(born),
-                "title": title(&mut rng),
+                "title": title(rng),
                 "tags": ["home", "story"],
                 "commentCount": n,
                 "recentComments": recent,
@@ -558,8 +520,6 @@ fn hybrid_post() -> Collection {
                 "viewCount": if at == 0 { 58_300 } else { rng.int(100, 9_000) },
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("title", text(2, 120)),
             need("tags", list(text(2, 20), 10)),

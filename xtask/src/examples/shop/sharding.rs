@@ -3,7 +3,7 @@
 use bson::doc;
 
 use super::SHOP;
-use crate::examples::chance::{Ids, births, date};
+use crate::examples::chance::date;
 use crate::examples::dump::Collection;
 use crate::examples::schema::{Format, formatted, int, long, moment, need, object, one_word_of};
 use crate::examples::vocabulary::COUNTRIES;
@@ -14,14 +14,8 @@ pub(super) fn collections() -> Vec<Collection> {
 
 /// Four in five are active.
 fn subscription() -> Collection {
-    let base = Collection::new(SHOP, "t_subscription");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("subscriptions");
-    let births = births(&mut rng, 2000);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_subscription")
+        .born("subscriptions", 2000, |rng, ids, at, born| {
             let status = match at % 20 {
                 0..=15 => "active",
                 16 | 17 => "paused",
@@ -36,8 +30,6 @@ fn subscription() -> Collection {
                 "startTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("subscriberNo", long(1)),
             need("plan", one_word_of(&["monthly", "yearly"])),
@@ -55,14 +47,8 @@ fn subscription() -> Collection {
 
 /// Three in five are from the United States, the rest from 199 other countries.
 fn visitor() -> Collection {
-    let base = Collection::new(SHOP, "t_visitor");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("visitors");
-    let births = births(&mut rng, 2500);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_visitor")
+        .born("visitors", 2500, |rng, ids, at, born| {
             let country = if at % 5 < 3 {
                 COUNTRIES[0]
             } else {
@@ -76,8 +62,6 @@ fn visitor() -> Collection {
                 "firstVisitTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("visitorNo", long(1)),
             need("country", formatted(Format::Country)),
@@ -95,14 +79,8 @@ fn visitor() -> Collection {
 
 /// The key is the time of insertion.
 fn delivery() -> Collection {
-    let base = Collection::new(SHOP, "t_delivery");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("deliveries");
-    let births = births(&mut rng, 1500);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_delivery")
+        .born("deliveries", 1500, |rng, ids, at, born| {
             doc! {
                 "_id": ids.at(born),
                 "deliveryNo": 900_000 + ((at * 4799) % 1500) as i64,
@@ -110,8 +88,6 @@ fn delivery() -> Collection {
                 "createTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("deliveryNo", long(1)),
             need("stopCount", int(0, 1000)),

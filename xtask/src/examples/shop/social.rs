@@ -3,7 +3,7 @@
 use bson::{Bson, Document, doc};
 
 use super::arrays::grown;
-use crate::examples::chance::{DAY, Ids, OPENING, births, date, moments, timestamp_text};
+use crate::examples::chance::{DAY, Ids, OPENING, date, moments, timestamp_text};
 use crate::examples::dump::Collection;
 use crate::examples::schema::{
     Node, endless_list, int, list, long, moment, need, object, object_id, text,
@@ -18,28 +18,20 @@ pub(super) fn collections() -> Vec<Collection> {
 
 /// Everybody's followers as ids in an array; one account has twelve thousand.
 fn account() -> Collection {
-    let base = Collection::new(SOCIAL, "t_account");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("accounts");
     let mut others = Ids::new("followers");
-    let births = births(&mut rng, 120);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
-            let n = if at == 2 { 12_000 } else { grown(&mut rng, born, 30.0, 300.0, 4) };
+    Collection::new(SOCIAL, "t_account")
+        .born("accounts", 120, |rng, ids, at, born| {
+            let n = if at == 2 { 12_000 } else { grown(rng, born, 30.0, 300.0, 4) };
             let followers: Vec<Bson> =
-                moments(&mut rng, born, n).into_iter().map(|when| others.at(when).into()).collect();
+                moments(rng, born, n).into_iter().map(|when| others.at(when).into()).collect();
             doc! {
                 "_id": ids.at(born),
                 "accountNo": 40_001 + at as i64,
-                "nickName": person(&mut rng, at).name,
+                "nickName": person(rng, at).name,
                 "followers": followers,
                 "createTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("accountNo", long(1)),
             need("nickName", text(2, 50)),
@@ -57,21 +49,15 @@ fn account() -> Collection {
 
 /// Rooms that hold every message.
 fn chat_room() -> Collection {
-    let base = Collection::new(SOCIAL, "t_chat_room");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("rooms");
-    let births = births(&mut rng, 60);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
-            let n = if at == 0 { 2100 } else { grown(&mut rng, born, 60.0, 1400.0, 8) };
-            let messages: Vec<Document> = moments(&mut rng, born, n)
+    Collection::new(SOCIAL, "t_chat_room")
+        .born("rooms", 60, |rng, ids, at, born| {
+            let n = if at == 0 { 2100 } else { grown(rng, born, 60.0, 1400.0, 8) };
+            let messages: Vec<Document> = moments(rng, born, n)
                 .into_iter()
                 .map(|when| {
                     doc! {
-                        "senderName": person(&mut rng, at).name,
-                        "content": chat_line(&mut rng),
+                        "senderName": person(rng, at).name,
+                        "content": chat_line(rng),
                         "sendTime": date(when),
                     }
                 })
@@ -83,8 +69,6 @@ fn chat_room() -> Collection {
                 "createTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("roomName", text(2, 40)),
             need("messages", endless_list(message())),

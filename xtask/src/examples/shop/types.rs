@@ -16,14 +16,8 @@ pub(super) fn collections() -> Vec<Collection> {
 
 /// Amounts as doubles, with the sums that show why not.
 fn payment() -> Collection {
-    let base = Collection::new(SHOP, "t_payment");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("payments");
-    let births = births(&mut rng, 500);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_payment")
+        .born("payments", 500, |rng, ids, at, born| {
             // The classic first, then cents and what adding them up has left behind.
             let amount = match at {
                 0 => 0.1 + 0.2,
@@ -40,8 +34,6 @@ fn payment() -> Collection {
                 "payTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("paymentNo", text(9, 9)),
             need("amount", double(0.0, 1_000_000.0)),
@@ -113,14 +105,8 @@ fn promotion() -> Collection {
 }
 
 fn login_name() -> Collection {
-    let base = Collection::new(SHOP, "t_login_name");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("logins");
-    let births = births(&mut rng, 120);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_login_name")
+        .born("logins", 120, |_, ids, at, born| {
             let n = 123 + at / 2;
             // Every tenth account was made again with a capital.
             let name = match at % 20 {
@@ -130,8 +116,6 @@ fn login_name() -> Collection {
             };
             doc! { "_id": ids.at(born), "userId": name, "createTime": date(born) }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![need("userId", text(2, 40)), need("createTime", moment())]))
         .unique(doc! { "userId": 1 })
         .case("AP-S2.6", &["T011"], "User123 and user123 are two accounts")
@@ -167,14 +151,8 @@ fn ticket() -> Collection {
 
 /// Weights as text.
 fn parcel() -> Collection {
-    let base = Collection::new(SHOP, "t_parcel_weight");
-    let mut rng = base.rng();
-    let mut ids = Ids::new("parcels");
-    let births = births(&mut rng, 80);
-    let documents = births
-        .into_iter()
-        .enumerate()
-        .map(|(at, born)| {
+    Collection::new(SHOP, "t_parcel_weight")
+        .born("parcels", 80, |rng, ids, at, born| {
             doc! {
                 "_id": ids.at(born),
                 "trackingCode": format!("TRK-{:07}", at * 41 + 5),
@@ -182,8 +160,6 @@ fn parcel() -> Collection {
                 "createTime": date(born),
             }
         })
-        .collect();
-    base.documents(documents)
         .validated(object(vec![
             need("trackingCode", text(5, 20)),
             need("weight", text(1, 10)),
