@@ -14,7 +14,7 @@ use std::{
     thread::Scope,
 };
 
-use docward_profile::{Damage, Profiled, Profiler};
+use docward_profile::{Damage, Profiled, Profiler, last_id};
 
 /// Size of a block. It is larger only for a document that does not fit.
 pub(crate) const BLOCK: usize = 256 * 1024;
@@ -71,6 +71,19 @@ struct Segment {
     offset: u64,
     /// Where they stand among all documents of the collection, whatever file they came from.
     position: u64,
+    /// The `_id` of the document before them.
+    previous_id: Vec<u8>,
+}
+
+/// How far a collection has been read.
+#[derive(Default)]
+struct Position {
+    /// Bytes taken so far.
+    bytes: u64,
+    /// What was taken last, if that is in the present block.
+    last: Option<Range<usize>>,
+    /// The `_id` of the last document before the present block.
+    last_id: Vec<u8>,
 }
 
 #[derive(Default)]
@@ -125,8 +138,8 @@ pub(crate) struct Engine<'scope, 'env> {
     in_flight: usize,
     bytes_in_flight: usize,
     blocks: usize,
-    /// Bytes taken so far, by slot.
-    positions: BTreeMap<Slot, u64>,
+    /// How far each collection has been read.
+    positions: BTreeMap<Slot, Position>,
     /// Collections to be closed when the present block has been sent.
     close_behind_block: Vec<Slot>,
     /// Collections being closed: what each worker had of them.
@@ -201,8 +214,9 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         let start = self.block.filled;
         self.block.filled += length;
         let position = self.positions.entry(slot).or_default();
-        let at = *position;
-        *position += length as u64;
+        let at = position.bytes;
+        position.bytes += length as u64;
+        let before = position.last.replace(start..self.block.filled);
         if let Some(last) = self.block.segments.last_mut()
             && (last.slot, last.file, last.range.end) == (slot, file, start)
             && last.offset + last.range.len() as u64 == offset
@@ -211,7 +225,11 @@ impl<'scope, 'env> Engine<'scope, 'env> {
             return;
         }
         let range = start..self.block.filled;
-        self.block.segments.push(Segment { slot, file, range, offset, position: at });
+        let previous_id = match before {
+            Some(before) => last_id(&self.block.bytes[before]),
+            None => position.last_id.clone(),
+        };
+        self.block.segments.push(Segment { slot, file, range, offset, position: at, previous_id });
     }
 
     /// Passes over the first `length` bytes of the room.
@@ -231,6 +249,11 @@ impl<'scope, 'env> Engine<'scope, 'env> {
             next.lengthen(BLOCK.max(needed));
             next.bytes[..keep].copy_from_slice(&self.block.bytes[from..from + keep]);
             let full = std::mem::replace(&mut self.block, next);
+            for position in self.positions.values_mut() {
+                if let Some(last) = position.last.take() {
+                    position.last_id = last_id(&full.bytes[last]);
+                }
+            }
             self.send(full);
             for slot in std::mem::take(&mut self.close_behind_block) {
                 self.close_now(slot);
@@ -255,7 +278,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
     /// Takes what was appended to the vector of [`Self::writer`].
     pub(crate) fn wrote(&mut self, slot: Slot, file: FileId) {
         let length = self.block.bytes.len() - self.block.filled;
-        let offset = self.positions.get(&slot).copied().unwrap_or_default();
+        let offset = self.positions.get(&slot).map_or(0, |position| position.bytes);
         self.take(slot, file, offset, length);
         // Before the vector has to grow, as a rule.
         if self.block.filled >= BLOCK - BLOCK / 16 {
@@ -476,7 +499,8 @@ impl Worker {
         for segment in &block.segments {
             let profiler = self.profilers.entry(segment.slot).or_default();
             let before = (profiler.documents(), profiler.bytes());
-            profiler.add_block(&block.bytes[segment.range.clone()], segment.position);
+            let documents = &block.bytes[segment.range.clone()];
+            profiler.add_block_after(documents, segment.position, &segment.previous_id);
             let documents = profiler.documents() - before.0;
             notes.read.push((segment.file, documents, profiler.bytes() - before.1));
             let (mut damages, count) = profiler.take_damage();

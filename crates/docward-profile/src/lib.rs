@@ -23,4 +23,4 @@ mod values;
 pub use families::families;
 pub use finish::Profiled;
 pub use links::{Links, relate};
-pub use profiler::{Damage, Profiler};
+pub use profiler::{Damage, Profiler, last_id};

@@ -177,8 +177,15 @@ impl Profiler {
     /// Takes in whole documents that lie back to back. `offset` is where the block begins in its
     /// file, for messages and natural order. A document whose length does not fit ends the block.
     pub fn add_block(&mut self, block: &[u8], offset: u64) {
+        self.add_block_after(block, offset, &[]);
+    }
+
+    /// [`Self::add_block`] of a block that follows another one: `previous_id` is what [`last_id`] says
+    /// of that, so that neighbours are compared across the cut wherever it lies.
+    pub fn add_block_after(&mut self, block: &[u8], offset: u64, previous_id: &[u8]) {
         self.scratch.base = offset;
         self.scratch.previous_id.clear();
+        self.scratch.previous_id.extend_from_slice(previous_id);
         let mut at = 0;
         while at < block.len() {
             match walk::document_end(block, at, block.len()) {
@@ -586,8 +593,7 @@ impl Profiler {
             self.id_rising += u64::from(rises);
         }
         previous.clear();
-        previous.push(tag);
-        previous.extend_from_slice(&value[..value.len().min(256)]);
+        remember_id(previous, tag, value);
     }
 
     #[inline]
@@ -700,6 +706,29 @@ impl Profiler {
         scratch.damages.sort_by_key(|d| d.offset);
         scratch.damages.truncate(DAMAGES);
     }
+}
+
+/// Keeps an `_id` for comparing: its tag and the beginning of its bytes.
+#[inline]
+fn remember_id(id: &mut Vec<u8>, tag: u8, value: &[u8]) {
+    id.push(tag);
+    id.extend_from_slice(&value[..value.len().min(256)]);
+}
+
+/// The `_id` of the last of the documents that lie back to back in a block, for
+/// [`Profiler::add_block_after`]; empty when it has none.
+pub fn last_id(block: &[u8]) -> Vec<u8> {
+    let mut id = Vec::new();
+    let (mut start, mut end) = (0, 0);
+    while let Ok(next) = walk::document_end(block, end, block.len()) {
+        (start, end) = (end, next);
+    }
+    if end > start
+        && let Some((tag, from, to)) = id_value(block, start, end)
+    {
+        remember_id(&mut id, tag, &block[from..to]);
+    }
+    id
 }
 
 /// Types that are seldom, or seldom many.

@@ -47,6 +47,27 @@ fn any_number_of_threads_gives_the_same_evidence() {
 }
 
 #[test]
+fn neighbours_are_compared_across_blocks_whatever_the_format() {
+    let place = Place::new();
+    let many: Vec<_> = (0..20_000)
+        .map(|n: i32| doc! { "_id": if n % 7 == 0 { n - 100 } else { n }, "text": "lorem ".repeat(40) })
+        .collect();
+    place.put("many.bson", bytes(&many));
+    place.put("many.json", as_json(&many));
+    for (path, threads) in [("many.bson", 1), ("many.bson", 3), ("many.json", 1), ("many.json", 2)]
+    {
+        let collected = run(&Request { threads, ..place.request(path) });
+        let profile = collection(&collected, "test.many").profile.as_ref().unwrap();
+        let order = profile.id_order;
+        assert_eq!(
+            (order.pairs, order.rising),
+            (19_999, 19_999 - 2857),
+            "{path}, {threads} threads"
+        );
+    }
+}
+
+#[test]
 fn a_sample_is_stated() {
     let place = large();
     for (path, name, total) in

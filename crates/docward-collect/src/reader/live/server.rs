@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn members_join_configuration_and_status() {
-        let at = |millis| Bson::DateTime(mongodb::bson::DateTime::from_millis(millis));
+        let at = |millis| Bson::DateTime(bson::DateTime::from_millis(millis));
         let config = doc! { "config": { "members": [
             { "host": "b:1", "votes": 1, "priority": 0.5, "hidden": false, "arbiterOnly": false },
             { "host": "a:1", "votes": 1, "priority": 1, "secondaryDelaySecs": 3600_i64 },
