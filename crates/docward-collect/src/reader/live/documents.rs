@@ -89,6 +89,28 @@ enum End {
 }
 
 impl Reader<'_, '_, '_> {
+    /// How many documents of each collection to read; `None` for all.
+    fn wanted(&self) -> Option<u64> {
+        match self.request.sample {
+            Some(sample) => Some(sample),
+            None if self.request.full => None,
+            None => Some(SAMPLE),
+        }
+    }
+
+    /// About how many bytes of a collection will be read.
+    pub(super) fn expected_bytes(&self, listed: &Listed) -> u64 {
+        match listed.stats {
+            Some(stats) if listed.has_documents && !self.request.metadata_only => {
+                match self.wanted() {
+                    Some(wanted) => wanted.min(stats.documents) * stats.average_bytes,
+                    None => stats.data_bytes,
+                }
+            }
+            _ => 0,
+        }
+    }
+
     /// Reads the documents of a collection.
     pub(super) fn read_live_collection(&mut self, deployment: &mut Deployment, listed: &Listed) {
         if self.request.metadata_only || !listed.has_documents {
@@ -96,11 +118,7 @@ impl Reader<'_, '_, '_> {
         }
         let Listed { namespace, slot, stats, .. } = listed;
         let slot = *slot;
-        let wanted = match self.request.sample {
-            Some(sample) => Some(sample),
-            None if self.request.full => None,
-            None => Some(SAMPLE),
-        };
+        let wanted = self.wanted();
         let documents = stats.map(|stats| stats.documents);
         let mut way = way(wanted, documents, self.table.server_version);
         self.table.entry(slot).shuffled |= matches!(way, Way::Random(_));
@@ -109,6 +127,8 @@ impl Reader<'_, '_, '_> {
             let file = self.live_file(deployment, namespace);
             let end = self.read_once(deployment, listed, way, file);
             let taken = self.table.entry(slot).taken - before;
+            // The server's count may be off; who has read to the end knows better.
+            let is_whole = way == Way::Everything && matches!(end, End::Done);
             match end {
                 End::Done => {}
                 End::Stopped => self.sources[deployment.source].sampled = true,
@@ -132,9 +152,7 @@ impl Reader<'_, '_, '_> {
                     self.gave_up(deployment, namespace, file, taken, &error);
                 }
             }
-            if let Some(documents) = documents
-                && (way != Way::Everything || taken < documents)
-            {
+            if let Some(documents) = documents.filter(|_| !is_whole) {
                 self.leave_unread(deployment.source, slot, documents.saturating_sub(taken));
             }
             break;

@@ -60,6 +60,7 @@ impl Reader<'_, '_, '_> {
         self.read_server(&mut deployment);
         let collections = self.read_catalogue(&mut deployment);
         self.engine.expect(collections.len());
+        self.progress.total_bytes(collections.iter().map(|c| self.expected_bytes(c)).sum());
         for collection in &collections {
             if self.is_stopped() {
                 self.sources[source].sampled = true;

@@ -110,7 +110,7 @@ impl Reader<'_, '_, '_> {
         match deployment.session.ask_value("admin", Read::UsersInfo, rest) {
             Ok(reply) => server.users = Some(users(&reply)),
             Err(error) => {
-                self.refused(deployment, Resource::AnyDatabase, "viewUser", "usersInfo", &error);
+                self.refused(deployment, Resource::Cluster, "viewUser", "usersInfo", &error);
             }
         }
     }

@@ -87,7 +87,7 @@ impl Session {
         let mut options = options.map_err(|error| {
             let trouble = match &*error.kind {
                 ErrorKind::DnsResolve { message, .. } => {
-                    LiveTrouble::Unreachable { patience: PATIENCE, why: redact(message, uri) }
+                    LiveTrouble::UnknownHost(redact(message, uri))
                 }
                 _ => LiveTrouble::BadUri(redact(&words(&error), uri)),
             };
