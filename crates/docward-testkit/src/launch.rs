@@ -413,9 +413,22 @@ pub struct FailPoint<'s> {
     client: Client,
 }
 
+impl FailPoint<'_> {
+    /// Switches it off and says how often it made a command fail.
+    pub fn hits(&self) -> i64 {
+        let command = doc! { "configureFailPoint": "failCommand", "mode": "off" };
+        let admin = self.client.database("admin");
+        let reply = self.servers.wait(admin.run_command(command).into_future());
+        match reply.ok().and_then(|reply| reply.get("count").cloned()) {
+            Some(bson::Bson::Int32(count)) => i64::from(count),
+            Some(bson::Bson::Int64(count)) => count,
+            _ => 0,
+        }
+    }
+}
+
 impl Drop for FailPoint<'_> {
     fn drop(&mut self) {
-        let command = doc! { "configureFailPoint": "failCommand", "mode": "off" };
-        let _ = self.servers.wait(self.client.database("admin").run_command(command).into_future());
+        self.hits();
     }
 }

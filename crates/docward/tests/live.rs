@@ -98,8 +98,8 @@ fn the_clean_shop_has_the_same_findings_live_and_from_files() {
 }
 
 /// Documents with every kind of sin, more than fit into one block.
-fn plain_documents() -> Vec<Document> {
-    (0..6000)
+fn plain_documents(count: i32) -> Vec<Document> {
+    (0..count)
         .map(|n: i32| {
             let mut document = doc! {
                 "_id": ObjectId::from_bytes([[0, 0, 0, 0].as_slice(), &n.to_be_bytes(), &[0; 4]].concat().try_into().unwrap()),
@@ -121,7 +121,7 @@ fn a_plain_data_set_has_the_same_findings_live_and_from_files() {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("dump/db_plain");
     std::fs::create_dir_all(&database).unwrap();
-    let bytes: Vec<u8> = plain_documents().iter().flat_map(|d| d.to_vec().unwrap()).collect();
+    let bytes: Vec<u8> = plain_documents(6000).iter().flat_map(|d| d.to_vec().unwrap()).collect();
     std::fs::write(database.join("t_invoice.bson"), bytes).unwrap();
     let metadata =
         r#"{"options":{},"indexes":[{"v":2,"key":{"_id":1},"name":"_id_"}],"type":"collection"}"#;
@@ -135,7 +135,7 @@ fn a_plain_data_set_has_the_same_findings_live_and_from_files() {
 #[test]
 fn a_sample_is_stated_and_metadata_only_reads_nothing() {
     let servers = Launch::standalone().start();
-    servers.insert("db_plain.t_invoice", plain_documents());
+    servers.insert("db_plain.t_invoice", plain_documents(6000));
     let uri = servers.uri();
 
     // Random walk, chance, and all there are.
@@ -263,7 +263,7 @@ fn login_and_network_failures_say_what_to_do() {
 #[test]
 fn access_control_and_tls_of_a_replica_set_are_no_obstacle() {
     let servers = Launch::replica_set(3).auth().tls().start();
-    servers.insert("db_plain.t_invoice", plain_documents().into_iter().take(500));
+    servers.insert("db_plain.t_invoice", plain_documents(500));
     let majority =
         doc! { "insert": "t_invoice", "documents": [{ "a": 1 }], "writeConcern": { "w": 3 } };
     servers.command("db_plain", majority);
@@ -297,23 +297,24 @@ fn access_control_and_tls_of_a_replica_set_are_no_obstacle() {
 #[test]
 fn a_lost_cursor_is_read_again_and_nothing_counts_twice() {
     let servers = Launch::replica_set(1).fail_points().start();
-    servers.insert("db_plain.t_invoice", plain_documents());
+    servers.insert("db_plain.t_invoice", plain_documents(20_000));
     let clean = json(&[&servers.uri(), "--full"]);
-    let _point = servers.fail_point(
+    let point = servers.fail_point(
         0,
         doc! { "times": 2 },
         doc! { "failCommands": ["getMore"], "closeConnection": true, "appName": "docward" },
     );
     let cut = json(&[&servers.uri(), "--full"]);
+    assert_eq!(point.hits(), 2);
     assert_eq!(cut["problems"].as_array().unwrap().len(), 0, "{:#}", cut["problems"]);
-    assert_eq!(cut["sources"][0]["documents"], 6000);
+    assert_eq!(cut["sources"][0]["documents"], 20_000);
     assert_eq!(cut["findings"], clean["findings"]);
 }
 
 #[test]
 fn the_end_of_the_primary_is_survived() {
     let mut servers = Launch::replica_set(3).fail_points().start();
-    servers.insert("db_plain.t_invoice", plain_documents());
+    servers.insert("db_plain.t_invoice", plain_documents(20_000));
     let clean = json(&[&servers.uri(), "--full"]);
     let primary = servers.primary();
     // The second batch does not come: the primary dies over it.
@@ -332,14 +333,14 @@ fn the_end_of_the_primary_is_survived() {
     servers.kill(primary);
     let cut = audit.join().unwrap();
     assert_eq!(cut["problems"].as_array().unwrap().len(), 0, "{:#}", cut["problems"]);
-    assert_eq!(cut["sources"][0]["documents"], 6000);
+    assert_eq!(cut["sources"][0]["documents"], 20_000);
     assert_eq!(cut["findings"], clean["findings"]);
 }
 
 #[test]
 fn nothing_is_written() {
     let servers = Launch::replica_set(1).start();
-    servers.insert("db_plain.t_invoice", plain_documents().into_iter().take(200));
+    servers.insert("db_plain.t_invoice", plain_documents(200));
     let writes = || {
         let status = servers.command("admin", doc! { "serverStatus": 1 });
         let counters = status.get_document("opcounters").unwrap().clone();
