@@ -24,6 +24,7 @@ pub mod sizes;
 pub mod statements;
 pub mod suffix;
 pub mod text;
+pub mod validators;
 pub mod words;
 
 pub use words::is_auxiliary_name;
