@@ -1,4 +1,5 @@
 //! `docward audit` of running deployments, through the real binary.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{
     path::{Path, PathBuf},
@@ -335,6 +336,44 @@ fn the_end_of_the_primary_is_survived() {
     assert_eq!(cut["problems"].as_array().unwrap().len(), 0, "{:#}", cut["problems"]);
     assert_eq!(cut["sources"][0]["documents"], 20_000);
     assert_eq!(cut["findings"], clean["findings"]);
+}
+
+#[test]
+fn an_interrupted_audit_reports_what_it_read() {
+    let servers = Launch::replica_set(1).fail_points().start();
+    servers.insert("db_plain.t_invoice", plain_documents(20_000));
+    let _point = servers.fail_point(
+        0,
+        doc! { "times": 1 },
+        doc! {
+            "failCommands": ["getMore"], "blockConnection": true, "blockTimeMS": 60_000,
+            "appName": "docward",
+        },
+    );
+    let start = std::time::Instant::now();
+    let child = Command::new(assert_cmd::cargo::cargo_bin("docward"))
+        .args(["audit", "--full", "--format", "json", &servers.uri()])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let interrupt = format!("kill -INT {}", child.id());
+    assert!(Command::new("sh").args(["-c", &interrupt]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert!(start.elapsed() < std::time::Duration::from_secs(30), "it waits for the server");
+    assert_eq!(output.status.code(), Some(2));
+    let report = report(&output);
+    assert_eq!(report["interrupted"], true);
+    let read = report["sources"][0]["documents"].as_u64().unwrap();
+    assert!((1..20_000).contains(&read), "{read}");
+    // What is left is known.
+    let seen = &report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|f| f["rule"] == "T001")
+        .unwrap()["seen"];
+    assert_eq!((seen["sampled"].as_u64(), seen["total"].as_u64()), (Some(read), Some(20_000)));
 }
 
 #[test]

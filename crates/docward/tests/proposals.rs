@@ -1,5 +1,6 @@
 //! Every statement that findings about the example shop propose is run on a real server, each on
 //! freshly loaded data.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{collections::BTreeSet, process::Command};
 

@@ -255,6 +255,8 @@ fn in_words(server: &Server) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mongodb::bson::DateTime;
+
     use super::*;
 
     #[test]
@@ -287,7 +289,7 @@ mod tests {
 
     #[test]
     fn members_join_configuration_and_status() {
-        let at = |millis| Bson::DateTime(mongodb::bson::DateTime::from_millis(millis));
+        let at = |millis| Bson::DateTime(DateTime::from_millis(millis));
         let config = doc! { "config": { "members": [
             { "host": "b:1", "votes": 1, "priority": 0.5, "hidden": false, "arbiterOnly": false },
             { "host": "a:1", "votes": 1, "priority": 1, "secondaryDelaySecs": 3600_i64 },
