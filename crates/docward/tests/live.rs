@@ -231,6 +231,32 @@ fn a_user_who_may_only_read_learns_what_is_missing() {
 }
 
 #[test]
+fn one_failing_collection_does_not_stop_the_rest() {
+    let servers = Launch::standalone().fail_points().start();
+    for namespace in ["db_shop.t_bad", "db_shop.t_good"] {
+        servers.insert(namespace, plain_documents(300));
+    }
+    let point = servers.fail_point(
+        0,
+        doc! { "times": 100 },
+        doc! {
+            "failCommands": ["find"], "errorCode": 96, "namespace": "db_shop.t_bad",
+            "appName": "docward",
+        },
+    );
+    let output = docward(&["audit", "--format", "json", "--full", &servers.uri()]);
+    assert!(point.hits() > 0);
+    assert_eq!(output.status.code(), Some(2));
+    let report = report(&output);
+    assert_eq!(report["sources"][0]["documents"], 300);
+    assert_eq!(report["sources"][0]["sampled"], true);
+    let problems = problems(&report);
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+    assert!(problems[0].contains("db_shop.t_bad"), "{problems:#?}");
+    assert!(problems[0].contains("reading stopped after 0 documents"), "{problems:#?}");
+}
+
+#[test]
 fn the_roles_the_manual_names_suffice() {
     let servers = Launch::replica_set(1).auth().start();
     servers.insert("db_shop.t_order", [doc! { "_id": 1 }]);
