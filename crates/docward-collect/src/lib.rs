@@ -73,7 +73,7 @@ impl Default for Request {
 
 /// Someone who wants to know how far reading is.
 pub trait Progress: Sync {
-    /// How many bytes there are to read, as far as known before reading.
+    /// So many bytes are to be read, as far as known before, besides those told of earlier.
     fn total_bytes(&self, n: u64);
     /// That much was read since the last call.
     fn advance(&self, bytes: u64, documents: u64);

@@ -1,4 +1,5 @@
 //! What Docward computes, beside what a real server computes from the same documents.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::atomic::AtomicBool;
 

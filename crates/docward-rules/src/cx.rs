@@ -86,13 +86,16 @@ impl<'a> Cx<'a> {
     }
 
     /// Says what was found.
-    pub fn report(&mut self, draft: Draft) {
+    pub fn report(&mut self, mut draft: Draft) {
         let namespace = draft.at.namespace();
         if let Some(ns) = &namespace
             && self.settings.is_ignored_at(self.rule, ns)
         {
             *self.suppressed += 1;
             return;
+        }
+        if let Some(fix) = &mut draft.fix {
+            crate::facts::validators::make_way(self.evidence, &draft.at, fix, &mut draft.todo);
         }
         let level = draft.level.unwrap_or(self.rule.level);
         let configured = self.settings.severity_at(self.rule, namespace.as_deref());

@@ -7,7 +7,10 @@ use std::{
 };
 
 use bson::{Document, doc};
-use mongodb::{Client, options::ClientOptions};
+use mongodb::{
+    Client,
+    options::{Acknowledgment, ClientOptions, WriteConcern},
+};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -284,7 +287,14 @@ impl Servers {
         let collection = self.client().database(database).collection::<Document>(collection);
         let documents: Vec<_> = documents.into_iter().collect();
         let insert = collection.insert_many(documents).bypass_document_validation(true);
+        let insert = insert.write_concern(self.everywhere());
         self.wait(insert.into_future()).unwrap_or_else(|error| panic!("{namespace}: {error}"));
+    }
+
+    /// Written when every member has it, so that a test may read from any of them.
+    pub(crate) fn everywhere(&self) -> WriteConcern {
+        let members = u32::try_from(self.members.len()).expect("a handful");
+        WriteConcern::builder().w(Acknowledgment::Nodes(members)).build()
     }
 
     /// Adds a user of the database `admin`; returns `user:password` for [`Self::uri_as`].
@@ -413,9 +423,22 @@ pub struct FailPoint<'s> {
     client: Client,
 }
 
+impl FailPoint<'_> {
+    /// Switches it off and says how often it made a command fail.
+    pub fn hits(&self) -> i64 {
+        let command = doc! { "configureFailPoint": "failCommand", "mode": "off" };
+        let admin = self.client.database("admin");
+        let reply = self.servers.wait(admin.run_command(command).into_future());
+        match reply.ok().and_then(|reply| reply.get("count").cloned()) {
+            Some(bson::Bson::Int32(count)) => i64::from(count),
+            Some(bson::Bson::Int64(count)) => count,
+            _ => 0,
+        }
+    }
+}
+
 impl Drop for FailPoint<'_> {
     fn drop(&mut self) {
-        let command = doc! { "configureFailPoint": "failCommand", "mode": "off" };
-        let _ = self.servers.wait(self.client.database("admin").run_command(command).into_future());
+        self.hits();
     }
 }

@@ -86,6 +86,7 @@ impl Servers {
         let target = self.client().database(database).collection::<RawDocumentBuf>(collection);
         for batch in documents.chunks(BATCH) {
             let insert = target.insert_many(batch).bypass_document_validation(true);
+            let insert = insert.write_concern(self.everywhere());
             self.wait(insert.into_future())?;
         }
         Ok(())

@@ -54,7 +54,7 @@ impl Bar {
 
 impl Progress for Bar {
     fn total_bytes(&self, n: u64) {
-        self.bar.set_length(n);
+        self.bar.inc_length(n);
     }
 
     fn advance(&self, bytes: u64, documents: u64) {

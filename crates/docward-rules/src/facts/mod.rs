@@ -25,6 +25,7 @@ pub mod sizes;
 pub mod statements;
 pub mod suffix;
 pub mod text;
+pub mod validators;
 pub mod words;
 pub mod workload;
 

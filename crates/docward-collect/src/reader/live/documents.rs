@@ -11,12 +11,7 @@ use std::time::{Duration, Instant};
 
 use docward_model::Namespace;
 use futures_util::StreamExt as _;
-use mongodb::{
-    bson::doc,
-    error::Error,
-    options::{AggregateOptions, FindOptions, Hint},
-    raw_batch_cursor::RawBatch,
-};
+use mongodb::{error::Error, raw_batch_cursor::RawBatch};
 use tokio::sync::mpsc;
 
 use super::{
@@ -24,6 +19,7 @@ use super::{
     Deployment,
     catalogue::Listed,
     privileges::Resource,
+    session::Way,
     trouble::{LiveTrouble, code, is_forbidden, is_gone, is_passing, words},
 };
 use crate::{
@@ -52,19 +48,6 @@ const SILENCE: Duration = Duration::from_secs(60);
 /// How often to see whether the run was stopped.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// Which documents are read.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Way {
-    /// All, in their natural order.
-    Everything,
-    /// So many, by a random walk.
-    Random(u64),
-    /// About this share, by chance, in their natural order.
-    Share(f64),
-    /// The first ones.
-    First(u64),
-}
-
 /// How to get `wanted` of `documents` documents.
 fn way(wanted: Option<u64>, documents: Option<u64>, version: Option<(u32, u32)>) -> Way {
     let Some(wanted) = wanted else { return Way::Everything };
@@ -89,6 +72,28 @@ enum End {
 }
 
 impl Reader<'_, '_, '_> {
+    /// How many documents of each collection to read; `None` for all.
+    fn wanted(&self) -> Option<u64> {
+        match self.request.sample {
+            Some(sample) => Some(sample),
+            None if self.request.full => None,
+            None => Some(SAMPLE),
+        }
+    }
+
+    /// About how many bytes of a collection will be read.
+    pub(super) fn expected_bytes(&self, listed: &Listed) -> u64 {
+        match listed.stats {
+            Some(stats) if listed.has_documents && !self.request.metadata_only => {
+                match self.wanted() {
+                    Some(wanted) => wanted.min(stats.documents) * stats.average_bytes,
+                    None => stats.data_bytes,
+                }
+            }
+            _ => 0,
+        }
+    }
+
     /// Reads the documents of a collection.
     pub(super) fn read_live_collection(&mut self, deployment: &mut Deployment, listed: &Listed) {
         if self.request.metadata_only || !listed.has_documents {
@@ -96,11 +101,7 @@ impl Reader<'_, '_, '_> {
         }
         let Listed { namespace, slot, stats, .. } = listed;
         let slot = *slot;
-        let wanted = match self.request.sample {
-            Some(sample) => Some(sample),
-            None if self.request.full => None,
-            None => Some(SAMPLE),
-        };
+        let wanted = self.wanted();
         let documents = stats.map(|stats| stats.documents);
         let mut way = way(wanted, documents, self.table.server_version);
         self.table.entry(slot).shuffled |= matches!(way, Way::Random(_));
@@ -109,6 +110,8 @@ impl Reader<'_, '_, '_> {
             let file = self.live_file(deployment, namespace);
             let end = self.read_once(deployment, listed, way, file);
             let taken = self.table.entry(slot).taken - before;
+            // The server's count may be off; who has read to the end knows better.
+            let is_whole = way == Way::Everything && matches!(end, End::Done);
             match end {
                 End::Done => {}
                 End::Stopped => self.sources[deployment.source].sampled = true,
@@ -132,9 +135,7 @@ impl Reader<'_, '_, '_> {
                     self.gave_up(deployment, namespace, file, taken, &error);
                 }
             }
-            if let Some(documents) = documents
-                && (way != Way::Everything || taken < documents)
-            {
+            if let Some(documents) = documents.filter(|_| !is_whole) {
                 self.leave_unread(deployment.source, slot, documents.saturating_sub(taken));
             }
             break;
@@ -225,33 +226,11 @@ fn fetch(
     way: Way,
     sender: mpsc::Sender<Result<RawBatch, Box<Error>>>,
 ) {
-    let Namespace { database, collection: name } = &listed.namespace;
-    let collection = deployment.session.collection(database, name);
     let average = listed.stats.map_or(0, |stats| stats.average_bytes).max(64);
     let batch_size = u32::try_from(BATCH_BYTES / average).unwrap_or(u32::MAX).clamp(16, 50_000);
+    let cursor = deployment.session.cursor(&listed.namespace, way, batch_size);
     deployment.session.spawn(async move {
-        let cursor = match way {
-            Way::Random(_) | Way::Share(_) => {
-                let stage = match way {
-                    Way::Random(size) => doc! { "$sample": { "size": size as i64 } },
-                    Way::Share(rate) => doc! { "$match": { "$sampleRate": rate } },
-                    Way::Everything | Way::First(_) => doc! {},
-                };
-                let options = AggregateOptions::builder().batch_size(batch_size).build();
-                collection.aggregate([stage]).with_options(options).batch().await
-            }
-            Way::Everything | Way::First(_) => {
-                let mut options = FindOptions::builder()
-                    .batch_size(batch_size)
-                    .hint(Hint::Keys(doc! { "$natural": 1 }))
-                    .build();
-                if let Way::First(limit) = way {
-                    options.limit = i64::try_from(limit).ok();
-                }
-                collection.find(doc! {}).with_options(options).batch().await
-            }
-        };
-        let mut cursor = match cursor {
+        let mut cursor = match cursor.await {
             Ok(cursor) => cursor,
             Err(error) => {
                 let _ = sender.send(Err(Box::new(error))).await;

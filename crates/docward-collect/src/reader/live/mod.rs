@@ -1,6 +1,6 @@
 //! Reading a running deployment: its catalogue, what its servers say, and its documents.
 //!
-//! It can only read: every command goes through [`session::Read`], which knows no other kind. The
+//! It can only read: everything goes through [`session`], which knows no other commands. The
 //! driver works on a thread of its own and fetches the next batch while this one is profiled.
 //! Catalogue and documents end up in the same table and the same engine as those of files, so the
 //! same data gives the same findings.
@@ -56,10 +56,14 @@ impl Reader<'_, '_, '_> {
 
     /// Reads a deployment: facts first, then collection by collection.
     pub(crate) fn read_live(&mut self, source: usize, session: Session) {
+        if self.request.namespace.is_some() {
+            self.troubles.add_for(&*session.name, &Trouble::NamespaceUnused);
+        }
         let mut deployment = Deployment { session, source, missing: Missing::default() };
         self.read_server(&mut deployment);
         let collections = self.read_catalogue(&mut deployment);
         self.engine.expect(collections.len());
+        self.progress.total_bytes(collections.iter().map(|c| self.expected_bytes(c)).sum());
         for collection in &collections {
             if self.is_stopped() {
                 self.sources[source].sampled = true;

@@ -13,7 +13,6 @@ const NAMED: usize = 5;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Resource {
     Cluster,
-    AnyDatabase,
     Database(String),
     Collection(Namespace),
 }
@@ -22,7 +21,6 @@ impl Resource {
     fn document(&self) -> String {
         match self {
             Self::Cluster => "{cluster: true}".to_owned(),
-            Self::AnyDatabase => "{db: \"\", collection: \"\"}".to_owned(),
             Self::Database(name) => format!("{{db: {name:?}, collection: \"\"}}"),
             Self::Collection(ns) => {
                 format!("{{db: {:?}, collection: {:?}}}", ns.database, ns.collection)
@@ -52,7 +50,7 @@ impl Missing {
         for (resource, actions) in self.actions {
             let actions: Vec<_> = actions.into_iter().collect();
             match resource {
-                Resource::Cluster | Resource::AnyDatabase => whole.push((resource, actions)),
+                Resource::Cluster => whole.push((resource, actions)),
                 Resource::Database(ref name) => troubles.push(forbidden(
                     name.clone(),
                     "its collections are not all known",
@@ -124,7 +122,7 @@ mod tests {
         let mut missing = Missing::default();
         missing.add(Resource::Cluster, "serverStatus");
         missing.add(Resource::Cluster, "getCmdLineOpts");
-        missing.add(Resource::AnyDatabase, "viewUser");
+        missing.add(Resource::Cluster, "viewUser");
         for name in ["t_a", "t_b"] {
             let namespace = Namespace::new("db_shop", name);
             missing.add(Resource::Collection(namespace), "find");
@@ -135,7 +133,7 @@ mod tests {
             "not allowed: getCmdLineOpts, serverStatus, viewUser on the deployment; these facts"
         ));
         assert!(messages[0].contains(
-            r#"{resource: {cluster: true}, actions: ["getCmdLineOpts", "serverStatus"]}, {resource: {db: "", collection: ""}, actions: ["viewUser"]}"#
+            r#"[{resource: {cluster: true}, actions: ["getCmdLineOpts", "serverStatus", "viewUser"]}]"#
         ));
         assert!(messages[1].contains(
             r#"[{resource: {db: "db_shop", collection: "t_a"}, actions: ["find"]}, {resource: {db: "db_shop", collection: "t_b"}, actions: ["find"]}]"#

@@ -112,7 +112,7 @@ impl Reader<'_, '_, '_> {
         match deployment.session.ask_value("admin", Read::UsersInfo, rest) {
             Ok(reply) => server.users = Some(users(&reply)),
             Err(error) => {
-                self.refused(deployment, Resource::AnyDatabase, "viewUser", "usersInfo", &error);
+                self.refused(deployment, Resource::Cluster, "viewUser", "usersInfo", &error);
             }
         }
     }
@@ -257,6 +257,8 @@ fn in_words(server: &Server) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mongodb::bson::DateTime;
+
     use super::*;
 
     #[test]
@@ -289,7 +291,7 @@ mod tests {
 
     #[test]
     fn members_join_configuration_and_status() {
-        let at = |millis| Bson::DateTime(bson::DateTime::from_millis(millis));
+        let at = |millis| Bson::DateTime(DateTime::from_millis(millis));
         let config = doc! { "config": { "members": [
             { "host": "b:1", "votes": 1, "priority": 0.5, "hidden": false, "arbiterOnly": false },
             { "host": "a:1", "votes": 1, "priority": 1, "secondaryDelaySecs": 3600_i64 },

@@ -1,15 +1,20 @@
-//! A connection to a deployment, and the questions that may be asked over it.
+//! A connection to a deployment, and the questions that may be asked over it: commands that only
+//! read, and cursors on documents.
 
 use std::{future::Future, time::Duration};
 
 use docward_bson::value::to_value;
-use docward_model::Value;
+use docward_model::{Namespace, Value};
 use futures_util::TryStreamExt as _;
 use mongodb::{
-    Client, Collection,
+    Client,
     bson::{Document, RawDocumentBuf, doc},
     error::{Error, ErrorKind},
-    options::{ClientOptions, ReadPreference, SelectionCriteria},
+    options::{
+        AggregateOptions, ClientOptions, CollectionOptions, FindOptions, Hint, ReadPreference,
+        SelectionCriteria,
+    },
+    raw_batch_cursor::RawBatchCursor,
 };
 use tokio::runtime::Runtime;
 
@@ -61,7 +66,20 @@ impl Read {
     }
 }
 
-/// A deployment that answered.
+/// Which documents of a collection are read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Way {
+    /// All, in their natural order.
+    Everything,
+    /// So many, by a random walk.
+    Random(u64),
+    /// About this share, by chance, in their natural order.
+    Share(f64),
+    /// The first ones.
+    First(u64),
+}
+
+/// A deployment that answered. The driver's client stays in here: nothing outside can write with it.
 pub(crate) struct Session {
     /// The hosts of the connection string; never user or options.
     pub(crate) name: String,
@@ -87,7 +105,7 @@ impl Session {
         let mut options = options.map_err(|error| {
             let trouble = match &*error.kind {
                 ErrorKind::DnsResolve { message, .. } => {
-                    LiveTrouble::Unreachable { patience: PATIENCE, why: redact(message, uri) }
+                    LiveTrouble::UnknownHost(redact(message, uri))
                 }
                 _ => LiveTrouble::BadUri(redact(&words(&error), uri)),
             };
@@ -180,12 +198,37 @@ impl Session {
         self.wait(async { question.await?.try_collect().await })
     }
 
-    /// A collection whose raw documents are to be read from where this session reads.
-    pub(super) fn collection(&self, database: &str, name: &str) -> Collection<RawDocumentBuf> {
-        let options = mongodb::options::CollectionOptions::builder()
-            .selection_criteria(self.criteria.clone())
-            .build();
-        self.client.database(database).collection_with_options(name, options)
+    /// Opens a cursor on documents, in batches of about so many.
+    pub(super) fn cursor(
+        &self,
+        namespace: &Namespace,
+        way: Way,
+        batch_size: u32,
+    ) -> impl Future<Output = Result<RawBatchCursor, Error>> + Send + 'static {
+        let options = CollectionOptions::builder().selection_criteria(self.criteria.clone());
+        let database = self.client.database(&namespace.database);
+        let collection = database
+            .collection_with_options::<RawDocumentBuf>(&namespace.collection, options.build());
+        async move {
+            let stage = match way {
+                Way::Random(size) => {
+                    doc! { "$sample": { "size": i64::try_from(size).unwrap_or(i64::MAX) } }
+                }
+                Way::Share(rate) => doc! { "$match": { "$sampleRate": rate } },
+                Way::Everything | Way::First(_) => {
+                    let mut options = FindOptions::builder()
+                        .batch_size(batch_size)
+                        .hint(Hint::Keys(doc! { "$natural": 1 }))
+                        .build();
+                    if let Way::First(limit) = way {
+                        options.limit = i64::try_from(limit).ok();
+                    }
+                    return collection.find(doc! {}).with_options(options).batch().await;
+                }
+            };
+            let options = AggregateOptions::builder().batch_size(batch_size).build();
+            collection.aggregate([stage]).with_options(options).batch().await
+        }
     }
 
     /// Waits for the driver.

@@ -12,6 +12,8 @@ pub(crate) enum LiveTrouble {
         "the connection string is not valid: {0}; see https://www.mongodb.com/docs/manual/reference/connection-string/"
     )]
     BadUri(String),
+    #[error("the host cannot be found: {0}; check its name and the name server")]
+    UnknownHost(String),
     #[error("TLS cannot be set up: {0}; check tlsCAFile and tlsCertificateKeyFile")]
     Tls(String),
     #[error(

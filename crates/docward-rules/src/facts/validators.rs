@@ -1,0 +1,108 @@
+//! Remedies and the validator of the collection they change. An update that gives a field another
+//! type or name is refused by a validator that demands the old one, so the validator has to let it
+//! through first.
+
+use docward_model::{
+    Collection, CollectionOptions, Evidence, Fix, Namespace, Subject, ValidationAction,
+    ValidationLevel, Value,
+};
+
+use super::{
+    schema::{self, DemandKind},
+    shell,
+};
+
+/// Puts a statement before the remedy that makes the validator warn only, when it would refuse the
+/// remedy, and says what is left to do.
+pub fn make_way(evidence: &Evidence, at: &Subject, fix: &mut Fix, todo: &mut String) {
+    let (Subject::Collection(namespace) | Subject::Field(namespace, _)) = at else { return };
+    if !fix.command.starts_with(&format!("{}.updateMany(", shell::collection(namespace))) {
+        return;
+    }
+    let options = evidence.collection(namespace).and_then(enforcing);
+    let Some(validator) = options.and_then(|options| options.validator.as_ref()) else { return };
+    if is_in_the_way(validator, at, &fix.command) {
+        fix.command = format!("{}; {}", warn_only(namespace), fix.command);
+        todo.push_str(
+            "; the validator demands the old form, so it only warns meanwhile: describe the new \
+             form in it, then set validationAction to \"error\" again",
+        );
+    }
+}
+
+fn warn_only(namespace: &Namespace) -> String {
+    format!(
+        "{}.runCommand({{collMod: {}, validationAction: \"warn\"}})",
+        shell::database(&namespace.database),
+        shell::quote(&namespace.collection)
+    )
+}
+
+/// The options of a collection whose validator refuses documents.
+fn enforcing(collection: &Collection) -> Option<&CollectionOptions> {
+    collection.options.as_ref().filter(|options| {
+        options.validation_level != ValidationLevel::Off
+            && options.validation_action != ValidationAction::Warn
+    })
+}
+
+fn is_in_the_way(validator: &Value, at: &Subject, command: &str) -> bool {
+    let path = at.path().map(|path| path.as_str());
+    let takes_away = command.contains("$rename") || command.contains("$unset");
+    let mentions = |path: &str| command.contains(&shell::quote(&path.replace("[]", "")));
+    schema::schemas(validator).into_iter().any(|schema| {
+        (takes_away && schema::is_closed(schema))
+            || schema::demands(schema).iter().any(|demand| match &demand.kind {
+                DemandKind::Required => takes_away && mentions(&demand.path),
+                DemandKind::Types(_) | DemandKind::Enum(_) => path == Some(demand.path.as_str()),
+                _ => false,
+            })
+    }) || validator.entries().iter().any(|(key, _)| path == Some(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    /// The command of the only finding of a rule.
+    fn command(code: &str, validator: &str, document: &str) -> String {
+        let found = check(code, &format!("{validator}\nx50 {document}"));
+        assert_eq!(found.len(), 1, "{found:?}");
+        found[0].fix.as_ref().expect("a command").command.clone()
+    }
+
+    const AMOUNT: &str = r#"{"amount": 19.99}"#;
+
+    #[test]
+    fn a_validator_that_demands_the_old_type_warns_first() {
+        let demands = r#"options {"validator": {"$jsonSchema": {"properties": {"amount": {"bsonType": "double"}}}}}"#;
+        let text = command("T002", demands, AMOUNT);
+        assert!(
+            text.starts_with(
+                r#"db.getSiblingDB("db_shop").runCommand({collMod: "t_order_item", validationAction: "warn"}); db.getSiblingDB("db_shop").getCollection("t_order_item").updateMany("#
+            ),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn validators_that_do_not_mind_are_left_alone() {
+        for validator in [
+            "options {}",
+            r#"options {"validator": {"$jsonSchema": {"required": ["amount"]}}}"#,
+            r#"options {"validationAction": "warn", "validator": {"$jsonSchema": {"properties": {"amount": {"bsonType": "double"}}}}}"#,
+        ] {
+            let text = command("T002", validator, AMOUNT);
+            assert!(text.contains(".updateMany(") && !text.contains("collMod"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_required_name_that_goes_away_is_minded() {
+        let document = r#"{"_total": 1}"#;
+        let demands = r#"options {"validator": {"$jsonSchema": {"required": ["_total"]}}}"#;
+        assert!(command("N015", demands, document).contains("validationAction: \"warn\""));
+        let other = r#"options {"validator": {"$jsonSchema": {"required": ["name"]}}}"#;
+        assert!(!command("N015", other, document).contains("validationAction"));
+    }
+}

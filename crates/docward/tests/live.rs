@@ -1,0 +1,420 @@
+//! `docward audit` of running deployments, through the real binary.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use bson::{Document, doc, oid::ObjectId};
+use docward_testkit::{Launch, Refused, Servers, repository};
+use serde_json::Value;
+
+fn docward(arguments: &[&str]) -> Output {
+    Command::new(assert_cmd::cargo::cargo_bin("docward")).args(arguments).output().unwrap()
+}
+
+fn report(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+        panic!("{error}: {}", String::from_utf8_lossy(&output.stderr));
+    })
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let mut all = vec!["audit", "--format", "json", "--no-progress"];
+    all.extend(arguments);
+    report(&docward(&all))
+}
+
+fn problems(report: &Value) -> Vec<String> {
+    let problems = report["problems"].as_array().unwrap();
+    problems.iter().map(|p| format!("{}: {}", p["source"], p["message"])).collect()
+}
+
+fn example(name: &str) -> PathBuf {
+    repository().join("examples").join(name)
+}
+
+/// A copy of a dump without the collections a server refused.
+fn copy(dump: &Path, target: &Path, refused: &[Refused]) {
+    std::fs::create_dir_all(target).unwrap();
+    for entry in std::fs::read_dir(dump).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let database = dump.file_name().unwrap().to_str().unwrap();
+        let is_refused = refused.iter().any(|refused| {
+            let file = format!("{database}.{name}");
+            file.starts_with(&format!("{}.", refused.namespace))
+        });
+        if path.is_dir() {
+            copy(&path, &target.join(name), refused);
+        } else if !is_refused {
+            std::fs::copy(&path, target.join(name)).unwrap();
+        }
+    }
+}
+
+/// Loads a dump and audits both; the findings must be the same.
+fn check_twin(servers: &Servers, dump: &Path, config: &[&str]) -> Vec<Refused> {
+    let refused = servers.load(dump);
+    let directory = tempfile::tempdir().unwrap();
+    let files = directory.path().join("dump");
+    copy(dump, &files, &refused);
+    let uri = servers.uri();
+    let files = json(&[&[files.to_str().unwrap()], config].concat());
+    let live = json(&[&[uri.as_str(), "--full"], config].concat());
+    assert_eq!(problems(&live), Vec::<String>::new());
+    let findings = |report: &Value| report["findings"].as_array().unwrap().clone();
+    let (of_files, of_live) = (findings(&files), findings(&live));
+    for finding in &of_live {
+        assert!(of_files.contains(finding), "only live: {finding:#}");
+    }
+    for finding in &of_files {
+        assert!(of_live.contains(finding), "only in files: {finding:#}");
+    }
+    assert!(!of_live.is_empty() && of_files == of_live);
+    assert_eq!(files["checklist"], live["checklist"]);
+    assert_eq!(files["sources"][0]["documents"], live["sources"][0]["documents"]);
+    assert_eq!(live["sources"][0]["kind"], "live");
+    assert_eq!(live["sources"][0]["sampled"], false);
+    refused
+}
+
+#[test]
+fn the_shop_has_the_same_findings_live_and_from_files() {
+    let servers = Launch::standalone().start();
+    let shop = example("shop");
+    let config = shop.join("docward.toml");
+    let refused = check_twin(&servers, &shop, &["--config", config.to_str().unwrap()]);
+    // A server refuses this name; only a file can have it.
+    let names: Vec<_> = refused.iter().map(|r| r.namespace.as_str()).collect();
+    assert_eq!(names, ["db_shop.system.orders"], "{refused:?}");
+}
+
+#[test]
+fn the_clean_shop_has_the_same_findings_live_and_from_files() {
+    let servers = Launch::replica_set(1).start();
+    let refused = check_twin(&servers, &example("shop-clean"), &["--fail-on", "never"]);
+    assert_eq!(refused, []);
+}
+
+/// Documents with every kind of sin, more than fit into one block.
+fn plain_documents(count: i32) -> Vec<Document> {
+    (0..count)
+        .map(|n: i32| {
+            let mut document = doc! {
+                "_id": ObjectId::from_bytes([[0, 0, 0, 0].as_slice(), &n.to_be_bytes(), &[0; 4]].concat().try_into().unwrap()),
+                "createTime": format!("2024-03-{:02} 10:00:00", n % 28 + 1),
+                "amount": f64::from(n) / 7.0,
+                "tags": (0..n % 40).map(|t| format!("tag{t}")).collect::<Vec<_>>(),
+                "note": "x".repeat(usize::try_from(n % 700).unwrap()),
+            };
+            if n % 3 == 0 {
+                document.insert("amount", format!("{n}"));
+            }
+            document
+        })
+        .collect()
+}
+
+#[test]
+fn a_plain_data_set_has_the_same_findings_live_and_from_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("dump/db_plain");
+    std::fs::create_dir_all(&database).unwrap();
+    let bytes: Vec<u8> = plain_documents(6000).iter().flat_map(|d| d.to_vec().unwrap()).collect();
+    std::fs::write(database.join("t_invoice.bson"), bytes).unwrap();
+    let metadata =
+        r#"{"options":{},"indexes":[{"v":2,"key":{"_id":1},"name":"_id_"}],"type":"collection"}"#;
+    std::fs::write(database.join("t_invoice.metadata.json"), metadata).unwrap();
+    std::fs::write(directory.path().join("dump/prelude.json"), r#"{"ServerVersion":"6.0.5"}"#)
+        .unwrap();
+    let servers = Launch::standalone().start();
+    check_twin(&servers, &directory.path().join("dump"), &[]);
+}
+
+#[test]
+fn a_sample_is_stated_and_metadata_only_reads_nothing() {
+    let servers = Launch::standalone().start();
+    servers.insert("db_plain.t_invoice", plain_documents(6000));
+    let uri = servers.uri();
+
+    // Random walk, chance, and all there are.
+    for (sample, least, most) in [("200", 200, 200), ("3000", 2500, 3500), ("6000", 6000, 6000)] {
+        let report = json(&[&uri, "--sample", sample]);
+        let source = &report["sources"][0];
+        let read = source["documents"].as_u64().unwrap();
+        assert!((least..=most).contains(&read), "{sample}: {source}");
+        assert_eq!(source["sampled"], most < 6000);
+        assert!(source["server"].as_str().unwrap().contains("read preference secondaryPreferred"));
+        let finding = report["findings"].as_array().unwrap().iter().find(|f| f["rule"] == "T001");
+        let seen = &finding.expect("dates are text")["seen"];
+        assert_eq!((seen["sampled"].as_u64(), seen["total"].as_u64()), (Some(read), Some(6000)));
+    }
+
+    let indexes = [
+        doc! { "key": { "amount": 1 }, "name": "amount_1" },
+        doc! { "key": { "amount": 1, "createTime": 1 }, "name": "amount_1_createTime_1" },
+    ];
+    servers.command("db_plain", doc! { "createIndexes": "t_invoice", "indexes": indexes.to_vec() });
+    let report = json(&[&uri, "--metadata-only"]);
+    assert_eq!(report["sources"][0]["documents"], 0);
+    let rules: Vec<_> = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["rule"].as_str().unwrap())
+        .collect();
+    assert!(rules.contains(&"I001"), "{rules:?}");
+    assert!(!rules.contains(&"T001"), "{rules:?}");
+}
+
+#[test]
+fn filters_choose_databases_and_collections() {
+    let servers = Launch::standalone().start();
+    for namespace in ["db_a.t_one", "db_a.t_two", "db_b.t_one"] {
+        servers.insert(namespace, [doc! { "_id": 1, "a": 1 }]);
+    }
+    let uri = servers.uri();
+    let documents = |arguments: &[&str]| {
+        let report = json(&[&[uri.as_str()], arguments].concat());
+        report["sources"][0]["documents"].as_u64().unwrap()
+    };
+    assert_eq!(documents(&[]), 3);
+    assert_eq!(documents(&["--db", "db_a"]), 2);
+    assert_eq!(documents(&["--collection", "t_one"]), 2);
+    let nothing = json(&[&uri, "--db", "db_none"]);
+    assert!(problems(&nothing)[0].contains("nothing was judged"));
+}
+
+#[test]
+fn a_user_who_may_only_read_learns_what_is_missing() {
+    let servers = Launch::standalone().auth().start();
+    servers.insert("db_shop.t_order", [doc! { "_id": 1, "createTime": "2024-01-01 10:00:00" }]);
+    servers.insert("db_shop.t_secret", [doc! { "_id": 1 }]);
+    servers.command(
+        "admin",
+        doc! {
+            "createRole": "ordersOnly",
+            "privileges": [
+                { "resource": { "db": "db_shop", "collection": "" },
+                  "actions": ["listCollections", "listIndexes", "collStats", "indexStats"] },
+                { "resource": { "db": "db_shop", "collection": "t_order" }, "actions": ["find"] },
+            ],
+            "roles": [],
+        },
+    );
+    let user = servers.create_user("reader", vec!["ordersOnly"]);
+    let uri = servers.uri_as(Some(&user));
+    let output = docward(&["audit", "--format", "json", "--full", &uri]);
+    assert_eq!(output.status.code(), Some(2));
+    let report = report(&output);
+    assert_eq!(report["sources"][0]["documents"], 1, "the rest was read");
+    let problems = problems(&report);
+    assert_eq!(problems.len(), 2, "{problems:#?}");
+    assert!(problems[0].contains("serverStatus") && problems[0].contains("cluster: true"));
+    assert!(problems[1].contains("not allowed: find on db_shop.t_secret"), "{}", problems[1]);
+
+    // The roles that are proposed do grant it.
+    for (number, problem) in problems.iter().enumerate() {
+        let call = &problem[problem.find("db.getSiblingDB").unwrap()..problem.rfind('"').unwrap()];
+        let call = call.replace("\\\"", "\"").replace("docwardAudit", &format!("audit{number}"));
+        let call = call.replace(".createRole({role:", ".runCommand({createRole:");
+        let statements = docward_testkit::statements(&call).unwrap();
+        servers.run(&statements[0]).unwrap();
+        let grant = doc! { "grantRolesToUser": "reader", "roles": [format!("audit{number}")] };
+        servers.command("admin", grant);
+    }
+    let report = json(&[&uri, "--full"]);
+    assert_eq!(report["problems"].as_array().unwrap().len(), 0, "{:#}", report["problems"]);
+    assert_eq!(report["sources"][0]["documents"], 2);
+}
+
+#[test]
+fn one_failing_collection_does_not_stop_the_rest() {
+    let servers = Launch::standalone().fail_points().start();
+    for namespace in ["db_shop.t_bad", "db_shop.t_good"] {
+        servers.insert(namespace, plain_documents(300));
+    }
+    let point = servers.fail_point(
+        0,
+        doc! { "times": 100 },
+        doc! {
+            "failCommands": ["find"], "errorCode": 96, "namespace": "db_shop.t_bad",
+            "appName": "docward",
+        },
+    );
+    let output = docward(&["audit", "--format", "json", "--full", &servers.uri()]);
+    assert!(point.hits() > 0);
+    assert_eq!(output.status.code(), Some(2));
+    let report = report(&output);
+    assert_eq!(report["sources"][0]["documents"], 300);
+    assert_eq!(report["sources"][0]["sampled"], true);
+    let problems = problems(&report);
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+    assert!(problems[0].contains("db_shop.t_bad"), "{problems:#?}");
+    assert!(problems[0].contains("reading stopped after 0 documents"), "{problems:#?}");
+}
+
+#[test]
+fn the_roles_the_manual_names_suffice() {
+    let servers = Launch::replica_set(1).auth().start();
+    servers.insert("db_shop.t_order", [doc! { "_id": 1 }]);
+    let user = servers.create_user("watcher", vec!["readAnyDatabase", "clusterMonitor"]);
+    let report = json(&[&servers.uri_as(Some(&user)), "--full"]);
+    let problems = problems(&report);
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+    assert!(problems[0].contains("not allowed: viewUser on the deployment"), "{problems:#?}");
+    assert_eq!(report["sources"][0]["documents"], 1);
+}
+
+#[test]
+fn login_and_network_failures_say_what_to_do() {
+    let mut servers = Launch::standalone().auth().start();
+    let output = docward(&["audit", &servers.uri_as(Some("nobody:topsecret"))]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text.contains("the login was refused for user nobody"), "{text}");
+    assert!(text.contains("authSource") && !text.contains("topsecret"), "{text}");
+
+    let uri = format!("{}&serverSelectionTimeoutMS=500", servers.uri());
+    servers.kill(0);
+    let output = docward(&["audit", &uri]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text.contains("no server answered within 500ms"), "{text}");
+    assert!(text.contains(&format!("127.0.0.1:{}", servers.port(0))), "{text}");
+    assert!(!text.contains("horse"), "{text}");
+}
+
+#[test]
+fn access_control_and_tls_of_a_replica_set_are_no_obstacle() {
+    let servers = Launch::replica_set(3).auth().tls().start();
+    servers.insert("db_plain.t_invoice", plain_documents(500));
+    let majority =
+        doc! { "insert": "t_invoice", "documents": [{ "a": 1 }], "writeConcern": { "w": 3 } };
+    servers.command("db_plain", majority);
+    let report = json(&[&servers.uri(), "--full", "--db", "db_plain"]);
+    assert_eq!(report["problems"].as_array().unwrap().len(), 0, "{:#}", report["problems"]);
+    assert_eq!(report["sources"][0]["documents"], 501);
+    let server = report["sources"][0]["server"].as_str().unwrap();
+    assert!(server.contains("replica set rs0"), "{server}");
+
+    // A client's certificate instead of a password.
+    let certificates = servers.certificates().unwrap();
+    let roles = ["readAnyDatabase", "clusterMonitor", "userAdminAnyDatabase"]
+        .map(|role| doc! { "role": role, "db": "admin" });
+    let user = doc! { "createUser": &certificates.client_subject, "roles": roles.to_vec() };
+    servers.command("$external", user);
+    let uri = format!(
+        "{}&authMechanism=MONGODB-X509&tlsCertificateKeyFile={}",
+        servers.uri_as(None),
+        certificates.client.display()
+    );
+    let report = json(&[&uri, "--full", "--db", "db_plain"]);
+    assert_eq!(report["problems"].as_array().unwrap().len(), 0, "{:#}", report["problems"]);
+    assert_eq!(report["sources"][0]["documents"], 501);
+
+    // Without the authority's certificate there is no connection, and no password goes out.
+    let uri = servers.uri().split("&tlsCAFile").next().unwrap().to_owned();
+    let output = docward(&["audit", &format!("{uri}&serverSelectionTimeoutMS=1000")]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_lost_cursor_is_read_again_and_nothing_counts_twice() {
+    let servers = Launch::replica_set(1).fail_points().start();
+    servers.insert("db_plain.t_invoice", plain_documents(20_000));
+    let clean = json(&[&servers.uri(), "--full"]);
+    let point = servers.fail_point(
+        0,
+        doc! { "times": 2 },
+        doc! { "failCommands": ["getMore"], "closeConnection": true, "appName": "docward" },
+    );
+    let cut = json(&[&servers.uri(), "--full"]);
+    assert_eq!(point.hits(), 2);
+    assert_eq!(cut["problems"].as_array().unwrap().len(), 0, "{:#}", cut["problems"]);
+    assert_eq!(cut["sources"][0]["documents"], 20_000);
+    assert_eq!(cut["findings"], clean["findings"]);
+}
+
+#[test]
+fn the_end_of_the_primary_is_survived() {
+    let mut servers = Launch::replica_set(3).fail_points().start();
+    servers.insert("db_plain.t_invoice", plain_documents(20_000));
+    let clean = json(&[&servers.uri(), "--full"]);
+    let primary = servers.primary();
+    // The second batch does not come: the primary dies over it.
+    std::mem::forget(servers.fail_point(
+        primary,
+        doc! { "times": 1 },
+        doc! {
+            "failCommands": ["getMore"], "blockConnection": true, "blockTimeMS": 60_000,
+            "appName": "docward",
+        },
+    ));
+    let uri = format!("{}&readPreference=primary", servers.uri());
+    let audit = std::thread::spawn(move || json(&[&uri, "--full"]));
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    assert!(!audit.is_finished());
+    servers.kill(primary);
+    let cut = audit.join().unwrap();
+    assert_eq!(cut["problems"].as_array().unwrap().len(), 0, "{:#}", cut["problems"]);
+    assert_eq!(cut["sources"][0]["documents"], 20_000);
+    assert_eq!(cut["findings"], clean["findings"]);
+}
+
+#[test]
+fn an_interrupted_audit_reports_what_it_read() {
+    let servers = Launch::replica_set(1).fail_points().start();
+    servers.insert("db_plain.t_invoice", plain_documents(20_000));
+    let _point = servers.fail_point(
+        0,
+        doc! { "times": 1 },
+        doc! {
+            "failCommands": ["getMore"], "blockConnection": true, "blockTimeMS": 60_000,
+            "appName": "docward",
+        },
+    );
+    let start = std::time::Instant::now();
+    let child = Command::new(assert_cmd::cargo::cargo_bin("docward"))
+        .args(["audit", "--full", "--format", "json", &servers.uri()])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let interrupt = format!("kill -INT {}", child.id());
+    assert!(Command::new("sh").args(["-c", &interrupt]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert!(start.elapsed() < std::time::Duration::from_secs(30), "it waits for the server");
+    assert_eq!(output.status.code(), Some(2));
+    let report = report(&output);
+    assert_eq!(report["interrupted"], true);
+    let read = report["sources"][0]["documents"].as_u64().unwrap();
+    assert!((1..20_000).contains(&read), "{read}");
+    // What is left is known.
+    let seen = &report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|f| f["rule"] == "T001")
+        .unwrap()["seen"];
+    assert_eq!((seen["sampled"].as_u64(), seen["total"].as_u64()), (Some(read), Some(20_000)));
+}
+
+#[test]
+fn nothing_is_written() {
+    let servers = Launch::replica_set(1).start();
+    servers.insert("db_plain.t_invoice", plain_documents(200));
+    let writes = || {
+        let status = servers.command("admin", doc! { "serverStatus": 1 });
+        let counters = status.get_document("opcounters").unwrap().clone();
+        ["insert", "update", "delete"].map(|kind| counters.get(kind).cloned())
+    };
+    let hash =
+        || servers.command("db_plain", doc! { "dbHash": 1 }).get_str("md5").unwrap().to_owned();
+    let before = (writes(), hash());
+    json(&[&servers.uri(), "--full"]);
+    json(&[&servers.uri(), "--sample", "5"]);
+    assert_eq!((writes(), hash()), before);
+}

@@ -1,0 +1,231 @@
+//! Every statement that findings about the example shop propose is run on a real server, each on
+//! freshly loaded data.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::{collections::BTreeSet, process::Command};
+
+use bson::doc;
+use docward_testkit::{Launch, NotRunnable, Servers, Statement, repository, statements};
+use serde_json::Value;
+
+const SHOP: &str = "examples/shop";
+
+fn audit(arguments: &[&str]) -> Value {
+    let output = Command::new(assert_cmd::cargo::cargo_bin("docward"))
+        .current_dir(repository())
+        .args(["audit", "--format", "json", "--no-progress"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Remedies that are the first of several steps: the finding stays until the rest is done.
+const FIRST_STEPS: [(&str, &str, &str); 3] = [
+    ("R008", "db_shop.t_book_sale", "the overflow collection is prepared, then code must use it"),
+    ("R011", "db_shop.t_club_group", "the index makes the other direction fast, then arrays move"),
+    ("T005", "db_shop.t_promotion", "texts become decimals; objects are for people to decide"),
+];
+
+struct Proposal {
+    rule: String,
+    namespace: String,
+    safety: String,
+    fingerprint: String,
+    command: String,
+}
+
+fn proposals(report: &Value) -> Vec<Proposal> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let findings = report["findings"].as_array().unwrap().iter();
+    findings
+        .filter(|finding| finding["fix"].is_object())
+        .map(|finding| Proposal {
+            rule: text(&finding["rule"]),
+            namespace: text(&finding["namespace"]),
+            safety: text(&finding["fix"]["safety"]),
+            fingerprint: text(&finding["fingerprint"]),
+            command: text(&finding["fix"]["command"]),
+        })
+        .collect()
+}
+
+fn names(servers: &Servers, database: &str) -> BTreeSet<String> {
+    let reply = servers.command(database, doc! { "listCollections": 1, "nameOnly": true });
+    let batch = reply.get_document("cursor").unwrap().get_array("firstBatch").unwrap();
+    let name =
+        |entry: &bson::Bson| entry.as_document().unwrap().get_str("name").unwrap().to_owned();
+    batch.iter().map(name).filter(|name| !name.starts_with("system.")).collect()
+}
+
+/// Runs one statement and says what is wrong with what it did.
+fn run(servers: &Servers, statement: &Statement) -> Result<(), String> {
+    let call = &statement.call;
+    let reply = servers.run(statement).map_err(|error| error.to_string())?;
+    let Some(reply) = reply else { return Ok(()) };
+    match call.method.as_str() {
+        "updateMany" => {
+            let modified = reply.get_i32("nModified").unwrap_or_default();
+            if modified == 0 {
+                return Err("it changed nothing".to_owned());
+            }
+        }
+        "aggregate" => {
+            // Those that fill a collection give back nothing; their collection must have something.
+            let (_, command) = call.command();
+            let last = command.get_array("pipeline").unwrap().last().cloned();
+            let merge = last.and_then(|stage| stage.as_document()?.get("$merge").cloned());
+            if let Some(into) = merge.and_then(|merge| merge.as_document()?.get("into").cloned()) {
+                let (database, name) = match &into {
+                    bson::Bson::Document(into) => {
+                        (into.get_str("db").unwrap(), into.get_str("coll").unwrap())
+                    }
+                    name => (call.database.as_str(), name.as_str().unwrap()),
+                };
+                let count = servers.command(database, doc! { "count": name });
+                if count.get_i32("n").unwrap_or_default() == 0 {
+                    return Err(format!("nothing is in {database}.{name}"));
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Puts a database back into the state of the dump, as far as a statement can have changed it.
+fn restore(servers: &Servers, namespace: &str, known: &BTreeSet<String>, touched: &Statement) {
+    let database = touched.call.database.as_str();
+    for name in names(servers, database).difference(known) {
+        servers.command(database, doc! { "drop": name });
+    }
+    let collection = touched.call.collection.clone().or_else(|| {
+        let (own, collection) = namespace.split_once('.')?;
+        (own == database).then(|| collection.to_owned())
+    });
+    if let Some(collection) = collection.filter(|name| known.contains(name)) {
+        // It may have another name now.
+        let _ = servers.try_command(database, doc! { "drop": &collection });
+        let directory = repository().join(SHOP).join(database);
+        servers.load_collection(&directory, database, &collection).unwrap();
+    }
+}
+
+#[test]
+fn every_proposed_statement_runs_on_a_server_and_does_something() {
+    let servers = Launch::standalone().start();
+    let refused: Vec<_> =
+        servers.load(&repository().join(SHOP)).into_iter().map(|r| r.namespace).collect();
+    let (mut ran, mut templates, mut sharding, mut wrong) = (0, 0, 0, Vec::new());
+    for proposal in proposals(&audit(&[SHOP])) {
+        if refused.contains(&proposal.namespace) {
+            continue;
+        }
+        let told = format!("{} {}: {}", proposal.rule, proposal.namespace, proposal.command);
+        let statements = match statements(&proposal.command) {
+            Ok(statements) => statements,
+            Err(NotRunnable::Template) => {
+                templates += 1;
+                // Places to fill in are for people, and it must say so.
+                if proposal.safety != "manual" {
+                    wrong.push(format!("{told}\n    has places to fill in, but is not manual"));
+                }
+                continue;
+            }
+            Err(NotRunnable::Sharding) => {
+                sharding += 1;
+                continue;
+            }
+        };
+        let known = names(&servers, &statements[0].call.database);
+        for statement in &statements {
+            if let Err(why) = run(&servers, statement) {
+                wrong.push(format!("{told}\n    {why}"));
+            }
+            ran += 1;
+        }
+        restore(&servers, &proposal.namespace, &known, &statements[0]);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(ran > 60, "{ran} statements, {templates} templates, {sharding} for sharded clusters");
+}
+
+#[test]
+fn findings_with_a_remedy_are_gone_after_it() {
+    let servers = Launch::standalone().start();
+    servers.load(&repository().join(SHOP));
+    let config = format!("{SHOP}/docward.toml");
+    let uri = servers.uri();
+    let live = || audit(&[&uri, "--full", "--config", &config]);
+    // Statements that only show something, or prepare the next step, leave the finding.
+    let shows = |statement: &Statement| {
+        matches!(
+            statement.call.method.as_str(),
+            "find" | "aggregate" | "distinct" | "createCollection"
+        )
+    };
+    let (mut cured, mut wrong) = (Vec::new(), Vec::new());
+    for proposal in proposals(&live()) {
+        let Ok(statements) = statements(&proposal.command) else { continue };
+        if proposal.safety == "manual" || statements.iter().any(shows) {
+            continue;
+        }
+        let outcome: Result<(), String> =
+            statements.iter().try_for_each(|statement| run(&servers, statement));
+        match outcome {
+            Ok(()) => cured.push(proposal),
+            Err(why) => wrong.push(format!("{}: {why}", proposal.command)),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let after = live();
+    let left: BTreeSet<&str> = after["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|f| f["fingerprint"].as_str())
+        .collect();
+    let mut first_steps = 0;
+    let remaining: Vec<_> = cured
+        .iter()
+        .filter(|proposal| left.contains(proposal.fingerprint.as_str()))
+        .filter(|proposal| {
+            let is_first = FIRST_STEPS.iter().any(|&(rule, namespace, _)| {
+                (rule, namespace) == (proposal.rule.as_str(), proposal.namespace.as_str())
+            });
+            first_steps += usize::from(is_first);
+            !is_first
+        })
+        .map(|proposal| format!("{} {}: {}", proposal.rule, proposal.namespace, proposal.command))
+        .collect();
+    assert_eq!(first_steps, FIRST_STEPS.len());
+    assert!(remaining.is_empty(), "still there:\n{}", remaining.join("\n"));
+    assert!(cured.len() > 15, "{}", cured.len());
+}
+
+#[test]
+fn proposed_validators_are_accepted_and_let_the_documents_through() {
+    let servers = Launch::standalone().start();
+    servers.load(&repository().join(SHOP));
+    // Without its validators every collection gets a proposal.
+    let mut checked = 0;
+    for database in ["db_shop", "db_sample", "db_iot", "db_social"] {
+        for name in names(&servers, database) {
+            servers.command(database, doc! { "collMod": name, "validator": {} });
+        }
+    }
+    let uri = servers.uri();
+    let report = audit(&[&uri, "--full", "--select", "V001"]);
+    for proposal in proposals(&report) {
+        for statement in statements(&proposal.command).unwrap() {
+            run(&servers, &statement).unwrap_or_else(|why| panic!("{}: {why}", proposal.command));
+            let (database, command) = statement.call.command();
+            let schema = command.get_document("validator").unwrap().clone();
+            let invalid = doc! { "count": command.get_str("collMod").unwrap(), "query": { "$nor": [schema] } };
+            let invalid = servers.command(&database, invalid).get_i32("n").unwrap();
+            assert_eq!(invalid, 0, "documents break it: {}", proposal.command);
+            checked += 1;
+        }
+    }
+    assert!(checked > 20, "{checked}: {:#}", report["findings"]);
+}
