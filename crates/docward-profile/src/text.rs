@@ -404,7 +404,7 @@ fn is_mixed_hex(s: &[u8]) -> bool {
             if x & HIGH != 0 {
                 return false;
             }
-            let letter = between(x | 0x20 * EACH, u64::from(b'a'), u64::from(b'f'));
+            let letter = between(x | (0x20 * EACH), u64::from(b'a'), u64::from(b'f'));
             letters |= letter;
             letter | between(x, u64::from(b'0'), u64::from(b'9')) == HIGH
         })

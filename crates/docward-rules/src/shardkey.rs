@@ -325,7 +325,7 @@ impl Judge<'_> {
                 Verdict::Fail,
                 "its values begin with their time: every insert goes to the last chunk".to_owned(),
             )
-        } else if follows && hot || follows && newest.is_none() {
+        } else if follows && (hot || newest.is_none()) {
             (
                 Verdict::Fail,
                 format!(

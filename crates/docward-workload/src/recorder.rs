@@ -22,13 +22,16 @@ const CONNECTIONS: usize = 50_000;
 /// Applications remembered per shape.
 const APPLICATIONS: usize = 8;
 
+/// Where an error came, its code and its name.
+type FailureKey = (Option<Namespace>, i64, String);
+
 /// Collects a workload.
 #[derive(Debug, Default)]
 pub struct Recorder {
     shapes: BTreeMap<QueryShape, Sums>,
     other: u64,
     sessions: Sessions,
-    failures: BTreeMap<(Option<Namespace>, i64, String), (u64, Option<u64>)>,
+    failures: BTreeMap<FailureKey, (u64, Option<u64>)>,
     connections: Connections,
     span: Option<(i64, i64)>,
     sources: Vec<WorkloadSource>,
