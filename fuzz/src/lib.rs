@@ -75,6 +75,22 @@ pub fn json(bytes: &[u8]) {
     }
 }
 
+/// A line of a log, whatever it holds, is read or refused, and the recorder stays small.
+pub fn log(bytes: &[u8]) {
+    let mut recorder = docward_workload::Recorder::new();
+    recorder.begin("fuzz", docward_model::WorkloadKind::Log);
+    for line in String::from_utf8_lossy(bytes).lines() {
+        if let Ok(document) = json::parse_one(line)
+            && let Ok(value) = docward_bson::value::to_value(&document)
+            && let Some(entry) = docward_workload::log_entry(&value)
+        {
+            recorder.add(entry);
+        }
+    }
+    let workload = recorder.finish();
+    assert!(workload.shapes.len() as u64 <= workload.operations());
+}
+
 /// The archive decoder ends.
 pub fn archive(bytes: &[u8]) {
     let mut decoder = archive::Decoder::new();

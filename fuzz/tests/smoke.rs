@@ -121,3 +121,12 @@ fn config() {
     .collect();
     run(&samples, docward_fuzz::config, 3000);
 }
+
+#[test]
+fn log() {
+    let ran = r#"{"t":{"$date":"2024-03-15T10:30:00.500+00:00"},"s":"I","c":"COMMAND","id":51803,"ctx":"conn9","msg":"Slow query","attr":{"type":"command","ns":"shop.orders","command":{"find":"orders","filter":{"$and":[{"a":{"$in":[1,2]}},{"b":{"$elemMatch":{"c":1}}}]},"sort":{"t":-1},"lsid":{"id":{"$uuid":"829b14b2-0a55-4ec5-9130-4ef7f1837581"}}},"planSummary":"COLLSCAN","docsExamined":5000,"nreturned":3,"durationMillis":42}}"#;
+    let pushed = r#"{"t":{"$date":"2024-03-15T10:30:00Z"},"id":51803,"ctx":"conn9","msg":"Slow query","attr":{"type":"update","ns":"shop.orders","command":{"q":{"_id":1,"n":{"$lt":5}},"u":{"$push":{"log.3":1},"$inc":{"n":1}}},"errCode":17419,"errMsg":"BSONObj size: 17825816 (0x1100018)"}}"#;
+    let accepted = r#"{"t":{"$date":"2024-03-15T10:30:00Z"},"id":22943,"ctx":"listener","msg":"Connection accepted","attr":{"connectionId":7,"connectionCount":3}}"#;
+    let all = [ran, pushed, accepted].join("\n");
+    run(&[ran, pushed, accepted, &all].map(|s| s.as_bytes().to_vec()), docward_fuzz::log, 1000);
+}
