@@ -4,6 +4,7 @@
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
+    time::{Duration, Instant},
 };
 
 use bson::{Document, doc, oid::ObjectId};
@@ -338,6 +339,23 @@ fn a_lost_cursor_is_read_again_and_nothing_counts_twice() {
     assert_eq!(cut["findings"], clean["findings"]);
 }
 
+/// Waits until an audit hangs in a `getMore` that a fail point holds up.
+fn wait_for_blocked_audit(servers: &Servers) {
+    let wanted = doc! { "appName": "docward", "command.getMore": { "$exists": true } };
+    let pipeline = vec![doc! { "$currentOp": {} }, doc! { "$match": wanted }];
+    let question = doc! { "aggregate": 1, "pipeline": pipeline, "cursor": {} };
+    let start = Instant::now();
+    loop {
+        let reply = servers.command("admin", question.clone());
+        let cursor = reply.get_document("cursor").unwrap();
+        if !cursor.get_array("firstBatch").unwrap().is_empty() {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "no audit asks for more");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn the_end_of_the_primary_is_survived() {
     let mut servers = Launch::replica_set(3).fail_points().start();
@@ -355,8 +373,7 @@ fn the_end_of_the_primary_is_survived() {
     ));
     let uri = format!("{}&readPreference=primary", servers.uri());
     let audit = std::thread::spawn(move || json(&[&uri, "--full"]));
-    std::thread::sleep(std::time::Duration::from_secs(3));
-    assert!(!audit.is_finished());
+    wait_for_blocked_audit(&servers);
     servers.kill(primary);
     let cut = audit.join().unwrap();
     assert_eq!(cut["problems"].as_array().unwrap().len(), 0, "{:#}", cut["problems"]);
@@ -368,25 +385,26 @@ fn the_end_of_the_primary_is_survived() {
 fn an_interrupted_audit_reports_what_it_read() {
     let servers = Launch::replica_set(1).fail_points().start();
     servers.insert("db_plain.t_invoice", plain_documents(20_000));
-    let _point = servers.fail_point(
+    // Switching it off would wait for the end of the block; the server goes before that.
+    std::mem::forget(servers.fail_point(
         0,
         doc! { "times": 1 },
         doc! {
             "failCommands": ["getMore"], "blockConnection": true, "blockTimeMS": 60_000,
             "appName": "docward",
         },
-    );
-    let start = std::time::Instant::now();
+    ));
     let child = Command::new(assert_cmd::cargo::cargo_bin("docward"))
         .args(["audit", "--full", "--format", "json", &servers.uri()])
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(3));
+    wait_for_blocked_audit(&servers);
     let interrupt = format!("kill -INT {}", child.id());
     assert!(Command::new("sh").args(["-c", &interrupt]).status().unwrap().success());
+    let start = Instant::now();
     let output = child.wait_with_output().unwrap();
-    assert!(start.elapsed() < std::time::Duration::from_secs(30), "it waits for the server");
+    assert!(start.elapsed() < Duration::from_secs(30), "it waits for the server");
     assert_eq!(output.status.code(), Some(2));
     let report = report(&output);
     assert_eq!(report["interrupted"], true);
