@@ -10,7 +10,7 @@ use super::{
     super::Reader,
     Deployment,
     privileges::Resource,
-    session::{Read, number, tree},
+    session::{Question, Read, number, tree},
     trouble::{LiveTrouble, code, is_forbidden, is_gone, words},
 };
 use crate::{
@@ -22,6 +22,51 @@ use crate::{
 
 /// The server's own databases, read only when `--db` asks for them.
 const SERVERS_OWN: [&str; 2] = ["config", "local"];
+
+/// Collections that are asked about together: the way to the server and back is the longest part.
+const TOGETHER: usize = 64;
+
+/// What came back for a question.
+type Answer = Result<Vec<Document>, Error>;
+
+/// A collection as `listCollections` names it.
+struct Entry {
+    namespace: Namespace,
+    kind: String,
+    /// `None` when only names were told.
+    options: Option<Bson>,
+}
+
+impl Entry {
+    fn read(database: &str, entry: &Document) -> Option<Self> {
+        Some(Self {
+            namespace: Namespace::new(database, entry.get_str("name").ok()?),
+            kind: entry.get_str("type").unwrap_or("collection").to_owned(),
+            options: entry.get("options").cloned(),
+        })
+    }
+
+    fn is_view(&self) -> bool {
+        self.kind == "view"
+    }
+
+    /// Indexes, statistics and use of indexes; a view has none of these.
+    fn questions(&self) -> Vec<Question> {
+        if self.is_view() {
+            return Vec::new();
+        }
+        let Namespace { database, collection } = &self.namespace;
+        let aggregate = |stage: Document| {
+            let rest = doc! { "aggregate": collection, "pipeline": [stage], "cursor": {} };
+            (database.clone(), Read::Aggregate, rest)
+        };
+        vec![
+            (database.clone(), Read::ListIndexes, doc! { "listIndexes": collection }),
+            aggregate(doc! { "$collStats": { "storageStats": {}, "count": {} } }),
+            aggregate(doc! { "$indexStats": {} }),
+        ]
+    }
+}
 
 /// A collection whose documents may be read.
 pub(super) struct Listed {
@@ -37,14 +82,36 @@ impl Reader<'_, '_, '_> {
     pub(super) fn read_catalogue(&mut self, deployment: &mut Deployment) -> Vec<Listed> {
         let mut listed = Vec::new();
         for database in self.databases(deployment) {
-            for entry in self.collections(deployment, &database) {
+            let mut entries = self.collections(deployment, &database);
+            entries.retain(|entry| self.is_audited_entry(&entry.namespace));
+            for some in entries.chunks(TOGETHER) {
                 if self.is_stopped() {
                     return listed;
                 }
-                listed.extend(self.read_entry(deployment, &database, &entry));
+                let questions = some.iter().flat_map(Entry::questions).collect();
+                let mut answers = deployment.session.list_many(questions).into_iter();
+                for entry in some {
+                    let answers = if entry.is_view() {
+                        None
+                    } else {
+                        answers.next().zip(answers.next()).zip(answers.next())
+                    };
+                    listed.push(self.read_entry(deployment, entry, answers));
+                }
             }
         }
         listed
+    }
+
+    fn is_audited_entry(&mut self, namespace: &Namespace) -> bool {
+        let is_own = is_server_owned(namespace);
+        if is_own && !namespace.collection.starts_with("system.buckets.") {
+            if self.is_wanted(namespace) {
+                self.passed_over.insert(namespace.to_string());
+            }
+            return false;
+        }
+        self.is_wanted(namespace)
     }
 
     fn databases(&mut self, deployment: &mut Deployment) -> Vec<String> {
@@ -76,7 +143,7 @@ impl Reader<'_, '_, '_> {
         names
     }
 
-    fn collections(&mut self, deployment: &mut Deployment, database: &str) -> Vec<Document> {
+    fn collections(&mut self, deployment: &mut Deployment, database: &str) -> Vec<Entry> {
         let mut entries = deployment.session.list(database, Read::ListCollections, Document::new());
         if let Err(error) = &entries
             && is_forbidden(error)
@@ -96,71 +163,56 @@ impl Reader<'_, '_, '_> {
             }
         };
         entries.sort_by(|a, b| a.get_str("name").ok().cmp(&b.get_str("name").ok()));
-        entries
+        entries.iter().filter_map(|entry| Entry::read(database, entry)).collect()
     }
 
     fn read_entry(
         &mut self,
         deployment: &mut Deployment,
-        database: &str,
-        entry: &Document,
-    ) -> Option<Listed> {
-        let namespace = Namespace::new(database, entry.get_str("name").ok()?);
-        if !self.is_wanted(&namespace) {
-            return None;
-        }
-        let is_bucket = namespace.collection.starts_with("system.buckets.");
-        if is_server_owned(&namespace) && !is_bucket {
-            self.passed_over.insert(namespace.to_string());
-            return None;
-        }
-        let slot = self.table.slot(&Place { namespace: namespace.clone(), real: true });
-        let kind = entry.get_str("type").unwrap_or("collection");
-        let is_view = kind == "view";
-        let mut listed = Listed {
-            namespace: namespace.clone(),
-            slot,
-            stats: None,
-            has_documents: kind == "collection",
+        entry: &Entry,
+        answers: Option<((Answer, Answer), Answer)>,
+    ) -> Listed {
+        let ns = &entry.namespace;
+        let slot = self.table.slot(&Place { namespace: ns.clone(), real: true });
+        let has_documents = entry.kind == "collection";
+        let mut listed = Listed { namespace: ns.clone(), slot, stats: None, has_documents };
+        let Some(((indexes, stats), usage)) = answers else {
+            self.add_catalogue_facts(entry, slot, Some(Vec::new()));
+            return listed;
         };
-        let indexes = if is_view { Some(Vec::new()) } else { self.indexes(deployment, &namespace) };
-        if let (Some(options), Some(indexes)) = (entry.get("options"), indexes) {
-            let facts = facts(kind, options.clone(), indexes);
-            self.table.add_facts(slot, facts);
-        } else if is_view {
-            self.table.entry(slot).kind = CollectionKind::View;
-        }
-        if !is_view {
-            listed.stats = self.stats(deployment, &namespace);
-            self.table.entry(slot).stats = listed.stats;
-            self.usage(deployment, &namespace, slot);
-        }
-        Some(listed)
-    }
-
-    fn indexes(&mut self, deployment: &mut Deployment, ns: &Namespace) -> Option<Vec<Document>> {
-        let rest = doc! { "listIndexes": &ns.collection };
-        match deployment.session.list(&ns.database, Read::ListIndexes, rest) {
-            Ok(indexes) => Some(indexes),
+        let mut answered = |reader: &mut Self, answer: Answer, action, what| match answer {
+            Ok(documents) => Some(documents),
             Err(error) => {
-                self.refused_of(deployment, ns, "listIndexes", "listing the indexes", &error);
+                reader.refused_of(deployment, ns, action, what, &error);
                 None
             }
+        };
+        let indexes = answered(self, indexes, "listIndexes", "listing the indexes");
+        let shards = answered(self, stats, "collStats", "asking for the size");
+        let usage = answered(self, usage, "indexStats", "asking for the use of indexes");
+        self.add_catalogue_facts(entry, slot, indexes);
+        listed.stats = match &shards {
+            Some(shards) => Some(sum(shards)),
+            None => self.count(deployment, ns),
+        };
+        let entry = self.table.entry(slot);
+        entry.stats = listed.stats;
+        for index in entry.indexes.iter_mut().flatten() {
+            index.usage = index_usage(&index.name, usage.as_deref(), shards.as_deref());
         }
+        listed
     }
 
-    fn stats(&mut self, deployment: &mut Deployment, ns: &Namespace) -> Option<CollectionStats> {
-        let rest = doc! {
-            "aggregate": &ns.collection,
-            "pipeline": [{ "$collStats": { "storageStats": {}, "count": {} } }],
-            "cursor": {},
-        };
-        match deployment.session.list(&ns.database, Read::Aggregate, rest) {
-            Ok(shards) => Some(sum(&shards)),
-            Err(error) => {
-                self.refused_of(deployment, ns, "collStats", "asking for its size", &error);
-                self.count(deployment, ns)
+    fn add_catalogue_facts(&mut self, entry: &Entry, slot: Slot, indexes: Option<Vec<Document>>) {
+        let are_known = indexes.is_some();
+        if let Some(options) = &entry.options {
+            let facts = facts(&entry.kind, options.clone(), indexes.unwrap_or_default());
+            self.table.add_facts(slot, facts);
+            if !are_known {
+                self.table.entry(slot).indexes = None;
             }
+        } else if entry.is_view() {
+            self.table.entry(slot).kind = CollectionKind::View;
         }
     }
 
@@ -169,31 +221,6 @@ impl Reader<'_, '_, '_> {
         let rest = doc! { "count": &ns.collection };
         let reply = deployment.session.ask(&ns.database, Read::Count, rest).ok()?;
         Some(CollectionStats { documents: number(&reply, "n")?, ..CollectionStats::default() })
-    }
-
-    fn usage(&mut self, deployment: &mut Deployment, ns: &Namespace, slot: Slot) {
-        let rest = doc! {
-            "aggregate": &ns.collection, "pipeline": [{ "$indexStats": {} }], "cursor": {},
-        };
-        let used = match deployment.session.list(&ns.database, Read::Aggregate, rest) {
-            Ok(used) => used,
-            Err(error) => {
-                let what = "asking how its indexes are used";
-                return self.refused_of(deployment, ns, "indexStats", what, &error);
-            }
-        };
-        for index in self.table.entry(slot).indexes.iter_mut().flatten() {
-            index.usage = used
-                .iter()
-                .filter(|document| document.get_str("name").ok() == Some(&index.name))
-                .filter_map(index_usage)
-                // Shards count on their own; the shortest memory limits what can be said.
-                .reduce(|a, b| IndexUsage {
-                    operations: a.operations + b.operations,
-                    since: a.since.max(b.since),
-                    bytes: None,
-                });
-        }
     }
 
     /// Notes that a question about a collection was not answered.
@@ -257,13 +284,33 @@ fn sum(shards: &[Document]) -> CollectionStats {
     all
 }
 
-fn index_usage(document: &Document) -> Option<IndexUsage> {
-    let accesses = document.get_document("accesses").ok()?;
-    Some(IndexUsage {
-        operations: number(accesses, "ops")?,
-        since: accesses.get_datetime("since").ok().map(|at| at.timestamp_millis().div_euclid(1000)),
-        bytes: None,
-    })
+/// What is known of the use of an index; `None` when neither answer was given.
+fn index_usage(
+    name: &str,
+    usage: Option<&[Document]>,
+    shards: Option<&[Document]>,
+) -> Option<IndexUsage> {
+    let mut used = usage?
+        .iter()
+        .filter(|document| document.get_str("name").ok() == Some(name))
+        .filter_map(|document| {
+            let accesses = document.get_document("accesses").ok()?;
+            let since = accesses.get_datetime("since").ok();
+            let since = since.map(|at| at.timestamp_millis().div_euclid(1000));
+            Some(IndexUsage { operations: number(accesses, "ops")?, since, bytes: None })
+        })
+        // Shards count on their own; the shortest memory limits what can be said.
+        .reduce(|a, b| IndexUsage {
+            operations: a.operations + b.operations,
+            since: a.since.max(b.since),
+            bytes: None,
+        })?;
+    used.bytes = shards.map(|shards| {
+        let storage = shards.iter().filter_map(|shard| shard.get_document("storageStats").ok());
+        let sizes = storage.filter_map(|storage| storage.get_document("indexSizes").ok());
+        sizes.filter_map(|sizes| number(sizes, name)).sum()
+    });
+    Some(used)
 }
 
 #[cfg(test)]

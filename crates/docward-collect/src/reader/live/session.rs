@@ -5,7 +5,7 @@ use std::{future::Future, time::Duration};
 
 use docward_bson::value::to_value;
 use docward_model::{Namespace, Value};
-use futures_util::TryStreamExt as _;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use mongodb::{
     Client,
     bson::{Document, RawDocumentBuf, doc},
@@ -65,6 +65,9 @@ impl Read {
         }
     }
 }
+
+/// A database, a command, and the rest of it.
+pub(super) type Question = (String, Read, Document);
 
 /// Which documents of a collection are read.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -196,6 +199,17 @@ impl Session {
         let question = database.run_cursor_command(command(read, rest));
         let question = question.selection_criteria(self.criteria.clone());
         self.wait(async { question.await?.try_collect().await })
+    }
+
+    /// Asks several questions at a time, as many as there are connections; answers in order.
+    pub(super) fn list_many(&self, questions: Vec<Question>) -> Vec<Result<Vec<Document>, Error>> {
+        let ask = |(database, read, rest): Question| async move {
+            let database = self.client.database(&database);
+            let question = database.run_cursor_command(command(read, rest));
+            question.selection_criteria(self.criteria.clone()).await?.try_collect().await
+        };
+        let answers = stream::iter(questions).map(ask).buffered(POOL as usize);
+        self.wait(answers.collect())
     }
 
     /// Opens a cursor on documents, in batches of about so many.
