@@ -72,7 +72,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .fix(
             None,
             Safety::Manual,
-            "db.getSiblingDB(\"admin\").createUser({user: \"admin\", pwd: passwordPrompt(), roles: [\"userAdminAnyDatabase\"]})",
+            "db.getSiblingDB(\"admin\").createUser({user: \"admin\", pwd: \"<password>\", roles: [\"userAdminAnyDatabase\"]})",
         ),
     );
 }

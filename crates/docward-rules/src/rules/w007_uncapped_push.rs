@@ -98,7 +98,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Some("RF-04"),
             docward_model::Safety::Manual,
             format!(
-                "{}.updateOne({{_id: …}}, {{$push: {{{}: {{$each: [element], $slice: -100}}}}}})",
+                "{}.updateOne({{_id: <id>}}, {{$push: {{{}: {{$each: [<element>], $slice: -100}}}}}})",
                 shell::collection(namespace),
                 shell::key(path)
             ),
