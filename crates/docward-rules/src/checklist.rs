@@ -1,6 +1,6 @@
-//! The launch checklist (CK-1..8, CK-14): each item with a verdict and the evidence for it. Items that
-//! only a workload or a person can answer are not listed. An item is `unknown`, and says why, when
-//! something it rests on was switched off or could not be seen.
+//! The launch checklist (CK-1..9, CK-11..15): each item with a verdict and the evidence for it. CK-10,
+//! which only a person can answer, is not listed. An item is `unknown`, and says why, when something it
+//! rests on was switched off or could not be seen; some need a workload, one a declared shard key.
 
 use docward_model::{
     ChecklistItem, Collection, Evidence, Field, Finding, Level, Profile, Settings, Severity,
@@ -23,7 +23,7 @@ const DATABASE: u64 = 100;
 /// Places an item names before it only counts.
 const NAMED: usize = 3;
 
-/// The items that files can answer (CK-1..8 and CK-14).
+/// The items that data, a workload and declared keys can answer.
 pub fn checklist(
     evidence: &Evidence,
     settings: &Settings,
@@ -50,7 +50,12 @@ pub fn checklist(
         ),
         item("CK-7", "The number of collections stays within bounds", view.collections()),
         item("CK-8", "Every array is bounded or has a collection of its own", arrays),
+        item("CK-9", "Hot reads are answered by one document", view.single_reads()),
+        item("CK-11", "Figures that are read often are stored", view.figures()),
+        item("CK-12", "Every query pattern has an index", view.indexed()),
+        item("CK-13", "Shard keys have many values and do not rise", view.shard_keys()),
         item("CK-14", "Documents stay well below 16 MB at the 99th percentile", view.headroom()),
+        item("CK-15", "What is read to be changed is changed in one operation", view.one_step()),
     ]
 }
 
@@ -267,6 +272,56 @@ impl<'a> View<'a> {
         }
     }
 
+    /// CK-9.
+    fn single_reads(&self) -> Answer {
+        self.clean(
+            &["W004", "W006"],
+            "read path needs a second collection nearly every time",
+            "read paths need a second collection nearly every time",
+            "no read path in the workload needs a second collection every time",
+        )
+    }
+
+    /// CK-11.
+    fn figures(&self) -> Answer {
+        self.clean(
+            &["W005"],
+            "figure is computed again and again",
+            "figures are computed again and again",
+            "no figure in the workload is computed again and again",
+        )
+    }
+
+    /// CK-12.
+    fn indexed(&self) -> Answer {
+        self.clean(
+            &["W001"],
+            "query pattern scans its collection",
+            "query patterns scan their collections",
+            "no query pattern in the workload scans its collection",
+        )
+    }
+
+    /// CK-13.
+    fn shard_keys(&self) -> Answer {
+        self.clean(
+            &["K001", "K002", "K003"],
+            "declared shard key breaks a requirement",
+            "declared shard keys break a requirement",
+            "the declared shard keys have enough values, none dominates, none rises",
+        )
+    }
+
+    /// CK-15.
+    fn one_step(&self) -> Answer {
+        self.clean(
+            &["W010"],
+            "collection is read and then updated in a second step",
+            "collections are read and then updated in a second step",
+            "no document in the workload is read and then updated in a second step",
+        )
+    }
+
     /// CK-14.
     fn headroom(&self) -> Answer {
         let read_all = self.documents();
@@ -460,6 +515,41 @@ mod tests {
         let item = of("CK-1", &example.evidence, &example.settings, &outcome);
         assert_eq!(item.verdict, Verdict::Fail);
         assert!(item.evidence.contains("`Create_Time`"), "{}", item.evidence);
+    }
+
+    #[test]
+    fn ck_9_ck_11_ck_12_ck_15_need_a_workload() {
+        let judged = |id: &str, body: &str| {
+            let example = Example::new("W001", "", body);
+            let outcome = crate::judge(&example.evidence, &example.settings);
+            of(id, &example.evidence, &example.settings, &outcome).verdict
+        };
+        let scan = r#"{"_id": 1, "a": 2}
+            ran x30 {"command": {"find": "t_order_item", "filter": {"a": 1}}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}"#;
+        for id in ["CK-9", "CK-11", "CK-12", "CK-15"] {
+            assert_eq!(judged(id, r#"{"_id": 1, "a": 2}"#), Verdict::Unknown, "{id}");
+            let expect = if id == "CK-12" { Verdict::Fail } else { Verdict::Pass };
+            assert_eq!(judged(id, scan), expect, "{id}");
+        }
+        let joined = r#"ran x30 {"command": {"aggregate": "t_order_item", "pipeline": [{"$lookup": {"from": "p", "localField": "p", "foreignField": "_id", "as": "x"}}]}}"#;
+        assert_eq!(judged("CK-9", joined), Verdict::Fail);
+        let counted = r#"ran x30 {"command": {"count": "t_order_item", "query": {"p": 1}}, "keysExamined": 900}"#;
+        assert_eq!(judged("CK-11", counted), Verdict::Fail);
+    }
+
+    #[test]
+    fn ck_13_a_rising_key_fails() {
+        let judged = |key: &str| {
+            let example = Example::new(
+                "K003",
+                &format!("shard-key=db_shop.t_order_item:{key}"),
+                "x1200 {\"_id\": ObjectId(\"$oid\"), \"createdAt\": 1}",
+            );
+            let outcome = crate::judge(&example.evidence, &example.settings);
+            of("CK-13", &example.evidence, &example.settings, &outcome).verdict
+        };
+        assert_eq!(judged(r#"{"_id":1}"#), Verdict::Fail);
+        assert_eq!(judged(r#"{"_id":"hashed"}"#), Verdict::Pass);
     }
 
     #[test]
