@@ -51,6 +51,7 @@ impl Profiler {
         self.rows.settle();
         self.shapes.settle();
         self.ids.settle();
+        self.tree.settle_shares();
         self.fold_small();
         let resolved: Vec<NodeId> =
             (0..self.tree.nodes.len() as NodeId).map(|id| self.tree.resolve(id)).collect();

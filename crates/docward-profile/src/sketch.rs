@@ -42,6 +42,11 @@ impl Sketch {
         Self { theta: u64::MAX, slots: Vec::new(), len: 0, k }
     }
 
+    /// How many values it keeps.
+    pub(crate) fn k(&self) -> u32 {
+        self.k
+    }
+
     /// The bound: callers may compare before calling [`Self::add`].
     #[inline]
     pub(crate) fn theta(&self) -> u64 {
@@ -133,6 +138,21 @@ impl Sketch {
         }
     }
 
+    /// Keeps no more than `k` values from now on. What a smaller sample holds follows from a larger one,
+    /// so it does not matter when this happens.
+    pub(crate) fn shrink(&mut self, k: u32) {
+        if k >= self.k {
+            return;
+        }
+        self.k = k;
+        self.trim();
+        let slots = (self.len as usize * 2).next_power_of_two().max(16);
+        if slots < self.slots.len() {
+            self.rebuild(slots, u64::MAX);
+            self.slots.shrink_to_fit();
+        }
+    }
+
     /// Brings the table to its canonical form: the `k` smallest.
     pub(crate) fn settle(&mut self) {
         self.trim();
@@ -191,6 +211,21 @@ mod tests {
             assert!(error < 0.2, "{n}: {error}");
             assert_eq!(many.entries().len(), 256);
         }
+    }
+
+    #[test]
+    fn shrinking_early_or_late_is_the_same() {
+        let mut early = Sketch::new(256);
+        early.shrink(64);
+        let mut late = sketch(0..5000);
+        (0..5000).for_each(|n| {
+            early.add(hash::number(n));
+        });
+        late.shrink(64);
+        early.settle();
+        late.settle();
+        assert_eq!(early.entries(), late.entries());
+        assert_eq!(late.entries().len(), 64);
     }
 
     #[test]

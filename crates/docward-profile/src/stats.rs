@@ -41,6 +41,8 @@ pub(crate) struct Stats {
     pub(crate) blobs: Option<Box<Blobs>>,
     /// The values themselves, while few; `None` once there were too many.
     pub(crate) values: Option<Vec<(u64, String)>>,
+    /// How many are few.
+    most_values: u8,
     /// The values with the smallest hashes.
     pub(crate) examples: Vec<(u64, String)>,
 }
@@ -170,6 +172,7 @@ impl Stats {
             arrays: None,
             blobs: None,
             values: Some(Vec::new()),
+            most_values: ENUMERATION as u8,
             examples: Vec::new(),
         }
     }
@@ -230,11 +233,20 @@ impl Stats {
         fixed + self.lengths.sum() + self.bytes
     }
 
+    /// Keeps less from now on: in a collection with very many places each has a smaller share.
+    pub(crate) fn shrink(&mut self, k: u32, values: usize) {
+        self.sketch.shrink(k);
+        self.most_values = self.most_values.min(values as u8);
+        if self.values.as_ref().is_some_and(|kept| kept.len() > values) {
+            self.values = None;
+        }
+    }
+
     /// Remembers a value that the sketch saw for the first time.
     #[cold]
     pub(crate) fn remember(&mut self, hash: u64, bytes: usize, text: impl Fn() -> String) {
         if let Some(values) = &mut self.values {
-            if values.len() >= ENUMERATION || bytes > ENUMERATION_BYTES {
+            if values.len() >= usize::from(self.most_values) || bytes > ENUMERATION_BYTES {
                 self.values = None;
             } else if !values.iter().any(|(h, _)| *h == hash) {
                 values.push((hash, text()));
@@ -250,6 +262,8 @@ impl Stats {
         self.kinds.merge(&other.kinds);
         self.lengths.merge(&other.lengths);
         self.bytes += other.bytes;
+        // The smaller of two samples is what both can vouch for.
+        self.shrink(other.sketch.k(), usize::from(other.most_values));
         self.sketch.merge(&other.sketch);
         for (mine, theirs) in [(&mut self.ints, other.ints), (&mut self.dates, other.dates)] {
             *mine = (mine.0.min(theirs.0), mine.1.max(theirs.1));
@@ -275,7 +289,7 @@ impl Stats {
                         mine.push((hash, text));
                     }
                 }
-                (mine.len() <= ENUMERATION).then_some(mine)
+                (mine.len() <= usize::from(self.most_values)).then_some(mine)
             }
             _ => None,
         };

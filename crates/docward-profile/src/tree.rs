@@ -19,6 +19,9 @@ pub(crate) const MAX_NODES: usize = 8192;
 /// Distinct values kept per place: near the root, and deeper.
 const SAMPLE_SHALLOW: u32 = 256;
 const SAMPLE_DEEP: u32 = 64;
+/// With this many places, each keeps no more than so many distinct values and listed values. The whole
+/// then stays within some 30 MB; what is kept depends on the final number of places only.
+const SHARES: [(usize, u32, usize); 2] = [(4096, 16, 8), (1024, 64, 16)];
 /// An object with this many different keys is looked at for data used as keys.
 const FOLD_FORMED: usize = 64;
 const FOLD_SPARSE: usize = 1024;
@@ -198,6 +201,30 @@ impl Tree {
         }
     }
 
+    /// What each place may keep, when there are many.
+    fn share(&self) -> Option<(u32, usize)> {
+        let share = SHARES.iter().find(|share| self.nodes.len() >= share.0)?;
+        Some((share.1, share.2))
+    }
+
+    /// Adds a place, within its share.
+    fn push(&mut self, node: Node) {
+        self.nodes.push(node);
+        let Some((k, values)) = self.share() else { return };
+        if SHARES.iter().any(|share| self.nodes.len() == share.0) {
+            self.settle_shares();
+        } else if let Some(node) = self.nodes.last_mut() {
+            node.stats.shrink(k, values);
+        }
+    }
+
+    /// Cuts every place down to its share.
+    pub(crate) fn settle_shares(&mut self) {
+        if let Some((k, values)) = self.share() {
+            self.nodes.iter_mut().for_each(|node| node.stats.shrink(k, values));
+        }
+    }
+
     fn slot_of(&self, parent: NodeId, key: &[u8], key_hash: u64) -> usize {
         let mask = self.table.len() - 1;
         let mut at =
@@ -250,7 +277,7 @@ impl Tree {
         let depth = if up.kind == Kind::Root { 0 } else { up.depth + 1 };
         let k = if depth <= 2 { SAMPLE_SHALLOW } else { SAMPLE_DEEP };
         let id = self.nodes.len() as NodeId;
-        self.nodes.push(Node::new(key, key_hash, parent, Kind::Named, depth, at, k));
+        self.push(Node::new(key, key_hash, parent, Kind::Named, depth, at, k));
         self.nodes[parent as usize].children.push(id);
         self.table[slot] = id;
         if self.nodes.len() * 2 > self.table.len() {
@@ -294,7 +321,7 @@ impl Tree {
         let k = if depth <= 2 { SAMPLE_SHALLOW } else { SAMPLE_DEEP };
         let id_like = up.id_like;
         let id = self.nodes.len() as NodeId;
-        self.nodes.push(Node::new(b"", 0, array, Kind::Element, depth, at, k));
+        self.push(Node::new(b"", 0, array, Kind::Element, depth, at, k));
         self.nodes[id as usize].id_like = id_like;
         self.nodes[array as usize].element = id;
         id
@@ -379,7 +406,7 @@ impl Tree {
             children.iter().map(|&c| self.nodes[c as usize].first_at).min().unwrap_or(at);
         let k = if depth <= 2 { SAMPLE_SHALLOW } else { SAMPLE_DEEP };
         let any = self.nodes.len() as NodeId;
-        self.nodes.push(Node::new(b"", 0, object, Kind::AnyKey, depth, first_at, k));
+        self.push(Node::new(b"", 0, object, Kind::AnyKey, depth, first_at, k));
         self.nodes[object as usize].any = any;
         self.nodes[object as usize].first = NONE;
         let mut keys = Keys::default();
@@ -433,6 +460,7 @@ impl Tree {
             map[id] = map[at];
         }
         self.capped |= other.capped;
+        self.settle_shares();
         map
     }
 

@@ -74,6 +74,16 @@ pub enum Error {
         /// How many bytes are read.
         limit: usize,
     },
+    /// A document that takes more BSON than MongoDB stores.
+    #[error(
+        "the document that began at {at} takes more than {limit} bytes as BSON, more than MongoDB can store; it was left out"
+    )]
+    TooLarge {
+        /// Where it began.
+        at: Place,
+        /// How many bytes of BSON are read.
+        limit: usize,
+    },
     /// Bytes in a string or name that are not UTF-8.
     #[error("invalid UTF-8 at {at}: found the byte 0x{byte:02X}")]
     InvalidUtf8 {
@@ -167,6 +177,7 @@ impl Error {
             | Self::Unexpected { at, .. }
             | Self::TooDeep { at, .. }
             | Self::TooLong { at, .. }
+            | Self::TooLarge { at, .. }
             | Self::InvalidUtf8 { at, .. }
             | Self::InvalidEscape { at, .. }
             | Self::LoneSurrogate { at, .. }
@@ -189,6 +200,7 @@ impl Error {
         | Self::Unexpected { at, .. }
         | Self::TooDeep { at, .. }
         | Self::TooLong { at, .. }
+        | Self::TooLarge { at, .. }
         | Self::InvalidUtf8 { at, .. }
         | Self::InvalidEscape { at, .. }
         | Self::LoneSurrogate { at, .. }

@@ -10,6 +10,7 @@
 
 use super::error::{Error, describe, is_word, offset};
 use super::stream::MAX_DEPTH;
+use crate::walk::MAX_DOCUMENT;
 
 /// The outcome of reading something. Boxed, so that the good case travels in a register.
 pub(super) type Read<T> = Result<T, Box<Error>>;
@@ -98,6 +99,7 @@ impl<'i> Reader<'i> {
             let byte_of_value = self.peek()?;
             let element = self.value(byte_of_value)?;
             self.patch_byte(kind, element);
+            self.check_size()?;
             byte = self.peek()?;
             match byte {
                 b',' => {
@@ -132,6 +134,7 @@ impl<'i> Reader<'i> {
             index += 1;
             let element = self.value(byte)?;
             self.patch_byte(kind, element);
+            self.check_size()?;
             byte = self.peek()?;
             if byte == b',' {
                 self.pos += 1;
@@ -177,6 +180,17 @@ impl<'i> Reader<'i> {
         }
         self.fields(open)?;
         Ok(element::DOCUMENT)
+    }
+
+    /// Refuses a document as soon as it is too large, rather than when all of it has been converted.
+    #[inline(always)]
+    fn check_size(&self) -> Read<()> {
+        if self.end <= MAX_DOCUMENT { Ok(()) } else { Err(self.too_large()) }
+    }
+
+    #[cold]
+    fn too_large(&self) -> Box<Error> {
+        Box::new(Error::TooLarge { at: offset(self.start), limit: MAX_DOCUMENT })
     }
 
     /// Opens a level.

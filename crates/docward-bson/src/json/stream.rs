@@ -9,12 +9,12 @@ use super::skip::Skip;
 /// How many documents and arrays inside one another are read. MongoDB stores 100.
 pub const MAX_DEPTH: usize = 200;
 
-/// How many bytes of text one document may have. MongoDB stores 16 MiB of BSON, and no notation
-/// is so long-winded that this would not hold it.
+/// How many bytes of text one document may have. MongoDB stores 16 MiB of BSON, and the most
+/// long-winded notation, canonical Extended JSON of small numbers, takes less than four times as much.
 ///
 /// It also bounds what callers have to buffer, and keeps every length within the 31 bits that
 /// BSON has for it: no text becomes more than eight times as long.
-pub const MAX_TEXT: usize = 128 << 20;
+pub const MAX_TEXT: usize = 64 << 20;
 
 /// How many bytes of work space are kept from one document to the next: enough for the largest
 /// that MongoDB stores.

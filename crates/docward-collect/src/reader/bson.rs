@@ -13,7 +13,32 @@ use crate::{
 /// documents in a longer one is estimated.
 const COUNTED: u64 = 256 * 1024 * 1024;
 
+/// A length beyond what MongoDB stores but within this may be that of a document all the same.
+const OVERSIZED: i32 = 256 * 1024 * 1024;
+
 impl Reader<'_, '_, '_> {
+    /// Passes over a document that is too large to be stored, of which `held` bytes are at hand; false
+    /// when it does not look like one: it must begin with an element and end with a NUL.
+    fn pass_oversized(&mut self, stream: &mut Stream<'_>, held: usize, length: i32) -> bool {
+        let begins = self.engine.held(held).get(4).is_some_and(|tag| matches!(tag, 1..=0x13));
+        if !begins || !(0..=OVERSIZED).contains(&length) || held >= length as usize {
+            return false;
+        }
+        let mut left = length as usize - held;
+        let mut last = None;
+        while left > 0 {
+            let room = self.engine.room(0);
+            let wanted = left.min(room.len());
+            let (got, end) = stream.fill(&mut room[..wanted]);
+            last = room[..got].last().copied().or(last);
+            left -= got;
+            if left > 0 && !matches!(end, End::Full) {
+                return false;
+            }
+        }
+        last == Some(0)
+    }
+
     /// Reads documents of one collection from a stream of BSON.
     pub(super) fn read_bson(
         &mut self,
@@ -47,6 +72,13 @@ impl Reader<'_, '_, '_> {
             self.advance(&mut stream, documents);
 
             if let Next::BadLength { length } = hop.next {
+                if matches!(end, End::Full) && self.pass_oversized(&mut stream, held, length) {
+                    offset += length as u64;
+                    held = 0;
+                    let bytes = length as usize;
+                    self.troubles.add(file, &Trouble::TooLarge { at: offset, bytes });
+                    continue;
+                }
                 self.troubles.add(file, &Trouble::BadLength { at: offset, length });
                 break;
             }

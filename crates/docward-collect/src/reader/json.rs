@@ -2,7 +2,7 @@
 
 use docward_bson::{
     dump::MAX_DOCUMENT,
-    json::{Parser, Step},
+    json::{MAX_TEXT, Parser, Step},
 };
 
 use super::{
@@ -97,7 +97,8 @@ impl Reader<'_, '_, '_> {
             text.copy_within(at..held, 0);
             held -= at;
             if held > text.len() / 2 {
-                text.resize(text.len() * 2, 0);
+                // A document's text is bounded; so is the room for it.
+                text.resize((text.len() * 2).min(MAX_TEXT + 2 * TEXT), 0);
             }
         }
         self.leave_unread(source, slot, counted);

@@ -305,7 +305,11 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         let file = self.file(source, &item.display);
         let mut layers = 0;
         let format = loop {
-            match detect::format(stream.peek(detect::HEAD), item.name.claim) {
+            let head = stream.peek(detect::HEAD);
+            let goes_on = head.len() == detect::HEAD;
+            match detect::format(head, item.name.claim) {
+                // Blanks without end so far: text, if anything.
+                Format::Empty if goes_on => break Format::Json,
                 Format::Gzip if layers == 2 => {
                     break Format::Refused(Trouble::Packed("gzip within gzip within gzip"));
                 }
@@ -517,6 +521,7 @@ fn named_file(path: &Path, display: &str, bytes: u64) -> Vec<Item> {
                     });
                     (What::Documents, place)
                 }
+                None if is_in_dump(path) => in_dump(What::Documents),
                 None => (What::Documents, loose(&name)),
             }
         }
@@ -532,6 +537,26 @@ fn named_file(path: &Path, display: &str, bytes: u64) -> Vec<Item> {
         named: true,
     });
     items
+}
+
+/// Whether a file lies in a database of a dump: below a directory called `dump`, or beside or below what
+/// only `mongodump` writes.
+fn is_in_dump(path: &Path) -> bool {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let Some(database) = path.parent() else { return false };
+    let Some(dump) = database.parent() else { return false };
+    let mark = |directory: &Path, name: &str| directory.join(name).is_file();
+    dump.file_name().is_some_and(|name| name == "dump")
+        || ["prelude.json", "prelude.json.gz"].iter().any(|n| mark(database, n) || mark(dump, n))
+        || ["oplog.bson", "oplog.bson.gz"].iter().any(|name| mark(dump, name))
+        || mark(database, "system.indexes.bson")
+        || std::fs::read_dir(database).is_ok_and(|entries| {
+            entries.flatten().any(|entry| {
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                name.ends_with(".metadata.json") || name.ends_with(".metadata.json.gz")
+            })
+        })
 }
 
 fn loose(name: &FileName) -> Place {

@@ -229,3 +229,53 @@ fn links_to_nothing_pipes_and_sockets_are_named() {
     assert!(problems[0].ends_with("repair or remove the link"), "{problems:?}");
     assert!(problems[1].starts_with("s.bson: a socket, not a file"), "{problems:?}");
 }
+
+#[test]
+fn a_document_too_large_to_be_stored_is_passed_over() {
+    let place = Place::new();
+    let large = doc! { "_id": 1, "text": "x".repeat(20_000_000) };
+    let all = [bytes(&orders(3)), bytes(&[large.clone()]), bytes(&orders(2))].concat();
+    place.put("large.bson", all);
+    place.put("large.json", [as_json(&orders(3)), as_json(&[large]), as_json(&orders(2))].concat());
+    // Numbers take six times as much room in BSON: refused long before the end.
+    let numbers = format!("{{\"a\": [{}1]}}\n{{\"b\": 1}}", "1,".repeat(4_000_000));
+    place.put("numbers.json", numbers.into_bytes());
+    for (path, name, documents_read) in [
+        ("large.bson", "test.large", 5),
+        ("large.json", "test.large", 5),
+        ("numbers.json", "test.numbers", 1),
+    ] {
+        let collected = run(&place.request(path));
+        assert_eq!(documents(&collected, name), documents_read, "{path}");
+        let told = problems(&collected);
+        assert!(
+            told.len() == 1 && told[0].contains("more than MongoDB can store"),
+            "{path}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn blanks_before_the_first_document_are_passed() {
+    let place = Place::new();
+    place.put("blanks.json", [b" \n".repeat(20_000), b"{\"a\": 1}".to_vec()].concat());
+    let collected = run(&place.request("blanks.json"));
+    assert_eq!(problems(&collected), [""; 0]);
+    assert_eq!(documents(&collected, "test.blanks"), 1);
+}
+
+#[test]
+fn a_single_file_of_a_dump_keeps_its_names() {
+    let place = Place::new();
+    place.put("dump/db_shop/t_order.bson", bytes(&orders(3)));
+    place.put("other/db_shop/t_order.bson", bytes(&orders(3)));
+    place.put("marked/db_shop/t_order.bson", bytes(&orders(3)));
+    place.put("marked/db_shop/t_user.metadata.json", b"{}".to_vec());
+    for (path, name) in [
+        ("dump/db_shop/t_order.bson", "db_shop.t_order"),
+        ("marked/db_shop/t_order.bson", "db_shop.t_order"),
+        ("other/db_shop/t_order.bson", "test.t_order"),
+    ] {
+        assert_eq!(documents(&run(&place.request(path)), name), 3, "{path}");
+    }
+}
