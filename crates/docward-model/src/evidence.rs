@@ -299,6 +299,8 @@ pub struct CopiedField {
     pub compared: u64,
     /// Pairs that differ.
     pub differing: u64,
+    /// Whether the values alone show a copy: at least half are equal. Else only the names agree.
+    pub by_value: bool,
 }
 
 /// The form of what varies in a family of names.

@@ -386,8 +386,11 @@ fn copied(
         let source = &target.paths[there as usize];
         let same_name = here.leaf().to_lowercase().contains(&source.leaf().to_lowercase());
         let telling = distinct.len() as u64 >= (compared / 4).clamp(3, 32);
-        let enough = equal * 2 >= compared && compared >= 5;
-        if !enough || !(telling || (same_name && distinct.len() >= 2)) {
+        let enough = compared >= 5;
+        let by_value = equal * 2 >= compared && (telling || (same_name && distinct.len() >= 2));
+        // A copy that has drifted far is known by its name only; somebody may have declared it.
+        let by_name = here.leaf() == source.leaf();
+        if !enough || !(by_value || by_name) {
             continue;
         }
         let copy = CopiedField {
@@ -398,9 +401,12 @@ fn copied(
             source: source.clone(),
             compared,
             differing: compared - equal,
+            by_value,
         };
         let better = found.get(here).is_none_or(|old| {
-            (copy.differing, !same_name) < (old.differing, old.source.leaf() != old.path.leaf())
+            let rank =
+                |c: &CopiedField| (!c.by_value, c.differing, c.source.leaf() != c.path.leaf());
+            rank(&copy) < rank(old)
         });
         if better {
             found.insert(here, copy);

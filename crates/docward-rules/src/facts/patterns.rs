@@ -577,7 +577,7 @@ pub fn extended_references<'a>(
     namespace: &Namespace,
 ) -> Vec<ExtendedReference<'a>> {
     let mut found: Vec<ExtendedReference<'a>> = Vec::new();
-    for copy in evidence.copies.iter().filter(|c| c.from == *namespace) {
+    for copy in evidence.copies.iter().filter(|c| c.by_value && c.from == *namespace) {
         match found.iter_mut().find(|e| *e.reference == copy.reference && *e.to == copy.to) {
             Some(known) => known.copies.push(&copy.path),
             None => found.push(ExtendedReference {

@@ -98,7 +98,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         });
         let snapshot = || snapshots.iter().any(|p| *p == dotted || p == copy.path.as_str());
         if !mirror {
-            if !snapshot() {
+            if copy.by_value && !snapshot() {
                 undeclared.push(copy);
             }
         } else if copy.differing > 0 {
@@ -202,6 +202,7 @@ fn asks(ns: &Namespace, copies: &[&CopiedField], most: u64, seen: docward_model:
 mod tests {
     use super::*;
     use crate::testing::check;
+    use crate::testing::check_with;
     use docward_model::{
         Evidence, NamespacePattern, Profile, Settings, Severity, ThresholdSetting,
     };
@@ -220,6 +221,7 @@ mod tests {
                 source: FieldPath::new("name"),
                 compared: 100,
                 differing,
+                by_value: true,
             }],
             ..Evidence::default()
         }
@@ -229,6 +231,25 @@ mod tests {
         let mut out = crate::Outcome::default();
         crate::engine::run(&R007, evidence, settings, &mut out);
         out.findings
+    }
+
+    #[test]
+    fn dp_4_a_declared_mirror_is_compared_however_far_it_has_drifted() {
+        let mut body = String::from("@ db_shop.t_customer\n");
+        for i in 0..100 {
+            body += &format!("{{\"_id\": {i}, \"name\": \"Customer {i}\"}}\n");
+        }
+        body += "@ db_shop.t_order\n";
+        for i in 0..100 {
+            let name = if i % 10 == 0 { format!("Customer {i}") } else { format!("Old name {i}") };
+            body += &format!(
+                "{{\"_id\": {i}, \"customerId\": {i}, \"customer\": {{\"name\": \"{name}\"}}}}\n"
+            );
+        }
+        let found = check_with("R007", "mirror=db_shop.t_order:customer.name", &body);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.starts_with("90 of 100"), "{}", found[0].what);
+        assert!(check_with("R007", "", &body).is_empty(), "names alone prove nothing");
     }
 
     #[test]
