@@ -306,11 +306,17 @@ impl Judge<'_> {
             .filter(|(_, hashed)| !hashed)
             .and_then(|(path, _)| Some(self.field(path)?.1));
         let Some(field) = first else {
+            let hashed = key.first().is_some_and(|(_, hashed)| *hashed);
             return KeyCheck {
                 clause: "SK-3",
-                verdict: Verdict::Pass,
-                evidence: "hashed: new documents go everywhere even if the field rises".to_owned(),
+                verdict: if hashed { Verdict::Pass } else { Verdict::Unknown },
+                evidence: if hashed {
+                    "hashed: new documents go everywhere even if the field rises".to_owned()
+                } else {
+                    "no document has its first field".to_owned()
+                },
             };
+        };
         };
         let by_type = field.path.as_str() == "_id" && field.is_only(BsonType::ObjectId)
             || field.path.as_str() == "_id"
