@@ -317,7 +317,6 @@ impl Judge<'_> {
                 },
             };
         };
-        };
         let by_type = field.path.as_str() == "_id" && field.is_only(BsonType::ObjectId)
             || field.path.as_str() == "_id"
                 && ids::judge(self.profile, ids::RISING_SHARE, ids::ORDER_PAIRS).is_some_and(
