@@ -308,9 +308,7 @@ pub fn keeps_coming(field: &Field) -> bool {
 
 /// The same for a name alone, a collection's too.
 pub fn names_what_keeps_coming(name: &str) -> bool {
-    names::words(name)
-        .last()
-        .is_some_and(|w| EVER_NEW.contains(&words::singular(w).as_str()))
+    names::words(name).last().is_some_and(|w| EVER_NEW.contains(&words::singular(w).as_str()))
 }
 
 /// Elements a day that the longest array gains: its length over its age when that document is among

@@ -209,7 +209,10 @@ pub fn votes(relation: &Relation<'_>, bounds: &Bounds) -> Vec<Row> {
         say(
             &["DM-08.2"],
             Vote::Reference,
-            format!("`{}` keep coming, so the list has no end", relation.child.namespace.collection),
+            format!(
+                "`{}` keep coming, so the list has no end",
+                relation.child.namespace.collection
+            ),
         );
     }
     let shared = relation.tie == Tie::ManyToMany || !relation.shared_by.is_empty();
