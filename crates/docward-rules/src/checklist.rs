@@ -3,8 +3,8 @@
 //! rests on was switched off or could not be seen; some need a workload, one a declared shard key.
 
 use docward_model::{
-    ChecklistItem, Collection, Evidence, Field, Finding, Level, Profile, Settings, Severity,
-    Subject, Verdict,
+    ChecklistItem, Collection, DataValue, Evidence, Field, Finding, Level, Profile, Settings,
+    Severity, Subject, Verdict,
 };
 
 use crate::facts::{business, patterns, text};
@@ -259,8 +259,17 @@ impl<'a> View<'a> {
             ),
             None => format!("{} in all", text::plural(total, "collection")),
         };
-        if !self.findings(&["L001"]).is_empty() {
+        let instance = self.findings(&["L001"]);
+        // At the limit itself L001 warns and the item passes (DM-12.1).
+        let over = |f: &&&Finding| match (f.data.get("collections"), f.data.get("limit")) {
+            (Some(DataValue::Int(n)), Some(DataValue::Int(limit))) => n > limit,
+            _ => true,
+        };
+        if instance.iter().any(|f| over(&f)) {
             return (Verdict::Fail, numbers);
+        }
+        if !instance.is_empty() && gaps.is_empty() {
+            return (Verdict::Pass, format!("warning: the limit is reached; {numbers}"));
         }
         if !gaps.is_empty() {
             return (Verdict::Unknown, gaps.join("; "));
@@ -648,6 +657,25 @@ mod tests {
         let warned = of("CK-7", &example.evidence, &example.settings, &outcome);
         assert_eq!(warned.verdict, Verdict::Pass);
         assert!(warned.evidence.starts_with("warning"), "{}", warned.evidence);
+    }
+
+    #[test]
+    fn ck_7_5000_pass_with_a_warning_and_5001_fail() {
+        let mut example = Example::new("L001", "", "{\"a\": 1}");
+        for (n, verdict) in [(4999, Verdict::Pass), (5000, Verdict::Pass), (5001, Verdict::Fail)] {
+            example.evidence.databases = (0..51).map(|db| format!("db_{db}")).collect();
+            example.evidence.collections = (0..n)
+                .map(|i| {
+                    let db = format!("db_{}", i % 51);
+                    Collection::named(docward_model::Namespace::new(db, format!("t_{i}")))
+                })
+                .collect();
+            example.settings.select = vec!["L001".to_owned(), "L002".to_owned()];
+            let outcome = crate::judge(&example.evidence, &example.settings);
+            let item = of("CK-7", &example.evidence, &example.settings, &outcome);
+            assert_eq!(item.verdict, verdict, "{n}: {}", item.evidence);
+            assert_eq!(item.evidence.starts_with("warning"), n == 5000, "{n}: {}", item.evidence);
+        }
     }
 
     #[test]

@@ -303,9 +303,12 @@ pub fn unbounded(
 
 /// Whether the name says something that keeps coming: messages, readings, log lines.
 pub fn keeps_coming(field: &Field) -> bool {
-    names::words(field.path.leaf())
-        .last()
-        .is_some_and(|w| EVER_NEW.contains(&words::singular(w).as_str()))
+    names_what_keeps_coming(field.path.leaf())
+}
+
+/// The same for a name alone, a collection's too.
+pub fn names_what_keeps_coming(name: &str) -> bool {
+    names::words(name).last().is_some_and(|w| EVER_NEW.contains(&words::singular(w).as_str()))
 }
 
 /// Elements a day that the longest array gains: its length over its age when that document is among

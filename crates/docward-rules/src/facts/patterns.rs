@@ -4,7 +4,7 @@
 
 use docward_model::{
     BsonType, Collection, CollectionKind, Distribution, Evidence, Field, FieldPath, FieldShape,
-    Namespace, Profile, Settings, TextClass, ValidationAction, ValidationLevel, Value,
+    Namespace, Profile, Settings, TextClass, ValidationLevel, Value,
 };
 
 use super::{names, text, words};
@@ -184,17 +184,39 @@ pub fn vector(profile: &Profile, field: &Field) -> Option<u64> {
 
 // --- caps in the validator -----------------------------------------------------------------------
 
-/// The greatest length the validator lets an array have, when that can be relied on: it is enforced,
-/// or it is not but every array keeps to it.
+/// The greatest length the validator lets an array have, when every array keeps to it. A cap that
+/// the data has passed is none: it came later, or writes go around it.
 pub fn validator_cap(collection: &Collection, path: &FieldPath, longest: u64) -> Option<u64> {
+    asked_cap(collection, path).filter(|&cap| longest <= cap)
+}
+
+/// A cap that is declared or asked for by the validator and that arrays break, in words.
+pub fn broken_cap(settings: &Settings, collection: &Collection, field: &Field) -> Option<String> {
+    let lengths = &field.array.as_ref()?.lengths;
+    let declared = settings.array_cap(&collection.namespace, field.path.as_str());
+    let (cap, source) = match declared {
+        Some(cap) => (cap, "declared under `[[collections.bounded]]`"),
+        None => (asked_cap(collection, &field.path)?, "in the validator"),
+    };
+    let over = lengths.at_least(cap.saturating_add(1)).max(1);
+    (lengths.max > cap).then(|| {
+        format!(
+            "{} {} the limit of {} {source}",
+            text::part(over, lengths.count, "array"),
+            text::form(over, "breaks", "break"),
+            text::count(cap)
+        )
+    })
+}
+
+/// The greatest length the validator asks for, kept or not.
+fn asked_cap(collection: &Collection, path: &FieldPath) -> Option<u64> {
     let options = collection.options.as_ref()?;
     let validator = options.validator.as_ref()?;
     if options.validation_level == ValidationLevel::Off {
         return None;
     }
-    let cap =
-        schema_cap(validator.get("$jsonSchema"), path).or_else(|| query_cap(validator, path))?;
-    (options.validation_action != ValidationAction::Warn || longest <= cap).then_some(cap)
+    schema_cap(validator.get("$jsonSchema"), path).or_else(|| query_cap(validator, path))
 }
 
 /// `maxItems` of an array in a `$jsonSchema`.

@@ -4,7 +4,7 @@
 use docward_model::{Collection, Evidence, Namespace, Reference};
 
 use super::classes::enclosing_array;
-use super::text;
+use super::{arrays, text};
 
 /// Who holds whose id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +82,12 @@ impl<'a> Relation<'a> {
                 && to_profile.documents >= to_profile.total,
             shared_by,
         })
+    }
+
+    /// Whether one parent gets ever new children by what they are: orders, comments, messages.
+    pub fn keeps_coming(&self) -> bool {
+        matches!(self.tie, Tie::ChildHoldsParent | Tie::ParentHoldsChildren)
+            && arrays::names_what_keeps_coming(&self.child.namespace.collection)
     }
 
     /// Bytes of all children of a parent at the 99th percentile.
@@ -199,6 +205,16 @@ pub fn votes(relation: &Relation<'_>, bounds: &Bounds) -> Vec<Row> {
             format!("{} projected at p99", text::bytes(projected)),
         );
     }
+    if relation.keeps_coming() {
+        say(
+            &["DM-08.2"],
+            Vote::Reference,
+            format!(
+                "`{}` keep coming, so the list has no end",
+                relation.child.namespace.collection
+            ),
+        );
+    }
     let shared = relation.tie == Tie::ManyToMany || !relation.shared_by.is_empty();
     say(
         &["ER-M.5", "DM-07.6"],
@@ -212,10 +228,16 @@ pub fn votes(relation: &Relation<'_>, bounds: &Bounds) -> Vec<Row> {
     rows
 }
 
-/// Which way the rows lean: a veto outweighs all, a tie means embed (DM-07.1).
+/// Which way the rows lean: a veto outweighs all, a tie means embed (DM-07.1). From 50 children on
+/// only a workload can speak for embedding (GC-06), and lists without end are never embedded (DM-08.2).
 pub fn lean(rows: &[Row]) -> Vote {
     let count = |vote| rows.iter().filter(|r| r.vote == vote).count();
-    if count(Vote::Veto) > 0 || count(Vote::Reference) > count(Vote::Embed) {
+    let endless = rows.iter().any(|r| r.rows.contains(&"DM-08.2"));
+    if count(Vote::Veto) > 0
+        || count(Vote::Open) > 0
+        || endless
+        || count(Vote::Reference) > count(Vote::Embed)
+    {
         Vote::Reference
     } else {
         Vote::Embed
@@ -251,11 +273,11 @@ mod tests {
         };
         Evidence {
             collections: vec![
-                of("t_comment", 100 * children, child_bytes),
+                of("t_picture", 100 * children, child_bytes),
                 of("t_post", 100, 1000),
             ],
             references: vec![Reference {
-                from: Namespace::new("db_shop", "t_comment"),
+                from: Namespace::new("db_shop", "t_picture"),
                 path: FieldPath::new("postId"),
                 to: Namespace::new("db_shop", "t_post"),
                 to_path: FieldPath::new("_id"),

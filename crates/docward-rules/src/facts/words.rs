@@ -44,6 +44,9 @@ const NOT_MONEY: &[&str] = &[
     "points",
     "year",
 ];
+/// What has become of an amount (`amountPaid`, `totalDue`).
+const SETTLED: &[&str] =
+    &["paid", "due", "owed", "owing", "payable", "received", "refunded", "charged", "outstanding"];
 const STATUS: &[&str] = &["status", "state", "stage", "phase"];
 const STATUS_SOFT: &[&str] = &["type", "kind", "flag", "level", "mode", "category"];
 const AUXILIARY: &[&str] = &[
@@ -87,7 +90,18 @@ fn last_two(name: &str) -> (Option<String>, String) {
 
 /// Whether the name says money. `total` alone counts; `totalItems` does not.
 pub fn is_money(name: &str) -> bool {
-    let all = words(name);
+    let mut all = words(name);
+    // `price1` and `price2` are prices.
+    if let Some(last) = all.last_mut() {
+        last.truncate(last.trim_end_matches(|c: char| c.is_ascii_digit()).len());
+    }
+    all.retain(|w| !w.is_empty());
+    // `costPerUnit`: what it is comes before, the measure after.
+    if let Some(per) = all.iter().position(|w| w == "per")
+        && all.get(per + 1).is_some_and(|w| w != "cent")
+    {
+        all.truncate(per);
+    }
     let Some(last) = all.last() else { return false };
     if NOT_MONEY.contains(&last.as_str()) {
         return false;
@@ -106,8 +120,20 @@ pub fn is_money(name: &str) -> bool {
             && money(&all[all.len() - 2])
             && matches!(
                 last.as_str(),
-                "gross" | "net" | "value" | "total" | "min" | "max" | "old" | "new" | "original"
+                "gross"
+                    | "net"
+                    | "value"
+                    | "total"
+                    | "min"
+                    | "max"
+                    | "old"
+                    | "new"
+                    | "original"
+                    | "history"
             ))
+        || (all.len() >= 2
+            && (money(&all[all.len() - 2]) || all[all.len() - 2] == "total")
+            && SETTLED.contains(&last.as_str()))
         || (all.len() == 2 && all[0] == "total" && money(last))
 }
 
@@ -260,6 +286,13 @@ mod tests {
             "balance",
             "priceNet",
             "total_revenue",
+            "amountPaid",
+            "amount_paid",
+            "totalDue",
+            "balanceDue",
+            "cost_per_unit",
+            "priceHistory",
+            "price1",
         ] {
             assert!(is_money(name), "{name}");
         }
@@ -273,6 +306,11 @@ mod tests {
             "paymentMethod",
             "totalPages",
             "rating",
+            "taxPerCent",
+            "isPaid",
+            "itemsPerOrder",
+            "orderHistory",
+            "line1",
         ] {
             assert!(!is_money(name), "{name}");
         }

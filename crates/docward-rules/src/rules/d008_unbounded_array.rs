@@ -15,7 +15,7 @@ declare_rule! {
     /// longer arrays (rank correlation above 0.5 over at least 50 documents and 7 days), some arrays
     /// have 1000 elements or more, a few are far longer than the rest, the elements carry dates that
     /// lie days apart. Two signs are an error, one is a warning. Nothing is said when something bounds
-    /// the array: `maxItems` in the validator, a declared limit, a bucket, a preview, a page, lengths
+    /// the array: `maxItems` in the validator or a declared limit that all arrays keep to, a bucket, a preview, a page, lengths
     /// that pile up at a round number, coordinates, vectors. Arrays of ids are reported by
     /// `growing-id-array`.
     ///
@@ -170,6 +170,9 @@ fn report(
             text::count(room),
             when.date
         ));
+    }
+    if let Some(broken) = patterns::broken_cap(cx.settings(), collection, field) {
+        what.push_str(&format!("; {broken}"));
     }
     let dominates = arrays::dominates(profile, field, limits);
     let mut draft = Draft::new(
@@ -389,6 +392,28 @@ mod tests {
         body.push_str("{\"_id\": ObjectId(\"659100000000000000000000\"), \"posts\": $array(1300, {\"date\": ISODate(\"2024-01-01T00:00:00Z\"), \"text\": \"a\"})}");
         let found = check("D008", &body);
         assert_eq!(verdict(&found), Some(&DataValue::Text("certain".into())));
+    }
+
+    #[test]
+    fn ck_4_a_cap_that_the_data_breaks_is_no_cap() {
+        let validator = |cap: u32| {
+            format!(
+                "options {{\"validator\": {{\"$jsonSchema\": {{\"properties\": {{\"posts\": {{\"maxItems\": {cap}}}}}}}}}}}\n{}",
+                growing(60, 20, "{\"text\": \"hello\"}")
+            )
+        };
+        assert_eq!(check("D008", &validator(1200)), []);
+        let found = check("D008", &validator(200));
+        assert_eq!(found[0].severity, Severity::Error);
+        assert!(
+            found[0].what.ends_with("arrays break the limit of 200 in the validator"),
+            "{}",
+            found[0].what
+        );
+        assert_eq!(check("D009", &validator(200)), []);
+        let body = growing(60, 20, "{\"text\": \"hello\"}");
+        let found = check_with("D008", "cap=db_shop.*:posts:200", &body);
+        assert!(found[0].what.contains("the limit of 200 declared under"), "{}", found[0].what);
     }
 
     #[test]

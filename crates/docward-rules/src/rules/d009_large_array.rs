@@ -108,6 +108,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         if let Some(index) = index {
             what.push_str(&format!("; the index `{index}` has an entry for each"));
         }
+        if declared.is_none()
+            && let Some(broken) = patterns::broken_cap(cx.settings(), collection, field)
+        {
+            what.push_str(&format!("; {broken}"));
+        }
         if let Some(bound) = &bound {
             what.push_str(&format!("; it is {}", bound.describe()));
         }

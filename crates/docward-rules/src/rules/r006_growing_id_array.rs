@@ -106,6 +106,9 @@ fn report(
     if let Some(when) = &full {
         what.push_str(&format!(", reached on {}", when.date));
     }
+    if let Some(broken) = patterns::broken_cap(cx.settings(), collection, field) {
+        what.push_str(&format!("; {broken}"));
+    }
     let relation = Relation::of(collection, profile, field, cx);
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), field.path.clone()),

@@ -4,7 +4,7 @@ use docward_model::{Collection, CollectionKind, DataValue, Draft, Reference, Sub
 
 use super::r004_split_master_detail as r004;
 use crate::facts::relations::{self, Bounds, Relation, Row, Tie, Vote};
-use crate::facts::{fold, patterns, text, words};
+use crate::facts::{fold, names, patterns, text, words};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -14,7 +14,9 @@ declare_rule! {
     /// For every field that refers to another collection it lets the rows of the decision tables vote
     /// that data can answer: how many children a parent has, how large they are together, whether they
     /// are shared, and whether a parent with its children comes near 16 MB, which is a veto. It lists
-    /// what only a workload can answer and never decides without it.
+    /// what only a workload can answer and never decides without it: from 50 children on it does not
+    /// lean to embedding, and neither for orders, comments, messages and the like, which keep coming.
+    /// Where the parent shows a preview of the children, nothing is said.
     ///
     /// ## Why it matters
     /// Embed or reference is the choice that costs most to change later. The figures are in the data;
@@ -46,7 +48,7 @@ declare_rule! {
     level: Information,
     clauses: [
         "ER-M.3", "ER-M.4", "ER-M.5", "ER-M.6", "ER-F.3", "ER-F.6", "ER-F.7", "ER-T.1", "ER-T.2",
-        "ER-T.3", "ER-T.5", "ER-T.6", "ER-X.1", "DM-07.3", "DM-07.5", "DM-07.6", "LM-7",
+        "ER-T.3", "ER-T.5", "ER-T.6", "ER-X.1", "DM-07.3", "DM-07.5", "DM-07.6", "DM-08.2", "LM-7",
     ],
     maturity: Preview,
     scope: Everywhere,
@@ -115,11 +117,25 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         if let Some(relation) = Relation::of(evidence, reference)
             && relation.child.kind == CollectionKind::Plain
             && !words::is_auxiliary_name(&relation.child.namespace.collection)
+            && !has_preview(&relation)
         {
             drafts.push(draft(collection, &relation, &relations::votes(&relation, &bounds)));
         }
     }
     fold::report(cx, ns, drafts, "refer to other collections");
+}
+
+/// Whether the parent shows the newest few of the children already: the decision has been made, and
+/// `R020` names the pattern.
+fn has_preview(relation: &Relation<'_>) -> bool {
+    let noun = |name: &str| names::words(name).last().map(|w| words::singular(w));
+    let child = noun(&relation.child.namespace.collection);
+    relation.parent.profile.as_ref().is_some_and(|profile| {
+        profile
+            .fields
+            .iter()
+            .any(|f| noun(&f.name) == child && patterns::preview(profile, f).is_some())
+    })
 }
 
 /// What data cannot answer: read together, written together, the child asked for alone, both changed
@@ -274,9 +290,39 @@ mod tests {
 
     #[test]
     fn er_m_3_dm_07_5_few_children_lean_to_embedding() {
-        let text = todo(4);
+        let text = check("R013", &body(4).replace("t_comment", "t_picture"))[0].todo.clone();
         assert!(text.contains("leans to embedding"), "{text}");
         assert!(text.contains("ER-T.1 embed"), "{text}");
+    }
+
+    #[test]
+    fn gc_06_from_fifty_children_on_data_alone_never_leans_to_embedding() {
+        for children in [50, 60, 300, 990] {
+            let text =
+                check("R013", &body(children).replace("t_comment", "t_picture"))[0].todo.clone();
+            assert!(text.starts_with("the data alone leans to the reference"), "{text}");
+        }
+    }
+
+    #[test]
+    fn dm_08_2_what_keeps_coming_is_never_advised_to_be_embedded() {
+        for name in ["t_comment", "t_shop_order", "t_followers", "t_message", "t_reading"] {
+            let text = check("R013", &body(4).replace("t_comment", name))[0].todo.clone();
+            assert!(text.starts_with("the data alone leans to the reference"), "{name}: {text}");
+            assert!(text.contains("DM-08.2 reference"), "{name}: {text}");
+        }
+    }
+
+    #[test]
+    fn pt_subset_1_children_of_a_preview_are_left_alone() {
+        let mut text = String::from(
+            "@ db_shop.t_product\nx5 {\"_id\": $i, \"reviewCount\": 30, \"recentReviews\": $array(3, {\"text\": \"a\"})}\n@ db_shop.t_review\n",
+        );
+        for product in 0..5 {
+            text.push_str(&format!("x30 {{\"productId\": {product}}}\n"));
+        }
+        assert_eq!(check("R013", &text), []);
+        assert_eq!(check("R013", &text.replace("recentReviews", "labels")).len(), 1);
     }
 
     #[test]

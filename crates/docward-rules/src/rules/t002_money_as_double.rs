@@ -255,6 +255,17 @@ mod tests {
     }
 
     #[test]
+    fn dm_09_2_paid_due_and_per_unit_are_amounts() {
+        for name in
+            ["amountPaid", "amount_paid", "totalDue", "balanceDue", "cost_per_unit", "price1"]
+        {
+            let body = format!("{{\"{name}\": 12.25}}\n{{\"{name}\": 19.99}}");
+            assert_eq!(check("T002", &body).len(), 1, "{name}");
+        }
+        assert_eq!(check("T002", "{\"priceHistory\": [12.25, 19.99]}").len(), 1);
+    }
+
+    #[test]
     fn an_amount_inside_a_price_is_money() {
         assert_eq!(check("T002", r#"{"price": {"value": 12.5, "currency": "EUR"}}"#).len(), 1);
         assert_eq!(check("T002", r#"{"prices": [12.5, 13.75]}"#).len(), 1);

@@ -70,9 +70,10 @@ threshold!(
     "documents from which such fields are mentioned"
 );
 
-/// Words that make a number of it: a scale, a count, an order.
+/// Last words that make a number of it: a scale, a count, an order. Before `status` they only say
+/// whose status it is (`orderStatus`).
 const SCALES: &[&str] =
-    &["level", "rank", "rating", "priority", "order", "count", "number", "no", "index", "http"];
+    &["level", "rank", "rating", "priority", "order", "count", "number", "no", "index"];
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = classes::shaped_by_people(collection) else { return };
@@ -90,7 +91,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         if !strong && !words::is_soft_status(leaf) {
             continue;
         }
-        if names::words(leaf).iter().any(|w| SCALES.contains(&w.as_str())) {
+        let words = names::words(leaf);
+        let scale = words.last().is_some_and(|w| SCALES.contains(&w.as_str()));
+        if scale || words.iter().any(|w| w == "http") {
             continue;
         }
         let values = field.distinct.values.round() as u64;
@@ -191,6 +194,16 @@ mod tests {
             );
         }
         assert!(check("T004", "x20 {\"status\": 200}\nx20 {\"status\": 404}").is_empty());
+    }
+
+    #[test]
+    fn dm_09_5_the_status_of_an_order_is_a_status() {
+        for name in ["orderStatus", "order_status", "orderState", "order_state", "indexStatus"] {
+            let body: Vec<_> = (0..4).map(|n| format!("x20 {{\"{name}\": {n}}}")).collect();
+            let found = check("T004", &body.join("\n"));
+            assert_eq!(found.len(), 1, "{name}");
+            assert_eq!(found[0].severity, Severity::Warn, "{name}");
+        }
     }
 
     #[test]

@@ -17,8 +17,9 @@ declare_rule! {
     /// Reports paths whose values are of more than one class: numbers, strings, objects, arrays,
     /// booleans, dates, ObjectIds, binaries. Null and missing are no class, and neither are the widths
     /// of numbers. Each finding counts how many of the odd values convert to the main type. Elements of
-    /// one array, values of attribute lists (`{k, v}`) and objects that differ with a discriminator are
-    /// information only. Where a field such as `schemaVersion` tells versions apart, the newer version's
+    /// one array, values of attribute lists (`{k, v}`) and of settings (`{_id: "key", value}`), records
+    /// of changes (`oldValue`, `newValue`) and objects that differ with a discriminator are information
+    /// only. Where a field such as `schemaVersion` tells versions apart, the newer version's
     /// type is the one to settle on; when the counts do not show which that is, it is information.
     ///
     /// ## Why it matters
@@ -338,9 +339,12 @@ fn settle(profile: &Profile, field: &Field, main: Class, class: Class, n: u64, o
         let converts = match (main, class) {
             // Anything can be wrapped in an array; scalars have a text.
             (Class::Array, _) => true,
-            (Class::Text, c) => !matches!(c, Class::Object | Class::Array | Class::Other),
+            // Servers before 8.0 do not make text of binaries.
+            (Class::Text, c) => {
+                !matches!(c, Class::Object | Class::Array | Class::Binary | Class::Other)
+            }
             (Class::Number, Class::Bool) => true,
-            (Class::Number, Class::Object) => wraps_a_number(profile, field),
+            (Class::Number, Class::Object) => wrapped_number(profile, field).is_some(),
             (Class::Bool, Class::Number) => {
                 field.number.is_some_and(|x| x.min >= 0.0 && x.max <= 1.0)
             }
@@ -373,30 +377,32 @@ fn settle(profile: &Profile, field: &Field, main: Class, class: Class, n: u64, o
     out.stuck += n.saturating_sub(empty + converts + padded);
 }
 
-/// `{value: 99}`: an object whose only use is to hold one number.
-fn wraps_a_number(profile: &Profile, field: &Field) -> bool {
-    profile.children(field).any(|child| {
-        matches!(
-            names::normalised(&child.name).as_str(),
-            "value"
-                | "amount"
-                | "val"
-                | "numberdecimal"
-                | "numberint"
-                | "numberlong"
-                | "numberdouble"
-        ) && (classes::is_only(child, Class::Number)
-            || child
-                .text
-                .as_ref()
-                .is_some_and(|t| t.total() > 0 && t.count(|c| c.is_number()) == t.total()))
-    })
+/// `{value: 99}`: the number in objects that hold nothing else, where a path can reach it.
+fn wrapped_number<'a>(profile: &'a Profile, field: &'a Field) -> Option<&'a Field> {
+    let inside: Vec<&Field> = profile.children(field).collect();
+    let [only] = inside[..] else { return None };
+    let named = matches!(
+        names::normalised(&only.name).as_str(),
+        "value" | "amount" | "val" | "numberdecimal" | "numberint" | "numberlong" | "numberdouble"
+    ) && !only.name.contains(['.', '$']);
+    let number = classes::is_only(only, Class::Number)
+        || only.text.as_ref().is_some_and(|t| {
+            t.total() == only.types.non_null()
+                && t.total() > 0
+                && t.count(|c| c.is_number()) == t.total()
+        });
+    // An object without it would become nothing at all.
+    let always = only.types.non_null() == field.types.of(BsonType::Object);
+    (named && number && always).then_some(only)
 }
 
 /// Seconds or milliseconds since 1970 between 1990 and 2100.
 fn is_epoch(min: f64, max: f64) -> bool {
-    (min >= 631_152_000.0 && max <= 4_102_444_800.0)
-        || (min >= 631_152_000_000.0 && max <= 4_102_444_800_000.0)
+    is_epoch_seconds(min, max) || (min >= 631_152_000_000.0 && max <= 4_102_444_800_000.0)
+}
+
+fn is_epoch_seconds(min: f64, max: f64) -> bool {
+    min >= 631_152_000.0 && max <= 4_102_444_800.0
 }
 
 /// Whether the mix is a design that deserves a mention only, and what to say of it.
@@ -418,6 +424,25 @@ fn softness(
     });
     if matches!(leaf.as_str(), "v" | "value" | "val") && keyed {
         return (true, Some("values of an attribute list may differ by attribute".to_owned()));
+    }
+    // `{_id: "feature.x", value: …}`: the key is the `_id`.
+    if matches!(leaf.as_str(), "value" | "val")
+        && field.parent.is_none()
+        && profile.field("_id").is_some_and(|id| classes::is_only(id, Class::Text))
+    {
+        return (true, Some("values of settings may differ by key".to_owned()));
+    }
+    let beside = |name: &str| {
+        classes::siblings(profile, field).iter().any(|s| names::normalised(&s.name) == name)
+    };
+    let changes = [
+        ("oldvalue", "newvalue"),
+        ("previousvalue", "newvalue"),
+        ("old", "new"),
+        ("before", "after"),
+    ];
+    if changes.iter().any(|(a, b)| (leaf == *a && beside(b)) || (leaf == *b && beside(a))) {
+        return (true, Some("a record of changes holds whatever was changed".to_owned()));
     }
     let structured = found.iter().any(|(c, _)| matches!(c, Class::Object | Class::Array));
     if let Some(by) = profile.discriminator.as_ref().filter(|d| d.accuracy >= accuracy)
@@ -466,15 +491,66 @@ fn fix(
         .into_iter()
         .map(|(kind, _)| kind)
         .filter(|k| Class::of(*k).is_some_and(|c| c != main))
-        .filter(|k| !matches!(k, BsonType::Object | BsonType::Array))
+        .filter(|k| match k {
+            BsonType::Object => main == Class::Number && wrapped_number(profile, field).is_some(),
+            BsonType::Array => false,
+            k if main == Class::Date && k.is_number() => {
+                field.number.is_some_and(|n| is_epoch(n.min, n.max))
+            }
+            _ => true,
+        })
         .collect();
     if odd.is_empty() {
         return None;
     }
-    let expression =
-        |v: &str| format!("{{$convert: {{input: {v}, to: \"{target}\", onError: {v}}}}}");
+    let expression = |v: &str| conversion(profile, field, main, target, &odd, v);
     let command = statements::convert(ns, profile, field, &odd, &expression)?;
     Some((Safety::Guarded, command))
+}
+
+/// The new value of `v`, an expression with its quotes. What does not convert stays as it is.
+fn conversion(
+    profile: &Profile,
+    field: &Field,
+    main: Class,
+    target: &str,
+    odd: &[BsonType],
+    v: &str,
+) -> String {
+    let empty = field.text.as_ref().is_some_and(|t| t.of(TextClass::Empty) > 0);
+    let rest =
+        if empty { format!("{{$cond: [{{$eq: [{v}, \"\"]}}, null, {v}]}}") } else { v.to_owned() };
+    let is = |kind: &str| format!("{{$eq: [{{$type: {v}}}, \"{kind}\"]}}");
+    let inner = wrapped_number(profile, field).filter(|_| odd.contains(&BsonType::Object));
+    let input = match inner {
+        Some(inner) => {
+            let inside = format!("{}.{}\"", v.trim_end_matches('"'), inner.name);
+            format!("{{$cond: [{}, {inside}, {v}]}}", is("object"))
+        }
+        // Dates are made of milliseconds, and of longs.
+        None if main == Class::Date && odd.iter().any(|k| k.is_number()) => {
+            let seconds = field.number.is_some_and(|n| is_epoch_seconds(n.min, n.max));
+            let factor = if seconds { 1000 } else { 1 };
+            format!(
+                "{{$cond: [{{$isNumber: {v}}}, {{$toLong: {{$multiply: [{v}, {factor}]}}}}, {v}]}}"
+            )
+        }
+        None => v.to_owned(),
+    };
+    let convert = format!("{{$convert: {{input: {input}, to: \"{target}\", onError: {rest}}}}}");
+    if main == Class::Bool && odd.contains(&BsonType::String) {
+        // `$convert` makes true of every text, "false" included.
+        let case = |word: &str| {
+            format!("{{case: {{$eq: [{{$toLower: {v}}}, \"{word}\"]}}, then: {word}}}")
+        };
+        return format!(
+            "{{$cond: [{}, {{$switch: {{branches: [{}, {}], default: {rest}}}}}, {convert}]}}",
+            is("string"),
+            case("true"),
+            case("false")
+        );
+    }
+    convert
 }
 
 #[cfg(test)]
@@ -504,6 +580,70 @@ mod tests {
         assert_eq!(price.data.get("converts"), Some(&DataValue::Int(2)));
         assert_eq!(price.data.get("stuck"), Some(&DataValue::Int(0)));
         assert_eq!(price.data.get("target"), Some(&DataValue::Text("decimal".to_owned())));
+    }
+
+    #[test]
+    fn dm_09_6_the_command_does_what_the_text_counts() {
+        let body =
+            "x5 {\"price\": 99.5}\nx5 {\"price\": \"99.00\"}\nx5 {\"price\": {\"value\": 99}}";
+        let of = |body: &str| {
+            let found = check("T005", body);
+            found
+                .into_iter()
+                .find(|f| f.at.path().is_some_and(|p| p.as_str() == "price"))
+                .expect("a finding")
+        };
+        let command = of(body).fix.expect("a command").command;
+        assert!(command.contains(r#"{$type: ["string", "object"]}"#), "{command}");
+        assert!(
+            command.contains(
+                r#"{$cond: [{$eq: [{$type: "$price"}, "object"]}, "$price.value", "$price"]}"#
+            ),
+            "{command}"
+        );
+        // What else the object says would be lost: that is for a person to decide.
+        let more = of(&body.replace("{\"value\": 99}", "{\"value\": 99, \"unit\": \"EUR\"}"));
+        assert!(more.todo.contains("5 of 10 convert; 5 of 10 do not convert"), "{}", more.todo);
+        let command = more.fix.expect("a command").command;
+        assert!(!command.contains("price.value"), "{command}");
+    }
+
+    #[test]
+    fn dm_09_6_false_as_text_does_not_become_true() {
+        let found = check("T005", "x5 {\"on\": true}\nx2 {\"on\": \"false\"}");
+        let command = &found[0].fix.as_ref().expect("a command").command;
+        assert!(
+            command.contains(r#"{case: {$eq: [{$toLower: "$on"}, "false"]}, then: false}"#),
+            "{command}"
+        );
+    }
+
+    #[test]
+    fn dm_09_6_empty_strings_become_null_by_the_command_too() {
+        let found = check("T005", "x5 {\"n\": 1}\nx2 {\"n\": \"2\"}\n{\"n\": \"\"}");
+        assert!(
+            found[0].todo.contains("1 of 3 are empty strings and become null"),
+            "{}",
+            found[0].todo
+        );
+        let command = &found[0].fix.as_ref().expect("a command").command;
+        assert!(
+            command.contains(r#"onError: {$cond: [{$eq: ["$n", ""]}, null, "$n"]}"#),
+            "{command}"
+        );
+    }
+
+    #[test]
+    fn settings_and_records_of_changes_are_information() {
+        let settings = "{\"_id\": \"feature.x\", \"value\": true}\n{\"_id\": \"limit\", \"value\": 5}\n{\"_id\": \"name\", \"value\": \"a\"}";
+        assert_eq!(check("T005", settings)[0].severity, Severity::Info);
+        let audit =
+            "x3 {\"oldValue\": 1, \"newValue\": \"a\"}\nx3 {\"oldValue\": \"b\", \"newValue\": 2}";
+        for finding in check("T005", audit) {
+            assert_eq!(finding.severity, Severity::Info, "{}", finding.what);
+        }
+        let other = "x3 {\"_id\": 1, \"value\": 5}\nx3 {\"_id\": 2, \"value\": \"5\"}";
+        assert_eq!(check("T005", other)[0].severity, Severity::Warn);
     }
 
     #[test]
