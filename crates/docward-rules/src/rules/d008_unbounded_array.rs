@@ -531,6 +531,24 @@ mod tests {
     }
 
     #[test]
+    fn lm_5_the_days_of_1_10_and_16_mb_are_told() {
+        let element = format!("{{\"text\": \"{}\"}}", "x".repeat(300));
+        let found = check("D008", &growing(60, 20, &element));
+        let day = |key: &str| match found[0].data.get(key) {
+            Some(DataValue::Text(day)) => day.clone(),
+            other => panic!("{key}: {other:?}"),
+        };
+        let (one, ten, full) = (day("reaches1MbOn"), day("reaches10MbOn"), day("full16MbOn"));
+        assert!(one < ten && ten < full, "{one} {ten} {full}");
+        let told =
+            format!("its document reaches 1 MB on {one}, 10 MB on {ten} and 16 MB on {full}");
+        assert!(found[0].what.contains(&told), "{}", found[0].what);
+        // Slow growth: only the nearer sizes lie within twenty years.
+        let slow = check("D008", &growing(60, 20, "{\"n\": 1}"));
+        assert_eq!(slow[0].data.get("full16MbOn"), None, "{}", slow[0].what);
+    }
+
+    #[test]
     fn ck_8_each_growing_array_is_named_once() {
         let body = growing(60, 20, "{\"text\": \"hello\"}");
         let two = body.replace("\"posts\": $array(", "\"fixed\": [1, 2], \"posts\": $array(");
