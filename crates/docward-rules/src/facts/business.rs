@@ -3,7 +3,7 @@
 use docward_model::{Collection, CollectionKind, CoreSource, Settings};
 
 /// Whether a collection is core business: declared, or else inferred. Inferred means an ordinary
-/// collection with documents, other than logs, caches, sessions and the like.
+/// collection with documents, other than logs, caches, sessions, a program's settings and the like.
 pub fn is_core(settings: &Settings, collection: &Collection) -> bool {
     match &settings.core {
         CoreSource::Declared(patterns) => {
@@ -14,6 +14,15 @@ pub fn is_core(settings: &Settings, collection: &Collection) -> bool {
             collection.kind == CollectionKind::Plain
                 && collection.profile.as_ref().is_some_and(|p| p.documents > 0)
                 && !super::is_auxiliary_name(&collection.namespace.collection)
+                && !holds_settings(collection)
         }
     }
+}
+
+/// Settings beyond this number belong to users or devices, not to the program.
+const SETTINGS: u64 = 1000;
+
+fn holds_settings(collection: &Collection) -> bool {
+    let documents = collection.profile.as_ref().map_or(0, |p| p.total.max(p.documents));
+    documents < SETTINGS && super::words::is_settings_name(&collection.namespace.collection)
 }

@@ -60,6 +60,20 @@ pub fn reach(
     Some(Forecast { days, date: text::date(ms)? })
 }
 
+/// `reaches 10 MB on 2026-01-02 and 16 MB on 2026-05-01`.
+pub fn dates(list: &[(u64, Forecast)]) -> String {
+    let parts: Vec<String> = list
+        .iter()
+        .map(|(limit, when)| format!("{} on {}", text::bytes(*limit), when.date))
+        .collect();
+    match parts.split_last() {
+        Some((last, rest)) if !rest.is_empty() => {
+            format!("reaches {} and {last}", rest.join(", "))
+        }
+        _ => format!("reaches {}", parts.concat()),
+    }
+}
+
 /// `about 10 days`, `about 14 months`, `about 3 years`.
 pub fn span(days: f64) -> String {
     let (n, unit) = if days < 60.0 {

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{BsonType, Field, FieldShape, Profile, Value};
+use docward_model::{
+    BsonType, Distribution, Field, FieldShape, Profile, TextClass, TextProfile, Value,
+};
 
 use super::naming::is_framework;
 use super::text;
@@ -289,14 +291,16 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
                 ("none of the values its `enum` lists".to_owned(), count, f.count, at_least)
             }),
             DemandKind::Minimum(limit, exclusive) => field.and_then(range).map(|(f, min, _)| {
-                let below = min < *limit || (*exclusive && min == *limit && min.abs() < EXACT);
+                let below = |n: f64| n < *limit || (*exclusive && n == *limit && n.abs() < EXACT);
                 let than = if *exclusive { "not above" } else { "below" };
-                (format!("{than} its minimum {limit}"), u64::from(below), f.types.numbers(), true)
+                let (count, at_least) = by_number(f, &below, min);
+                (format!("{than} its minimum {limit}"), count, f.types.numbers(), at_least)
             }),
             DemandKind::Maximum(limit, exclusive) => field.and_then(range).map(|(f, _, max)| {
-                let above = max > *limit || (*exclusive && max == *limit && max.abs() < EXACT);
+                let above = |n: f64| n > *limit || (*exclusive && n == *limit && n.abs() < EXACT);
                 let than = if *exclusive { "not below" } else { "above" };
-                (format!("{than} its maximum {limit}"), u64::from(above), f.types.numbers(), true)
+                let (count, at_least) = by_number(f, &above, max);
+                (format!("{than} its maximum {limit}"), count, f.types.numbers(), at_least)
             }),
             DemandKind::MinLength(min) => field.map(|f| {
                 // A string never has more characters than bytes.
@@ -317,11 +321,12 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
                 )
             }),
             DemandKind::MaxLength(max) => field.map(|f| {
-                // Nor fewer than a quarter of its bytes.
+                // Nor fewer than a quarter of its bytes; as many where all are Latin by their form.
                 let surely = |f: &Field| {
-                    let above =
-                        f.text.as_ref().is_some_and(|t| t.lengths.max > max.saturating_mul(4));
-                    u64::from(above)
+                    f.text.as_ref().map_or(0, |t| {
+                        let each = if is_plain_text(t) { 1 } else { 4 };
+                        surely_above(&t.lengths, max.saturating_mul(each))
+                    })
                 };
                 let (count, at_least) = by_characters(f, &|n| n > *max, &surely);
                 let strings = f.types.of(BsonType::String);
@@ -335,7 +340,10 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
         };
         if let Some((what, count, of, at_least)) = found.filter(|&(_, count, ..)| count > 0) {
             let key = (demand.path.clone(), what.clone());
-            out.insert(key, Breach { path: demand.path, what, count, of, at_least });
+            out.insert(
+                key,
+                Breach { path: demand.path, what, count, of, at_least: at_least && count < of },
+            );
         }
     }
     for closed in schemas(validator).into_iter().filter_map(closed) {
@@ -367,6 +375,55 @@ fn range(field: &Field) -> Option<(&Field, f64, f64)> {
         + number.integral_doubles
         + number.fractional_doubles;
     (ranged > 0).then_some((field, number.min, number.max))
+}
+
+/// Whether the form of every string leaves ASCII only: numbers, dates, ids.
+fn is_plain_text(strings: &TextProfile) -> bool {
+    let plain = strings.count(|c| {
+        c.is_number()
+            || c.is_date()
+            || matches!(
+                c,
+                TextClass::Empty
+                    | TextClass::Boolean
+                    | TextClass::LeadingZero
+                    | TextClass::ObjectIdHex
+                    | TextClass::Uuid
+                    | TextClass::UuidV4
+                    | TextClass::UuidV7
+                    | TextClass::Ulid
+                    | TextClass::HexDigest
+            )
+    });
+    plain == strings.total()
+}
+
+/// Lengths that are certainly above a limit: whole buckets, and the longest.
+fn surely_above(lengths: &Distribution, limit: u64) -> u64 {
+    if lengths.max <= limit {
+        return 0;
+    }
+    lengths.buckets.iter().filter(|(low, ..)| *low > limit).map(|(.., n)| n).sum::<u64>().max(1)
+}
+
+/// How many numbers `wrong` refuses: counted where the values are kept, else the extreme alone.
+fn by_number(field: &Field, wrong: &dyn Fn(f64) -> bool, extreme: f64) -> (u64, bool) {
+    if !wrong(extreme) {
+        return (0, false);
+    }
+    let whole = field.types.of(BsonType::Int) + field.types.of(BsonType::Long);
+    let kept = field.enumeration.as_deref().filter(|values| {
+        whole == field.types.non_null()
+            && values.iter().map(|(_, n)| n).sum::<u64>() == whole
+            && values.iter().all(|(value, _)| value.parse::<i64>().is_ok())
+    });
+    match kept {
+        Some(values) => {
+            let refused = values.iter().filter(|(v, _)| v.parse::<f64>().is_ok_and(wrong));
+            (refused.map(|(_, n)| n).sum::<u64>().max(1), false)
+        }
+        None => (1, true),
+    }
 }
 
 /// All strings of a field with their counts, when they were few enough to be kept whole.

@@ -270,6 +270,16 @@ pub fn is_auxiliary_name(collection: &str) -> bool {
     words(collection).iter().any(|w| AUXILIARY.contains(&w.as_str()))
 }
 
+/// Whether a collection holds settings by its name: `t_settings`, `app_config`.
+pub fn is_settings_name(collection: &str) -> bool {
+    words(collection).last().is_some_and(|w| {
+        matches!(
+            singular(w).as_str(),
+            "setting" | "config" | "configuration" | "preference" | "parameter"
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

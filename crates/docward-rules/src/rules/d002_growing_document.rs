@@ -3,9 +3,9 @@
 use docward_model::{Collection, Draft, Profile, Severity, Subject};
 
 use crate::facts::arrays::{self, Limits, Owner};
-use crate::facts::forecast::{self, Credible, Forecast};
+use crate::facts::forecast::{self, Credible, Forecast, dates};
 use crate::facts::{patterns, sizes, text};
-use crate::{Cx, declare_rule, threshold};
+use crate::{Cx, RULES, declare_rule, threshold};
 
 declare_rule! {
     /// # Growing document
@@ -153,29 +153,23 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(draft);
 }
 
-/// `reaches 10 MB on 2026-01-02 and 16 MB on 2026-05-01`.
-fn dates(list: &[(u64, Forecast)]) -> String {
-    let parts: Vec<String> = list
-        .iter()
-        .map(|(limit, when)| format!("{} on {}", text::bytes(*limit), when.date))
-        .collect();
-    match parts.split_last() {
-        Some((last, rest)) if !rest.is_empty() => {
-            format!("reaches {} and {last}", rest.join(", "))
-        }
-        _ => format!("reaches {}", parts.concat()),
-    }
-}
-
-/// Whether an array that another rule reports as growing (with its own forecast) is what grows.
+/// Whether an array that another rule reports as growing (with its own forecast) is what grows. A rule
+/// that is switched off reports nothing.
 fn is_one_array(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> bool {
+    let settings = cx.settings();
+    let ns = collection.namespace.to_string();
+    let speaks = |code: &str| {
+        RULES.iter().map(|r| &r.meta).any(|rule| {
+            rule.code == code && settings.is_on(rule) && !settings.is_ignored_at(rule, &ns)
+        })
+    };
+    let (arrays_on, ids_on) = (speaks("D008"), speaks("R006"));
     let limits = Limits::of(cx.settings(), &collection.namespace);
     profile.fields.iter().filter(|f| f.array.is_some() && f.bytes * 2 > profile.sizes.sum).any(
-        |f| {
-            matches!(
-                arrays::owner(cx.settings(), cx.evidence(), collection, profile, f, &limits),
-                Some(Owner::Unbounded(_) | Owner::Ids(Some(_)))
-            )
+        |f| match arrays::owner(cx.settings(), cx.evidence(), collection, profile, f, &limits) {
+            Some(Owner::Unbounded(_)) => arrays_on,
+            Some(Owner::Ids(Some(_))) => ids_on,
+            _ => false,
         },
     )
 }
@@ -184,7 +178,7 @@ fn is_one_array(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> bool
 mod tests {
     use docward_model::Severity;
 
-    use crate::testing::{check, check_with};
+    use crate::testing::{Example, check, check_with};
 
     /// Sixty documents a day apart; the older the larger, by `step` bytes a day.
     fn growing(step: u64) -> String {
@@ -230,6 +224,17 @@ mod tests {
             )
         };
         let body = [days(3000), days(2000), days(1000)].concat();
-        assert_eq!(check("D002", &body), []);
+        let mut example = Example::new("D002", "", &body);
+        let mut found = |select: &[&str], ignore: &[&str]| -> Vec<&'static str> {
+            let list = |codes: &[&str]| codes.iter().map(|c| (*c).to_owned()).collect();
+            example.settings.select = list(select);
+            example.settings.ignore = list(ignore);
+            let outcome = crate::judge(&example.evidence, &example.settings);
+            outcome.findings.iter().map(|f| f.rule).collect()
+        };
+        assert_eq!(found(&["D002", "D008"], &[]), ["D008"]);
+        // Where that rule is switched off, this one speaks.
+        assert_eq!(found(&["D002", "D008"], &["D008"]), ["D002"]);
+        assert_eq!(found(&["D002"], &[]), ["D002"]);
     }
 }

@@ -242,7 +242,8 @@ fn short(path: &FieldPath) -> String {
 /// Whether a name stands inside itself at least twice in a row, as `kids[].kids[].kids`.
 fn is_recursive(path: &FieldPath) -> bool {
     let parts: Vec<&str> = path.as_str().split('.').map(|p| p.trim_end_matches("[]")).collect();
-    parts.windows(3).any(|w| w[0] == w[1] && w[1] == w[2])
+    // Keys that are data have no name in common.
+    parts.windows(3).any(|w| w[0] != "*" && w[0] == w[1] && w[1] == w[2])
 }
 
 struct Lift {
@@ -372,5 +373,14 @@ mod tests {
         let found = check("D007", body);
         assert!(found[0].todo.starts_with("the structure contains itself"), "{}", found[0].todo);
         assert!(found[0].fix.is_none());
+    }
+
+    #[test]
+    fn dynamic_keys_inside_each_other_are_no_tree() {
+        let body = "x40 {\"_id\": $i, \"sales\": {\"20240$i\": {\"10$i\": {\"20$i\": {\"30$i\": {\"n\": 1}}}}, \"20250$i\": {\"11$i\": {\"21$i\": {\"31$i\": {\"n\": 1}}}}}}";
+        let found = check("D007", body);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains('*'), "{}", found[0].what);
+        assert!(!found[0].todo.contains("contains itself"), "{}", found[0].todo);
     }
 }

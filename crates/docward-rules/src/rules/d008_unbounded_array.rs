@@ -4,7 +4,8 @@
 use docward_model::{Collection, Draft, Field, Profile, Safety, Severity, Subject};
 
 use crate::facts::arrays::{self, Elements, Limits, Owner, Unbounded, Verdict};
-use crate::facts::{forecast, patterns, proposals, shell, sizes, text};
+use crate::facts::forecast::{self, Forecast};
+use crate::facts::{patterns, proposals, shell, sizes, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -17,7 +18,8 @@ declare_rule! {
     /// lie days apart. Two signs are an error, one is a warning. Nothing is said when something bounds
     /// the array: `maxItems` in the validator or a declared limit that all arrays keep to, a bucket, a preview, a page, lengths
     /// that pile up at a round number, coordinates, vectors. Arrays of ids are reported by
-    /// `growing-id-array`.
+    /// `growing-id-array`. Where the pace is known, the finding tells the days on which the document of
+    /// the longest array reaches 1 MB, 10 MB and 16 MB, up to twenty years ahead.
     ///
     /// ## Why it matters
     /// Every append rewrites a longer document, and at 16 MB the append fails. From then on nothing can
@@ -94,6 +96,9 @@ threshold!(
     "how far ahead forecasts look; a short array that grows is reported only if it gets long by then"
 );
 
+/// How far ahead the days of 1, 10 and 16 MB may lie and still be told.
+const SIZES_YEARS: f64 = 20.0;
+
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = patterns::user_documents(collection) else { return };
     let limits = Limits::of(cx.settings(), &collection.namespace);
@@ -130,11 +135,19 @@ fn report(
     let value = arrays::value_bytes(field);
     let room = arrays::capacity(profile, field, sizes::DOCUMENT_LIMIT);
     let rate = arrays::longest_rate(profile, field, unbounded.growth.as_ref());
-    let at = |target: u64| {
+    let at = |target: u64, horizon: f64| {
         let growth = unbounded.growth?;
-        forecast::reach(max as f64, target as f64, rate?, growth.newest_ms, limits.horizon_days)
+        forecast::reach(max as f64, target as f64, rate?, growth.newest_ms, horizon)
     };
-    let (long_at, full_at) = (at(limits.elements), at(room));
+    let long_at = at(limits.elements, limits.horizon_days);
+    // That it has no end is known: the sizes it runs into are worth a look further ahead.
+    let sizes_at: Vec<(u64, Forecast)> = [sizes::CORE_LIMIT, sizes::DANGER, sizes::DOCUMENT_LIMIT]
+        .into_iter()
+        .filter_map(|limit| {
+            let elements = arrays::capacity(profile, field, limit);
+            Some((limit, at(elements, SIZES_YEARS * 365.25)?))
+        })
+        .collect();
     let advice = if patterns::is_open_bucket(profile, field) {
         Advice::OpenBucket
     } else {
@@ -164,11 +177,11 @@ fn report(
             when.date
         ));
     }
-    if let Some(when) = &full_at {
+    if !sizes_at.is_empty() {
         what.push_str(&format!(
-            "; it fills its document (16 MB, about {} elements) on {}",
-            text::count(room),
-            when.date
+            "; its document {} (full at about {} elements)",
+            forecast::dates(&sizes_at),
+            text::count(room)
         ));
     }
     if let Some(broken) = patterns::broken_cap(cx.settings(), collection, field) {
@@ -206,8 +219,13 @@ fn report(
     if let Some(when) = long_at {
         draft = draft.data("reachesLimitOn", when.date);
     }
-    if let Some(when) = full_at {
-        draft = draft.data("full16MbOn", when.date);
+    for (limit, when) in sizes_at {
+        let key = match limit {
+            sizes::CORE_LIMIT => "reaches1MbOn",
+            sizes::DANGER => "reaches10MbOn",
+            _ => "full16MbOn",
+        };
+        draft = draft.data(key, when.date);
     }
     let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);
     draft = match advice {
@@ -510,6 +528,24 @@ mod tests {
         let found = check("D008", &growing(60, 20, "{\"text\": \"hello\"}"));
         let at = |word: &str| found[0].todo.find(word).expect(word);
         assert!(at("one document per element") < at("$slice") && at("$slice") < at("buckets"));
+    }
+
+    #[test]
+    fn lm_5_the_days_of_1_10_and_16_mb_are_told() {
+        let element = format!("{{\"text\": \"{}\"}}", "x".repeat(300));
+        let found = check("D008", &growing(60, 20, &element));
+        let day = |key: &str| match found[0].data.get(key) {
+            Some(DataValue::Text(day)) => day.clone(),
+            other => panic!("{key}: {other:?}"),
+        };
+        let (one, ten, full) = (day("reaches1MbOn"), day("reaches10MbOn"), day("full16MbOn"));
+        assert!(one < ten && ten < full, "{one} {ten} {full}");
+        let told =
+            format!("its document reaches 1 MB on {one}, 10 MB on {ten} and 16 MB on {full}");
+        assert!(found[0].what.contains(&told), "{}", found[0].what);
+        // Slow growth: only the nearer sizes lie within twenty years.
+        let slow = check("D008", &growing(60, 20, "{\"n\": 1}"));
+        assert_eq!(slow[0].data.get("full16MbOn"), None, "{}", slow[0].what);
     }
 
     #[test]

@@ -67,13 +67,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         // Inside an object that is reported, the outer one comes first.
         if let Some(dynamic) = &field.dynamic
             && !field.path.as_str().contains('*')
-            && let Some(keys) = Keys::of_folded(dynamic, scale)
+            && let Some(keys) = Keys::of_folded(dynamic, field.types.of(BsonType::Object), scale)
         {
             report(collection, profile, Some(field), &keys, cx);
         }
         if field.parent.is_none() && field.shape == FieldShape::AnyKey {
             let keys = match &profile.dynamic {
-                Some(dynamic) => Keys::of_folded(dynamic, scale),
+                Some(dynamic) => Keys::of_folded(dynamic, profile.documents, scale),
                 None => Some(Keys::unknown(field)),
             };
             if let Some(keys) = keys {
@@ -114,7 +114,7 @@ struct Keys {
 }
 
 impl Keys {
-    fn of_folded(dynamic: &DynamicKeys, scale: u64) -> Option<Self> {
+    fn of_folded(dynamic: &DynamicKeys, objects: u64, scale: u64) -> Option<Self> {
         let examples = &dynamic.examples;
         let short = examples.iter().all(|k| k.len() <= 2);
         let dense = dynamic.per_object.mean() >= 0.8 * dynamic.keys;
@@ -129,7 +129,8 @@ impl Keys {
         };
         (!fixed && dynamic.keys >= 2.0).then(|| Self {
             form: dynamic.form,
-            count: Some(dynamic.keys),
+            // An estimate may exceed what the objects can hold together.
+            count: Some(dynamic.keys.min(objects.saturating_mul(dynamic.per_object.max) as f64)),
             exact: dynamic.exact,
             unit: unit(examples),
             most: dynamic.per_object.max,
@@ -176,6 +177,13 @@ impl Keys {
             }
         }
         None
+    }
+
+    /// Whether they are days as the server reads them, `2024-01-31`.
+    fn are_days(&self) -> bool {
+        self.form == KeyForm::Date
+            && self.unit == Some("date")
+            && self.examples.iter().all(|k| k.split('-').count() == 3)
     }
 
     fn describe(&self) -> &'static str {
@@ -265,8 +273,9 @@ fn report(
         ),
         "names that are data cannot be indexed, described by a validator, or queried by range",
         format!(
-            "store an array of {pair} in `{}` and index {{ \"{path}.{key}\": 1 }}{}",
+            "store an array of {pair} in `{}`{} and index {{ \"{path}.{key}\": 1 }}{}",
             field.path,
+            if keys.are_days() { format!(", `{key}` as a date,") } else { String::new() },
             if keys.most >= 1000 {
                 format!(
                     "; {} in one object are too many for an array: make each a document",
@@ -290,11 +299,17 @@ fn report(
     }
     // Only when the object holds nothing but such keys can all of it become an array.
     if field.dynamic.is_some() && !field.path.in_array() && proposals::is_plain(&path) {
+        // Full dates become dates; a key that is none after all stays as it is.
+        let of_key = if keys.are_days() {
+            "{$dateFromString: {dateString: \"$$this.k\", onError: \"$$this.k\"}}"
+        } else {
+            "\"$$this.k\""
+        };
         let each = if objects {
             // The key comes last: what it says must not give way to a field of that name.
-            format!("{{$mergeObjects: [\"$$this.v\", {{{}: \"$$this.k\"}}]}}", shell::key(&key))
+            format!("{{$mergeObjects: [\"$$this.v\", {{{}: {of_key}}}]}}", shell::key(&key))
         } else {
-            format!("{{{}: \"$$this.k\", {}: \"$$this.v\"}}", shell::key(&key), shell::key(&value))
+            format!("{{{}: {of_key}, {}: \"$$this.v\"}}", shell::key(&key), shell::key(&value))
         };
         draft = draft.fix(
             Some("RF-08"),
@@ -481,6 +496,32 @@ mod tests {
         let found = check("D010", "x60 {\"_id\": $i, \"scores\": {\"1000$i\": 1, \"2000$i\": 2}}");
         assert!(found[0].what.contains(": 120 different ones"), "{}", found[0].what);
         assert_eq!(found[0].seen.confidence, 1.0);
+    }
+
+    #[test]
+    fn ap_s2_5_days_become_dates() {
+        let found = check("D010", r#"{"_id": 1, "sales": {"2024-01-01": 5, "2024-01-02": 7}}"#);
+        let command = &found[0].fix.as_ref().expect("a command").command;
+        assert!(
+            command.contains(
+                r#"{date: {$dateFromString: {dateString: "$$this.k", onError: "$$this.k"}}, sale: "$$this.v"}"#
+            ),
+            "{command}"
+        );
+        let found = check("D010", r#"{"_id": 1, "sales": {"2024_01_01": 5, "2024_01_02": 7}}"#);
+        assert!(found[0].fix.as_ref().is_none_or(|f| !f.command.contains("$dateFromString")));
+    }
+
+    #[test]
+    fn ap_s2_5_there_are_no_more_keys_than_were_read() {
+        for n in [800, 1500, 3000] {
+            let body = format!("x{n} {{\"_id\": $i, \"scores\": {{\"1000$i\": 1}}}}");
+            let found = check("D010", &body);
+            let Some(docward_model::DataValue::Int(keys)) = found[0].data.get("keys") else {
+                panic!("a number of keys")
+            };
+            assert!(*keys <= n, "{}", found[0].what);
+        }
     }
 
     #[test]

@@ -86,6 +86,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let body = database.strip_prefix(&prefix).unwrap_or(database);
         // A name that servers refuse is no proposal.
         let proposal = Some(names::prefixed(database, &prefix)).filter(|p| p.len() <= LONGEST);
+        // Letters without a Latin spelling stay in the words: only people can name it then.
+        let spelled =
+            |p: &str| p != database && p.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let untold = proposal.as_deref().is_some_and(|p| !spelled(p));
+        let proposal = proposal.filter(|_| !untold);
         let (what, severity, level) = if !illegal.is_empty() {
             let what = format!("{}, which servers refuse", show(&illegal));
             (what, Severity::Error, Level::Mandatory)
@@ -111,8 +116,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         } else {
             continue;
         };
-        let needs_word =
-            body.starts_with(|c: char| c.is_ascii_digit()) || (!digits && !number.is_empty());
+        let needs_word = untold
+            || body.starts_with(|c: char| c.is_ascii_digit())
+            || (!digits && !number.is_empty());
         let todo = if needs_word {
             format!(
                 "name it by what it holds, `{prefix}<module>`, in lower-case letters and underscores"
@@ -194,6 +200,15 @@ mod tests {
             assert_eq!(found[0].severity, Severity::Error, "{profile}");
         }
         assert!(check_with("N003", "profile=neutral", "@ db-payment.t_a\n{\"_id\": 1}").is_empty());
+    }
+
+    #[test]
+    fn dm_02_2_the_name_itself_is_no_proposal() {
+        for name in ["db_中中", "db_pay中", "数据"] {
+            let found = check("N003", &format!("@ {name}.t_a\n{{\"_id\": 1}}"));
+            assert_eq!(found.len(), 1, "{name}");
+            assert!(found[0].todo.starts_with("name it by what it holds"), "{}", found[0].todo);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use docward_model::{Collection, CollectionKind, Draft, Namespace, Safety, Seen, 
 
 use crate::{
     Cx, declare_rule,
-    facts::{names, server, shell},
+    facts::{names, server, shell, text},
     threshold,
 };
 
@@ -78,9 +78,24 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let proposal = names::prefixed(without_other_prefix(name), &prefix);
     let target = Namespace::new(ns.database.as_str(), proposal.as_str());
     let taken = cx.evidence().collection(&target).is_some();
+    // Two spellings of one name would get the same proposal, and only one of them can have it.
+    let rivals: Vec<&str> = cx
+        .evidence()
+        .collections
+        .iter()
+        .filter(|c| c.kind.is_business() && c.namespace.database == ns.database)
+        .map(|c| c.namespace.collection.as_str())
+        .filter(|other| other != name && *other != proposal)
+        .filter(|other| names::prefixed(without_other_prefix(other), &prefix) == proposal)
+        .collect();
     let todo = if taken {
         format!(
             "`{proposal}` exists already: merge the two, or choose a name that tells them apart"
+        )
+    } else if !rivals.is_empty() {
+        format!(
+            "{} would become `{proposal}` as well: merge them into it, or choose names that tell them apart",
+            text::list(&rivals, 3)
         )
     } else if collection.kind == CollectionKind::TimeSeries {
         format!("create `{proposal}` and copy: a time series collection cannot be renamed")
@@ -97,7 +112,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Seen::all(cx.evidence().collections.len() as u64),
     )
     .data("proposal", proposal.as_str());
-    if !taken && collection.kind != CollectionKind::TimeSeries {
+    if !taken && rivals.is_empty() && collection.kind != CollectionKind::TimeSeries {
         draft = draft.fix(
             Some("RF-11"),
             Safety::Manual,
@@ -146,6 +161,20 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!(found[0].todo.contains("exists already"), "{}", found[0].todo);
         assert!(found[0].fix.is_none());
+    }
+
+    #[test]
+    fn dm_03_1_two_proposals_never_collide() {
+        let found = check(
+            "N006",
+            "@ db_shop.OrderDetail\n{\"_id\": 1}\n@ db_shop.order_detail\n{\"_id\": 1}\n@ db_other.OrderDetail\n{\"_id\": 1}",
+        );
+        assert_eq!(found.len(), 3);
+        for finding in &found {
+            let alone = finding.at.namespace().is_some_and(|ns| ns.starts_with("db_other"));
+            assert_eq!(finding.fix.is_some(), alone, "{}", finding.what);
+            assert_eq!(finding.todo.contains("as well"), !alone, "{}", finding.todo);
+        }
     }
 
     #[test]

@@ -85,7 +85,14 @@ fn report(
     let target = if poor { in_style(&keep.name, style) } else { keep.name.clone() };
     let counts: Vec<_> =
         fields.iter().map(|f| format!("`{}` {}", f.name, text::count(f.count))).collect();
-    let rename: u64 = fields.iter().filter(|f| f.name != target).map(|f| f.count).sum();
+    let all: u64 = fields.iter().filter(|f| f.name != target).map(|f| f.count).sum();
+    // A value moves only to where none is yet. With two spellings that is known exactly.
+    let (rename, up_to) = match group.overlap {
+        Overlap::Exactly(0) => (all, false),
+        Overlap::Exactly(n) => (all.saturating_sub(n), fields.len() > 2),
+        Overlap::AtLeast(n) => (all.saturating_sub(n), true),
+        Overlap::Unknown => (all, true),
+    };
     let parent = keep.parent.map(|at| profile.fields[at].path.clone());
     let holders = if parent.is_some() { "object" } else { "document" };
     let place = parent.as_ref().map(|p| format!(" inside `{p}`")).unwrap_or_default();
@@ -105,18 +112,32 @@ fn report(
     let disjoint = group.overlap == Overlap::Exactly(0);
     let stem = parent.as_ref().map(|p| format!("{}.", p.dotted())).unwrap_or_default();
     let quoted = |name: &str| shell::quote(&format!("{stem}{name}"));
-    let mut todo = format!(
-        "{} `{target}` and move {} from {}",
-        if poor { "introduce" } else { "keep" },
-        text::plural(rename, "value"),
-        text::list(&others, 4),
-    );
+    let nothing_to_move = rename == 0 && !up_to;
+    let mut todo = if nothing_to_move {
+        format!(
+            "keep `{target}`, which every {holders} with {} holds too: drop the other where the values agree",
+            text::list(&others, 4)
+        )
+    } else {
+        format!(
+            "{} `{target}` and move {}{} from {}",
+            if poor { "introduce" } else { "keep" },
+            if up_to { "up to " } else { "" },
+            text::plural(rename, "value"),
+            text::list(&others, 4),
+        )
+    };
     // Which of two values is the right one only people can tell, so those documents are listed.
     if !disjoint || profile.documents < profile.total {
         let held: Vec<_> =
             others.iter().map(|o| format!("{{{}: {{$exists: true}}}}", quoted(o))).collect();
         todo.push_str(&format!(
-            "; {holders}s that hold `{target}` already are left alone: compare their values, listed afterwards by find({{{}: {{$exists: true}}, $or: [{}]}})",
+            "; {holders}s {} are left alone: compare their values, listed afterwards by find({{{}: {{$exists: true}}, $or: [{}]}})",
+            if nothing_to_move {
+                "where they differ".to_owned()
+            } else {
+                format!("that hold `{target}` already")
+            },
             quoted(&target),
             held.join(", ")
         ));
@@ -157,6 +178,15 @@ fn report(
         let renames: Vec<_> = others
             .iter()
             .map(|other| {
+                if nothing_to_move {
+                    return format!(
+                        "{}.updateMany({{{name}: {{$exists: true}}, $expr: {{$eq: [{}, {}]}}}}, {{$unset: {{{name}: 1}}}})",
+                        shell::collection(&collection.namespace),
+                        shell::quote(&format!("${stem}{other}")),
+                        shell::quote(&format!("${stem}{target}")),
+                        name = quoted(other),
+                    );
+                }
                 format!(
                     "{}.updateMany({{{other}: {{$exists: true}}, {target}: {{$exists: false}}}}, {{$rename: {{{other}: {target}}}}})",
                     shell::collection(&collection.namespace),
@@ -260,6 +290,35 @@ x1 {"_id": "d$i", "CT": ISODate("2024-03-15T10:30:00Z")}"#;
             found[0].todo.ends_with(
                 r#"find({"createTime": {$exists: true}, $or: [{"create_time": {$exists: true}}]})"#
             ),
+            "{}",
+            found[0].todo
+        );
+    }
+
+    #[test]
+    fn dm_04_6_only_what_moves_is_counted() {
+        let found = check("N016", "x500 {\"_id\": $i, \"createTime\": 1, \"create_time\": 1}");
+        assert_eq!(found[0].data.get("to_move"), Some(&DataValue::Int(0)));
+        assert!(
+            found[0].todo.starts_with(
+                "keep `createTime`, which every document with `create_time` holds too: drop the other"
+            ),
+            "{}",
+            found[0].todo
+        );
+        let command = &found[0].fix.as_ref().expect("a command").command;
+        assert!(
+            command.ends_with(
+                r#".updateMany({"create_time": {$exists: true}, $expr: {$eq: ["$create_time", "$createTime"]}}, {$unset: {"create_time": 1}})"#
+            ),
+            "{command}"
+        );
+        let found = check(
+            "N016",
+            "x9 {\"createTime\": 1, \"create_time\": 2}\nx4 {\"create_time\": 3}\nx9 {\"createTime\": 3}",
+        );
+        assert!(
+            found[0].todo.starts_with("keep `createTime` and move 4 values"),
             "{}",
             found[0].todo
         );

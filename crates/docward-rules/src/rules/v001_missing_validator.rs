@@ -16,7 +16,7 @@ declare_rule! {
     /// ## What it checks
     /// Reports core collections without a `$jsonSchema` validator. Which collections are core is
     /// declared in the configuration (`core`), else inferred: ordinary collections with documents,
-    /// other than logs, caches, sessions and the like. A declared core collection is an error, an
+    /// other than logs, caches, sessions, a program's settings and the like. A declared core collection is an error, an
     /// inferred one a warning. Time series collections cannot have a validator and capped ones are
     /// logs as a rule: both are left alone, like views and the server's own.
     ///
@@ -212,6 +212,17 @@ x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": n
             assert!(check("V001", &body).is_empty(), "{options}");
         }
         assert!(check("V001", &format!("@ db_shop.t_login_log\n{USER}")).is_empty());
+    }
+
+    #[test]
+    fn dm_11_1_settings_are_no_core() {
+        for name in ["t_settings", "t_app_config"] {
+            let body = format!("@ db_shop.{name}\nx4 {{\"_id\": \"k$i\", \"value\": $i}}");
+            assert!(check("V001", &body).is_empty(), "{name}");
+            assert_eq!(check_with("V001", "core=db_shop.*", &body).len(), 1, "{name}");
+        }
+        let users = "@ db_shop.t_user_settings\nx1000 {\"_id\": $i, \"theme\": \"dark\"}";
+        assert_eq!(check("V001", users).len(), 1);
     }
 
     #[test]

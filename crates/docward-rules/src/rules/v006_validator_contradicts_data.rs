@@ -253,6 +253,20 @@ mod tests {
     }
 
     #[test]
+    fn dm_11_6_breaches_are_counted_where_values_are_kept() {
+        let body = "x280 {\"_id\": $i, \"a\": 5}\nx20 {\"_id\": $i, \"a\": 11}";
+        let found = property(r#"{"maximum": 10}"#, body);
+        assert!(found[0].what.contains("above its maximum 10 in 20 of 300"), "{}", found[0].what);
+        let ids = "x300 {\"_id\": $i, \"a\": \"$uuid\"}";
+        let found = property(r#"{"maxLength": 20}"#, ids);
+        assert!(found[0].what.contains("longer than 20 characters"), "{}", found[0].what);
+        let long =
+            "x200 {\"_id\": $i, \"a\": \"v$i $pad(400)\"}\nx100 {\"_id\": $i, \"a\": \"w$i\"}";
+        let found = property(r#"{"maxLength": 20}"#, long);
+        assert!(found[0].what.contains("in at least 200 of 300"), "{}", found[0].what);
+    }
+
+    #[test]
     fn dm_11_6_lengths_are_characters() {
         let body = "{\"_id\": 1, \"a\": \"张三\"}\n{\"_id\": 2, \"a\": \"abc\"}";
         assert!(property(r#"{"minLength": 2, "maxLength": 3}"#, body).is_empty());
@@ -264,7 +278,7 @@ mod tests {
         assert_eq!(property(r#"{"maxLength": 2}"#, users).len(), 1, "an example shows it");
         assert!(property(r#"{"maxLength": 7}"#, users).is_empty());
         let found = property(r#"{"maxLength": 10}"#, many);
-        assert!(found[0].what.contains("in at least 1 of 200"), "{}", found[0].what);
+        assert!(found[0].what.contains("in 200 of 200"), "{}", found[0].what);
     }
 
     #[test]
