@@ -234,7 +234,7 @@ fn links_to_nothing_pipes_and_sockets_are_named() {
 fn a_document_too_large_to_be_stored_is_passed_over() {
     let place = Place::new();
     let large = doc! { "_id": 1, "text": "x".repeat(20_000_000) };
-    let all = [bytes(&orders(3)), bytes(&[large.clone()]), bytes(&orders(2))].concat();
+    let all = [bytes(&orders(3)), bytes(std::slice::from_ref(&large)), bytes(&orders(2))].concat();
     place.put("large.bson", all);
     place.put("large.json", [as_json(&orders(3)), as_json(&[large]), as_json(&orders(2))].concat());
     // Numbers take six times as much room in BSON: refused long before the end.
@@ -270,7 +270,7 @@ fn a_single_file_of_a_dump_keeps_its_names() {
     place.put("dump/db_shop/t_order.bson", bytes(&orders(3)));
     place.put("other/db_shop/t_order.bson", bytes(&orders(3)));
     place.put("marked/db_shop/t_order.bson", bytes(&orders(3)));
-    place.put("marked/db_shop/t_user.metadata.json", b"{}".to_vec());
+    place.put("marked/db_shop/t_user.metadata.json", b"{}");
     for (path, name) in [
         ("dump/db_shop/t_order.bson", "db_shop.t_order"),
         ("marked/db_shop/t_order.bson", "db_shop.t_order"),
