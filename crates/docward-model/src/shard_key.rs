@@ -65,3 +65,16 @@ pub struct KeyCheck {
     /// The figure and what it means.
     pub evidence: String,
 }
+
+/// `{ customerId: 1, "address.city": "hashed" }`, as the shell writes it.
+pub fn key_text(fields: &[(String, bool)]) -> String {
+    let parts: Vec<String> = fields
+        .iter()
+        .map(|(path, hashed)| {
+            let plain = path.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            let name = if plain { path.clone() } else { format!("{path:?}") };
+            format!("{name}: {}", if *hashed { "\"hashed\"" } else { "1" })
+        })
+        .collect();
+    format!("{{ {} }}", parts.join(", "))
+}

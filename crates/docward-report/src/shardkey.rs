@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use docward_model::{KeyReport, KeyVerdict, Problem, Verdict, text::count};
+use docward_model::{
+    KeyReport, KeyVerdict, Problem, Verdict, key_text,
+    text::{count, percent},
+};
 use serde_json::{Map, Value, json};
 
 use crate::text::{Paint, wrap};
@@ -28,13 +31,13 @@ pub fn shard_keys(
         );
         for verdict in &report.judged {
             let word = if verdict.good { paint.green("good") } else { paint.red("BAD ") };
-            let _ = writeln!(out, "\n  {word} {}", paint.bold(&key_text(verdict)));
+            let _ = writeln!(out, "\n  {word} {}", paint.bold(&key_text(&verdict.fields)));
             checks(&mut out, verdict, paint, width);
         }
         if !report.proposals.is_empty() {
             let _ = writeln!(out, "\n  {}", paint.bold("proposed, best first"));
             for (at, verdict) in report.proposals.iter().enumerate() {
-                let _ = writeln!(out, "  {}. {}", at + 1, paint.bold(&key_text(verdict)));
+                let _ = writeln!(out, "  {}. {}", at + 1, paint.bold(&key_text(&verdict.fields)));
                 let _ = writeln!(out, "     {}", wrap(&figures(verdict), width, 5, 5));
             }
             let best = &report.proposals[0];
@@ -71,23 +74,6 @@ fn checks(out: &mut String, verdict: &KeyVerdict, paint: Paint, width: usize) {
         );
     }
     let _ = writeln!(out, "    {}", wrap(&figures(verdict), width, 4, 4));
-}
-
-fn key_text(verdict: &KeyVerdict) -> String {
-    let fields: Vec<String> = verdict
-        .fields
-        .iter()
-        .map(|(path, hashed)| {
-            let plain = path.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-            let name = if plain { path.clone() } else { format!("\"{path}\"") };
-            format!("{name}: {}", if *hashed { "\"hashed\"" } else { "1" })
-        })
-        .collect();
-    format!("{{ {} }}", fields.join(", "))
-}
-
-fn percent(share: f64) -> String {
-    docward_model::text::percent(share)
 }
 
 /// The figures keys are compared by, in one line.

@@ -3,13 +3,13 @@
 use anyhow::{Context, bail};
 use docward_bson::{json, value::to_value};
 use docward_collect::{Collected, Request, collect, read_logs};
-use docward_model::{KeyFields, KeyReport, Value};
+use docward_model::{KeyFields, KeyReport, Problem, Value};
 use docward_rules::{KeyQuestion, shard_keys};
 
 use crate::{
     CLEAN, FINDINGS, PROBLEMS,
     args::{Format, ShardKeyArgs},
-    audit, config,
+    audit, complain, config,
     interrupt::Interrupt,
     progress::Bar,
     put,
@@ -18,7 +18,7 @@ use crate::{
 /// Runs the command. Exit code 1 when a key that was asked about fails.
 pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
     let keys = args.key.iter().map(|text| parse_key(text)).collect::<anyhow::Result<Vec<_>>>()?;
-    let (config, _) = config::load(args.config.as_deref(), &args.sources)?;
+    let (config, diagnostics) = config::load(args.config.as_deref(), &args.sources)?;
     let request = Request {
         keep_samples: true,
         ..audit::reading(
@@ -37,6 +37,14 @@ pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
     evidence.workload = logs.workload;
     problems.extend(logs.problems);
     bar.finish();
+    for diagnostic in &diagnostics {
+        if diagnostic.fatal {
+            let message = diagnostic.to_string();
+            problems.push(Problem { source: diagnostic.file.clone(), message });
+        } else {
+            complain(&format!("note: {diagnostic}"));
+        }
+    }
 
     let business: Vec<_> = evidence
         .collections

@@ -31,18 +31,7 @@ pub fn array_field<'a>(profile: &Profile, key: &'a ShardKey) -> Option<(&'a str,
     })
 }
 
-/// `{ customerId: 1, createdAt: 1 }`.
-pub fn key_text(fields: &[(String, bool)]) -> String {
-    let parts: Vec<String> = fields
-        .iter()
-        .map(|(path, hashed)| {
-            let plain = path.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-            let name = if plain { path.clone() } else { quoted(path) };
-            format!("{name}: {}", if *hashed { "\"hashed\"" } else { "1" })
-        })
-        .collect();
-    format!("{{ {} }}", parts.join(", "))
-}
+pub use docward_model::key_text;
 
 /// Whether a query goes to the shards of a few values: its filter fixes the first field of the key.
 /// Ranges of a plain field touch few chunks too, but how many the query does not say.

@@ -1,7 +1,8 @@
 //! Operations in words, and the index that would serve them.
 
 use docward_model::{
-    Collection, Comparison, DirectionKind, Evidence, Index, Namespace, QueryShape, QueryStats,
+    Collection, Comparison, DirectionKind, Draft, Evidence, Index, Namespace, QueryShape,
+    QueryStats, Safety, Seen, Subject,
 };
 
 use super::{server, shell};
@@ -144,6 +145,27 @@ pub fn advice(evidence: &Evidence, shape: &QueryShape) -> (String, Option<String
     };
     let command = format!("{}.createIndex({text})", shell::collection(namespace));
     (format!("create the index {text}, equality before sort before range{hint}"), Some(command))
+}
+
+/// A finding about a shape that an index would serve better: the figures, and the index proposed.
+pub fn lacking_index(
+    evidence: &Evidence,
+    stats: &QueryStats,
+    what: String,
+    why: impl Into<std::borrow::Cow<'static, str>>,
+) -> Draft {
+    let (todo, command) = advice(evidence, &stats.shape);
+    let at = Subject::Collection(stats.shape.namespace.clone());
+    let draft = Draft::new(at, what, why, todo, Seen::all(stats.count))
+        .data("operations", stats.count)
+        .data("documents_examined", stats.documents_examined)
+        .data("returned", stats.returned)
+        .data("max_millis", stats.millis.1)
+        .key(key(&stats.shape));
+    match command {
+        Some(command) => draft.fix(None, Safety::Safe, command),
+        None => draft,
+    }
 }
 
 /// Whether people's own operations are meant: not those on the server's databases.

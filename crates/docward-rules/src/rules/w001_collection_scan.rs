@@ -1,6 +1,6 @@
 //! CK-12: queries that read the whole collection.
 
-use docward_model::{Draft, Evidence, Safety, Seen, Severity, Subject};
+use docward_model::{Evidence, Severity};
 
 use crate::{
     Cx, declare_rule,
@@ -69,9 +69,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         if stats.collection_scans == 0 || stats.most_examined < least || !asks {
             continue;
         }
-        let (todo, command) = workload::advice(evidence, shape);
-        let mut draft = Draft::new(
-            Subject::Collection(shape.namespace.clone()),
+        let mut draft = workload::lacking_index(
+            evidence,
+            stats,
             format!(
                 "{} scanned the collection in {}, examining up to {} documents to return {} in all",
                 workload::words(shape),
@@ -83,18 +83,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 "the time grows with the collection ({} ms at most so far), and each scan pushes other data out of memory",
                 text::count(stats.millis.1)
             ),
-            todo,
-            Seen::all(stats.count),
         )
-        .data("operations", stats.count)
-        .data("collection_scans", stats.collection_scans)
-        .data("documents_examined", stats.documents_examined)
-        .data("returned", stats.returned)
-        .data("max_millis", stats.millis.1)
-        .key(workload::key(shape));
-        if let Some(command) = command {
-            draft = draft.fix(None, Safety::Safe, command);
-        }
+        .data("collection_scans", stats.collection_scans);
         if stats.collection_scans < often {
             draft = draft.severity(Severity::Info);
         }

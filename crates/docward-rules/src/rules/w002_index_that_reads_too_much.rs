@@ -1,6 +1,6 @@
 //! CK-12: queries whose index leaves most of the work to reading documents.
 
-use docward_model::{Draft, Evidence, Level, Operation, Safety, Seen, Subject};
+use docward_model::{Evidence, Operation};
 
 use crate::{
     Cx, declare_rule,
@@ -86,32 +86,17 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         {
             continue;
         }
-        let (todo, command) = workload::advice(evidence, shape);
-        let mut draft = Draft::new(
-            Subject::Collection(shape.namespace.clone()),
+        let draft = workload::lacking_index(
+            evidence,
+            stats,
             format!(
-                "{} examined {} documents on average for each {} it returned, through an index",
+                "{} examined {} documents on average to return {}, through an index",
                 workload::words(shape),
                 text::count(average),
-                if stats.returned == 0 {
-                    "of none".to_owned()
-                } else {
-                    text::count((stats.returned / stats.count).max(1))
-                },
+                text::count(stats.returned / stats.count),
             ),
             "most documents are read to be thrown away, and that part grows with the data",
-            todo,
-            Seen::all(stats.count),
-        )
-        .level(Level::Recommended)
-        .data("operations", stats.count)
-        .data("documents_examined", stats.documents_examined)
-        .data("returned", stats.returned)
-        .data("max_millis", stats.millis.1)
-        .key(workload::key(shape));
-        if let Some(command) = command {
-            draft = draft.fix(None, Safety::Safe, command);
-        }
+        );
         cx.report(draft);
     }
 }

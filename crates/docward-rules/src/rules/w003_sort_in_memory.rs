@@ -1,6 +1,6 @@
 //! CK-12: sorts no index serves.
 
-use docward_model::{Draft, Evidence, Level, Safety, Seen, Subject};
+use docward_model::Evidence;
 
 use crate::{
     Cx, declare_rule,
@@ -71,9 +71,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         {
             continue;
         }
-        let (todo, command) = workload::advice(evidence, shape);
-        let mut draft = Draft::new(
-            Subject::Collection(shape.namespace.clone()),
+        let draft = workload::lacking_index(
+            evidence,
+            stats,
             format!(
                 "{} sorted in memory in {}, about {} documents each time",
                 workload::words(shape),
@@ -81,18 +81,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 text::count(average),
             ),
             "everything that matches is read and sorted before the first document is returned; above 100 MB the sort fails or goes to disk",
-            todo,
-            Seen::all(stats.count),
         )
-        .level(Level::Recommended)
-        .data("operations", stats.count)
-        .data("sorts", stats.sorts)
-        .data("documents_examined", stats.documents_examined)
-        .data("max_millis", stats.millis.1)
-        .key(workload::key(shape));
-        if let Some(command) = command {
-            draft = draft.fix(None, Safety::Safe, command);
-        }
+        .data("sorts", stats.sorts);
         cx.report(draft);
     }
 }
