@@ -1,7 +1,8 @@
 //! Blocks of documents out to the profilers, profiles back.
 //!
-//! One thread reads and cuts; the others profile. The reader fills a block of a few MiB with whole
-//! documents, possibly of several small files, and sends it to worker `block number mod workers`.
+//! One thread reads and cuts; the others profile (and read plain BSON files themselves, see `pull`).
+//! The reader fills a block of a few MiB with whole
+//! documents, possibly of several small files, and sends it to one of two workers in turn.
 //! Each worker keeps one profiler per collection, and they are merged when the collection is
 //! closed. Where blocks are cut depends on the input alone, and merging is exact, so the outcome
 //! does not depend on timing or on the number of workers. Threads are started with the second
@@ -9,15 +10,29 @@
 
 use std::{
     collections::BTreeMap,
+    fs::File,
     ops::Range,
-    sync::mpsc::{self, Receiver, Sender},
+    sync::{
+        Arc,
+        atomic::AtomicBool,
+        mpsc::{self, Receiver, Sender},
+    },
     thread::Scope,
 };
 
 use docward_profile::{Damage, Profiled, Profiler, last_id};
 
+use crate::{
+    Progress,
+    pull::{Pull, Pulled, relocate},
+};
+
 /// Size of a block. It is larger only for a document that does not fit.
 pub(crate) const BLOCK: usize = 256 * 1024;
+
+/// Workers that blocks go to. One thread that unpacks or parses does not keep more of them busy, and
+/// each has profiles of its own.
+const BLOCK_WORKERS: usize = 2;
 
 /// With less room than this left, a block is sent rather than filled further.
 const LEAST_ROOM: usize = 64 * 1024;
@@ -54,7 +69,7 @@ pub(crate) struct Damages {
 }
 
 impl Damages {
-    fn add(&mut self, damages: Vec<Damage>, count: u64) {
+    pub(crate) fn add(&mut self, damages: Vec<Damage>, count: u64) {
         self.count += count;
         self.first.extend(damages);
         self.first.sort_by_key(|damage| damage.offset);
@@ -105,14 +120,17 @@ impl Block {
     }
 }
 
-enum Job {
+enum Job<'a> {
     Profile(Block),
+    /// Read a file together with the other workers.
+    Pull(Slot, Arc<Pull<'a>>),
     Close(Slot),
     Finish(Slot, Vec<Profiler>),
 }
 
 enum Reply {
     Profiled(Block, Notes),
+    Pulled(Pulled),
     Part(usize, Slot, Option<Box<Profiler>>),
     Finished(Slot, Box<Profiled>),
     Died,
@@ -129,12 +147,17 @@ struct Notes {
 pub(crate) struct Engine<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     threads: usize,
+    progress: &'scope dyn Progress,
+    stop: &'scope AtomicBool,
     block: Block,
     /// The first worker, until there are threads.
     local: Worker,
-    workers: Vec<Sender<Job>>,
+    workers: Vec<Sender<Job<'scope>>>,
     replies: Option<Receiver<Reply>>,
     spare: Vec<Block>,
+    /// Workers that read a file, and the file they are reading.
+    pulling: usize,
+    pulled_file: FileId,
     in_flight: usize,
     bytes_in_flight: usize,
     blocks: usize,
@@ -157,15 +180,24 @@ pub(crate) struct Engine<'scope, 'env> {
 
 impl<'scope, 'env> Engine<'scope, 'env> {
     /// An engine with that many profiling threads; with one, everything happens on the caller's.
-    pub(crate) fn new(scope: &'scope Scope<'scope, 'env>, threads: usize) -> Self {
+    pub(crate) fn new(
+        scope: &'scope Scope<'scope, 'env>,
+        threads: usize,
+        progress: &'scope dyn Progress,
+        stop: &'scope AtomicBool,
+    ) -> Self {
         Self {
             scope,
             threads,
+            progress,
+            stop,
             block: Block::default(),
             local: Worker::default(),
             workers: Vec::new(),
             replies: None,
             spare: Vec::new(),
+            pulling: 0,
+            pulled_file: FileId(0),
             in_flight: 0,
             bytes_in_flight: 0,
             blocks: 0,
@@ -269,6 +301,38 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         }
     }
 
+    /// Whether a plain BSON file of that length is better read by the workers themselves.
+    pub(crate) fn pulls(&self, length: u64) -> bool {
+        self.threads > 1 && length >= 4 * BLOCK as u64
+    }
+
+    /// Lets the workers read a file of whole documents from its beginning. Says up to which byte
+    /// they came, and past how many documents; the rest needs a closer look.
+    pub(crate) fn pull(&mut self, slot: Slot, file: FileId, handle: File) -> (u64, u64) {
+        self.roll(0, 0);
+        if self.workers.is_empty() {
+            self.start();
+        }
+        let position = self.positions.entry(slot).or_default();
+        let last_id = std::mem::take(&mut position.last_id);
+        let pull = Pull::new(handle, position.bytes, last_id, self.progress, self.stop);
+        let pull = Arc::new(pull);
+        for worker in &self.workers {
+            if worker.send(Job::Pull(slot, Arc::clone(&pull))).is_err() {
+                self.died = true;
+            }
+        }
+        (self.pulling, self.pulled_file) = (self.workers.len(), file);
+        while self.pulling > 0 && !self.died {
+            self.wait();
+        }
+        // A worker that died holds on to the file; the run is over then anyway.
+        let Some(cursor) = Arc::into_inner(pull).map(Pull::into_cursor) else { return (0, 0) };
+        let position = self.positions.entry(slot).or_default();
+        (position.bytes, position.last_id) = (cursor.position, cursor.last_id);
+        (cursor.offset, cursor.documents)
+    }
+
     /// The block as a vector that documents can be appended to; end with [`Self::wrote`].
     pub(crate) fn writer(&mut self) -> &mut Vec<u8> {
         self.block.bytes.truncate(self.block.filled);
@@ -348,9 +412,10 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         self.poll();
         // One block in work and one waiting for each worker keeps all of them busy; documents of
         // many MiB make larger blocks, of which fewer go out.
-        let most_bytes = (self.threads + 2) * BLOCK;
+        let threads = self.threads.min(BLOCK_WORKERS);
+        let most_bytes = (threads + 2) * BLOCK;
         while self.in_flight > 0
-            && (self.in_flight >= 2 * self.threads || self.bytes_in_flight + BLOCK > most_bytes)
+            && (self.in_flight >= 2 * threads || self.bytes_in_flight + BLOCK > most_bytes)
             && !self.died
         {
             self.wait();
@@ -371,7 +436,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         }
         self.in_flight += 1;
         self.bytes_in_flight += block.bytes.len();
-        let worker = &self.workers[number % self.workers.len()];
+        let worker = &self.workers[number % self.workers.len().min(BLOCK_WORKERS)];
         if worker.send(Job::Profile(block)).is_err() {
             self.died = true;
         }
@@ -412,6 +477,16 @@ impl<'scope, 'env> Engine<'scope, 'env> {
                 self.in_flight -= 1;
                 self.bytes_in_flight -= block.bytes.len();
                 self.note(block, notes);
+            }
+            Reply::Pulled(pulled) => {
+                self.pulling -= 1;
+                let read = self.outcome.read.entry(self.pulled_file).or_default();
+                read.0 += pulled.documents;
+                read.1 += pulled.bytes;
+                let Damages { first, count } = pulled.damages;
+                if count > 0 {
+                    self.outcome.damaged.entry(self.pulled_file).or_default().add(first, count);
+                }
             }
             Reply::Part(worker, slot, part) => {
                 let Some(parts) = self.closing.get_mut(&slot) else { return };
@@ -470,13 +545,19 @@ struct Worker {
 }
 
 impl Worker {
-    fn run(mut self, index: usize, jobs: &Receiver<Job>, replies: &Sender<Reply>) {
+    fn run(mut self, index: usize, jobs: &Receiver<Job<'_>>, replies: &Sender<Reply>) {
         let _last_words = LastWords(replies);
         for job in jobs {
             let reply = match job {
                 Job::Profile(block) => {
                     let notes = self.profile(&block);
                     Reply::Profiled(block, notes)
+                }
+                Job::Pull(slot, pull) => {
+                    let pulled = pull.work(index, self.profilers.entry(slot).or_default());
+                    // The caller takes the file back when nobody else has it.
+                    drop(pull);
+                    Reply::Pulled(pulled)
                 }
                 Job::Close(slot) => {
                     Reply::Part(index, slot, self.profilers.remove(&slot).map(Box::new))
@@ -504,10 +585,8 @@ impl Worker {
             let documents = profiler.documents() - before.0;
             notes.read.push((segment.file, documents, profiler.bytes() - before.1));
             let (mut damages, count) = profiler.take_damage();
-            for damage in &mut damages {
-                damage.offset = damage.offset.saturating_sub(segment.position) + segment.offset;
-            }
             if count > 0 {
+                relocate(&mut damages, segment.position, segment.offset);
                 notes.damaged.push((segment.file, damages, count));
             }
         }

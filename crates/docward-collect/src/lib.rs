@@ -20,6 +20,7 @@ mod kinds;
 mod log;
 mod names;
 mod plan;
+mod pull;
 mod reader;
 mod stream;
 mod table;
@@ -44,8 +45,8 @@ pub struct Request {
     pub collection_glob: Option<NamespacePattern>,
     /// Read catalogue facts only, no documents.
     pub metadata_only: bool,
-    /// Threads that profile, besides the one that reads. With one (or none), everything happens on
-    /// the caller's thread. The outcome is the same for any number.
+    /// Threads that profile, besides the caller's, which reads what they cannot read themselves.
+    /// With one (or none), everything happens on the caller's thread. The outcome is the same for any number.
     pub threads: usize,
     /// Read only so many documents of each collection, the first ones.
     pub sample: Option<u64>,
@@ -110,7 +111,7 @@ pub struct Collected {
 /// ends soon and what was read until then is returned.
 pub fn collect(request: &Request, progress: &dyn Progress, stop: &AtomicBool) -> Collected {
     std::thread::scope(|scope| {
-        let mut engine = engine::Engine::new(scope, request.threads.max(1));
+        let mut engine = engine::Engine::new(scope, request.threads.max(1), progress, stop);
         engine.keep_samples(request.keep_samples);
         reader::Reader::new(request, progress, stop, engine).read()
     })

@@ -3,7 +3,7 @@
 use std::{
     cell::Cell,
     fs::File,
-    io::{self, BufRead as _, BufReader, Read},
+    io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom},
     path::Path,
     rc::Rc,
     sync::{
@@ -36,6 +36,9 @@ pub(crate) struct Stream<'a> {
     scale: f64,
     reported: f64,
     packed: bool,
+    /// The file underneath, when the stream is a plain file from its beginning on. It shares its
+    /// place with the reader.
+    file: Option<File>,
 }
 
 /// Why [`Stream::fill`] stopped.
@@ -55,7 +58,10 @@ impl<'a> Stream<'a> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
         let length = metadata.is_file().then_some(metadata.len());
-        Ok(Stream::new(file, length, 1.0))
+        let handle = length.and_then(|_| file.try_clone().ok());
+        let mut stream = Stream::new(file, length, 1.0);
+        stream.file = handle;
+        Ok(stream)
     }
 
     /// Anything that can be read. `scale` is how much progress a byte of it makes.
@@ -71,6 +77,7 @@ impl<'a> Stream<'a> {
             scale,
             reported: 0.0,
             packed: false,
+            file: None,
         }
     }
 
@@ -111,7 +118,23 @@ impl<'a> Stream<'a> {
             scale,
             reported,
             packed: true,
+            file: None,
         }
+    }
+
+    /// The file the stream is, for others to read from; [`Self::go_on_at`] must follow.
+    pub(crate) fn take_file(&mut self) -> Option<File> {
+        self.file.take()
+    }
+
+    /// Leaves out what others have read.
+    pub(crate) fn go_on_at(&mut self, mut file: &File, offset: u64) -> io::Result<()> {
+        file.seek(SeekFrom::Start(offset))?;
+        (self.head, self.head_at, self.after_head) = (Vec::new(), 0, None);
+        self.raw.set(offset);
+        // They told of it.
+        self.reported = offset as f64 * self.scale;
+        Ok(())
     }
 
     /// Whether the stream is unpacked on the way.

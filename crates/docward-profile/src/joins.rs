@@ -2,18 +2,19 @@
 //! one object that holds it. Compared with the collection referred to, that shows copied fields and
 //! how far they have drifted (DP-4, PT-extref).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use docward_bson::walk::Elements;
 
 use crate::{
-    tree::{Kind, NodeId, Tree},
+    tree::{Kind, NONE, NodeId, Tree},
     values::scalar_hash,
 };
 
 /// Values kept per reference field.
 const VALUES: usize = 256;
-/// Reference fields looked at.
+/// Reference fields looked at: those nearest to the root, and of them the ones whose paths have the
+/// smallest hashes, so that neither order nor cutting has an effect.
 const FIELDS: usize = 48;
 /// Scalars kept per object.
 const SIBLINGS: usize = 32;
@@ -27,8 +28,12 @@ pub(crate) struct Beside {
     pub(crate) siblings: Vec<(NodeId, u64)>,
 }
 
+/// Depth and hash of a path.
+type Rank = (u32, u64);
+
 #[derive(Clone, Debug)]
 struct Field {
+    rank: Rank,
     theta: u64,
     values: BTreeMap<u64, Beside>,
 }
@@ -36,12 +41,14 @@ struct Field {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Joins {
     fields: BTreeMap<NodeId, Field>,
+    /// Fields of a higher rank than the ones looked at; ranks asked for only ever fall.
+    passed_over: BTreeSet<NodeId>,
 }
 
 impl Joins {
     pub(crate) fn wants(&self, node: NodeId, value: u64, doc_hash: u64) -> bool {
         match self.fields.get(&node) {
-            None => self.fields.len() < FIELDS,
+            None => !self.passed_over.contains(&node),
             Some(field) => {
                 value < field.theta
                     && field.values.get(&value).is_none_or(|beside| doc_hash < beside.doc_hash)
@@ -51,26 +58,24 @@ impl Joins {
 
     pub(crate) fn put(
         &mut self,
+        tree: &Tree,
         node: NodeId,
         value: u64,
         doc_hash: u64,
         siblings: Vec<(NodeId, u64)>,
     ) {
-        let field = self
-            .fields
-            .entry(node)
-            .or_insert_with(|| Field { theta: u64::MAX, values: BTreeMap::new() });
+        let field = self.fields.entry(node).or_insert_with(|| Field::of(rank(tree, node)));
         field.values.insert(value, Beside { doc_hash, siblings });
         field.trim();
+        self.trim();
     }
 
-    pub(crate) fn merge(&mut self, other: Self, map: &[NodeId]) {
+    /// Takes over what another profiler noted; `map` says which node of `tree` each of its nodes is.
+    pub(crate) fn merge(&mut self, tree: &Tree, other: Self, map: &[NodeId]) {
+        self.passed_over.extend(other.passed_over.iter().map(|&node| map[node as usize]));
         for (node, theirs) in other.fields {
             let node = map[node as usize];
-            let field = self
-                .fields
-                .entry(node)
-                .or_insert_with(|| Field { theta: u64::MAX, values: BTreeMap::new() });
+            let field = self.fields.entry(node).or_insert_with(|| Field::of(rank(tree, node)));
             field.theta = field.theta.min(theirs.theta);
             for (value, mut beside) in theirs.values {
                 beside.siblings.iter_mut().for_each(|(n, _)| *n = map[*n as usize]);
@@ -86,6 +91,16 @@ impl Joins {
             field.values.retain(|&value, _| value < theta);
             field.trim();
         }
+        self.trim();
+    }
+
+    fn trim(&mut self) {
+        while self.fields.len() > FIELDS {
+            let last = self.fields.iter().max_by_key(|(_, field)| field.rank);
+            let Some(node) = last.map(|(&node, _)| node) else { return };
+            self.fields.remove(&node);
+            self.passed_over.insert(node);
+        }
     }
 
     pub(crate) fn of(&self, node: NodeId) -> impl Iterator<Item = (u64, &Beside)> {
@@ -97,6 +112,10 @@ impl Joins {
 }
 
 impl Field {
+    fn of(rank: Rank) -> Self {
+        Self { rank, theta: u64::MAX, values: BTreeMap::new() }
+    }
+
     fn trim(&mut self) {
         while self.values.len() > VALUES {
             if let Some((value, _)) = self.values.pop_last() {
@@ -104,6 +123,17 @@ impl Field {
             }
         }
     }
+}
+
+fn rank(tree: &Tree, node: NodeId) -> Rank {
+    let mut hash = 0;
+    let mut at = node;
+    while at != NONE {
+        let place = &tree.nodes[at as usize];
+        hash = crate::hash::number((hash ^ place.key_hash) as i64);
+        at = place.parent;
+    }
+    (tree.nodes[node as usize].depth, hash)
 }
 
 /// The scalars of an object and of the objects directly in it, with their hashes.

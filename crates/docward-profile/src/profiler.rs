@@ -174,6 +174,11 @@ impl Profiler {
         (std::mem::take(&mut scratch.damages), std::mem::take(&mut scratch.damage_count))
     }
 
+    /// How many places it tells apart, which is what its memory goes by.
+    pub fn places(&self) -> usize {
+        self.tree.nodes.len()
+    }
+
     /// Takes in whole documents that lie back to back. `offset` is where the block begins in its
     /// file, for messages and natural order. A document whose length does not fit ends the block.
     pub fn add_block(&mut self, block: &[u8], offset: u64) {
@@ -672,7 +677,7 @@ impl Profiler {
         let siblings = crate::joins::siblings(&mut self.tree, object, parent);
         for (node, hash) in wanted {
             let others = siblings.iter().copied().filter(|&(n, _)| n != node).collect();
-            self.joins.put(node, hash, doc_hash, others);
+            self.joins.put(&self.tree, node, hash, doc_hash, others);
         }
     }
 
@@ -680,7 +685,7 @@ impl Profiler {
     pub fn merge(&mut self, later: Self) {
         let map = self.tree.absorb(later.tree);
         self.rows.merge(later.rows, &map);
-        self.joins.merge(later.joins, &map);
+        self.joins.merge(&self.tree, later.joins, &map);
         self.documents += later.documents;
         self.bytes += later.bytes;
         self.sizes.merge(&later.sizes);
@@ -800,9 +805,8 @@ fn text(
         _ => value_hash = spelled_hash(class, s).unwrap_or(value_hash),
     }
     if place.id_like && n <= 64 {
-        let cases = place.stats.cases.get_or_insert_with(Box::default);
         let text = || String::from_utf8_lossy(s).into_owned();
-        cases.add(hash::caseless_at(bytes, from, n), value_hash, text);
+        place.stats.note_case(hash::caseless_at(bytes, from, n), value_hash, text);
     }
     if n >= LONG_TEXT {
         note_long_text(scratch, node, s);

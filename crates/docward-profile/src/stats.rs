@@ -115,8 +115,8 @@ pub(crate) struct Blobs {
 pub(crate) struct Spelling {
     lower: u64,
     raw: u64,
-    text: String,
-    other: Option<(u64, String)>,
+    text: Box<str>,
+    other: Option<Box<(u64, Box<str>)>>,
 }
 
 /// Bottom-k sample of lower-case forms with their spellings, sorted by `lower`.
@@ -237,9 +237,29 @@ impl Stats {
     pub(crate) fn shrink(&mut self, k: u32, values: usize) {
         self.sketch.shrink(k);
         self.most_values = self.most_values.min(values as u8);
+        let most = self.most_cases();
+        if let Some(cases) = &mut self.cases {
+            cases.trim(most);
+            cases.groups.shrink_to(most);
+        }
         if self.values.as_ref().is_some_and(|kept| kept.len() > values) {
             self.values = None;
         }
+    }
+
+    /// How many spellings of an identifier are compared: fewer deep down, and where places are many.
+    fn most_cases(&self) -> usize {
+        match usize::from(self.most_values) {
+            ENUMERATION => CASE_GROUPS.min(2 * self.sketch.k() as usize),
+            fewer => 2 * fewer,
+        }
+    }
+
+    /// Notes one spelling of an identifier. `lower` is the hash of the lower-case form.
+    #[inline]
+    pub(crate) fn note_case(&mut self, lower: u64, raw: u64, text: impl FnOnce() -> String) {
+        let most = self.most_cases();
+        self.cases.get_or_insert_with(Box::default).add(most, lower, raw, text);
     }
 
     /// Remembers a value that the sketch saw for the first time.
@@ -269,7 +289,8 @@ impl Stats {
             *mine = (mine.0.min(theirs.0), mine.1.max(theirs.1));
         }
         self.doubles.merge(&other.doubles);
-        merge_box(&mut self.cases, other.cases, |a, b| a.merge(*b));
+        let most = self.most_cases();
+        merge_box(&mut self.cases, other.cases, |a, b| a.merge(*b, most));
         merge_box(&mut self.arrays, other.arrays, |a, b| {
             a.lengths.merge(&b.lengths);
             a.bytes.merge(&b.bytes);
@@ -317,9 +338,8 @@ fn merge_box<T>(mine: &mut Option<Box<T>>, theirs: Option<Box<T>>, merge: impl F
 }
 
 impl Cases {
-    /// Notes one spelling. `lower` is the hash of the lower-case form.
     #[inline]
-    pub(crate) fn add(&mut self, lower: u64, raw: u64, text: impl FnOnce() -> String) {
+    fn add(&mut self, most: usize, lower: u64, raw: u64, text: impl FnOnce() -> String) {
         if lower >= self.theta {
             return;
         }
@@ -327,7 +347,7 @@ impl Cases {
             Ok(at) => {
                 let group = &mut self.groups[at];
                 if raw != group.raw {
-                    let text = text();
+                    let text = text().into_boxed_str();
                     // The caseless hash lets a few signs fall together; the texts themselves decide.
                     if text.eq_ignore_ascii_case(&group.text) {
                         group.note(raw, || text);
@@ -335,20 +355,20 @@ impl Cases {
                 }
             }
             Err(at) => {
-                self.groups.insert(at, Spelling { lower, raw, text: text(), other: None });
-                self.trim();
+                self.groups.insert(at, Spelling { lower, raw, text: text().into(), other: None });
+                self.trim(most);
             }
         }
     }
 
-    fn trim(&mut self) {
-        if self.groups.len() > CASE_GROUPS {
-            self.theta = self.groups[CASE_GROUPS].lower;
-            self.groups.truncate(CASE_GROUPS);
+    fn trim(&mut self, most: usize) {
+        if let Some(first_beyond) = self.groups.get(most) {
+            self.theta = first_beyond.lower;
+            self.groups.truncate(most);
         }
     }
 
-    fn merge(&mut self, other: Self) {
+    fn merge(&mut self, other: Self, most: usize) {
         self.theta = self.theta.min(other.theta);
         for group in other.groups {
             if group.lower >= self.theta {
@@ -357,8 +377,8 @@ impl Cases {
             match self.groups.binary_search_by_key(&group.lower, |g| g.lower) {
                 Ok(at) => {
                     self.groups[at].note(group.raw, || group.text);
-                    if let Some((raw, text)) = group.other {
-                        self.groups[at].note(raw, || text);
+                    if let Some(other) = group.other {
+                        self.groups[at].note(other.0, || other.1);
                     }
                 }
                 Err(at) => self.groups.insert(at, group),
@@ -366,7 +386,7 @@ impl Cases {
         }
         let theta = self.theta;
         self.groups.retain(|g| g.lower < theta);
-        self.trim();
+        self.trim(most);
     }
 
     pub(crate) fn finish(&self) -> docward_model::CaseCollision {
@@ -376,8 +396,8 @@ impl Cases {
             colliding: colliding.len() as u64,
             exact: self.theta == u64::MAX,
             example: colliding.first().and_then(|g| {
-                let (_, other) = g.other.as_ref()?;
-                let mut pair = [g.text.clone(), other.clone()];
+                let other = &g.other.as_ref()?.1;
+                let mut pair = [g.text.to_string(), other.to_string()];
                 pair.sort();
                 let [a, b] = pair;
                 Some((a, b))
@@ -388,18 +408,18 @@ impl Cases {
 
 impl Spelling {
     /// Keeps the two spellings with the smallest hashes, so that the order of arrival is without effect.
-    fn note(&mut self, raw: u64, text: impl FnOnce() -> String) {
-        if raw == self.raw || self.other.as_ref().is_some_and(|(h, _)| *h <= raw && self.raw < raw)
-        {
+    fn note(&mut self, raw: u64, text: impl FnOnce() -> Box<str>) {
+        let is_beyond = |other: &(u64, Box<str>)| other.0 <= raw && self.raw < raw;
+        if raw == self.raw || self.other.as_deref().is_some_and(is_beyond) {
             return;
         }
         let text = text();
         if raw < self.raw {
             let old = (self.raw, std::mem::replace(&mut self.text, text));
             self.raw = raw;
-            self.other = Some(old);
+            self.other = Some(Box::new(old));
         } else {
-            self.other = Some((raw, text));
+            self.other = Some(Box::new((raw, text)));
         }
     }
 }

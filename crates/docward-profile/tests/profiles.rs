@@ -321,6 +321,40 @@ fn summary(profiled: Profiled) -> String {
     out
 }
 
+/// Only some of very many reference fields are looked at closely; which, does not depend on the order
+/// in which they came or on who read them.
+#[test]
+fn of_very_many_reference_fields_the_same_are_compared_however_documents_are_cut() {
+    let document = |n: i32| {
+        let mut document = doc! { "_id": n };
+        // The first documents have the fields that others do not.
+        for field in 0..40 {
+            document.insert(format!("f{}_id", (n / 10) * 7 + field), n * 31 + field);
+        }
+        document
+    };
+    let documents: Vec<_> = (0..100).map(document).collect();
+    let whole = {
+        let mut profiler = Profiler::new();
+        profiler.add_block(&bytes(&documents), 0);
+        profiler.finish()
+    };
+    for cut in [1, 10, 55, 99] {
+        let (left, right) = (bytes(&documents[..cut]), bytes(&documents[cut..]));
+        let [mut a, mut b] = [Profiler::new(), Profiler::new()];
+        a.add_block(&left, 0);
+        b.add_block(&right, left.len() as u64);
+        // The part that came later takes the earlier one over, too.
+        if cut == 55 {
+            std::mem::swap(&mut a, &mut b);
+        }
+        a.merge(b);
+        assert_eq!(format!("{:?}", a.finish().links), format!("{:?}", whole.links), "cut at {cut}");
+    }
+    let beside = format!("{:?}", whole.links).matches("beside: [(").count();
+    assert!((20..=48).contains(&beside), "{beside} of 103 fields");
+}
+
 fn any_document() -> impl Strategy<Value = Document> {
     let leaf = prop_oneof![
         any::<i32>().prop_map(Bson::Int32),

@@ -135,7 +135,7 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Vec<String>,
 
-    /// Threads that profile (default: as many as there are cores)
+    /// Threads that profile (default: as many as there are cores, up to 4; each needs memory)
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 

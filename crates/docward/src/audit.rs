@@ -18,6 +18,9 @@ use crate::{
     put,
 };
 
+/// Threads that profile unless told otherwise: disks are no faster, and each thread takes memory.
+const MOST_THREADS: usize = 4;
+
 /// Runs an audit; with `only_checklist` the launch review is printed instead of the findings.
 pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8> {
     let (config, diagnostics) = config::load(args.common.config.as_deref(), &args.sources)?;
@@ -207,7 +210,7 @@ pub(crate) fn reading(
         namespace,
         database_glob: glob(database, "--db")?,
         collection_glob: glob(collection, "--collection")?,
-        threads: thread::available_parallelism().map_or(1, usize::from),
+        threads: thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS),
         ..Request::default()
     })
 }

@@ -1,5 +1,7 @@
 //! `.bson`: documents back to back.
 
+use std::io;
+
 use docward_bson::dump::{self, Hop, Next};
 
 use super::Reader;
@@ -47,9 +49,12 @@ impl Reader<'_, '_, '_> {
         slot: Slot,
         mut stream: Stream<'_>,
     ) {
-        // Where the held bytes begin in the (unpacked) stream, and how many they are.
-        let (mut offset, mut held) = (0, 0);
-        let (mut read, mut counted) = (0, 0);
+        // Where the held bytes begin in the (unpacked) stream, and documents before them.
+        let (mut offset, mut read) = match self.pull_bson(file, slot, &mut stream) {
+            Ok(pulled) => pulled,
+            Err(error) => return self.failed(file, &stream, 0, error),
+        };
+        let (mut held, mut counted) = (0, 0);
         loop {
             let room = self.engine.room(held);
             let (got, end) = stream.fill(&mut room[held..]);
@@ -110,6 +115,27 @@ impl Reader<'_, '_, '_> {
             }
         }
         self.leave_unread(source, slot, counted);
+    }
+
+    /// Lets the profiling threads read what is in order at the beginning of a file, if that is worth
+    /// it; how many bytes and documents it was.
+    fn pull_bson(
+        &mut self,
+        file: FileId,
+        slot: Slot,
+        stream: &mut Stream<'_>,
+    ) -> io::Result<(u64, u64)> {
+        let is_worth_it = stream.raw_position().1.is_some_and(|bytes| self.engine.pulls(bytes));
+        if !is_worth_it || self.request.sample.is_some() {
+            return Ok((0, 0));
+        }
+        let Some(handle) = stream.take_file() else { return Ok((0, 0)) };
+        let place = handle.try_clone()?;
+        let (bytes, documents) = self.engine.pull(slot, file, handle);
+        self.table.entry(slot).taken += documents;
+        self.advanced += bytes;
+        stream.go_on_at(&place, bytes)?;
+        Ok((bytes, documents))
     }
 
     fn report_tail(&mut self, file: FileId, at: u64, have: usize, hop: Hop) {

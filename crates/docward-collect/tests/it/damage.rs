@@ -180,6 +180,49 @@ fn the_largest_document_and_deep_nesting() {
     }
 }
 
+/// Large files are read by the profiling threads as long as everything is in order.
+#[test]
+fn damage_in_a_large_file_is_told_the_same_by_any_number_of_threads() {
+    let place = Place::new();
+    let many = bytes(&orders(20_000));
+    assert!(many.len() > 2 * 1024 * 1024);
+    let mut damaged = orders(20_000);
+    damaged[11_111].insert("flag", true);
+    let mut damaged = bytes(&damaged);
+    // A type that does not exist.
+    let at = damaged.windows(7).position(|window| window == b"\x08flag\0\x01").unwrap();
+    damaged[at] = 0x42;
+    let large = doc! { "_id": 1, "blob": "x".repeat(3 * 1024 * 1024) };
+    let whole = bytes(&orders(20_100));
+    let cases = [
+        ("damaged", damaged.clone(), 1, 20_000),
+        ("cut_off", many[..many.len() - 3].to_vec(), 1, 19_999),
+        ("bad_length", [&many[..], &[3, 0, 0, 0], &many].concat(), 1, 20_000),
+        ("large", [&many[..], &bytes(&[large]), &many].concat(), 0, 40_001),
+        ("too_large", [&many[..], &oversized(), &many].concat(), 1, 40_000),
+        ("all", [&damaged[..], &oversized(), &whole[..whole.len() - 9]].concat(), 3, 40_099),
+    ];
+    for (name, content, troubles, count) in cases {
+        let file = format!("{name}.bson");
+        place.put(&file, content);
+        let alone = place.read(&file);
+        assert_eq!(alone.problems.len(), troubles, "{name}: {:?}", problems(&alone));
+        assert_eq!(documents(&alone, &format!("test.{name}")), count, "{name}");
+        for threads in [2, 4] {
+            let together = run(&docward_collect::Request { threads, ..place.request(&file) });
+            assert_eq!(problems(&together), problems(&alone), "{name} with {threads} threads");
+            assert!(evidence(&together) == evidence(&alone), "{name} with {threads} threads");
+            assert_eq!(together.sources, alone.sources);
+        }
+    }
+}
+
+/// A document of 20 MiB, more than MongoDB stores.
+fn oversized() -> Vec<u8> {
+    let text = "x".repeat(20 * 1024 * 1024);
+    doc! { "_id": 0, "blob": text }.to_vec().unwrap()
+}
+
 #[cfg(unix)]
 #[test]
 fn a_directory_one_may_not_enter_is_a_problem() {
