@@ -386,17 +386,17 @@ pub struct Field {
     /// The values themselves with their counts when there are few; printed only with `--show-values`.
     pub enumeration: Option<Vec<(String, u64)>>,
     /// Strings.
-    pub text: Option<TextProfile>,
+    pub text: Option<Box<TextProfile>>,
     /// Numbers.
     pub number: Option<NumberProfile>,
     /// Earliest and latest date, milliseconds.
     pub dates: Option<(i64, i64)>,
     /// Arrays.
-    pub array: Option<ArrayProfile>,
+    pub array: Option<Box<ArrayProfile>>,
     /// Binaries and encoded files.
-    pub blob: Option<Blob>,
+    pub blob: Option<Box<Blob>>,
     /// Set when this object's keys are data.
-    pub dynamic: Option<DynamicKeys>,
+    pub dynamic: Option<Box<DynamicKeys>>,
     /// Rank correlation of the value with natural order (documents as stored), −1..=1; scalars
     /// at the top level only.
     pub natural_order: Option<f64>,
@@ -496,7 +496,7 @@ pub struct Profile {
     /// Whether the number of places reached the table's bound and further ones were left out.
     pub fields_capped: bool,
     /// Set when the names of top-level fields, `_id` aside, are data.
-    pub dynamic: Option<DynamicKeys>,
+    pub dynamic: Option<Box<DynamicKeys>>,
     /// Neighbouring `_id`s in natural order.
     pub id_order: IdOrder,
     /// Growth of the document size with age.

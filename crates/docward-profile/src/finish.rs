@@ -326,7 +326,7 @@ impl Finisher {
             id_order: IdOrder { pairs: p.id_pairs, rising: p.id_rising },
             growth: self.growth_of(self.rows().iter().map(|row| f64::from(row.size)).enumerate()),
             age_from: self.age_from.clone(),
-            dynamic: dynamic(&p.tree.nodes[ROOT as usize]),
+            dynamic: dynamic(&p.tree.nodes[ROOT as usize]).map(Box::new),
             discriminator: self.discriminator(&fields, &shapes),
             shapes,
             other_shapes,
@@ -396,19 +396,21 @@ impl Finisher {
             bytes: stats.value_bytes(),
             distinct,
             enumeration: enumeration(stats),
-            text: self.text(id, stats),
+            text: self.text(id, stats).map(Box::new),
             number: self.number(id, stats),
             dates: known(stats.dates),
-            array: stats.arrays.as_ref().map(|arrays| ArrayProfile {
-                lengths: arrays.lengths.finish(),
-                bytes: arrays.bytes.finish(),
-                growth: self.growth_of(
-                    // One array per document: nested arrays come several times per row.
-                    self.lengths[id as usize]
-                        .chunk_by(|a, b| a.0 == b.0)
-                        .filter_map(<[_]>::first)
-                        .map(|&(row, length)| (row as usize, f64::from(length))),
-                ),
+            array: stats.arrays.as_ref().map(|arrays| {
+                Box::new(ArrayProfile {
+                    lengths: arrays.lengths.finish(),
+                    bytes: arrays.bytes.finish(),
+                    growth: self.growth_of(
+                        // One array per document: nested arrays come several times per row.
+                        self.lengths[id as usize]
+                            .chunk_by(|a, b| a.0 == b.0)
+                            .filter_map(<[_]>::first)
+                            .map(|&(row, length)| (row as usize, f64::from(length))),
+                    ),
+                })
             }),
             blob: stats.blobs.as_ref().map(|blobs| {
                 let mut blob = Blob {
@@ -421,9 +423,9 @@ impl Finisher {
                 };
                 blob.kinds.sort_by_key(|&(k, n)| (std::cmp::Reverse(n), k));
                 blob.subtypes.sort_by_key(|&(k, n)| (std::cmp::Reverse(n), k));
-                blob
+                Box::new(blob)
             }),
-            dynamic: dynamic(node),
+            dynamic: dynamic(node).map(Box::new),
             natural_order: top_level.then(|| self.natural_order(id)).flatten(),
             examples: stats.examples.iter().map(|(_, text)| text.clone()).collect(),
         }

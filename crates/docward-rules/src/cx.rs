@@ -1,9 +1,14 @@
 //! What a rule is given besides its subject: settings, the whole evidence, and a place to report.
 
+use std::{any::Any, cell::RefCell, collections::BTreeMap, rc::Rc};
+
 use docward_model::{
     Collection, Draft, Evidence, Finding, Need, RuleMeta, Settings, Skipped, Threshold,
     ThresholdSetting, ThresholdValue,
 };
+
+/// What a rule has worked out once for all its subjects, by name.
+pub(crate) type Shared = RefCell<BTreeMap<String, Rc<dyn Any>>>;
 
 /// The context of one rule on one subject.
 pub struct Cx<'a> {
@@ -12,6 +17,7 @@ pub struct Cx<'a> {
     pub(crate) evidence: &'a Evidence,
     /// The namespace of the subject, for per-namespace settings.
     pub(crate) namespace: Option<String>,
+    pub(crate) shared: &'a Shared,
     pub(crate) findings: &'a mut Vec<Finding>,
     pub(crate) suppressed: &'a mut u64,
     pub(crate) skipped: &'a mut Vec<Skipped>,
@@ -21,6 +27,18 @@ impl<'a> Cx<'a> {
     /// Everything that was seen, for rules that need to look beyond their subject.
     pub fn evidence(&self) -> &'a Evidence {
         self.evidence
+    }
+
+    /// What has to be worked out from all collections and serves each of them: built at the first
+    /// call, so that many thousand collections are not looked through for each one of them.
+    pub fn shared<T: Any>(&self, name: &str, build: impl FnOnce(&'a Evidence) -> T) -> Rc<T> {
+        let kept = self.shared.borrow().get(name).cloned();
+        if let Some(kept) = kept.and_then(|kept| kept.downcast().ok()) {
+            return kept;
+        }
+        let built = Rc::new(build(self.evidence));
+        self.shared.borrow_mut().insert(name.to_owned(), Rc::<T>::clone(&built));
+        built
     }
 
     /// What the user configured.

@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Evidence, Finding, Need, Settings, Skipped};
 
-use crate::{Check, Cx, RULES, Rule};
+use crate::{Check, Cx, RULES, Rule, cx::Shared};
 
 /// What came of judging.
 #[derive(Debug, Default)]
@@ -38,12 +38,14 @@ pub(crate) fn run(
         out.skipped.push(Skipped { rule: rule.meta.code, needs: missing.name().to_owned() });
         return;
     }
+    let shared = Shared::default();
     let mut with = |namespace: Option<String>, call: &mut dyn FnMut(&mut Cx<'_>)| {
         call(&mut Cx {
             rule: &rule.meta,
             settings,
             evidence,
             namespace,
+            shared: &shared,
             findings: &mut out.findings,
             suppressed: &mut out.suppressed,
             skipped: &mut out.skipped,

@@ -2,6 +2,8 @@
 //! flagged for it (PT-*, GC-04, GC-49). Everything here is recognised from shape and numbers; a name
 //! alone is never enough.
 
+use std::collections::BTreeMap;
+
 use docward_model::{
     BsonType, Collection, CollectionKind, Distribution, Evidence, Field, FieldPath, FieldShape,
     Namespace, Profile, Settings, TextClass, ValidationLevel, Value,
@@ -538,25 +540,57 @@ pub fn is_gridfs(collection: &Collection) -> bool {
     matches!(collection.kind, CollectionKind::GridFsFiles | CollectionKind::GridFsChunks)
 }
 
+/// What the collections of each database are about, for finding them by the end of a noun.
+#[derive(Debug)]
+pub struct Entities {
+    /// Database, and the noun spelt backwards; how many collections are called so.
+    backwards: BTreeMap<(String, String), usize>,
+}
+
+impl Entities {
+    /// Of all collections.
+    pub fn of(evidence: &Evidence) -> Self {
+        let mut backwards = BTreeMap::new();
+        for collection in &evidence.collections {
+            *backwards.entry(Self::key(&collection.namespace)).or_default() += 1;
+        }
+        Self { backwards }
+    }
+
+    fn key(Namespace { database, collection }: &Namespace) -> (String, String) {
+        let noun = super::proposals::entity(collection).concat();
+        (database.clone(), noun.chars().rev().collect())
+    }
+
+    /// Whether another collection of the same database is about that.
+    fn know(&self, namespace: &Namespace, noun: &str) -> bool {
+        let own = Self::key(namespace);
+        let is_other = |key: &(String, String), count: usize| count > usize::from(*key == own);
+        let backwards: String = noun.chars().rev().collect();
+        let ends_of_it = backwards.char_indices().map(|(at, c)| &backwards[..at + c.len_utf8()]);
+        let mut shorter = ends_of_it.map(|end| (namespace.database.clone(), end.to_owned()));
+        let from = (namespace.database.clone(), backwards.clone());
+        let mut longer = self.backwards.range(from..).take_while(|((database, name), _)| {
+            *database == namespace.database && name.starts_with(&backwards)
+        });
+        !noun.is_empty()
+            && (shorter.any(|key| self.backwards.get(&key).is_some_and(|&n| is_other(&key, n)))
+                || longer.any(|(key, &count)| is_other(key, count)))
+    }
+}
+
 /// Stored results of counting, summing or averaging (PT-computed.1): counters whose noun is an array
 /// here or a collection of the same database, averages beside a counter, and objects such as
 /// `computed`, `stats` or `summary` full of numbers.
 pub fn computed_fields<'a>(
-    evidence: &Evidence,
+    entities: &Entities,
     namespace: &Namespace,
     profile: &'a Profile,
 ) -> Vec<&'a FieldPath> {
-    let entities: Vec<String> = evidence
-        .collections
-        .iter()
-        .filter(|c| c.namespace.database == namespace.database && c.namespace != *namespace)
-        .map(|c| super::proposals::entity(&c.namespace.collection).concat())
-        .collect();
     let arrays: Vec<String> =
         profile.top_level().filter(|f| is_array(f)).map(|f| array_noun(&f.name)).collect();
-    let known = |what: &str| {
-        entities.iter().any(|e| same_noun(e, what)) || arrays.iter().any(|a| same_noun(a, what))
-    };
+    let known =
+        |what: &str| entities.know(namespace, what) || arrays.iter().any(|a| same_noun(a, what));
     let counters: Vec<String> =
         profile.top_level().filter(|f| is_numeric(f)).filter_map(|f| counted(&f.name)).collect();
     let mut found = Vec::new();

@@ -1,6 +1,10 @@
 //! DM-03.1: collections carry the house prefix.
 
-use docward_model::{Collection, CollectionKind, Draft, Namespace, Safety, Seen, Subject};
+use std::collections::BTreeMap;
+
+use docward_model::{
+    Collection, CollectionKind, Draft, Evidence, Namespace, Safety, Seen, Subject,
+};
 
 use crate::{
     Cx, declare_rule,
@@ -79,14 +83,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let target = Namespace::new(ns.database.as_str(), proposal.as_str());
     let taken = cx.evidence().collection(&target).is_some();
     // Two spellings of one name would get the same proposal, and only one of them can have it.
-    let rivals: Vec<&str> = cx
-        .evidence()
-        .collections
-        .iter()
-        .filter(|c| c.kind.is_business() && c.namespace.database == ns.database)
-        .map(|c| c.namespace.collection.as_str())
+    let candidates = cx.shared(&prefix, |evidence| by_proposal(evidence, &prefix));
+    let rivals: Vec<&str> = candidates
+        .get(&target)
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
         .filter(|other| other != name && *other != proposal)
-        .filter(|other| names::prefixed(without_other_prefix(other), &prefix) == proposal)
         .collect();
     let todo = if taken {
         format!(
@@ -120,6 +123,18 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         );
     }
     cx.report(draft);
+}
+
+/// Collections by the name that would be proposed for each.
+fn by_proposal(evidence: &Evidence, prefix: &str) -> BTreeMap<Namespace, Vec<String>> {
+    let mut all: BTreeMap<Namespace, Vec<String>> = BTreeMap::new();
+    for collection in evidence.collections.iter().filter(|c| c.kind.is_business()) {
+        let name = collection.namespace.collection.as_str();
+        let proposal = names::prefixed(without_other_prefix(name), prefix);
+        let target = Namespace::new(collection.namespace.database.as_str(), proposal.as_str());
+        all.entry(target).or_default().push(name.to_owned());
+    }
+    all
 }
 
 /// `tbl_user` and `tb_user` carry another house's prefix: it goes.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{Collection, DataValue, Draft, Profile, Safety, Severity, Subject};
+use docward_model::{Collection, DataValue, Draft, Evidence, Profile, Safety, Severity, Subject};
 
 use crate::{
     Cx, declare_rule,
@@ -78,9 +78,16 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     all.retain(|n| !short.contains(&n.at) && n.style != Style::Mixed);
 
     let preferred = if cx.text(&PREFER).starts_with("snake") { Style::Snake } else { Style::Camel };
-    let target = dominant_style(&all, preferred)
-        .map(|style| if is_tie(&all) { project_style(cx).unwrap_or(style) } else { style })
-        .unwrap_or(preferred);
+    let target =
+        dominant_style(&all, preferred)
+            .map(|style| {
+                if is_tie(&all) {
+                    cx.shared("style", project_style).unwrap_or(style)
+                } else {
+                    style
+                }
+            })
+            .unwrap_or(preferred);
     let is_acronym = |n: &Named<'_>| {
         n.style == Style::Screaming && !n.name().contains('_') && is_known_abbreviation(n.name())
     };
@@ -217,9 +224,9 @@ fn is_tie(names: &[Named<'_>]) -> bool {
 }
 
 /// The style that prevails in the collections of the project, one vote each.
-fn project_style(cx: &Cx<'_>) -> Option<Style> {
+fn project_style(evidence: &Evidence) -> Option<Style> {
     let mut votes: BTreeMap<Style, u32> = BTreeMap::new();
-    for profile in cx.evidence().collections.iter().filter_map(|c| c.profile.as_ref()) {
+    for profile in evidence.collections.iter().filter_map(|c| c.profile.as_ref()) {
         let names = named(profile);
         if !is_tie(&names)
             && let Some(style) = dominant_style(&names, Style::Camel)

@@ -1,8 +1,13 @@
 //! DM-04.3: names explain themselves (GC-24).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
-use docward_model::{Collection, DataValue, Draft, Evidence, Field, Profile, Severity, Subject};
+use docward_model::{
+    BsonType, Collection, DataValue, Draft, Evidence, Field, Profile, Severity, Subject,
+};
 
 use crate::{
     Cx, declare_rule,
@@ -231,7 +236,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     for short in &found {
         let field = &profile.fields[short.at];
         if proposals.iter().all(|(known, _)| *known != field.name) {
-            let long = proposal(field, profile, cx.evidence(), style);
+            let long = proposal(field, profile, || cx.shared("initials", by_initials), style);
             proposals.push((field.name.clone(), long));
         }
     }
@@ -282,9 +287,30 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     );
 }
 
+/// Names of several words with their types, by their initials.
+type ByInitials = BTreeMap<String, BTreeSet<(String, Option<BsonType>)>>;
+
+fn by_initials(evidence: &Evidence) -> ByInitials {
+    let mut all = ByInitials::new();
+    for field in
+        evidence.collections.iter().filter_map(|c| c.profile.as_ref()).flat_map(|p| &p.fields)
+    {
+        if words(&field.name).len() > 1 {
+            let named = (field.name.clone(), field.types.dominant());
+            all.entry(initials(&field.name)).or_default().insert(named);
+        }
+    }
+    all
+}
+
 /// A name with these initials and the same type in the same collection, else from the glossary, else
 /// in another collection. Two candidates are no answer.
-fn proposal(short: &Field, profile: &Profile, evidence: &Evidence, style: Style) -> Option<String> {
+fn proposal(
+    short: &Field,
+    profile: &Profile,
+    everywhere: impl FnOnce() -> Rc<ByInitials>,
+    style: Style,
+) -> Option<String> {
     let letters = short.name.to_lowercase();
     if letters.len() < 2 {
         return None;
@@ -304,8 +330,10 @@ fn proposal(short: &Field, profile: &Profile, evidence: &Evidence, style: Style)
         GLOSSARY.iter().find(|(known, _)| *known == letters).map(|(_, long)| in_style(long, style))
     };
     let elsewhere = || {
-        let all = evidence.collections.iter().filter_map(|c| c.profile.as_ref());
-        only(all.flat_map(fitting).collect())
+        let kind = short.types.dominant();
+        let all = everywhere();
+        let names = all.get(&letters)?.iter().filter(|(_, other)| *other == kind);
+        only(names.map(|(name, _)| in_style(name, style)).collect())
     };
     only(fitting(profile)).or_else(known).or_else(elsewhere)
 }

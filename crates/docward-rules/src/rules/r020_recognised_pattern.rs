@@ -225,7 +225,11 @@ fn lists(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Vec<Pattern
 }
 
 fn computed(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Option<Pattern> {
-    let fields = patterns::computed_fields(cx.evidence(), &collection.namespace, profile);
+    let fields = patterns::computed_fields(
+        &cx.shared("entities", patterns::Entities::of),
+        &collection.namespace,
+        profile,
+    );
     let bucket = patterns::bucket(profile);
     let fields: Vec<&str> = fields
         .iter()
