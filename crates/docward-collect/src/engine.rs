@@ -175,6 +175,8 @@ pub(crate) struct Engine<'scope, 'env> {
     expected: usize,
     /// Whether sampled documents stay in the profiles.
     keep_samples: bool,
+    /// Whether documents that can be met again stay in the profiles.
+    keep_tracked: bool,
     outcome: Outcome,
 }
 
@@ -209,6 +211,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
             died: false,
             expected: 0,
             keep_samples: false,
+            keep_tracked: false,
             outcome: Outcome::default(),
         }
     }
@@ -216,6 +219,11 @@ impl<'scope, 'env> Engine<'scope, 'env> {
     /// Leaves the sampled documents in the profiles.
     pub(crate) fn keep_samples(&mut self, keep: bool) {
         self.keep_samples = keep;
+    }
+
+    /// Leaves what can be met again on another date in the profiles.
+    pub(crate) fn keep_tracked(&mut self, keep: bool) {
+        self.keep_tracked = keep;
     }
 
     /// Says how many collections there will be at least; with many, each leaves less behind.
@@ -515,6 +523,9 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         profiled.links.shrink(self.expected);
         if !self.keep_samples {
             profiled.profile.sample = Vec::new();
+        }
+        if !self.keep_tracked {
+            profiled.profile.tracked = Vec::new();
         }
         self.outcome.profiles.insert(slot, profiled);
     }

@@ -22,13 +22,15 @@ mod names;
 mod plan;
 mod pull;
 mod reader;
+mod saved;
 mod stream;
 mod table;
 mod trouble;
 
 pub use log::{Logs, read_logs};
+pub use saved::{SavedError, SavedEvidence};
 
-use std::sync::atomic::AtomicBool;
+use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 
 use docward_model::{Evidence, Namespace, NamespacePattern, Problem, Source};
 
@@ -54,6 +56,11 @@ pub struct Request {
     pub full: bool,
     /// Keep the documents drawn at random, as hashes: what compares several fields needs them.
     pub keep_samples: bool,
+    /// Keep documents in a form in which they can be met again on another date.
+    pub track: bool,
+    /// Documents of live collections to look at besides, by the hexadecimal digits of their `_id`s:
+    /// those that an earlier run kept track of.
+    pub follow: BTreeMap<Namespace, Vec<String>>,
 }
 
 impl Default for Request {
@@ -68,6 +75,8 @@ impl Default for Request {
             sample: None,
             full: false,
             keep_samples: false,
+            track: false,
+            follow: BTreeMap::new(),
         }
     }
 }
@@ -103,6 +112,9 @@ pub struct Collected {
     pub problems: Vec<Problem>,
     /// Whether `stop` was set before everything was read.
     pub interrupted: bool,
+    /// The date the evidence shows, Unix time in milliseconds: when files were last written to, or
+    /// when a deployment was read.
+    pub taken_ms: i64,
 }
 
 /// Reads all sources of a request.
@@ -113,6 +125,7 @@ pub fn collect(request: &Request, progress: &dyn Progress, stop: &AtomicBool) ->
     std::thread::scope(|scope| {
         let mut engine = engine::Engine::new(scope, request.threads.max(1), progress, stop);
         engine.keep_samples(request.keep_samples);
+        engine.keep_tracked(request.track);
         reader::Reader::new(request, progress, stop, engine).read()
     })
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
     Collection, CollectionKind, CollectionOptions, CollectionStats, Deployment, Evidence, IdOrder,
-    Index, Namespace, Profile, Server,
+    Index, Namespace, Profile, Server, TrackedDocument,
 };
 use docward_profile::{Profiled, families, relate};
 
@@ -27,6 +27,8 @@ pub(crate) struct Entry {
     pub(crate) unread: u64,
     /// Set when documents came in random order, which says nothing about how they are stored.
     pub(crate) shuffled: bool,
+    /// Documents met again that an earlier run kept track of.
+    pub(crate) followed: Vec<TrackedDocument>,
     /// Set when nothing more is taken.
     pub(crate) closed: bool,
 }
@@ -62,6 +64,7 @@ impl Table {
             taken: 0,
             unread: 0,
             shuffled: false,
+            followed: Vec::new(),
             closed: false,
         });
         self.slots.insert(place.namespace.clone(), slot);
@@ -114,6 +117,10 @@ impl Table {
                 && !(entry.kind == CollectionKind::TimeSeries && is_of_buckets(&profile))
             {
                 profile.total = profile.documents + entry.unread;
+                // Documents that the sample holds anyway are not followed twice.
+                let known: BTreeSet<u64> = profile.tracked.iter().map(|d| d.hash).collect();
+                let followed = entry.followed.into_iter().filter(|d| !known.contains(&d.hash));
+                profile.tracked.extend(followed);
                 if entry.shuffled {
                     profile.id_order = IdOrder::default();
                     profile.fields.iter_mut().for_each(|field| field.natural_order = None);

@@ -43,6 +43,15 @@ pub(crate) enum Trouble {
          an archive"
     )]
     NothingInside,
+    #[error("{0}")]
+    Saved(String),
+    #[error(
+        "was saved by a run that was stopped before everything was read; collect it again for a \
+         complete audit"
+    )]
+    SavedInPart,
+    #[error("when it was collected: {0}")]
+    WhenSaved(String),
     #[error(
         "CSV and TSV carry no types and are not supported; convert with mongoimport (`mongoimport \
          --type csv --headerline --file FILE`), then audit a dump of that collection"

@@ -1,7 +1,9 @@
 //! The BSON types, under the names MongoDB's `bsonType` uses.
 
+use serde::{Deserialize, Serialize};
+
 /// A BSON element type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the variants are MongoDB's own type names")]
 pub enum BsonType {
@@ -106,7 +108,7 @@ impl BsonType {
 }
 
 /// How many values of each type were seen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeCounts([u64; BsonType::COUNT]);
 
 impl TypeCounts {

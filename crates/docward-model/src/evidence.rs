@@ -1,12 +1,14 @@
 //! What was seen, as rules receive it: the catalogue, one profile per collection, and what links them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     BsonType, CollectionStats, Distribution, FieldPath, IndexUsage, Namespace, Profile, Server,
     Value, Workload,
 };
 
 /// Everything known about a deployment, whatever it was read from.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Evidence {
     /// Facts about the whole.
     pub deployment: Deployment,
@@ -36,8 +38,38 @@ impl Evidence {
     }
 }
 
+impl Evidence {
+    /// Takes over what another source showed. Of two sources with the same collection the first one
+    /// counts; those of the other that are left out are returned.
+    pub fn absorb(&mut self, other: Self) -> Vec<Namespace> {
+        let is_empty = self.collections.is_empty();
+        let names_are_real = other.deployment.names_are_real;
+        self.deployment.names_are_real =
+            names_are_real && (is_empty || self.deployment.names_are_real);
+        self.deployment.server_version =
+            self.deployment.server_version.or(other.deployment.server_version);
+        self.server = self.server.take().or(other.server);
+        self.workload = self.workload.take().or(other.workload);
+        let mut left_out = Vec::new();
+        for collection in other.collections {
+            match self.collections.binary_search_by(|c| c.namespace.cmp(&collection.namespace)) {
+                Ok(_) => left_out.push(collection.namespace),
+                Err(at) => self.collections.insert(at, collection),
+            }
+        }
+        self.databases.extend(other.databases);
+        self.databases.sort();
+        self.databases.dedup();
+        let is_kept = |namespace: &Namespace| !left_out.contains(namespace);
+        self.references.extend(other.references.into_iter().filter(|r| is_kept(&r.from)));
+        self.copies.extend(other.copies.into_iter().filter(|c| is_kept(&c.from)));
+        self.families.extend(other.families);
+        left_out
+    }
+}
+
 /// Facts about the whole deployment.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Deployment {
     /// Major and minor version of the server, when known.
     pub server_version: Option<(u32, u32)>,
@@ -47,7 +79,7 @@ pub struct Deployment {
 }
 
 /// What kind of collection it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollectionKind {
     /// An ordinary collection.
     #[default]
@@ -74,7 +106,7 @@ impl CollectionKind {
 }
 
 /// Options of a time series collection.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "MongoDB's own option names")]
 pub struct TimeSeriesOptions {
     pub time_field: String,
@@ -83,7 +115,7 @@ pub struct TimeSeriesOptions {
 }
 
 /// `validationLevel`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "MongoDB's own words")]
 pub enum ValidationLevel {
     Off,
@@ -93,7 +125,7 @@ pub enum ValidationLevel {
 }
 
 /// `validationAction`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "MongoDB's own words")]
 pub enum ValidationAction {
     #[default]
@@ -103,7 +135,7 @@ pub enum ValidationAction {
 }
 
 /// Options of a collection, as the catalogue has them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CollectionOptions {
     /// The validator, when there is one that says anything.
     pub validator: Option<Value>,
@@ -127,7 +159,7 @@ impl CollectionOptions {
 }
 
 /// What an index does with one field.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "MongoDB's own words")]
 pub enum DirectionKind {
     Ascending,
@@ -141,7 +173,7 @@ pub enum DirectionKind {
 }
 
 /// One field of an index key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexKey {
     /// Dotted path; `$**` for wildcards.
     pub path: String,
@@ -150,7 +182,7 @@ pub struct IndexKey {
 }
 
 /// An index definition.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Index {
     /// Its name.
     pub name: String,
@@ -207,7 +239,7 @@ impl Index {
 }
 
 /// One collection: catalogue facts and, when documents were read, their profile.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Collection {
     /// Its name.
     pub namespace: Namespace,
@@ -238,7 +270,7 @@ impl Collection {
 }
 
 /// A field that holds another collection's `_id`s, or the values of a unique code of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Reference {
     /// The collection that holds the reference.
     pub from: Namespace,
@@ -283,7 +315,7 @@ impl Reference {
 }
 
 /// A field that repeats another collection's field, beside a reference to it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CopiedField {
     /// The collection that holds the copy.
     pub from: Namespace,
@@ -304,7 +336,7 @@ pub struct CopiedField {
 }
 
 /// The form of what varies in a family of names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TailForm {
     /// `_202403`, `_2024`, `_20240315`.
     TimeSuffix,
@@ -315,7 +347,7 @@ pub enum TailForm {
 }
 
 /// Collections of one database that differ in the tail of their name only.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NameFamily {
     /// The database.
     pub database: String,

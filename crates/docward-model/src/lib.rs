@@ -8,6 +8,7 @@ mod bson_type;
 mod catalogue;
 mod evidence;
 mod finding;
+mod growth;
 mod namespace;
 mod profile;
 mod report;
@@ -30,11 +31,12 @@ pub use evidence::{
 pub use finding::{
     Data, DataValue, Draft, Finding, Fix, Level, Location, Safety, Seen, Severity, Subject,
 };
+pub use growth::{Growth, Observed, TrackedDocument};
 pub use namespace::{FieldPath, Namespace};
 pub use profile::{
     ArrayProfile, Blob, BlobKind, CaseCollision, Discriminator, Distinct, Distribution,
-    DynamicKeys, Field, FieldShape, Growth, IdOrder, KeyForm, LargeDocument, NumberProfile,
-    Profile, SampledDocument, SampledValue, Shape, TextClass, TextProfile,
+    DynamicKeys, Field, FieldShape, IdOrder, KeyForm, LargeDocument, NumberProfile, Profile,
+    SampledDocument, SampledValue, Shape, TextClass, TextProfile,
 };
 pub use report::{ChecklistItem, Problem, Report, Skipped, Source, SourceKind, Verdict};
 pub use rule::{Maturity, Need, RuleMeta, Scope, Threshold, ThresholdValue};

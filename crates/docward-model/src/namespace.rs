@@ -1,9 +1,11 @@
 //! Names of places: a collection in a database, a field in a document.
 
+use serde::{Deserialize, Serialize};
+
 use std::fmt;
 
 /// A collection's full name, `database.collection`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Namespace {
     /// The database, which never holds a dot.
     pub database: String,
@@ -31,7 +33,7 @@ impl fmt::Display for Namespace {
 }
 
 /// A field's place in a document: `items[].price`. Array elements are `[]`, folded dynamic keys `*`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FieldPath(String);
 
 impl FieldPath {

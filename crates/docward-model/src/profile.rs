@@ -1,10 +1,12 @@
 //! What the documents of one collection look like. `docward-profile` makes it from a stream of
 //! documents in bounded memory; rules read it. Counts are exact unless a field says "estimate".
 
-use crate::{BsonType, FieldPath, TypeCounts};
+use serde::{Deserialize, Serialize};
+
+use crate::{BsonType, FieldPath, Growth, Observed, TrackedDocument, TypeCounts};
 
 /// A distribution of whole numbers, kept as buckets no wider than 1/32 of their value.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// How many values.
     pub count: u64,
@@ -80,7 +82,7 @@ impl Distribution {
 }
 
 /// How many different values a field has.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distinct {
     /// Different values (estimate unless `exact`).
     pub values: f64,
@@ -93,7 +95,7 @@ pub struct Distinct {
 }
 
 /// What a text looks like. Each string has exactly one class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum TextClass {
     /// No characters.
@@ -184,7 +186,7 @@ impl TextClass {
 }
 
 /// Strings of a field.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TextProfile {
     /// Strings by class, in [`TextClass::ALL`] order.
     pub classes: [u64; TextClass::COUNT],
@@ -214,7 +216,7 @@ impl TextProfile {
 }
 
 /// Values of an id-like field that differ only in upper and lower case.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaseCollision {
     /// Distinct values looked at, compared without case.
     pub groups: u64,
@@ -227,7 +229,7 @@ pub struct CaseCollision {
 }
 
 /// Numbers of a field (all widths together).
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NumberProfile {
     /// Smallest.
     pub min: f64,
@@ -246,7 +248,7 @@ pub struct NumberProfile {
 }
 
 /// The first bytes of a binary, or of decoded base64.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "file formats by their usual names")]
 pub enum BlobKind {
     Png,
@@ -278,7 +280,7 @@ impl BlobKind {
 }
 
 /// Binaries of a field, and strings that are encoded files.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Blob {
     /// Sizes in bytes (of the decoded file for base64).
     pub sizes: Distribution,
@@ -294,34 +296,21 @@ pub struct Blob {
     pub uuid_v7: u64,
 }
 
-/// How something grows with the age of its document.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Growth {
-    /// Spearman's rank correlation with age, −1..=1.
-    pub correlation: f64,
-    /// Documents it was computed on.
-    pub rows: u64,
-    /// Median growth per day of age (Theil–Sen slope).
-    pub per_day: f64,
-    /// Days between the oldest and the newest document looked at.
-    pub days: f64,
-    /// Unix time in milliseconds of the newest document: "now" for forecasts.
-    pub newest_ms: i64,
-}
-
 /// Arrays of a field.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArrayProfile {
     /// Elements per array.
     pub lengths: Distribution,
     /// Growth of the length with the document's age.
     pub growth: Option<Growth>,
+    /// Growth of the length in documents that were seen on an earlier date, too.
+    pub observed: Option<Observed>,
     /// Bytes per array.
     pub bytes: Distribution,
 }
 
 /// What the keys of a folded object look like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the variants say it")]
 pub enum KeyForm {
     Date,
@@ -333,7 +322,7 @@ pub enum KeyForm {
 }
 
 /// An object whose keys are data.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DynamicKeys {
     /// Different keys (estimate unless `exact`).
     pub keys: f64,
@@ -348,7 +337,7 @@ pub struct DynamicKeys {
 }
 
 /// What a field is made of, for naming and pattern rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FieldShape {
     /// A named field.
     Named,
@@ -359,7 +348,7 @@ pub enum FieldShape {
 }
 
 /// One place in the documents.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Field {
     /// Where.
     pub path: FieldPath,
@@ -418,7 +407,7 @@ impl Field {
 }
 
 /// How `_id` values follow each other in natural order.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct IdOrder {
     /// Neighbours of the same type that were compared.
     pub pairs: u64,
@@ -434,7 +423,7 @@ impl IdOrder {
 }
 
 /// A large document.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LargeDocument {
     /// Its size.
     pub bytes: u64,
@@ -451,7 +440,7 @@ pub struct LargeDocument {
 }
 
 /// A set of top-level fields that documents have in common.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shape {
     /// Documents with exactly these fields.
     pub documents: u64,
@@ -460,7 +449,7 @@ pub struct Shape {
 }
 
 /// A field whose value tells the shapes of a collection apart.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Discriminator {
     /// Its index in [`Profile::fields`].
     pub field: usize,
@@ -471,7 +460,7 @@ pub struct Discriminator {
 }
 
 /// What the documents of one collection look like.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Profile {
     /// Documents read.
     pub documents: u64,
@@ -501,6 +490,8 @@ pub struct Profile {
     pub id_order: IdOrder,
     /// Growth of the document size with age.
     pub growth: Option<Growth>,
+    /// Growth of the document size in documents that were seen on an earlier date, too.
+    pub observed: Option<Observed>,
     /// What ages were taken from: `_id` or a date field.
     pub age_from: Option<FieldPath>,
     /// Shapes by top-level fields, most frequent first, at most 64.
@@ -515,10 +506,12 @@ pub struct Profile {
     pub objects: u64,
     /// Documents drawn at random, as hashes of their scalars outside of arrays; kept on request only.
     pub sample: Vec<SampledDocument>,
+    /// Documents that can be recognised on a later date; kept on request only.
+    pub tracked: Vec<TrackedDocument>,
 }
 
 /// A document drawn at random.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampledDocument {
     /// Where it lay among the others, for natural order.
     pub position: u64,
@@ -527,7 +520,7 @@ pub struct SampledDocument {
 }
 
 /// A scalar of a sampled document.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SampledValue {
     /// Index into [`Profile::fields`].
     pub field: u32,

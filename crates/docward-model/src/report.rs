@@ -1,9 +1,11 @@
 //! The result of a run, as every reporter receives it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Finding, ProfileName, Severity};
 
 /// What kind of input a source was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the variants say it")]
 pub enum SourceKind {
     Dump,
@@ -15,6 +17,8 @@ pub enum SourceKind {
     Log,
     /// A running deployment.
     Live,
+    /// What was saved of another run.
+    Evidence,
     /// Named, but nothing in it could be read as documents or metadata.
     Unknown,
 }
@@ -31,13 +35,14 @@ impl SourceKind {
             Self::Stdin => "stdin",
             Self::Log => "log",
             Self::Live => "live",
+            Self::Evidence => "evidence",
             Self::Unknown => "unknown",
         }
     }
 }
 
 /// One thing that was read.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Source {
     /// What kind of input.
     pub kind: SourceKind,
@@ -63,7 +68,7 @@ pub struct Skipped {
 }
 
 /// Something that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Problem {
     /// The file (and member), with the byte offset when known.
     pub source: String,

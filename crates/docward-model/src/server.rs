@@ -1,8 +1,10 @@
 //! What only a running server can tell. A fact that was not asked for, not answered or not allowed
 //! is `None`; nothing is filled in with a default.
 
+use serde::{Deserialize, Serialize};
+
 /// How the servers are put together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Topology {
     /// One server on its own.
     Standalone,
@@ -24,7 +26,7 @@ impl Topology {
 }
 
 /// Facts about a deployment and about the server that answered.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Server {
     /// The full version, `6.0.5`.
     pub version: Option<String>,
@@ -55,7 +57,7 @@ pub struct Server {
 }
 
 /// Connections of a server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {
     /// Open now.
     pub current: u64,
@@ -66,7 +68,7 @@ pub struct Connections {
 }
 
 /// Options a server was started with.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartOptions {
     /// Whether clients must log in: by `security.authorization`, a key file or cluster certificates.
     pub authorization: bool,
@@ -81,7 +83,7 @@ pub struct StartOptions {
 }
 
 /// A member of a replica set.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// `host:port`.
     pub host: String,
@@ -104,7 +106,7 @@ pub struct Member {
 }
 
 /// A user of the deployment.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct User {
     /// The database it logs in to.
     pub database: String,
@@ -115,7 +117,7 @@ pub struct User {
 }
 
 /// Default concerns of the cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DefaultConcerns {
     /// `w` of the default write concern.
     pub write: Option<String>,
@@ -124,7 +126,7 @@ pub struct DefaultConcerns {
 }
 
 /// What the server counts for a collection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectionStats {
     /// Documents.
     pub documents: u64,
@@ -141,7 +143,7 @@ pub struct CollectionStats {
 }
 
 /// How an index has been used since the server began to count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexUsage {
     /// Operations that used it.
     pub operations: u64,

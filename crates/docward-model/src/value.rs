@@ -1,7 +1,9 @@
 //! A small document tree for catalogue facts: options, validators, filters. Not for user documents.
 
+use serde::{Deserialize, Serialize};
+
 /// A value out of the catalogue.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the variants say it")]
 pub enum Value {
     Null,

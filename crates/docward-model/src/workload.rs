@@ -1,10 +1,12 @@
 //! What clients did: operations by shape, what was read together, connections, errors. Out of logs,
 //! the server's profiler or proxy traffic; never the values that were asked for.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Namespace;
 
 /// Operations of a stretch of time.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// Where it was read from.
     pub sources: Vec<WorkloadSource>,
@@ -25,7 +27,7 @@ pub struct Workload {
 }
 
 /// A log or a profiler collection.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkloadSource {
     /// As the user named it.
     pub name: String,
@@ -42,7 +44,7 @@ pub struct WorkloadSource {
 }
 
 /// Where operations were recorded, which says how complete they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkloadKind {
     /// A structured server log: operations slower than `slowms` only.
     Log,
@@ -51,7 +53,7 @@ pub enum WorkloadKind {
 }
 
 /// What an operation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "MongoDB's own command names")]
 pub enum Operation {
     Find,
@@ -88,7 +90,7 @@ impl Operation {
 }
 
 /// How a field is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the variants say it")]
 pub enum Comparison {
     Equality,
@@ -109,7 +111,7 @@ pub enum Comparison {
 }
 
 /// One field of a filter.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Predicate {
     /// Dotted path.
     pub path: String,
@@ -118,7 +120,7 @@ pub struct Predicate {
 }
 
 /// A join.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Lookup {
     /// The other collection, in the same database.
     pub from: String,
@@ -127,7 +129,7 @@ pub struct Lookup {
 }
 
 /// Elements added to an array.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Push {
     /// The array.
     pub path: String,
@@ -136,7 +138,7 @@ pub struct Push {
 }
 
 /// What an operation asks, without its values.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct QueryShape {
     /// The collection.
     pub namespace: Namespace,
@@ -163,7 +165,7 @@ pub struct QueryShape {
 }
 
 /// Operations of one shape.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QueryStats {
     /// What they ask.
     pub shape: QueryShape,
@@ -192,7 +194,7 @@ pub struct QueryStats {
 }
 
 /// An error the server answered with, or wrote down.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// Where, when the server said.
     pub namespace: Option<Namespace>,
@@ -207,7 +209,7 @@ pub struct Failure {
 }
 
 /// Reads of two collections on one session, close together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadSequence {
     /// Read first.
     pub first: Namespace,
@@ -222,7 +224,7 @@ pub struct ReadSequence {
 }
 
 /// Connections a server accepted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionHistory {
     /// How many.
     pub accepted: u64,

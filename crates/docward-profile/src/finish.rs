@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use docward_model::{
     ArrayProfile, Blob, BsonType, Discriminator, Distinct, DynamicKeys, Field, FieldPath,
     FieldShape, IdOrder, KeyForm, LargeDocument, NumberProfile, Profile, SampledDocument,
-    SampledValue, Shape, TextProfile, TypeCounts,
+    SampledValue, Shape, TextProfile, TrackedDocument, TypeCounts,
 };
 
 use crate::{
@@ -15,6 +15,7 @@ use crate::{
     rows::{FEW, Leaf, Row},
     stats::{Stats, known},
     tree::{FORMS, Kind, NONE, NodeId, ROOT},
+    values::hex,
 };
 
 /// A finished profile and what it leaves for comparing collections.
@@ -27,6 +28,8 @@ pub struct Profiled {
 }
 
 const SHAPES: usize = 64;
+/// Documents kept for comparing with another date.
+const TRACKED: usize = 512;
 /// Reference-like fields compared with other collections.
 const REFS: usize = 64;
 /// Unique codes of a collection that others may refer to.
@@ -324,6 +327,7 @@ impl Finisher {
             max_server_depth: p.max_server_depth,
             fields_capped: p.tree.capped,
             id_order: IdOrder { pairs: p.id_pairs, rising: p.id_rising },
+            observed: None,
             growth: self.growth_of(self.rows().iter().map(|row| f64::from(row.size)).enumerate()),
             age_from: self.age_from.clone(),
             dynamic: dynamic(&p.tree.nodes[ROOT as usize]).map(Box::new),
@@ -333,10 +337,33 @@ impl Finisher {
             reordered_objects: reordered,
             objects: self.rows().len() as u64,
             sample: self.sample(&fields),
+            tracked: self.tracked(),
             fields,
         };
         let links = self.links(&profile);
         Profiled { profile, links }
+    }
+
+    /// The sampled documents as they can be met again.
+    fn tracked(&self) -> Vec<TrackedDocument> {
+        let rows = self.rows().iter().take(TRACKED);
+        rows.map(|row| {
+            let places = row.arrays.iter().map(|&(node, _)| node);
+            let once = |node| places.clone().filter(|&other| other == node).count() == 1;
+            let known = row.arrays.iter().filter(|&&(node, _)| once(node));
+            TrackedDocument {
+                hash: row.hash,
+                id: hex(&row.id),
+                bytes: u64::from(row.size),
+                arrays: known
+                    .filter_map(|&(node, length)| {
+                        let at = *self.index.get(&self.profiler.tree.resolve(node))?;
+                        Some((self.paths[at].clone(), u64::from(length)))
+                    })
+                    .collect(),
+            }
+        })
+        .collect()
     }
 
     /// The sampled documents with their scalars outside of arrays and folded keys.
@@ -403,6 +430,7 @@ impl Finisher {
                 Box::new(ArrayProfile {
                     lengths: arrays.lengths.finish(),
                     bytes: arrays.bytes.finish(),
+                    observed: None,
                     growth: self.growth_of(
                         // One array per document: nested arrays come several times per row.
                         self.lengths[id as usize]

@@ -4,6 +4,7 @@
 //! profiler would have seen. [`relate`] compares what several collections left behind. No IO, no
 //! clock, no randomness: the same documents give the same profile.
 
+mod between;
 mod families;
 mod finish;
 mod growth;
@@ -20,6 +21,7 @@ mod text;
 mod tree;
 mod values;
 
+pub use between::observe_growth;
 pub use families::families;
 pub use finish::Profiled;
 pub use links::{Links, relate};

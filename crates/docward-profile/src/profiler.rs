@@ -32,6 +32,8 @@ pub(crate) const TIERS: [u64; 6] = [102_400, 204_800, 1_048_576, 1_677_721, 10_4
 const DAMAGES: usize = 64;
 /// Largest documents remembered.
 const LARGEST: usize = 16;
+/// Longer ids are not remembered.
+const LONGEST_ID: usize = 64;
 /// Texts at least this long are test-compressed in a few sampled documents.
 const LONG_TEXT: usize = 16 * 1024;
 /// How much of a long text is compressed.
@@ -242,6 +244,12 @@ impl Profiler {
         scratch.few = doc_hash < self.rows.few_theta();
         scratch.row = (doc_hash < self.rows.theta()).then(|| Row {
             hash: doc_hash,
+            id: match id {
+                Some((tag, from, to)) if to - from <= LONGEST_ID => {
+                    [&[tag], &block[from..to]].concat().into()
+                }
+                _ => Box::default(),
+            },
             at: scratch.base + start as u64,
             size: size as u32,
             oid_seconds: match id {

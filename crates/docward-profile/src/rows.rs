@@ -34,6 +34,8 @@ pub(crate) struct Leaf {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
     pub(crate) hash: u64,
+    /// Type and value of a short `_id`.
+    pub(crate) id: Box<[u8]>,
     /// Where it lay, for natural order.
     pub(crate) at: u64,
     pub(crate) size: u32,

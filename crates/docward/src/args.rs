@@ -135,6 +135,14 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Vec<String>,
 
+    /// Write what was seen to a file that can be audited elsewhere, or compared with at a later date
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_evidence: Option<PathBuf>,
+
+    /// Evidence of an earlier date: what has grown since, and when it reaches a limit
+    #[arg(long, value_name = "FILE")]
+    pub(crate) earlier: Option<PathBuf>,
+
     /// Threads that profile (default: as many as there are cores, up to 4; each needs memory)
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,

@@ -1,11 +1,12 @@
 //! `docward audit` and `docward checklist`: read, judge, print.
 
-use std::{env, io::IsTerminal, thread};
+use std::{collections::BTreeMap, env, io::IsTerminal, path::Path, thread};
 
 use anyhow::{Context, bail};
-use docward_collect::{Collected, Request, collect, read_logs};
+use docward_collect::{Collected, Request, SavedEvidence, collect, read_logs};
 use docward_config::FailOn;
 use docward_model::{Evidence, Namespace, NamespacePattern, Problem, Report, Settings, Severity};
+use docward_profile::observe_growth;
 use docward_report::{Expand, TerminalOptions};
 use docward_rules::{checklist, judge};
 
@@ -33,14 +34,17 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
         bail!("--uri expects mongodb:// or mongodb+srv://, not `{scheme}`");
     }
     config.settings.uri_databases.extend(args.uri.iter().filter_map(|uri| uri_database(uri)));
-    let request = request(args)?;
+    let earlier = args.earlier.as_deref().map(read_earlier).transpose()?;
+    let mut request = request(args)?;
+    request.track = earlier.is_some() || args.save_evidence.is_some();
+    request.follow = earlier.as_ref().map(tracked_ids).unwrap_or_default();
 
     let interrupt = Interrupt::listen();
     let bar = Bar::new(!args.common.no_progress && !args.common.quiet);
-    let Collected { mut evidence, mut sources, mut problems, interrupted } =
+    let Collected { mut evidence, mut sources, mut problems, interrupted, taken_ms } =
         collect(&request, &bar, interrupt.stop());
     let logs = read_logs(&args.log, &bar, interrupt.stop());
-    evidence.workload = logs.workload;
+    evidence.workload = logs.workload.or(evidence.workload);
     sources.extend(logs.sources);
     problems.extend(logs.problems);
     let interrupted = interrupted || logs.interrupted;
@@ -53,6 +57,23 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
         let logged = evidence.workload.iter().flat_map(|w| &w.sources);
         evidence.deployment.server_version =
             config.settings.server_version.or(logged.filter_map(|s| s.server_version).max());
+    }
+    if let Some(path) = &args.save_evidence {
+        let (sources, problems) = (sources.clone(), problems.clone());
+        let version = env!("CARGO_PKG_VERSION");
+        let saved =
+            SavedEvidence::new(version, taken_ms, interrupted, sources, problems, evidence.clone());
+        saved.write(path).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if let Some(earlier) = &earlier {
+        if earlier.taken_ms >= taken_ms {
+            let message = "shows the same or a later date than what was audited; give the older of the \
+                           two files";
+            let source =
+                args.earlier.as_deref().map_or_else(String::new, |p| p.display().to_string());
+            problems.push(Problem { source, message: message.to_owned() });
+        }
+        observe_growth(&mut evidence, taken_ms, &earlier.evidence, earlier.taken_ms);
     }
     // Sources by the names that were given to them: a connection string may hold a password.
     let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
@@ -97,6 +118,23 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
         report.findings.iter().any(|finding| fail_on.fails(finding.severity))
     };
     Ok(if failed { FINDINGS } else { CLEAN })
+}
+
+fn read_earlier(path: &Path) -> anyhow::Result<SavedEvidence> {
+    SavedEvidence::read(path)
+        .map_err(|error| anyhow::anyhow!("--earlier {}: {error}", path.display()))
+}
+
+/// The documents an earlier run kept track of.
+fn tracked_ids(earlier: &SavedEvidence) -> BTreeMap<Namespace, Vec<String>> {
+    let collections = earlier.evidence.collections.iter();
+    collections
+        .filter_map(|collection| {
+            let tracked = &collection.profile.as_ref()?.tracked;
+            let ids = tracked.iter().map(|document| document.id.clone());
+            Some((collection.namespace.clone(), ids.filter(|id| !id.is_empty()).collect()))
+        })
+        .collect()
 }
 
 /// What would otherwise look like a pass: nothing matched, or a declared key that no collection has.

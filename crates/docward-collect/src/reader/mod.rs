@@ -22,6 +22,7 @@ use crate::{
     engine::{Engine, FileId, Slot},
     names::{self, Claim, FileName, LOOSE_DATABASE},
     plan::{self, Found, Item, Origin, Place, Root, What},
+    saved::{self, SavedEvidence},
     stream::{End, Stream, is_trailing_garbage},
     table::Table,
     trouble::{Trouble, Troubles},
@@ -53,6 +54,10 @@ pub(crate) struct Reader<'r, 'scope, 'env> {
     /// Collections of the server, whose documents are not read.
     passed_over: BTreeSet<String>,
     interrupted: bool,
+    /// Evidence that was saved by other runs.
+    saved: Vec<SavedEvidence>,
+    /// The newest date any source shows.
+    taken_ms: Option<i64>,
 }
 
 /// A source with its reading list.
@@ -89,6 +94,8 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             advanced: 0,
             passed_over: BTreeSet::new(),
             interrupted: false,
+            saved: Vec::new(),
+            taken_ms: None,
         }
     }
 
@@ -135,12 +142,44 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             }
             self.troubles.add_unnamed(file, damages.count.saturating_sub(named));
         }
+        let mut evidence = self.table.into_evidence(outcome.profiles);
+        for saved in std::mem::take(&mut self.saved) {
+            for namespace in evidence.absorb(saved.evidence) {
+                self.progress.note(&format!("{namespace}: in two sources, judged by the first"));
+            }
+        }
         Collected {
-            evidence: self.table.into_evidence(outcome.profiles),
+            evidence,
             sources: self.sources,
             problems: self.troubles.into_problems(),
             interrupted: self.interrupted,
+            taken_ms: self.taken_ms.unwrap_or_else(|| jiff::Timestamp::now().as_millisecond()),
         }
+    }
+
+    /// Takes in evidence that another run has saved.
+    fn read_saved(&mut self, source: usize, path: &Path) {
+        let name = self.sources[source].name.clone();
+        let mut saved = match SavedEvidence::read(path) {
+            Ok(saved) => saved,
+            Err(error) => return self.troubles.add_for(&name, &Trouble::Saved(error.to_string())),
+        };
+        if saved.interrupted {
+            self.troubles.add_for(&name, &Trouble::SavedInPart);
+        }
+        for problem in &saved.problems {
+            let text = format!("{}: {}", problem.source, problem.message);
+            self.troubles.add_for(&name, &Trouble::WhenSaved(text));
+        }
+        saved.evidence.collections.retain(|collection| self.is_wanted(&collection.namespace));
+        let entry = &mut self.sources[source];
+        entry.kind = SourceKind::Evidence;
+        entry.documents = saved.sources.iter().map(|source| source.documents).sum();
+        entry.bytes = saved.sources.iter().map(|source| source.bytes).sum();
+        entry.sampled = saved.sources.iter().any(|source| source.sampled);
+        entry.server = saved.sources.iter().find_map(|source| source.server.clone());
+        self.taken_ms = self.taken_ms.max(Some(saved.taken_ms));
+        self.saved.push(saved);
     }
 
     /// Makes the reading list of a source.
@@ -171,6 +210,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         }
         if live::is_uri(name) {
             planned.session = self.connect(source, name);
+            self.taken_ms = Some(jiff::Timestamp::now().as_millisecond());
             return planned;
         }
         let path = Path::new(name);
@@ -189,8 +229,13 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
                     self.troubles.add_for(name, &Trouble::NothingInside);
                 }
             }
+            Ok(_) if saved::is_saved(path) => {
+                self.read_saved(source, path);
+                return planned;
+            }
             Ok(metadata) => planned.items = named_file(path, name, metadata.len()),
         }
+        self.taken_ms = self.taken_ms.max(last_written(&planned.items));
         planned.is_dump = planned.items.iter().any(|item| item.place.real);
         if path.is_file() && !matches!(planned.items[..], [Item { what: What::Metadata, .. }]) {
             planned.is_dump = false;
@@ -489,6 +534,16 @@ fn differs(format: &Format, claim: Claim) -> bool {
 }
 
 /// The reading list for a file the user named: itself, and its metadata if that lies beside it.
+/// When the newest of the files was written to, Unix time in milliseconds.
+fn last_written(items: &[Item]) -> Option<i64> {
+    let written = items.iter().filter_map(|item| match &item.origin {
+        Origin::File(path) => std::fs::metadata(path).and_then(|file| file.modified()).ok(),
+        Origin::Member(_) | Origin::Stdin => None,
+    });
+    let newest = jiff::Timestamp::try_from(written.max()?).ok()?;
+    Some(newest.as_millisecond())
+}
+
 fn named_file(path: &Path, display: &str, bytes: u64) -> Vec<Item> {
     let file_name =
         path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -2,8 +2,8 @@
 //! gives one finding.
 
 use docward_model::{
-    BsonType, Collection, Distribution, Evidence, Field, FieldShape, Growth, Namespace, Profile,
-    Reference, Settings, TextClass,
+    BsonType, Collection, Distribution, Evidence, Field, FieldShape, Growth, Namespace, Observed,
+    Profile, Reference, Settings, TextClass,
 };
 
 use super::forecast::{self, Credible};
@@ -215,6 +215,8 @@ pub struct Unbounded {
     pub verdict: Verdict,
     /// Growth with the age of the document, when that is one of the signs.
     pub growth: Option<Growth>,
+    /// Growth of the same documents between two dates, when that is one of the signs.
+    pub observed: Option<Observed>,
     /// Whether its elements carry dates that lie days apart.
     pub dated: bool,
     /// Whether a few arrays are far longer than the others.
@@ -265,6 +267,7 @@ pub fn unbounded(
         return None;
     }
     let growth = array.growth.filter(|g| limits.credible.holds(g));
+    let observed = array.observed.filter(forecast::is_seen_growing);
     let large = lengths.max >= limits.elements;
     let long_tail = lengths.max >= TAIL_FLOOR && lengths.max >= TAIL * lengths.p50().max(1);
     let dated = time_child(profile, field)
@@ -273,7 +276,15 @@ pub fn unbounded(
     let measured = array
         .growth
         .is_some_and(|g| g.rows >= limits.credible.rows && g.days >= limits.credible.days);
+    let seen_long = observed.as_ref().is_some_and(|seen| {
+        forecast::first_reach(seen, limits.elements as f64, limits.horizon_days).is_some()
+    });
     let verdict = match growth {
+        // What was seen to grow needs no inference from ages.
+        _ if observed.is_some() && large && (dated || growth.is_some()) => Verdict::Certain,
+        _ if observed.is_some() && large => Verdict::Likely,
+        _ if seen_long && long_tail => Verdict::Likely,
+        _ if seen_long => Verdict::Possible,
         Some(_) if large && dated => Verdict::Certain,
         Some(_) if large => Verdict::Likely,
         // Short as yet: what counts is whether it gets long within the horizon.
@@ -298,7 +309,7 @@ pub fn unbounded(
             (false, false) => return None,
         },
     };
-    Some(Unbounded { verdict, growth, dated, long_tail })
+    Some(Unbounded { verdict, growth, observed, dated, long_tail })
 }
 
 /// Whether the name says something that keeps coming: messages, readings, log lines.
@@ -424,7 +435,7 @@ pub fn owner(
         Some(_) => return large.then_some(Owner::Large),
         None => {}
     }
-    let grows = unbounded.is_some_and(|u| u.growth.is_some());
+    let grows = unbounded.is_some_and(|u| u.growth.is_some() || u.observed.is_some());
     if !grows && has_outliers(&array.lengths, limits) {
         return Some(Owner::Outliers);
     }

@@ -1,7 +1,7 @@
 //! When something that grows reaches a limit. "Now" is the newest document that was read, never a
 //! clock, so the same data gives the same dates.
 
-use docward_model::Growth;
+use docward_model::{Growth, Observed};
 
 use super::text;
 
@@ -31,6 +31,16 @@ impl Credible {
     }
 }
 
+/// Whether what was seen on two dates says that something grows: in enough of the documents, over
+/// long enough that a single busy hour is not taken for the rule.
+pub fn is_seen_growing(observed: &Observed) -> bool {
+    observed.documents >= 10
+        && observed.grown >= 3
+        && 20 * observed.grown >= observed.documents
+        && observed.grown > 2 * observed.shrunk
+        && observed.days() >= 1.0
+}
+
 /// A day on which a limit is reached.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forecast {
@@ -58,6 +68,25 @@ pub fn reach(
     }
     let ms = newest_ms.checked_add((days * DAY_MS) as i64)?;
     Some(Forecast { days, date: text::date(ms)? })
+}
+
+/// When the first of the documents seen on two dates reaches `target`.
+pub fn first_reach(observed: &Observed, target: f64, horizon_days: f64) -> Option<Forecast> {
+    let days = observed.days_until(target).filter(|&days| days <= horizon_days)?;
+    let ms = observed.to_ms.checked_add((days * DAY_MS) as i64)?;
+    Some(Forecast { days, date: text::date(ms)? })
+}
+
+/// `grew in 480 of 500 documents seen on 2026-11-01 and 2026-11-08`.
+pub fn seen(observed: &Observed) -> String {
+    let date = |ms| text::date(ms).unwrap_or_default();
+    format!(
+        "grew in {} of {} documents seen on {} and {}",
+        text::count(observed.grown),
+        text::count(observed.documents),
+        date(observed.from_ms),
+        date(observed.to_ms),
+    )
 }
 
 /// `reaches 10 MB on 2026-01-02 and 16 MB on 2026-05-01`.

@@ -1,6 +1,6 @@
 //! LM-5, DM-05.2: when documents that grow with age reach the limits.
 
-use docward_model::{Collection, Draft, Profile, Severity, Subject};
+use docward_model::{Collection, Draft, Observed, Profile, Severity, Subject};
 
 use crate::facts::arrays::{self, Limits, Owner};
 use crate::facts::forecast::{self, Credible, Forecast, dates};
@@ -83,6 +83,10 @@ threshold!(
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = patterns::user_documents(collection) else { return };
+    if let Some(seen) = profile.observed.filter(forecast::is_seen_growing) {
+        report_seen(collection, profile, &seen, cx);
+        return;
+    }
     let Some(growth) = profile.growth else { return };
     let credible = Credible {
         correlation: cx.limit(&MIN_CORRELATION),
@@ -149,6 +153,50 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         for (limit, when) in list {
             draft = draft.data(&format!("{who}Reaches{limit}"), when.date.clone());
         }
+    }
+    cx.report(draft);
+}
+
+/// What was seen to grow between two dates needs no inference from ages.
+fn report_seen(collection: &Collection, profile: &Profile, seen: &Observed, cx: &mut Cx<'_>) {
+    if is_one_array(collection, profile, cx) {
+        return;
+    }
+    let horizon = cx.limit(&HORIZON) * 365.25;
+    let mut limits = vec![sizes::DANGER, sizes::DOCUMENT_LIMIT];
+    if cx.is_core(collection) {
+        limits.insert(0, sizes::CORE_LIMIT);
+    }
+    let first: Vec<(u64, Forecast)> = limits
+        .iter()
+        .filter_map(|&limit| Some((limit, forecast::first_reach(seen, limit as f64, horizon)?)))
+        .collect();
+    let Some((limit, when)) = first.first() else { return };
+    let severe = first.iter().any(|(limit, _)| *limit >= sizes::DANGER);
+    let mut draft = Draft::new(
+        Subject::Collection(collection.namespace.clone()),
+        format!(
+            "the size {} (half of them by {} a day or more): the first {}",
+            forecast::seen(seen),
+            text::bytes(seen.per_day.round() as u64),
+            dates(&first),
+        ),
+        "a document that reaches 16 MB refuses every further write, without prior warning",
+        format!(
+            "find the field that grows and move what is added to documents of its own, or cap it when \
+             it is written, before {}, when the first reaches {}",
+            when.date,
+            text::bytes(*limit),
+        ),
+        profile.seen(),
+    )
+    .data("perDay", seen.per_day)
+    .data("seenTwice", seen.documents)
+    .data("grown", seen.grown)
+    .data("max", profile.sizes.max)
+    .severity(if severe { Severity::Warn } else { Severity::Info });
+    for (limit, when) in &first {
+        draft = draft.data(&format!("largestReaches{limit}"), when.date.clone());
     }
     cx.report(draft);
 }

@@ -136,6 +136,9 @@ fn report(
     let room = arrays::capacity(profile, field, sizes::DOCUMENT_LIMIT);
     let rate = arrays::longest_rate(profile, field, unbounded.growth.as_ref());
     let at = |target: u64, horizon: f64| {
+        if let Some(seen) = &unbounded.observed {
+            return forecast::first_reach(seen, target as f64, horizon);
+        }
         let growth = unbounded.growth?;
         forecast::reach(max as f64, target as f64, rate?, growth.newest_ms, horizon)
     };
@@ -153,8 +156,16 @@ fn report(
     } else {
         Advice::of(kind, lengths, limits)
     };
-    let mut what = match unbounded.growth {
-        Some(growth) => format!(
+    let mut what = match (&unbounded.observed, unbounded.growth) {
+        (Some(seen), _) => format!(
+            "`{}` {} (half of them by {} a day or more): p99 {}, longest {}",
+            field.path,
+            forecast::seen(seen),
+            per_day(seen.per_day),
+            text::count(p99),
+            text::count(max),
+        ),
+        (None, Some(growth)) => format!(
             "`{}` grows with the age of its document (correlation {:.2}, about {} a day): p99 {}, longest {}",
             field.path,
             growth.correlation,
@@ -162,7 +173,7 @@ fn report(
             text::count(p99),
             text::count(max),
         ),
-        None => format!(
+        (None, None) => format!(
             "`{}` is long and nothing bounds it: p99 {}, longest {} elements{}",
             field.path,
             text::count(p99),
@@ -172,7 +183,8 @@ fn report(
     };
     if let Some(when) = &long_at {
         what.push_str(&format!(
-            "; the longest reaches {} on {}",
+            "; the {} reaches {} on {}",
+            if unbounded.observed.is_some() { "first" } else { "longest" },
             text::count(limits.elements),
             when.date
         ));
@@ -213,7 +225,12 @@ fn report(
     } else {
         Severity::Error
     });
-    if let Some(growth) = unbounded.growth {
+    if let Some(seen) = &unbounded.observed {
+        draft = draft
+            .data("seenTwice", seen.documents)
+            .data("grown", seen.grown)
+            .data("perDay", seen.per_day);
+    } else if let Some(growth) = unbounded.growth {
         draft = draft.data("correlation", growth.correlation).data("perDay", growth.per_day);
     }
     if let Some(when) = long_at {

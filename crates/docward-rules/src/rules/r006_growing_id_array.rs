@@ -87,7 +87,12 @@ fn report(
     let bytes = sizes::array_bytes(max, value);
     let room = arrays::capacity(profile, field, sizes::DOCUMENT_LIMIT);
     let growth = unbounded.and_then(|u| u.growth);
-    let full = growth.and_then(|g| {
+    let observed = unbounded.and_then(|u| u.observed);
+    let seen_full = observed
+        .as_ref()
+        .and_then(|seen| forecast::first_reach(seen, room as f64, limits.horizon_days));
+    let full = seen_full.or_else(|| {
+        let g = growth?;
         let rate = arrays::longest_rate(profile, field, Some(&g))?;
         forecast::reach(max as f64, room as f64, rate, g.newest_ms, limits.horizon_days)
     });
@@ -99,7 +104,9 @@ fn report(
         text::count(max),
         text::bytes(bytes),
     );
-    if let Some(g) = growth {
+    if let Some(seen) = &observed {
+        what.push_str(&format!(", which {}", forecast::seen(seen)));
+    } else if let Some(g) = growth {
         what.push_str(&format!(", growing with age (correlation {:.2})", g.correlation));
     }
     what.push_str(&format!("; about {} fill a document", text::count(room)));

@@ -10,8 +10,13 @@
 use std::time::{Duration, Instant};
 
 use docward_model::Namespace;
+use docward_profile::Profiler;
 use futures_util::StreamExt as _;
-use mongodb::{error::Error, raw_batch_cursor::RawBatch};
+use mongodb::{
+    bson::{Bson, Document},
+    error::Error,
+    raw_batch_cursor::RawBatch,
+};
 use tokio::sync::mpsc;
 
 use super::{
@@ -44,6 +49,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// A server that says nothing for so long is given up.
 const SILENCE: Duration = Duration::from_secs(60);
+
+/// Documents of an earlier run that are asked for at a time: each may have 16 MB.
+const FOLLOWED_AT_ONCE: usize = 32;
 
 /// How often to see whether the run was stopped.
 const GLANCE: Duration = Duration::from_millis(100);
@@ -140,11 +148,37 @@ impl Reader<'_, '_, '_> {
             }
             break;
         }
+        self.follow(deployment, listed);
         // Another source may have more of it.
         if self.open_ended == 0 && !self.remaining.contains_key(namespace) {
             self.engine.close(slot);
             self.table.entry(slot).closed = true;
         }
+    }
+
+    /// Looks at the documents that an earlier run kept track of: of a large collection two samples
+    /// have hardly any in common.
+    fn follow(&mut self, deployment: &mut Deployment, listed: &Listed) {
+        let Some(ids) = self.request.follow.get(&listed.namespace) else { return };
+        let ids: Vec<Bson> = ids.iter().filter_map(|digits| id_of(digits)).collect();
+        let mut profiler = Profiler::new();
+        for some in ids.chunks(FOLLOWED_AT_ONCE) {
+            if self.is_stopped() {
+                return;
+            }
+            let found = deployment.session.by_ids(&listed.namespace, some.to_vec());
+            match deployment.session.wait(found) {
+                Ok(documents) => {
+                    documents.iter().for_each(|found| profiler.add_block(found.as_bytes(), 0));
+                }
+                Err(error) => {
+                    let file = self.live_file(deployment, &listed.namespace);
+                    self.gave_up(deployment, &listed.namespace, file, 0, &error);
+                    return;
+                }
+            }
+        }
+        self.table.entry(listed.slot).followed = profiler.finish().profile.tracked;
     }
 
     /// Forgets what was read of a collection in a failed attempt.
@@ -219,6 +253,17 @@ impl Reader<'_, '_, '_> {
     }
 }
 
+/// An `_id` out of the hexadecimal digits of its type and value.
+fn id_of(digits: &str) -> Option<Bson> {
+    let digit = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
+    let bytes: Vec<u8> = (0..digits.len()).step_by(2).map(digit).collect::<Option<_>>()?;
+    let (tag, value) = bytes.split_first()?;
+    let length = u8::try_from(value.len() + 8).ok()?;
+    let document = [&[length, 0, 0, 0, *tag, b'_', 0][..], value, &[0]].concat();
+    let mut document = Document::from_reader(&document[..]).ok()?;
+    document.remove("_")
+}
+
 /// Lets the driver fetch documents, a little ahead of who receives them. Ends when nobody does.
 fn fetch(
     deployment: &Deployment,
@@ -259,6 +304,15 @@ mod tests {
         assert_eq!(way(5, 100), Way::Share(0.05));
         assert_eq!(way(10_000, 200_000), Way::Share(0.05), "5 % are sorted");
         assert_eq!(way(10_000, 200_001), Way::Random(10_000));
+    }
+
+    #[test]
+    fn ids_come_back_from_their_digits() {
+        assert_eq!(id_of("1007000000"), Some(Bson::Int32(7)));
+        assert_eq!(id_of("02030000006162 00".replace(' ', "").as_str()), Some("ab".into()));
+        for broken in ["", "10", "1007", "zz07000000", "100", "5507000000"] {
+            assert_eq!(id_of(broken), None, "{broken}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use docward_model::{Namespace, Value};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use mongodb::{
     Client,
-    bson::{Document, RawDocumentBuf, doc},
+    bson::{Bson, Document, RawDocumentBuf, doc},
     error::{Error, ErrorKind},
     options::{
         AggregateOptions, ClientOptions, CollectionOptions, FindOptions, Hint, ReadPreference,
@@ -245,6 +245,22 @@ impl Session {
         }
     }
 
+    /// Documents by their `_id`s, one by one as they come.
+    pub(super) fn by_ids(
+        &self,
+        namespace: &Namespace,
+        ids: Vec<Bson>,
+    ) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> + use<> {
+        let options = CollectionOptions::builder().selection_criteria(self.criteria.clone());
+        let database = self.client.database(&namespace.database);
+        let collection = database
+            .collection_with_options::<RawDocumentBuf>(&namespace.collection, options.build());
+        async move {
+            let cursor = collection.find(doc! { "_id": { "$in": ids } }).await?;
+            cursor.try_collect().await
+        }
+    }
+
     /// Waits for the driver.
     pub(super) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         self.runtime.block_on(future)
@@ -296,7 +312,6 @@ pub(super) fn tree(document: &Document) -> Value {
 
 /// A whole number, whatever type the server chose for it.
 pub(super) fn number(document: &Document, key: &str) -> Option<u64> {
-    use mongodb::bson::Bson;
     let number = match document.get(key)? {
         Bson::Int32(n) => i64::from(*n),
         Bson::Int64(n) => *n,

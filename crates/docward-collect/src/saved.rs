@@ -1,0 +1,163 @@
+//! Evidence in a file: collected where the data is, judged elsewhere or at a later time.
+//!
+//! One JSON object, gzipped when the file's name says so. Its first key carries the version of the
+//! format, so that a file is recognised by its first bytes and another version is refused rather
+//! than misread. Rules find the same in it as in the data, so it holds what they look at: names,
+//! counts, distributions, and a few values.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufReader, BufWriter, Read, Write},
+    path::Path,
+};
+
+use docward_model::{Evidence, Problem, Source};
+use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
+use serde::{Deserialize, Serialize};
+
+/// The version of the format that is written, and the only one that is read.
+const VERSION: u32 = 1;
+
+/// How every file begins.
+const BEGINNING: &str = "{\"docward-evidence\":";
+
+/// Evidence as it is kept in a file.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SavedEvidence {
+    #[serde(rename = "docward-evidence")]
+    version: u32,
+    /// The Docward that wrote it.
+    pub tool: String,
+    /// The date it shows, for people.
+    taken: String,
+    /// The same, Unix time in milliseconds.
+    pub taken_ms: i64,
+    /// Whether reading was stopped before everything was read.
+    pub interrupted: bool,
+    /// What was read.
+    pub sources: Vec<Source>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+    /// What was seen.
+    pub evidence: Evidence,
+}
+
+/// Why evidence could not be read from a file.
+#[derive(Debug, thiserror::Error)]
+pub enum SavedError {
+    /// The file cannot be opened or read.
+    #[error("cannot be read: {0}")]
+    Read(#[from] io::Error),
+    /// The file holds something else.
+    #[error("is not an evidence file; `docward audit SOURCE --save-evidence FILE` writes one")]
+    Other,
+    /// Another version of the format.
+    #[error(
+        "has version {found} of the evidence format and this Docward reads version {VERSION}: \
+         collect it again, or use the Docward that wrote it"
+    )]
+    Version {
+        /// As the file says.
+        found: u64,
+    },
+    /// Cut short or altered.
+    #[error("is damaged at line {line}, column {column}: {what}")]
+    Damaged {
+        /// Where.
+        line: usize,
+        /// Where.
+        column: usize,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+impl SavedEvidence {
+    /// Evidence with the date it shows.
+    pub fn new(
+        tool: &str,
+        taken_ms: i64,
+        interrupted: bool,
+        sources: Vec<Source>,
+        problems: Vec<Problem>,
+        evidence: Evidence,
+    ) -> Self {
+        Self {
+            version: VERSION,
+            tool: tool.to_owned(),
+            taken: jiff::Timestamp::from_millisecond(taken_ms)
+                .map_or_else(|_| String::new(), |at| at.to_string()),
+            taken_ms,
+            interrupted,
+            sources,
+            problems,
+            evidence,
+        }
+    }
+
+    /// Writes the file: whole, or not at all.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        let mut name = path.file_name().unwrap_or_default().to_os_string();
+        name.push(".part");
+        let part = path.with_file_name(name);
+        let written = self.write_to(&part, path).and_then(|()| fs::rename(&part, path));
+        if written.is_err() {
+            let _ = fs::remove_file(&part);
+        }
+        written
+    }
+
+    fn write_to(&self, part: &Path, path: &Path) -> io::Result<()> {
+        let mut options = File::options();
+        options.write(true).create(true).truncate(true);
+        // It is about data that not everybody may see.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut out = BufWriter::new(options.open(part)?);
+        if path.extension().is_some_and(|extension| extension == "gz") {
+            let mut packed = GzEncoder::new(&mut out, Compression::default());
+            serde_json::to_writer(&mut packed, self)?;
+            packed.finish()?;
+        } else {
+            serde_json::to_writer(&mut out, self)?;
+            out.write_all(b"\n")?;
+        }
+        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    }
+
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Self, SavedError> {
+        let mut text = Vec::new();
+        open(path)?.read_to_end(&mut text)?;
+        if !text.starts_with(BEGINNING.as_bytes()) {
+            return Err(SavedError::Other);
+        }
+        let version = text[BEGINNING.len()..].trim_ascii_start();
+        let version = version.iter().take_while(|byte| byte.is_ascii_digit());
+        let found = version.fold(0, |n: u64, byte| n.saturating_mul(10) + u64::from(byte - b'0'));
+        if found != u64::from(VERSION) {
+            return Err(SavedError::Version { found });
+        }
+        serde_json::from_slice(&text).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            let what = error.to_string();
+            let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
+            SavedError::Damaged { line, column, what: what.to_owned() }
+        })
+    }
+}
+
+/// Whether a file begins as evidence does.
+pub(crate) fn is_saved(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = open(path).and_then(|file| file.take(64).read_to_end(&mut start));
+    read.is_ok() && start.starts_with(BEGINNING.as_bytes())
+}
+
+/// The text of a file, unpacked if need be.
+fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    let mut magic = [0; 2];
+    let is_packed = File::open(path)?.read(&mut magic)? == 2 && magic == [0x1f, 0x8b];
+    let file = BufReader::new(File::open(path)?);
+    Ok(if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) })
+}
