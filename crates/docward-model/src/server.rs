@@ -140,6 +140,8 @@ pub struct CollectionStats {
     pub index_bytes: u64,
     /// Whether it is sharded.
     pub sharded: bool,
+    /// Documents that break the validator; `None` without one, or when counting took too long.
+    pub invalid: Option<u64>,
 }
 
 /// How an index has been used since the server began to count.

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use docward_bson::{json, value::to_value};
 use docward_model::{
-    Collection, CollectionKind, CollectionOptions, CoreSource, Deployment, Evidence, Finding,
-    Index, IndexKey, IndexUsage, Namespace, NamespaceOverride, NamespacePattern, ProfileName,
-    RuleSettings, Server, Settings, ShardKey, StartOptions, ThresholdSetting, ThresholdValue,
-    Topology, User, Value, WorkloadKind,
+    Collection, CollectionKind, CollectionOptions, CollectionStats, CoreSource, Deployment,
+    Evidence, Finding, Index, IndexKey, IndexUsage, Namespace, NamespaceOverride, NamespacePattern,
+    ProfileName, RuleSettings, Server, Settings, ShardKey, StartOptions, ThresholdSetting,
+    ThresholdValue, Topology, User, Value, WorkloadKind,
 };
 use docward_profile::{Links, Profiler, relate};
 use docward_workload::{Entry, Ran, Recorder, log_entry, profile_entry};
@@ -215,6 +215,14 @@ impl Example {
                         index.keys.iter().map(|k| k.path.as_str()).collect::<Vec<_>>().join("_");
                 }
                 part.0.indexes.get_or_insert_default().push(index);
+            } else if let Some(counts) = line.strip_prefix("stats ") {
+                let value = to_value(&parse(counts)).expect("BSON");
+                let count = |name| value.get(name).and_then(Value::as_int).map(|n| n as u64);
+                part.0.stats = Some(CollectionStats {
+                    documents: count("documents").unwrap_or(0),
+                    invalid: count("invalid"),
+                    ..CollectionStats::default()
+                });
             } else if let Some(rest) = line.strip_prefix("ran ") {
                 let recorder = workload.get_or_insert_with(recorder);
                 let (times, text) = repeated(rest);

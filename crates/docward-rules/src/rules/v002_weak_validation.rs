@@ -78,7 +78,21 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         "count breaches first with `{}.countDocuments({{$nor: [validator]}})`, and set level `strict` and action `error` only at zero",
         shell::collection(ns)
     );
+    let by_server = collection.stats.and_then(|stats| stats.invalid);
     let (level, counted, todo) = match &breaches {
+        _ if by_server == Some(0) => (
+            "strict",
+            false,
+            "the server counts no document that breaks the validator: set level `strict` and action `error`".to_owned(),
+        ),
+        _ if by_server.is_some() => (
+            "moderate",
+            false,
+            format!(
+                "set level `moderate` and action `error` so that new documents are checked, clean the {} that the server counts as breaking it, then go to `strict`",
+                text::count(by_server.unwrap_or(0))
+            ),
+        ),
         Some(found) if found.is_empty() && whole => (
             "strict",
             false,

@@ -21,7 +21,8 @@ declare_rule! {
     /// `maximum`, `minLength` and `maxLength`, and fields that a schema with
     /// `additionalProperties: false` does not list, `_id` among them. Where the profile shows a breach
     /// but not how many, it says "at least". Conditions under `anyOf`, `oneOf` and `not` hold for some
-    /// documents only and are not judged.
+    /// documents only and are not judged. A running server is asked how many documents break the
+    /// validator; then that number counts.
     ///
     /// ## Why it matters
     /// Servers do not check stored documents. At level `strict` the next update of such a document is
@@ -32,6 +33,13 @@ declare_rule! {
     /// options {"validator": {"$jsonSchema": {"required": ["email"], "properties": {"age": {"bsonType": "int"}}}}}
     /// {"_id": 1, "email": "zhang@example.com", "age": 30}
     /// {"_id": 2, "age": "31"}
+    /// ```
+    /// A pattern can be judged by the server alone:
+    /// ```jsonl,fires
+    /// options {"validator": {"$jsonSchema": {"properties": {"email": {"pattern": "@"}}}}}
+    /// stats {"documents": 2, "invalid": 1}
+    /// {"_id": 1, "email": "zhang@example.com"}
+    /// {"_id": 2, "email": "li"}
     /// ```
     /// ```jsonl,clean
     /// options {"validator": {"$jsonSchema": {"required": ["email"], "properties": {"age": {"bsonType": ["int", "long"]}}}}}
@@ -63,7 +71,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     }
     let found = breaches(validator, profile);
-    let Some(worst) = found.first() else { return };
+    // The server's own count is beyond doubt.
+    let counted = collection.stats.and_then(|stats| stats.invalid);
+    if counted.map_or(found.is_empty(), |invalid| invalid == 0) {
+        return;
+    }
     let shown: Vec<_> = found
         .iter()
         .take(4)
@@ -112,12 +124,29 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
-            format!("stored documents break their own validator: {}{more}", shown.join("; ")),
+            match counted {
+                Some(invalid) => format!(
+                    "{} of {} stored documents break their own validator, as the server counts{}{}{more}",
+                    text::count(invalid),
+                    text::count(profile.total.max(invalid)),
+                    if shown.is_empty() { "" } else { ": " },
+                    shown.join("; "),
+                ),
+                None => {
+                    format!("stored documents break their own validator: {}{more}", shown.join("; "))
+                }
+            },
             why,
             format!(
-                "{key}list the documents with the query below (at least {} of {}) and {cautious}, or widen the schema where the data is right",
-                text::count(worst.count.min(profile.documents)),
-                text::count(profile.documents)
+                "{key}list the documents with the query below{} and {cautious}, or widen the schema where the data is right",
+                match (counted, found.first()) {
+                    (None, Some(worst)) => format!(
+                        " (at least {} of {})",
+                        text::count(worst.count.min(profile.documents)),
+                        text::count(profile.documents)
+                    ),
+                    _ => String::new(),
+                }
             ),
             profile.seen(),
         )

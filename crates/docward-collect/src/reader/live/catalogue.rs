@@ -75,6 +75,8 @@ pub(super) struct Listed {
     pub(super) stats: Option<CollectionStats>,
     /// Whether it has documents of its own.
     pub(super) has_documents: bool,
+    /// Its validator, as the server has it.
+    pub(super) validator: Option<Document>,
 }
 
 impl Reader<'_, '_, '_> {
@@ -175,7 +177,11 @@ impl Reader<'_, '_, '_> {
         let ns = &entry.namespace;
         let slot = self.table.slot(&Place { namespace: ns.clone(), real: true });
         let has_documents = entry.kind == "collection";
-        let mut listed = Listed { namespace: ns.clone(), slot, stats: None, has_documents };
+        let options = entry.options.as_ref().and_then(Bson::as_document);
+        let validator = options.and_then(|options| options.get_document("validator").ok());
+        let validator = validator.filter(|validator| !validator.is_empty()).cloned();
+        let mut listed =
+            Listed { namespace: ns.clone(), slot, stats: None, has_documents, validator };
         let Some(((indexes, stats), usage)) = answers else {
             self.add_catalogue_facts(entry, slot, Some(Vec::new()));
             return listed;

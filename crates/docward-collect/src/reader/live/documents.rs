@@ -13,7 +13,7 @@ use docward_model::Namespace;
 use docward_profile::Profiler;
 use futures_util::StreamExt as _;
 use mongodb::{
-    bson::{Bson, Document},
+    bson::{Bson, Document, doc},
     error::Error,
     raw_batch_cursor::RawBatch,
 };
@@ -24,7 +24,7 @@ use super::{
     Deployment,
     catalogue::Listed,
     privileges::Resource,
-    session::Way,
+    session::{Read, Way, number},
     trouble::{LiveTrouble, code, is_forbidden, is_gone, is_passing, words},
 };
 use crate::{
@@ -49,6 +49,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// A server that says nothing for so long is given up.
 const SILENCE: Duration = Duration::from_secs(60);
+
+/// How long the server may count the documents of a collection that break its validator.
+const COUNTING: Duration = Duration::from_secs(5);
 
 /// Documents of an earlier run that are asked for at a time: each may have 16 MB.
 const FOLLOWED_AT_ONCE: usize = 32;
@@ -148,11 +151,37 @@ impl Reader<'_, '_, '_> {
             }
             break;
         }
+        self.count_invalid(deployment, listed);
         self.follow(deployment, listed);
         // Another source may have more of it.
         if self.open_ended == 0 && !self.remaining.contains_key(namespace) {
             self.engine.close(slot);
             self.table.entry(slot).closed = true;
+        }
+    }
+
+    /// Lets the server count the documents that break the validator (DM-11.3), if that is quickly
+    /// done.
+    fn count_invalid(&mut self, deployment: &mut Deployment, listed: &Listed) {
+        let Some(validator) = &listed.validator else { return };
+        if self.is_stopped() {
+            return;
+        }
+        let Namespace { database, collection } = &listed.namespace;
+        let pipeline = [doc! { "$match": { "$nor": [validator] } }, doc! { "$count": "n" }];
+        let count = doc! {
+            "aggregate": collection,
+            "pipeline": pipeline.to_vec(),
+            "cursor": {},
+            "maxTimeMS": COUNTING.as_millis() as i64,
+        };
+        let question = (database.clone(), Read::Aggregate, count);
+        // Who takes too long or may not is not counted: the documents that were read still show most.
+        let answers = deployment.session.list_many(vec![question]);
+        if let (Some(Ok(rows)), Some(stats)) =
+            (answers.first(), &mut self.table.entry(listed.slot).stats)
+        {
+            stats.invalid = Some(rows.first().and_then(|row| number(row, "n")).unwrap_or(0));
         }
     }
 
