@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""One command for all measurements: python3 bench/run.py [--quick] [--no-peers]
+"""One command for all measurements: python3 bench/run.py [--quick] [--no-peers] [--only-live]
 
 Builds the data (generated, not committed), runs Docward, a bare BSON walk, serde_json and npm
 mongodb-schema on the same documents in one run, interleaved, and prints medians and ratios. Read the
 ratios: absolute figures move with the machine.
 """
 
+import contextlib
 import os
 import shutil
 import socket
@@ -59,11 +60,11 @@ def control(bench, name, path):
     return min(float(line.split()[1]) for line in out.splitlines())
 
 
-def audit(docward, path, threads):
+def audit(docward, path, threads, *flags):
     """Wall seconds and peak memory (KB) of a whole audit, process start included."""
     start = time.monotonic()
     process = subprocess.Popen(
-        [docward, "audit", path, "--threads", str(threads), "--format", "json", "--fail-on", "never"],
+        [docward, "audit", path, "--threads", str(threads), "--format", "json", "--fail-on", "never", *flags],
         stdout=subprocess.DEVNULL,
     )
     _, status, usage = os.wait4(process.pid, 0)
@@ -132,24 +133,79 @@ def offline(docward, bench, files):
     return result
 
 
-def peers(files, ours):
+@contextlib.contextmanager
+def running_server():
+    """A mongod of its own on a free port: its process id and connection string."""
     import mongod
-    server = mongod.find()
-    node = os.path.join(HERE, "peers")
-    if shutil.which("npm") is None:
-        print("\npeers skipped: npm is not here")
-        return
-    subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund"], cwd=node, check=True)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     folder = tempfile.mkdtemp(prefix="docward-bench-")
     process = subprocess.Popen(
-        [server, "--dbpath", folder, "--port", str(port), "--bind_ip", "127.0.0.1", "--quiet"],
+        [mongod.find(), "--dbpath", folder, "--port", str(port), "--bind_ip", "127.0.0.1", "--quiet"],
         stdout=subprocess.DEVNULL,
     )
     try:
-        uri = f"mongodb://127.0.0.1:{port}"
+        yield process.pid, f"mongodb://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def live(docward, bench, files):
+    def control(name, uri, namespace, batch):
+        out = subprocess.run([bench, name, uri, namespace, str(batch)], check=True, capture_output=True, text=True)
+        return float(out.stdout.split()[1])
+
+    with running_server() as (pid, uri):
+        subprocess.run([bench, "load", uri, "bench.orders", files["orders.bson"], str(ORDERS)], check=True)
+        for n in range(20):
+            subprocess.run([bench, "load", uri, f"twenty.orders{n}", files["orders.bson"], str(ORDERS // 50)], check=True)
+        memory = []
+
+        def audited(*flags):
+            seconds, kilobytes = audit(docward, uri, 1, *flags)
+            memory.append(kilobytes)
+            return seconds
+
+        full = lambda: audited("--full", "--db", "bench")
+        full()
+        batches = (0, 1000, 5000, 20000)
+        best = min(batches, key=lambda batch: control("drain", uri, "bench.orders", batch))
+        raw = min(batches, key=lambda batch: control("drain-raw", uri, "bench.orders", batch))
+        memory.clear()
+        m, _ = medians({
+            "drain": lambda: control("drain", uri, "bench.orders", best),
+            "raw": lambda: control("drain-raw", uri, "bench.orders", raw),
+            "full": full,
+        })
+        print(f"\n### A running server, one run, medians of {REPETITIONS}")
+        row("documents", "driver's cursor s", "raw batches ahead s", "audit --full s", "against the cursor", "against raw batches", "peak MB")
+        row(*["---"] * 7)
+        row(f"{ORDERS:,}", f"{m['drain']:.2f} (batches of {best or 'its own size'})", f"{m['raw']:.2f}", f"{m['full']:.2f}",
+            f"{m['full'] / m['drain']:.2f}x", f"{m['full'] / m['raw']:.2f}x", f"{max(memory) / 1024:.0f}")
+        memory.clear()
+        before = cpu_seconds(pid)
+        m, _ = medians({"sampled": lambda: audited("--db", "twenty")})
+        cpu = (cpu_seconds(pid) - before) / REPETITIONS
+        print(f"\n20 collections of {ORDERS // 50:,} documents, default sample: {m['sampled']:.2f} s, "
+              f"{cpu:.2f} s of the server's processor each time, peak {max(memory) / 1024:.0f} MB")
+
+
+def peers(files, ours):
+    node = os.path.join(HERE, "peers")
+    if shutil.which("npm") is None:
+        print("\npeers skipped: npm is not here")
+        return
+    subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund"], cwd=node, check=True)
+    with running_server() as (_, uri):
         print("\n### npm mongodb-schema on the same documents")
         row("data", "documents", "mode", "documents/s", "Docward (1 thread) is")
         row(*["---"] * 5)
@@ -164,16 +220,16 @@ def peers(files, ours):
                                      check=True, capture_output=True, text=True).stdout
                 seconds = statistics.median(float(line.split()[1]) for line in out.splitlines())
                 row(name, f"{count:,}", mode, f"{count / seconds:,.0f}", f"{own / (count / seconds):.0f}x")
-    finally:
-        process.terminate()
-        process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def main():
     docward, bench = build()
     files = data(bench)
+    if "--only-live" in sys.argv:
+        live(docward, bench, files)
+        return
     ours = offline(docward, bench, files)
+    live(docward, bench, files)
     if PEERS:
         peers(files, ours)
 

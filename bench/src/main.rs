@@ -2,6 +2,7 @@
 //! `bench/run.py` drives it; the figures are kept in docs/benchmarks.md.
 
 mod data;
+mod live;
 
 use std::{env, fs, hint::black_box, time::Instant};
 
@@ -28,9 +29,12 @@ fn main() {
                 u64::from(black_box(value).is_object())
             }).sum()
         }),
+        ["load", uri, namespace, file, count] => live::load(uri, namespace, file, number(count)),
+        ["drain", uri, namespace, batch] => live::drain(uri, namespace, number(batch)),
+        ["drain-raw", uri, namespace, batch] => live::drain_raw(uri, namespace, number(batch)),
         ["json", file, repetitions] => repeat("json", file, number(repetitions), parse_json),
         _ => eprintln!(
-            "usage: docward-bench orders|wide|dynamic FILE COUNT | jsonl FROM TO COUNT | walk|profile|serde-json|json FILE REPETITIONS"
+            "usage: docward-bench orders|wide|dynamic FILE COUNT | jsonl FROM TO COUNT | walk|profile|serde-json|json FILE REPETITIONS | load URI NS FILE COUNT | drain|drain-raw URI NS BATCH"
         ),
     }
 }

@@ -18,6 +18,7 @@ use std::{
         mpsc::{self, Receiver, Sender},
     },
     thread::Scope,
+    time::Instant,
 };
 
 use docward_profile::{Damage, Profiled, Profiler, last_id};
@@ -316,14 +317,20 @@ impl<'scope, 'env> Engine<'scope, 'env> {
 
     /// Lets the workers read a file of whole documents from its beginning. Says up to which byte
     /// they came, and past how many documents; the rest needs a closer look.
-    pub(crate) fn pull(&mut self, slot: Slot, file: FileId, handle: File) -> (u64, u64) {
+    pub(crate) fn pull(
+        &mut self,
+        slot: Slot,
+        file: FileId,
+        handle: File,
+        until: Option<Instant>,
+    ) -> (u64, u64) {
         self.roll(0, 0);
         if self.workers.is_empty() {
             self.start();
         }
         let position = self.positions.entry(slot).or_default();
         let last_id = std::mem::take(&mut position.last_id);
-        let pull = Pull::new(handle, position.bytes, last_id, self.progress, self.stop);
+        let pull = Pull::new(handle, position.bytes, last_id, self.progress, self.stop, until);
         let pull = Arc::new(pull);
         for worker in &self.workers {
             if worker.send(Job::Pull(slot, Arc::clone(&pull))).is_err() {

@@ -30,7 +30,7 @@ mod trouble;
 pub use log::{Logs, read_logs};
 pub use saved::{SavedError, SavedEvidence};
 
-use std::{collections::BTreeMap, sync::atomic::AtomicBool};
+use std::{collections::BTreeMap, sync::atomic::AtomicBool, time::Duration};
 
 use docward_model::{Evidence, Namespace, NamespacePattern, Problem, Source};
 
@@ -56,6 +56,10 @@ pub struct Request {
     pub full: bool,
     /// Keep the documents drawn at random, as hashes: what compares several fields needs them.
     pub keep_samples: bool,
+    /// Stop reading after this time, and report on what was read.
+    pub max_time: Option<Duration>,
+    /// Read no more documents of live deployments than this in a second.
+    pub max_rate: Option<u64>,
     /// Keep documents in a form in which they can be met again on another date.
     pub track: bool,
     /// Documents of live collections to look at besides, by the hexadecimal digits of their `_id`s:
@@ -75,6 +79,8 @@ impl Default for Request {
             sample: None,
             full: false,
             keep_samples: false,
+            max_time: None,
+            max_rate: None,
             track: false,
             follow: BTreeMap::new(),
         }

@@ -13,6 +13,7 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::Instant,
 };
 
 use docward_bson::dump::{self, Next};
@@ -37,6 +38,7 @@ pub(crate) struct Pull<'a> {
     cursor: Mutex<Cursor>,
     progress: &'a dyn Progress,
     stop: &'a AtomicBool,
+    until: Option<Instant>,
 }
 
 /// How far the file has been read.
@@ -77,9 +79,10 @@ impl<'a> Pull<'a> {
         last_id: Vec<u8>,
         progress: &'a dyn Progress,
         stop: &'a AtomicBool,
+        until: Option<Instant>,
     ) -> Self {
         let cursor = Cursor { file, offset: 0, position, last_id, documents: 0, ended: false };
-        Self { cursor: Mutex::new(cursor), progress, stop }
+        Self { cursor: Mutex::new(cursor), progress, stop, until }
     }
 
     /// How far the file was read, when every thread is done.
@@ -113,7 +116,8 @@ impl<'a> Pull<'a> {
     fn fetch(&self, buffer: &mut Vec<u8>) -> Option<Fetched> {
         let mut guard = self.cursor.lock().unwrap_or_else(PoisonError::into_inner);
         let cursor = &mut *guard;
-        if cursor.ended || self.stop.load(Ordering::Relaxed) {
+        let is_over = self.until.is_some_and(|until| Instant::now() >= until);
+        if cursor.ended || is_over || self.stop.load(Ordering::Relaxed) {
             return None;
         }
         let hop = cursor.hop(buffer);

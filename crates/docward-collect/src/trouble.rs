@@ -43,6 +43,8 @@ pub(crate) enum Trouble {
          an archive"
     )]
     NothingInside,
+    #[error("{seconds} s are over: what was not read by then is not judged")]
+    OutOfTime { seconds: u64 },
     #[error("{0}")]
     Saved(String),
     #[error(

@@ -56,6 +56,9 @@ Examples:
   docward audit mongodb://localhost:27017           a running deployment: a sample of each collection
   docward audit \"$MONGODB_URI\" --full              every document of it
   docward audit \"$MONGODB_URI\" --metadata-only     options, indexes and counts, no documents
+  docward audit \"$MONGODB_URI\" --save-evidence monday.json.gz
+  docward audit monday.json.gz                      what was saved, without the deployment
+  docward audit \"$MONGODB_URI\" --earlier monday.json.gz    what has grown since
   docward audit \"$MONGODB_URI\" --db 'db_*' --sample 50000
   mongoexport ... | docward audit - --namespace db_shop.t_order
   docward audit dump/ --format json --output report.json
@@ -122,6 +125,14 @@ pub(crate) struct AuditArgs {
     /// (default there: 10000)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) sample: Option<u64>,
+
+    /// Stop reading after SECONDS and report on what was read
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_time: Option<u64>,
+
+    /// Read at most N documents per second from a running deployment
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_rate: Option<u64>,
 
     /// Read the catalogue only, no documents
     #[arg(long)]

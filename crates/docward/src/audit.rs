@@ -1,6 +1,6 @@
 //! `docward audit` and `docward checklist`: read, judge, print.
 
-use std::{collections::BTreeMap, env, io::IsTerminal, path::Path, thread};
+use std::{collections::BTreeMap, env, io::IsTerminal, path::Path, thread, time::Duration};
 
 use anyhow::{Context, bail};
 use docward_collect::{Collected, Request, SavedEvidence, collect, read_logs};
@@ -219,6 +219,8 @@ fn request(args: &AuditArgs) -> anyhow::Result<Request> {
         threads: args.threads.unwrap_or(reading.threads),
         sample: args.sample,
         full: args.full,
+        max_time: args.max_time.map(Duration::from_secs),
+        max_rate: args.max_rate,
         ..reading
     })
 }

@@ -485,3 +485,24 @@ fn documents_that_break_their_validator_are_counted_by_the_server() {
     let todo = advice["findings"][0]["todo"].as_str().unwrap();
     assert!(todo.contains("clean the 490 that the server counts"), "{todo}");
 }
+
+#[test]
+fn a_limited_rate_is_kept_and_limited_time_gives_a_report_on_what_was_read() {
+    let servers = Launch::standalone().start();
+    servers.insert("db_shop.t_order", (0..3000).map(|n| doc! { "_id": n, "total": n }));
+    let uri = servers.uri();
+    let began = Instant::now();
+    let report = json(&[&uri, "--full", "--max-rate", "1500"]);
+    assert!(began.elapsed() > Duration::from_millis(1500), "3,000 documents take two seconds");
+    assert_eq!(report["sources"][0]["documents"], 3000);
+    assert_eq!(problems(&report), Vec::<String>::new());
+
+    let arguments = ["audit", &uri, "--full", "--max-rate", "100", "--max-time", "1"];
+    let output = docward(&[&arguments[..], &["--format", "json"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    let cut = self::report(&output);
+    let read = cut["sources"][0]["documents"].as_u64().unwrap();
+    assert!((1..3000).contains(&read), "{read}");
+    assert_eq!(cut["sources"][0]["sampled"], true);
+    assert!(problems(&cut)[0].contains("1 s are over"), "{:?}", problems(&cut));
+}

@@ -1,6 +1,6 @@
 //! `.bson`: documents back to back.
 
-use std::io;
+use std::{io, time::Instant};
 
 use docward_bson::dump::{self, Hop, Next};
 
@@ -117,6 +117,11 @@ impl Reader<'_, '_, '_> {
         self.leave_unread(source, slot, counted);
     }
 
+    /// When reading has to end.
+    fn until(&self) -> Option<Instant> {
+        self.began.checked_add(self.request.max_time?)
+    }
+
     /// Lets the profiling threads read what is in order at the beginning of a file, if that is worth
     /// it; how many bytes and documents it was.
     fn pull_bson(
@@ -131,7 +136,7 @@ impl Reader<'_, '_, '_> {
         }
         let Some(handle) = stream.take_file() else { return Ok((0, 0)) };
         let place = handle.try_clone()?;
-        let (bytes, documents) = self.engine.pull(slot, file, handle);
+        let (bytes, documents) = self.engine.pull(slot, file, handle, self.until());
         self.table.entry(slot).taken += documents;
         self.advanced += bytes;
         stream.go_on_at(&place, bytes)?;

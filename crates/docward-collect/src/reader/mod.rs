@@ -12,6 +12,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
+    time::Instant,
 };
 
 use docward_model::{Namespace, Source, SourceKind, is_server_owned};
@@ -54,6 +55,10 @@ pub(crate) struct Reader<'r, 'scope, 'env> {
     /// Collections of the server, whose documents are not read.
     passed_over: BTreeSet<String>,
     interrupted: bool,
+    /// When reading began.
+    began: Instant,
+    /// Whether it was ended by the time allowed for it.
+    out_of_time: bool,
     /// Evidence that was saved by other runs.
     saved: Vec<SavedEvidence>,
     /// The newest date any source shows.
@@ -94,6 +99,8 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             advanced: 0,
             passed_over: BTreeSet::new(),
             interrupted: false,
+            began: Instant::now(),
+            out_of_time: false,
             saved: Vec::new(),
             taken_ms: None,
         }
@@ -141,6 +148,10 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
                 self.troubles.add(file, &trouble);
             }
             self.troubles.add_unnamed(file, damages.count.saturating_sub(named));
+        }
+        if self.out_of_time && !self.interrupted {
+            let seconds = self.request.max_time.unwrap_or_default().as_secs();
+            self.troubles.add_for("--max-time", &Trouble::OutOfTime { seconds });
         }
         let mut evidence = self.table.into_evidence(outcome.profiles);
         for saved in std::mem::take(&mut self.saved) {
@@ -489,7 +500,8 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
     fn is_stopped(&mut self) -> bool {
         let stopped = self.stop.load(Ordering::Relaxed);
         self.interrupted |= stopped;
-        stopped
+        self.out_of_time |= self.request.max_time.is_some_and(|most| self.began.elapsed() >= most);
+        stopped || self.out_of_time
     }
 
     /// Notes that a stream failed after `at` bytes.

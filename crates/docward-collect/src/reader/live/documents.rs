@@ -23,6 +23,7 @@ use super::{
     super::Reader,
     Deployment,
     catalogue::Listed,
+    pace::{Patience, wait_for_rate},
     privileges::Resource,
     session::{Read, Way, number},
     trouble::{LiveTrouble, code, is_forbidden, is_gone, is_passing, words},
@@ -241,8 +242,10 @@ impl Reader<'_, '_, '_> {
         file: FileId,
     ) -> End {
         let (sender, mut batches) = mpsc::channel(AHEAD);
-        fetch(deployment, listed, way, sender);
-        let mut last = Instant::now();
+        let began = Instant::now();
+        fetch(deployment, listed, way, self.request.max_rate, sender);
+        let mut last = began;
+        let before = self.table.entry(listed.slot).taken;
         loop {
             let batch = deployment
                 .session
@@ -259,9 +262,22 @@ impl Reader<'_, '_, '_> {
                     if let Err(error) = self.take_batch(&batch, listed.slot, file) {
                         return End::Failed(Box::new(error));
                     }
+                    if let Some(rate) = self.request.max_rate {
+                        let taken = self.table.entry(listed.slot).taken - before;
+                        self.rest(wait_for_rate(rate, taken, began));
+                    }
                 }
             }
             last = Instant::now();
+        }
+    }
+
+    /// Waits, unless the run is stopped meanwhile.
+    fn rest(&mut self, mut time: Duration) {
+        while !time.is_zero() && !self.is_stopped() {
+            let some = time.min(GLANCE);
+            std::thread::sleep(some);
+            time -= some;
         }
     }
 
@@ -298,10 +314,13 @@ fn fetch(
     deployment: &Deployment,
     listed: &Listed,
     way: Way,
+    max_rate: Option<u64>,
     sender: mpsc::Sender<Result<RawBatch, Box<Error>>>,
 ) {
     let average = listed.stats.map_or(0, |stats| stats.average_bytes).max(64);
-    let batch_size = u32::try_from(BATCH_BYTES / average).unwrap_or(u32::MAX).clamp(16, 50_000);
+    // At a limited rate batches are small, so that documents come evenly.
+    let most = max_rate.map_or(50_000, |rate| rate.clamp(16, 50_000));
+    let batch_size = (BATCH_BYTES / average).clamp(16, most) as u32;
     let cursor = deployment.session.cursor(&listed.namespace, way, batch_size);
     deployment.session.spawn(async move {
         let mut cursor = match cursor.await {
@@ -311,10 +330,15 @@ fn fetch(
                 return;
             }
         };
-        while let Some(batch) = cursor.next().await {
+        let mut patience = Patience::default();
+        loop {
+            let asked = Instant::now();
+            let Some(batch) = cursor.next().await else { return };
+            let pause = patience.pause(asked.elapsed());
             if sender.send(batch.map_err(Box::new)).await.is_err() {
                 return;
             }
+            tokio::time::sleep(pause).await;
         }
     });
 }

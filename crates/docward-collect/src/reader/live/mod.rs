@@ -10,6 +10,7 @@
 
 mod catalogue;
 mod documents;
+mod pace;
 mod privileges;
 mod server;
 mod session;

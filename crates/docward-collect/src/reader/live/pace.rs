@@ -1,0 +1,57 @@
+//! How fast a live collection is read: no faster than allowed, and slower when the server is busy.
+
+use std::time::{Duration, Instant};
+
+/// Answers that take less are no sign of a busy server.
+const PROMPT: Duration = Duration::from_millis(100);
+/// Answers that take so many times as long as usual are.
+const SLOWER: u32 = 4;
+/// No pause is longer.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// How long the server usually takes to answer.
+#[derive(Debug, Default)]
+pub(super) struct Patience {
+    usual: Option<Duration>,
+}
+
+impl Patience {
+    /// How long to leave the server alone after an answer that took so long.
+    pub(super) fn pause(&mut self, took: Duration) -> Duration {
+        let usual = *self.usual.get_or_insert(took);
+        // What is usual follows slowly upwards and at once downwards.
+        self.usual = Some(if took < usual { took } else { usual + (took - usual) / 64 });
+        if took > PROMPT && took > usual * SLOWER { took.min(LONGEST) } else { Duration::ZERO }
+    }
+}
+
+/// How long to wait so that `documents` since `began` are no more than `rate` in a second.
+pub(super) fn wait_for_rate(rate: u64, documents: u64, began: Instant) -> Duration {
+    let earliest = Duration::try_from_secs_f64(documents as f64 / rate.max(1) as f64);
+    earliest.unwrap_or(LONGEST).saturating_sub(began.elapsed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_server_is_left_alone_as_long_as_it_took_to_answer() {
+        let ms = Duration::from_millis;
+        let mut patience = Patience::default();
+        assert_eq!(patience.pause(ms(900)), ms(0), "nothing to compare with");
+        assert_eq!(patience.pause(ms(20)), ms(0));
+        assert_eq!(patience.pause(ms(90)), ms(0), "slower, but prompt");
+        assert_eq!(patience.pause(ms(300)), ms(300));
+        assert_eq!(patience.pause(ms(60_000)), LONGEST);
+        assert_eq!(patience.pause(ms(25)), ms(0));
+    }
+
+    #[test]
+    fn a_rate_is_kept_on_average() {
+        let now = Instant::now();
+        let wait = wait_for_rate(1000, 5000, now);
+        assert!(wait <= Duration::from_secs(5) && wait > Duration::from_millis(4900), "{wait:?}");
+        assert_eq!(wait_for_rate(1000, 5000, now - Duration::from_secs(6)), Duration::ZERO);
+    }
+}
