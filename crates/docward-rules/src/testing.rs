@@ -285,6 +285,16 @@ fn server(facts: &Value) -> Server {
             available: number("available").unwrap_or(0),
             total_created: number("created").unwrap_or(0),
         }),
+        members: facts.get("members").map(|members| {
+            let member = |member: &Value| docward_model::Member {
+                host: member.get("host").map(text).expect("a host"),
+                state: member.get("state").map(text),
+                lag_seconds: member.get("lag").and_then(Value::as_int).map(|n| n as u64),
+                delay_seconds: member.get("delay").and_then(Value::as_int).map(|n| n as u64),
+                ..docward_model::Member::default()
+            };
+            members.items().iter().map(member).collect()
+        }),
         users: facts.get("users").map(|users| {
             let role = |role: &Value| {
                 let part = |key: &str| role.get(key).map(text).unwrap_or_default();

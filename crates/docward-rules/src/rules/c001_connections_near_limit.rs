@@ -1,0 +1,104 @@
+//! CN-03.1: open connections against what the server accepts.
+
+use docward_model::{Draft, Evidence, Seen, Severity, Subject};
+
+use crate::{Cx, declare_rule, facts::text, threshold};
+
+declare_rule! {
+    /// # Connections near the limit
+    ///
+    /// ## What it checks
+    /// Reports a server on which more than 80 % of the connections it accepts are open, as it counts itself
+    /// (`serverStatus`). How many clients there are and how large their pools may grow is not known to a
+    /// server: the number is what is open at this moment, so it may be worse at other times.
+    ///
+    /// ## Why it matters
+    /// After a failover every client connects again at once. Without room the new primary refuses some of
+    /// them, and they try again and again.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// server {"authorization": true, "connections": 2500, "available": 500}
+    /// ```
+    /// ```jsonl,clean
+    /// server {"authorization": true, "connections": 2400, "available": 600}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Lower `maxPoolSize` so that clients × pool size × routers stays within 80 % of the limit, or raise
+    /// the limit (`net.maxIncomingConnections`, the number of open files).
+    ///
+    /// ## When to ignore it
+    /// The limit was set low on purpose and the clients are known by number.
+    C001, "connections-near-limit",
+    level: Mandatory,
+    clauses: ["CN-03.1"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Server],
+    thresholds: [MAX_SHARE],
+    check: Deployment(check),
+}
+
+threshold!(
+    MAX_SHARE,
+    "max-share",
+    Float(0.8),
+    "share of the limit",
+    "CN-03.1",
+    "how much of the limit may be in use"
+);
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(server) = &evidence.server else { return };
+    let Some(connections) = server.connections else { return };
+    let limit = connections.current + connections.available;
+    if limit == 0 {
+        return;
+    }
+    let (share, most) = (connections.current as f64 / limit as f64, cx.limit(&MAX_SHARE));
+    if share <= most {
+        return;
+    }
+    let host = server.host.as_deref().unwrap_or("the server");
+    cx.report(
+        Draft::new(
+            Subject::Deployment,
+            format!(
+                "{} of {} connections of {host} are open, {} of the limit",
+                text::count(connections.current),
+                text::count(limit),
+                text::percent(share),
+            ),
+            "after a failover all clients connect again at once, and a server without room refuses some of them",
+            format!(
+                "keep the sum of all pools within {} connections: lower maxPoolSize of the clients, or raise net.maxIncomingConnections",
+                text::count((limit as f64 * most) as u64)
+            ),
+            Seen::all(1),
+        )
+        .data("current", connections.current)
+        .data("limit", limit)
+        .data("share", share)
+        .severity(Severity::Error),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    /// The figures of the rule book, as open connections of 3,000.
+    #[test]
+    fn cn_03_1_eighty_percent_pass_and_more_do_not() {
+        let count = |current: u64| {
+            let facts = format!(
+                r#"server {{"authorization": true, "connections": {current}, "available": {}}}"#,
+                3000 - current
+            );
+            check("C001", &facts).len()
+        };
+        assert_eq!([2400, 2401, 2500, 3000].map(count), [0, 1, 1, 1]);
+        assert!(check("C001", r#"server {"authorization": true}"#).is_empty());
+    }
+}

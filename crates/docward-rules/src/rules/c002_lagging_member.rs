@@ -1,0 +1,99 @@
+//! RP-7: members that lag behind the primary.
+
+use docward_model::{Draft, Evidence, Member, Seen, Severity, Subject};
+
+use crate::{Cx, declare_rule, facts::text, threshold};
+
+declare_rule! {
+    /// # Lagging member
+    ///
+    /// ## What it checks
+    /// Reports secondaries that were further behind the primary than reads tolerate when the set was asked
+    /// (`replSetGetStatus`), 10 seconds unless configured. Members with a deliberate delay, arbiters, hidden
+    /// members and members that are down are left out: clients do not read from them.
+    ///
+    /// ## Why it matters
+    /// Reads from secondaries return what was true that long ago, and a failover waits for it or loses it.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// server {"authorization": true, "members": [{"host": "db1:27017", "state": "PRIMARY"}, {"host": "db2:27017", "state": "SECONDARY", "lag": 95}]}
+    /// ```
+    /// ```jsonl,clean
+    /// server {"authorization": true, "members": [{"host": "db1:27017", "state": "PRIMARY"}, {"host": "db2:27017", "state": "SECONDARY", "lag": 1}, {"host": "db3:27017", "state": "SECONDARY", "lag": 3600, "delay": 3600}]}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Find out what holds it up (disk, network, long index builds, a burst of writes). Until then read with
+    /// `maxStalenessSeconds`, or from the primary where what was just written must be seen.
+    ///
+    /// ## When to ignore it
+    /// It was being resynchronised at that moment, or nobody reads from secondaries.
+    C002, "lagging-member",
+    level: Mandatory,
+    clauses: ["RP-7"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Server],
+    thresholds: [TOLERANCE],
+    check: Deployment(check),
+}
+
+threshold!(
+    TOLERANCE,
+    "tolerance",
+    Int(10),
+    "seconds",
+    "no figure in source",
+    "how far reads may be behind"
+);
+
+fn is_read_from(member: &Member) -> bool {
+    member.state.as_deref() == Some("SECONDARY")
+        && member.healthy != Some(false)
+        && member.hidden != Some(true)
+        && member.arbiter != Some(true)
+        && member.delay_seconds.unwrap_or(0) == 0
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(members) = evidence.server.as_ref().and_then(|server| server.members.as_ref()) else {
+        return;
+    };
+    let tolerance = cx.count(&TOLERANCE);
+    let lagging: Vec<(&Member, u64)> = members
+        .iter()
+        .filter(|member| is_read_from(member))
+        .filter_map(|member| Some((member, member.lag_seconds?)))
+        .filter(|(_, lag)| *lag > tolerance)
+        .collect();
+    let Some(worst) = lagging.iter().map(|(_, lag)| *lag).max() else { return };
+    let named: Vec<String> = lagging
+        .iter()
+        .map(|(member, lag)| format!("{} by {}", member.host, text::plural(*lag, "second")))
+        .collect();
+    cx.report(
+        Draft::new(
+            Subject::Deployment,
+            format!("{} behind the primary: {}", text::plural(lagging.len() as u64, "member"), text::list(&named, 5)),
+            "reads from secondaries return what was true that long ago",
+            "find out what holds it up; until then read with maxStalenessSeconds (90 at least), or from the primary where what was just written must be seen",
+            Seen::all(members.len() as u64),
+        )
+        .data("lagSeconds", worst)
+        .data("tolerance", tolerance)
+        .severity(Severity::Warn),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+
+    #[test]
+    fn rp_7_the_tolerance_is_configured() {
+        let set = r#"server {"authorization": true, "members": [{"host": "a:1", "state": "PRIMARY"}, {"host": "b:1", "state": "SECONDARY", "lag": 11}]}"#;
+        assert_eq!(check("C002", set).len(), 1);
+        assert!(check_with("C002", "tolerance = 60", set).is_empty());
+    }
+}
