@@ -472,7 +472,8 @@ impl Finisher {
     }
 
     fn text(&self, id: NodeId, stats: &Stats) -> Option<TextProfile> {
-        let classes = stats.classes();
+        let lengths = stats.lengths.finish();
+        let classes = stats.settled_classes(&lengths);
         if classes.iter().all(|&n| n == 0) {
             return None;
         }
@@ -485,7 +486,7 @@ impl Finisher {
         }
         Some(TextProfile {
             classes,
-            lengths: stats.lengths.finish(),
+            lengths,
             case_collisions: stats.cases.as_ref().map(|c| c.finish()),
             compression: (raw > 0).then_some((raw, packed)),
         })
