@@ -73,6 +73,43 @@ pub fn list<S: AsRef<str>>(names: &[S], shown: usize) -> String {
     }
 }
 
+/// Characters of a path that a list shows; longer ones lose their middle.
+const PATH: usize = 48;
+
+/// A list of paths, each short enough to read beside the others.
+pub fn paths<S: AsRef<str>>(paths: &[S], shown: usize) -> String {
+    let paths: Vec<_> = paths.iter().map(|path| short_path(path.as_ref())).collect();
+    list(&paths, shown)
+}
+
+/// The path with its middle left out when it is long: where it begins and what it ends in tell most,
+/// `claims.….references[].hash`.
+fn short_path(path: &str) -> String {
+    if path.chars().count() <= PATH {
+        return path.to_owned();
+    }
+    let parts: Vec<&str> = path.split('.').collect();
+    let first = parts[0];
+    let head = format!("{first}.…");
+    let mut room = PATH.saturating_sub(head.chars().count());
+    let mut tail = String::new();
+    for part in parts[1..].iter().rev() {
+        let length = part.chars().count() + 1;
+        if length > room {
+            break;
+        }
+        room -= length;
+        tail.insert_str(0, &format!(".{part}"));
+    }
+    if !tail.is_empty() {
+        return head + &tail;
+    }
+    // One name alone is longer than that.
+    let chars: Vec<char> = path.chars().collect();
+    let (start, end) = (&chars[..PATH / 2], &chars[chars.len() - PATH / 2 + 1..]);
+    start.iter().chain(&['…']).chain(end).collect()
+}
+
 /// `1 document`, `2 documents`.
 pub fn plural(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), form(n, "", "s"))
@@ -123,5 +160,15 @@ mod tests {
         assert_eq!(form(0, "is", "are"), "are");
         assert_eq!(part(1, 1, "string"), "1 of 1 string");
         assert_eq!(verb(1_200, "is", "are"), "1,200 are");
+    }
+
+    #[test]
+    fn long_paths_lose_their_middle() {
+        let deep = "claims.P31.mainsnak.datavalue.value.qualifiers.P580.amount";
+        let short = paths(&["a.b", deep], 5);
+        assert_eq!(short, "`a.b` and `claims.….datavalue.value.qualifiers.P580.amount`");
+        assert!(short_path(deep).chars().count() <= PATH);
+        assert_eq!(short_path(&"长".repeat(60)).chars().count(), PATH);
+        assert_eq!(short_path(&format!("{}.b", "a".repeat(60))).chars().count(), PATH);
     }
 }

@@ -1,6 +1,6 @@
 //! DM-03.4: `system.` belongs to the server.
 
-use docward_model::{Collection, Draft, Safety, Seen, Subject};
+use docward_model::{Collection, Draft, Safety, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -61,7 +61,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 "rename it to `{proposal}`; where the server refuses, restore it from a dump with `mongorestore --nsFrom '{ns}' --nsTo '{}.{proposal}'`",
                 ns.database
             ),
-            Seen::all(cx.evidence().collections.len() as u64),
+            Seen::all(cx.evidence().collections.len() as u64, Unit::Collections),
         )
         .data("proposal", proposal.as_str())
         .data("critical", true)

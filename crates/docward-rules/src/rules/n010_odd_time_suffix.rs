@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    CollectionKind, Draft, Evidence, Namespace, ProfileName, Safety, Seen, Subject, TailForm,
+    CollectionKind, Draft, Evidence, Namespace, ProfileName, Safety, Seen, Subject, TailForm, Unit,
 };
 
 use crate::{
@@ -127,7 +127,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             what,
             "suffixes in one form sort by age and can be computed; others need a table of exceptions",
             todo,
-            Seen::all(evidence.collections.len() as u64),
+            Seen::all(evidence.collections.len() as u64, Unit::Collections),
         )
         .data("stem", stem.as_str())
         .data("collections", names)
