@@ -64,22 +64,30 @@ pub fn percent(share: f64) -> String {
 pub fn list<S: AsRef<str>>(names: &[S], shown: usize) -> String {
     let quoted: Vec<_> = names.iter().take(shown).map(|n| format!("`{}`", n.as_ref())).collect();
     let rest = names.len().saturating_sub(shown);
-    match (quoted.len(), rest) {
-        (_, 0) if quoted.len() > 1 => {
-            format!("{} and {}", quoted[..quoted.len() - 1].join(", "), quoted[quoted.len() - 1])
-        }
+    joined(&quoted, rest)
+}
+
+fn joined(quoted: &[String], rest: usize) -> String {
+    match (quoted, rest) {
+        ([first @ .., last], 0) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
         (_, 0) => quoted.concat(),
-        (_, rest) => format!("{} and {} more", quoted.join(", "), count(rest as u64)),
+        _ => format!("{} and {} more", quoted.join(", "), count(rest as u64)),
     }
 }
 
 /// Characters of a path that a list shows; longer ones lose their middle.
 const PATH: usize = 48;
 
-/// A list of paths, each short enough to read beside the others.
+/// A list of paths, each short enough to read beside the others. Those that look alike when shortened
+/// are shown once.
 pub fn paths<S: AsRef<str>>(paths: &[S], shown: usize) -> String {
-    let paths: Vec<_> = paths.iter().map(|path| short_path(path.as_ref())).collect();
-    list(&paths, shown)
+    let mut quoted: Vec<String> = Vec::new();
+    for path in paths.iter().map(|path| format!("`{}`", short_path(path.as_ref()))) {
+        if quoted.len() < shown && !quoted.contains(&path) {
+            quoted.push(path);
+        }
+    }
+    joined(&quoted, paths.len().saturating_sub(quoted.len()))
 }
 
 /// The path with its middle left out when it is long: where it begins and what it ends in tell most,
@@ -168,6 +176,11 @@ mod tests {
         let short = paths(&["a.b", deep], 5);
         assert_eq!(short, "`a.b` and `claims.….datavalue.value.qualifiers.P580.amount`");
         assert!(short_path(deep).chars().count() <= PATH);
+        let tree = |depth| format!("tree.{}weight", "kids[].".repeat(depth));
+        assert_eq!(
+            paths(&["a".to_owned(), tree(8), tree(9), tree(10)], 3),
+            "`a`, `tree.….kids[].kids[].kids[].kids[].kids[].weight` and 2 more"
+        );
         assert_eq!(short_path(&"长".repeat(60)).chars().count(), PATH);
         assert_eq!(short_path(&format!("{}.b", "a".repeat(60))).chars().count(), PATH);
     }

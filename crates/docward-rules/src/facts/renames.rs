@@ -52,14 +52,9 @@ impl Candidates {
         Self(all)
     }
 
-    /// Why a collection cannot just be renamed, and what to do instead; `None` when it can.
+    /// As [`obstacle`], with everybody who would get the same name.
     pub fn obstacle(&self, evidence: &Evidence, from: &Namespace, to: &str) -> Option<String> {
         let target = Namespace::new(from.database.as_str(), to);
-        if evidence.collection(&target).is_some() {
-            return Some(format!(
-                "`{to}` exists already: merge the two, or choose a name that tells them apart"
-            ));
-        }
         let rivals: Vec<&str> = self
             .0
             .get(&target)
@@ -68,11 +63,27 @@ impl Candidates {
             .map(String::as_str)
             .filter(|other| *other != from.collection)
             .collect();
-        (!rivals.is_empty()).then(|| {
-            format!(
-                "{} would become `{to}` as well: merge them into it, or choose names that tell them apart",
-                text::list(&rivals, 3)
-            )
-        })
+        obstacle(evidence, from, to, &rivals)
     }
+}
+
+/// Why a collection cannot just be renamed, and what to do instead; `None` when it can. `rivals` are
+/// others that would get the same name.
+pub fn obstacle(
+    evidence: &Evidence,
+    from: &Namespace,
+    to: &str,
+    rivals: &[&str],
+) -> Option<String> {
+    if evidence.collection(&Namespace::new(from.database.as_str(), to)).is_some() {
+        return Some(format!(
+            "`{to}` exists already: merge the two, or choose a name that tells them apart"
+        ));
+    }
+    (!rivals.is_empty()).then(|| {
+        format!(
+            "{} would become `{to}` as well: merge them into it, or choose names that tell them apart",
+            text::list(rivals, 3)
+        )
+    })
 }
