@@ -68,6 +68,7 @@ fn value(tag: u8, bytes: &[u8], depth: u32) -> Result<Value, Fault> {
     })
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes as hexadecimal digits, in lower case.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

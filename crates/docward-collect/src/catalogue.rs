@@ -15,10 +15,12 @@ pub(crate) struct Facts {
     pub(crate) collection: Option<String>,
     /// Plain, a view, a time series or capped.
     pub(crate) kind: CollectionKind,
-    /// Its options.
-    pub(crate) options: CollectionOptions,
-    /// Its indexes.
-    pub(crate) indexes: Vec<Index>,
+    /// Its options; `None` when what stands there can be none.
+    pub(crate) options: Option<CollectionOptions>,
+    /// Its indexes; `None` when what stands there can be none.
+    pub(crate) indexes: Option<Vec<Index>>,
+    /// What is not as `mongodump` writes it, in words.
+    pub(crate) faults: Vec<String>,
 }
 
 /// Reads metadata text. `kind` is what an archive says beside it, or empty.
@@ -28,22 +30,71 @@ pub(crate) fn read(text: &str, kind: &str) -> Result<Facts, json::Error> {
 
 /// What a metadata document says.
 pub(crate) fn facts(metadata: &Value, kind: &str) -> Facts {
+    let mut faults = Vec::new();
     let nothing = Value::Map(Vec::new());
-    let options = metadata.get("options").unwrap_or(&nothing);
+    let options = match metadata.get("options") {
+        None | Some(Value::Null) => Some(&nothing),
+        Some(options @ Value::Map(_)) => Some(options),
+        Some(other) => {
+            faults.push(format!(
+                "`options` is {}, not an object: the options are not known",
+                shape(other)
+            ));
+            None
+        }
+    };
+    let has = |key: &str| options.and_then(|options| options.get(key));
     let kind = match metadata.get("type").and_then(Value::as_text).unwrap_or(kind) {
         "view" => CollectionKind::View,
-        _ if options.get("viewOn").is_some() => CollectionKind::View,
+        _ if has("viewOn").is_some() => CollectionKind::View,
         "timeseries" => CollectionKind::TimeSeries,
-        _ if options.get("timeseries").is_some() => CollectionKind::TimeSeries,
-        _ if options.get("capped").is_some_and(Value::is_truthy) => CollectionKind::Capped,
+        _ if has("timeseries").is_some() => CollectionKind::TimeSeries,
+        _ if has("capped").is_some_and(Value::is_truthy) => CollectionKind::Capped,
         _ => CollectionKind::Plain,
     };
-    let indexes = metadata.get("indexes").map_or(&[][..], Value::items);
+    let indexes = match metadata.get("indexes") {
+        None | Some(Value::Null) => Some(Vec::new()),
+        Some(Value::List(items)) => Some(indexes(items, &mut faults)),
+        Some(other) => {
+            faults.push(format!(
+                "`indexes` is {}, not an array: the indexes are not known",
+                shape(other)
+            ));
+            None
+        }
+    };
     Facts {
         collection: metadata.get("collectionName").and_then(Value::as_text).map(str::to_owned),
         kind,
-        options: CollectionOptions::from_value(options),
-        indexes: indexes.iter().filter_map(Index::from_value).collect(),
+        options: options.map(CollectionOptions::from_value),
+        indexes,
+        faults,
+    }
+}
+
+fn indexes(definitions: &[Value], faults: &mut Vec<String>) -> Vec<Index> {
+    let mut out = Vec::new();
+    for (at, definition) in definitions.iter().enumerate() {
+        let has_key = definition.get("key").is_some_and(|key| !key.entries().is_empty());
+        match Index::from_value(definition).filter(|_| has_key) {
+            Some(index) => out.push(index),
+            None => faults.push(format!(
+                "`indexes[{at}]` has no `key` with fields in it: that index is left out"
+            )),
+        }
+    }
+    out
+}
+
+/// What a value is, in words.
+fn shape(value: &Value) -> &'static str {
+    match value {
+        Value::Map(_) => "an object",
+        Value::List(_) => "an array",
+        Value::Text(_) => "a string",
+        Value::Bool(_) => "a boolean",
+        Value::Int(_) | Value::Double(_) => "a number",
+        Value::Null | Value::Date(_) | Value::Other(_) => "something else",
     }
 }
 
@@ -88,7 +139,7 @@ mod tests {
                 "collation":{"locale":"de"}},
             {"v":2,"key":{"a":"hashed"},"name":"a_hashed"}
         ]}"#;
-        let indexes = read(text, "").unwrap().indexes;
+        let indexes = read(text, "").unwrap().indexes.unwrap();
         let keys: Vec<_> = indexes.iter().map(Index::key_text).collect();
         assert_eq!(
             keys,
@@ -112,17 +163,19 @@ mod tests {
         let new = r#"{"options":{"validator":{"$jsonSchema":{"required":["a"]}},"validationLevel":"moderate","validationAction":"warn"},"indexes":[{"v":{"$numberInt":"2"},"key":{"_id":{"$numberInt":"1"}},"name":"_id_"}],"uuid":"3c","collectionName":"t_a","type":"collection"}"#;
 
         let facts = read(old, "").unwrap();
-        assert!(facts.indexes[0].is_id() && facts.kind == CollectionKind::Plain);
+        assert!(facts.indexes.unwrap()[0].is_id() && facts.kind == CollectionKind::Plain);
 
         let facts = read(middle, "").unwrap();
-        assert_eq!((facts.kind, facts.options.capped_bytes), (CollectionKind::Capped, Some(4096)));
+        let capped = facts.options.unwrap().capped_bytes;
+        assert_eq!((facts.kind, capped), (CollectionKind::Capped, Some(4096)));
 
         let facts = read(new, "").unwrap();
         assert_eq!(facts.collection.as_deref(), Some("t_a"));
-        assert!(facts.options.json_schema().is_some());
-        assert_eq!(facts.options.validation_level, ValidationLevel::Moderate);
-        assert_eq!(facts.options.validation_action, ValidationAction::Warn);
-        assert!(facts.indexes[0].is_id());
+        let options = facts.options.unwrap();
+        assert!(options.json_schema().is_some());
+        assert_eq!(options.validation_level, ValidationLevel::Moderate);
+        assert_eq!(options.validation_action, ValidationAction::Warn);
+        assert!(facts.indexes.unwrap()[0].is_id());
     }
 
     #[test]
@@ -134,7 +187,7 @@ mod tests {
         let series = r#"{"options":{"timeseries":{"timeField":"at","metaField":"m","granularity":"seconds"}},"indexes":[],"type":"timeseries"}"#;
         let facts = read(series, "").unwrap();
         assert_eq!(facts.kind, CollectionKind::TimeSeries);
-        let series = facts.options.time_series.unwrap();
+        let series = facts.options.unwrap().time_series.unwrap();
         assert_eq!((series.time_field.as_str(), series.meta_field.as_deref()), ("at", Some("m")));
     }
 

@@ -17,7 +17,7 @@ use crate::{
     detect,
     names::{self, Claim, FileName, LOOSE_DATABASE, is_foreign_directory},
     stream::Stream,
-    trouble::{Trouble, Troubles},
+    trouble::{Trouble, Troubles, file_name},
 };
 
 /// Directories are followed this far down.
@@ -48,7 +48,7 @@ pub(crate) struct Found {
 }
 
 /// What to do with a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum What {
     Prelude,
     Metadata,
@@ -111,8 +111,9 @@ struct Marks {
     oplog: bool,
 }
 
-/// Turns what was found into a reading list, in the order of paths.
-pub(crate) fn arrange(mut found: Vec<Found>, root: &Root) -> Vec<Item> {
+/// Turns what was found into a reading list, in the order of paths. Of files that hold one collection
+/// twice, one is read.
+pub(crate) fn arrange(mut found: Vec<Found>, root: &Root, troubles: &mut Troubles) -> Vec<Item> {
     found.sort_by(|a, b| (&a.directories, &a.name).cmp(&(&b.directories, &b.name)));
     let mut marks: BTreeMap<&[String], Marks> = BTreeMap::new();
     let with_metadata: BTreeSet<(&[String], String)> = found
@@ -142,6 +143,7 @@ pub(crate) fn arrange(mut found: Vec<Found>, root: &Root) -> Vec<Item> {
     let databases = databases(&marks, root);
 
     let mut items = Vec::new();
+    let mut item_directories = Vec::new();
     for file in &found {
         let name = FileName::read(&file.name);
         let directory = &file.directories[..];
@@ -181,8 +183,47 @@ pub(crate) fn arrange(mut found: Vec<Found>, root: &Root) -> Vec<Item> {
             place,
             named: false,
         });
+        item_directories.push(directory);
+    }
+    without_twins(items, &item_directories, troubles)
+}
+
+/// Leaves out what lies beside another file of the same collection: `t.bson.gz` beside `t.bson`,
+/// `t.json` beside either. Files of one name in several directories may be parts, and stay.
+fn without_twins(
+    items: Vec<Item>,
+    directories: &[&[String]],
+    troubles: &mut Troubles,
+) -> Vec<Item> {
+    let key = |at: usize| {
+        let item: &Item = &items[at];
+        let is_alone = match item.what {
+            What::Documents => matches!(item.name.claim, Claim::Bson | Claim::Json),
+            What::Metadata | What::SystemIndexes => true,
+            What::Prelude | What::Zip | What::Oplog => false,
+        };
+        is_alone.then(|| (directories[at], item.what, &item.place.namespace))
+    };
+    // BSON before JSON; the list is sorted, so a plain file comes before its packed twin.
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by_key(|&at| items[at].name.claim != Claim::Bson);
+    let mut first: BTreeMap<_, usize> = BTreeMap::new();
+    let mut left_out = BTreeSet::new();
+    for at in order {
+        if let Some(key) = key(at) {
+            let kept = *first.entry(key).or_insert(at);
+            if kept != at {
+                let beside = file_name(&items[kept].display).to_owned();
+                troubles.add_for(items[at].display.as_str(), &Trouble::Twice(beside));
+                left_out.insert(at);
+            }
+        }
     }
     items
+        .into_iter()
+        .enumerate()
+        .filter_map(|(at, item)| (!left_out.contains(&at)).then_some(item))
+        .collect()
 }
 
 /// The directories that are databases of a dump.
@@ -354,7 +395,7 @@ mod tests {
             let display = (*path).to_owned();
             Found { directories, name, bytes: 0, origin: Origin::Member(0), display }
         });
-        let items = arrange(found.collect(), &root);
+        let items = arrange(found.collect(), &root, &mut Troubles::default());
         let line = |item: Item| {
             let real = if item.place.real { "real" } else { "loose" };
             format!("{:?} {} {real}", item.what, item.place.namespace)

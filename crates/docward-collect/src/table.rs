@@ -84,10 +84,10 @@ impl Table {
     /// Adds what metadata says. Of two sources with the same collection the first one counts.
     pub(crate) fn add_facts(&mut self, slot: Slot, facts: Facts) {
         let entry = self.entry(slot);
-        if entry.options.is_none() {
+        if entry.options.is_none() && entry.indexes.is_none() {
             entry.kind = facts.kind;
-            entry.options = Some(facts.options);
-            entry.indexes = Some(facts.indexes);
+            entry.options = facts.options;
+            entry.indexes = facts.indexes;
         }
     }
 

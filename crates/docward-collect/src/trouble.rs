@@ -3,8 +3,10 @@
 //! Nothing here ends a run: a trouble becomes a [`Problem`] of one file, and reading goes on with
 //! the next document or file. Every message says where, what became of the rest, and what to do.
 
+use std::collections::BTreeMap;
+
 use docward_bson::{archive, json, walk};
-use docward_model::{Namespace, Problem};
+use docward_model::{Namespace, Problem, text};
 
 use crate::{engine::FileId, reader::live::LiveTrouble};
 
@@ -59,6 +61,13 @@ pub(crate) enum Trouble {
          --type csv --headerline --file FILE`), then audit a dump of that collection"
     )]
     Delimited,
+    #[error(
+        "{} files are CSV or TSV ({}), which carry no types and are not supported; convert each with \
+         mongoimport (`mongoimport --type csv --headerline --file FILE`), then audit a dump of those \
+         collections",
+        .0.len(), file_names(.0)
+    )]
+    DelimitedFiles(Vec<String>),
     #[error(
         "not recognised as BSON, JSON, a mongodump archive, gzip or zip; name a file of one of \
          these kinds"
@@ -115,7 +124,7 @@ pub(crate) enum Trouble {
         extent(kind)
     )]
     Damaged { at: u64, kind: walk::FaultKind },
-    #[error("{}; this document is not in the report, those after it are", .0.without_values())]
+    #[error("{}; {}", .0.without_values(), left_out(.0))]
     Json(Box<json::Error>),
     #[error(
         "the document that ends at byte {at} takes {bytes} bytes as BSON, more than MongoDB can \
@@ -131,6 +140,16 @@ pub(crate) enum Trouble {
          known"
     )]
     MetadataLength { limit: u64, namespace: Namespace },
+    #[error(
+        "the metadata of {namespace} is not as mongodump writes it: {fault}, the rest was read; dump \
+         the collection again"
+    )]
+    MetadataShape { fault: String, namespace: Namespace },
+    #[error(
+        "left out, because {0} beside it holds the same collection and both would be counted; \
+         remove one of them"
+    )]
+    Twice(String),
     #[error(
         "the archive is damaged at byte {at}: {why}; nothing after it can be read, what was before \
          is in the report; dump again"
@@ -159,6 +178,17 @@ pub(crate) enum Trouble {
     Prelude(Box<json::Error>),
 }
 
+/// The first few of many files, without their directories.
+fn file_names(paths: &[String]) -> String {
+    let names: Vec<_> = paths.iter().map(|path| file_name(path)).collect();
+    text::list(&names, 3)
+}
+
+/// The name of a file as problems name it, without its directories or the zip it is in.
+pub(crate) fn file_name(display: &str) -> &str {
+    display.rsplit(['/', '\\', '!']).next().unwrap_or(display)
+}
+
 fn length_hint(at: u64) -> &'static str {
     if at == 0 {
         "the file may not be BSON at all: check its name and origin"
@@ -172,6 +202,19 @@ fn extent(kind: &walk::FaultKind) -> &'static str {
     match kind {
         walk::FaultKind::Utf8 => "the document was read all the same",
         _ => "what the document holds before that byte was read, the rest of it was not",
+    }
+}
+
+/// What an error in JSON took out of the report.
+fn left_out(error: &json::Error) -> &'static str {
+    match error {
+        json::Error::UnexpectedEnd { what: "array", .. } => {
+            "every document in it is in the report; copy or export the file again if some are missing"
+        }
+        json::Error::UnexpectedEnd { .. } => {
+            "what was read before is in the report; copy or export the file again"
+        }
+        _ => "it is not in the report; reading went on after it",
     }
 }
 
@@ -211,6 +254,8 @@ impl Trouble {
 #[derive(Debug, Default)]
 pub(crate) struct Troubles {
     files: Vec<FileTroubles>,
+    /// CSV and TSV files by the source they are in.
+    delimited: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Debug)]
@@ -254,9 +299,22 @@ impl Troubles {
         self.add(file, trouble);
     }
 
+    /// Notes a file of a source that is CSV or TSV. A directory may be full of them, and the advice
+    /// is the same for all.
+    pub(crate) fn add_delimited(&mut self, source: &str, file: &str) {
+        self.delimited.entry(source.to_owned()).or_default().push(file.to_owned());
+    }
+
     /// The problems for the report.
-    pub(crate) fn into_problems(self) -> Vec<Problem> {
+    pub(crate) fn into_problems(mut self) -> Vec<Problem> {
         let mut problems = Vec::new();
+        for (source, mut files) in std::mem::take(&mut self.delimited) {
+            files.sort();
+            match &files[..] {
+                [one] => self.add_for(one.as_str(), &Trouble::Delimited),
+                _ => self.add_for(source, &Trouble::DelimitedFiles(files)),
+            }
+        }
         for file in self.files {
             let more = file.count - file.told.len() as u64;
             problems.extend(

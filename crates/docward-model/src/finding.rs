@@ -91,10 +91,45 @@ impl Subject {
     }
 }
 
+/// What was looked at and counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants say it")]
+pub enum Unit {
+    Documents,
+    Collections,
+    Databases,
+    Indexes,
+    Operations,
+    Connections,
+    Servers,
+    Addresses,
+    Accounts,
+}
+
+impl Unit {
+    /// The word that goes with a count.
+    pub fn name(self, count: u64) -> &'static str {
+        let (one, many) = match self {
+            Self::Documents => ("document", "documents"),
+            Self::Collections => ("collection", "collections"),
+            Self::Databases => ("database", "databases"),
+            Self::Indexes => ("index", "indexes"),
+            Self::Operations => ("operation", "operations"),
+            Self::Connections => ("connection", "connections"),
+            Self::Servers => ("server", "servers"),
+            Self::Addresses => ("address", "addresses"),
+            Self::Accounts => ("account", "accounts"),
+        };
+        crate::text::form(count, one, many)
+    }
+}
+
 /// How much was looked at before saying something.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
-    /// Documents (or names, or indexes) looked at.
+    /// What is counted.
+    pub unit: Unit,
+    /// How many were looked at.
     pub sampled: u64,
     /// How many there are.
     pub total: u64,
@@ -104,8 +139,8 @@ pub struct Seen {
 
 impl Seen {
     /// Everything was looked at.
-    pub fn all(total: u64) -> Self {
-        Self { sampled: total, total, confidence: 1.0 }
+    pub fn all(total: u64, unit: Unit) -> Self {
+        Self { unit, sampled: total, total, confidence: 1.0 }
     }
 
     /// The same for a statement that rests on a sample of what was looked at: 95 % at most.

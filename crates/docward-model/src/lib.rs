@@ -29,7 +29,7 @@ pub use evidence::{
     ValidationAction, ValidationLevel,
 };
 pub use finding::{
-    Data, DataValue, Draft, Finding, Fix, Level, Location, Safety, Seen, Severity, Subject,
+    Data, DataValue, Draft, Finding, Fix, Level, Location, Safety, Seen, Severity, Subject, Unit,
 };
 pub use growth::{Growth, Observed, TrackedDocument};
 pub use namespace::{FieldPath, Namespace};

@@ -570,6 +570,6 @@ impl Profile {
     pub fn seen(&self) -> crate::Seen {
         let total = self.total.max(self.documents);
         let confidence = if self.documents >= total { 1.0 } else { 0.95 };
-        crate::Seen { sampled: self.documents, total, confidence }
+        crate::Seen { unit: crate::Unit::Documents, sampled: self.documents, total, confidence }
     }
 }

@@ -64,13 +64,58 @@ pub fn percent(share: f64) -> String {
 pub fn list<S: AsRef<str>>(names: &[S], shown: usize) -> String {
     let quoted: Vec<_> = names.iter().take(shown).map(|n| format!("`{}`", n.as_ref())).collect();
     let rest = names.len().saturating_sub(shown);
-    match (quoted.len(), rest) {
-        (_, 0) if quoted.len() > 1 => {
-            format!("{} and {}", quoted[..quoted.len() - 1].join(", "), quoted[quoted.len() - 1])
-        }
+    joined(&quoted, rest)
+}
+
+fn joined(quoted: &[String], rest: usize) -> String {
+    match (quoted, rest) {
+        ([first @ .., last], 0) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
         (_, 0) => quoted.concat(),
-        (_, rest) => format!("{} and {} more", quoted.join(", "), count(rest as u64)),
+        _ => format!("{} and {} more", quoted.join(", "), count(rest as u64)),
     }
+}
+
+/// Characters of a path that a list shows; longer ones lose their middle.
+const PATH: usize = 48;
+
+/// A list of paths, each short enough to read beside the others. Those that look alike when shortened
+/// are shown once.
+pub fn paths<S: AsRef<str>>(paths: &[S], shown: usize) -> String {
+    let mut quoted: Vec<String> = Vec::new();
+    for path in paths.iter().map(|path| format!("`{}`", short_path(path.as_ref()))) {
+        if quoted.len() < shown && !quoted.contains(&path) {
+            quoted.push(path);
+        }
+    }
+    joined(&quoted, paths.len().saturating_sub(quoted.len()))
+}
+
+/// The path with its middle left out when it is long: where it begins and what it ends in tell most,
+/// `claims.….references[].hash`.
+fn short_path(path: &str) -> String {
+    if path.chars().count() <= PATH {
+        return path.to_owned();
+    }
+    let parts: Vec<&str> = path.split('.').collect();
+    let first = parts[0];
+    let head = format!("{first}.…");
+    let mut room = PATH.saturating_sub(head.chars().count());
+    let mut tail = String::new();
+    for part in parts[1..].iter().rev() {
+        let length = part.chars().count() + 1;
+        if length > room {
+            break;
+        }
+        room -= length;
+        tail.insert_str(0, &format!(".{part}"));
+    }
+    if !tail.is_empty() {
+        return head + &tail;
+    }
+    // One name alone is longer than that.
+    let chars: Vec<char> = path.chars().collect();
+    let (start, end) = (&chars[..PATH / 2], &chars[chars.len() - PATH / 2 + 1..]);
+    start.iter().chain(&['…']).chain(end).collect()
 }
 
 /// `1 document`, `2 documents`.
@@ -123,5 +168,20 @@ mod tests {
         assert_eq!(form(0, "is", "are"), "are");
         assert_eq!(part(1, 1, "string"), "1 of 1 string");
         assert_eq!(verb(1_200, "is", "are"), "1,200 are");
+    }
+
+    #[test]
+    fn long_paths_lose_their_middle() {
+        let deep = "claims.P31.mainsnak.datavalue.value.qualifiers.P580.amount";
+        let short = paths(&["a.b", deep], 5);
+        assert_eq!(short, "`a.b` and `claims.….datavalue.value.qualifiers.P580.amount`");
+        assert!(short_path(deep).chars().count() <= PATH);
+        let tree = |depth| format!("tree.{}weight", "kids[].".repeat(depth));
+        assert_eq!(
+            paths(&["a".to_owned(), tree(8), tree(9), tree(10)], 3),
+            "`a`, `tree.….kids[].kids[].kids[].kids[].kids[].weight` and 2 more"
+        );
+        assert_eq!(short_path(&"长".repeat(60)).chars().count(), PATH);
+        assert_eq!(short_path(&format!("{}.b", "a".repeat(60))).chars().count(), PATH);
     }
 }

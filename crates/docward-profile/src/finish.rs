@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use docward_bson::value::hex;
 use docward_model::{
     ArrayProfile, Blob, BsonType, Discriminator, Distinct, DynamicKeys, Field, FieldPath,
     FieldShape, IdOrder, KeyForm, LargeDocument, NumberProfile, Profile, SampledDocument,
@@ -15,7 +16,6 @@ use crate::{
     rows::{FEW, Leaf, Row},
     stats::{Stats, known},
     tree::{FORMS, Kind, NONE, NodeId, ROOT},
-    values::hex,
 };
 
 /// A finished profile and what it leaves for comparing collections.
@@ -500,7 +500,8 @@ impl Finisher {
     }
 
     fn text(&self, id: NodeId, stats: &Stats) -> Option<TextProfile> {
-        let classes = stats.classes();
+        let lengths = stats.lengths.finish();
+        let classes = stats.settled_classes(&lengths);
         if classes.iter().all(|&n| n == 0) {
             return None;
         }
@@ -513,7 +514,7 @@ impl Finisher {
         }
         Some(TextProfile {
             classes,
-            lengths: stats.lengths.finish(),
+            lengths,
             case_collisions: stats.cases.as_ref().map(|c| c.finish()),
             compression: (raw > 0).then_some((raw, packed)),
         })

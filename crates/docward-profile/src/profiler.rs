@@ -7,7 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use docward_bson::walk::{self, Fault, FaultKind, find_nul, i32_at, value_len};
+use docward_bson::{
+    value::hex,
+    walk::{self, Fault, FaultKind, find_nul, i32_at, value_len},
+};
 use docward_model::{BlobKind, BsonType, TextClass};
 
 use crate::{
@@ -20,7 +23,7 @@ use crate::{
     text,
     tree::{Kind, NONE, Node, NodeId, ROOT, Tree},
     values::{
-        content_hash, fixed, fixed_at, has_short_decimals, hex, id_text, id_value, note_binary,
+        content_hash, fixed, fixed_at, has_short_decimals, id_text, id_value, note_binary,
         number_of, scalar_hash, seconds, shorten, sort_double, sort_numbered, sort_short,
         spelled_hash,
     },

@@ -1,8 +1,8 @@
 //! What is kept per place in the documents. Everything here merges exactly.
 
-use docward_model::{BlobKind, BsonType, TextClass};
+use docward_model::{BlobKind, BsonType, Distribution, TextClass};
 
-use crate::{histogram::Histogram, sketch::Sketch, tally::Tally};
+use crate::{histogram::Histogram, sketch::Sketch, tally::Tally, values::OBJECT_ID_DIGITS};
 
 /// Values of a field are remembered one by one while there are at most this many.
 pub(crate) const ENUMERATION: usize = 64;
@@ -193,6 +193,23 @@ impl Stats {
     /// Strings by class.
     pub(crate) fn classes(&self) -> [u64; TextClass::COUNT] {
         std::array::from_fn(|class| self.kinds.get(BsonType::COUNT + class))
+    }
+
+    /// Strings by class, judged together. Digits alone are a number until most texts of the field are
+    /// ObjectIds in hexadecimal: then those as long as these are ids that happen to have no letter.
+    pub(crate) fn settled_classes(&self, lengths: &Distribution) -> [u64; TextClass::COUNT] {
+        let [hex, huge, zero] =
+            [TextClass::ObjectIdHex, TextClass::HugeInteger, TextClass::LeadingZero]
+                .map(|class| class as usize);
+        let mut classes = self.classes();
+        let digits = classes[huge] + classes[zero];
+        let as_long = lengths.buckets.iter().find(|b| b.0 == OBJECT_ID_DIGITS).map_or(0, |b| b.2);
+        // The sum tells that no digits are of another length, and no other text of this one.
+        if digits > 0 && digits < classes[hex] && as_long == classes[hex] + digits {
+            classes[hex] += digits;
+            (classes[huge], classes[zero]) = (0, 0);
+        }
+        classes
     }
 
     /// Values of a type.

@@ -538,6 +538,8 @@ mod tests {
             ("550e8400-e29b-11d4-a716-446655440000", T::Uuid),
             ("01ARZ3NDEKTSV4RRFFQ69G5FAV", T::Ulid),
             ("65f3a2b8c1d2e3f4a5b6c7d8", T::ObjectIdHex),
+            ("650312480112030415060718", T::HugeInteger),
+            ("050312480112030415060718", T::LeadingZero),
             ("d41d8cd98f00b204e9800998ecf8427e", T::HexDigest),
             ("zhangsan@example.com", T::Email),
             ("a@b", T::Other),

@@ -1,7 +1,10 @@
 //! Single values: where a document's `_id` lies, how a value hashes, sorts and prints. No state; the
 //! profiler calls these from its hot path.
 
-use docward_bson::walk::{self, value_len};
+use docward_bson::{
+    value::hex,
+    walk::{self, value_len},
+};
 use docward_model::TextClass;
 
 use crate::{
@@ -61,10 +64,17 @@ pub(crate) fn scalar_hash(tag: u8, value: &[u8]) -> u64 {
     }
 }
 
+/// Digits of an ObjectId written as text.
+pub(crate) const OBJECT_ID_DIGITS: u64 = 24;
+
 /// Text that spells an id hashes like that id, marked.
 pub(crate) fn spelled_hash(class: TextClass, s: &[u8]) -> Option<u64> {
     let base = match class {
         TextClass::ObjectIdHex => hash::bytes(&unhex::<12>(s)?),
+        // Among ids of one process, some have no letter: they are looked up like the others.
+        TextClass::HugeInteger | TextClass::LeadingZero if s.len() as u64 == OBJECT_ID_DIGITS => {
+            hash::bytes(&unhex::<12>(s)?)
+        }
         TextClass::UuidV4 | TextClass::UuidV7 | TextClass::Uuid => {
             let digits: Vec<u8> = s.iter().copied().filter(|&c| c != b'-').collect();
             hash::bytes(&unhex::<16>(&digits)?)
@@ -164,10 +174,6 @@ pub(crate) fn shorten(text: String) -> String {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 pub(crate) fn id_text(tag: u8, value: &[u8]) -> String {

@@ -91,6 +91,28 @@ fn types_presence_and_classes_are_counted() {
 }
 
 #[test]
+fn digits_are_object_ids_only_among_object_ids() {
+    let classes = |values: &[String]| {
+        let documents: Vec<_> = values.iter().map(|value| doc! { "orderId": value }).collect();
+        let profile = profile(&documents);
+        let text = profile.field("orderId").unwrap().text.clone().unwrap();
+        [TextClass::ObjectIdHex, TextClass::HugeInteger, TextClass::LeadingZero].map(|c| text.of(c))
+    };
+    let numbers: Vec<_> = (0..50).map(|i| format!("6503124801120304150607{i:02}")).collect();
+    assert_eq!(classes(&numbers), [0, 50, 0]);
+    // Ids of one process differ at their end only, and some of them have no letter.
+    let mut ids: Vec<_> =
+        (0..100).map(|i| format!("650312480112030415{:06x}", i * 104_729)).collect();
+    let digits = ids.iter().filter(|id| id.bytes().all(|b| b.is_ascii_digit())).count() as u64;
+    assert!((1..50).contains(&digits), "{digits}");
+    assert_eq!(classes(&ids), [100, 0, 0]);
+    ids.push(String::new());
+    assert_eq!(classes(&ids), [100, 0, 0]);
+    ids.push("12345678901234567890".to_owned());
+    assert_eq!(classes(&ids)[1], digits + 1, "a shorter number says that there are numbers");
+}
+
+#[test]
 fn ap_s2_5_few_keys_that_are_dates_are_folded() {
     let profile = profile(&[doc! { "_id": 1, "counts": { "2024-01": 5, "2024-02": 7 } }]);
     let counts = profile.field("counts").unwrap();

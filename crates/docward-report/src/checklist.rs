@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use docward_model::{Report, Verdict};
 
-use crate::text::{Paint, wrap};
+use crate::{
+    terminal::problems,
+    text::{Paint, wrap},
+};
 
 /// One row per item: verdict, what is asked, the evidence.
 pub fn checklist(report: &Report, color: bool, width: usize) -> String {
@@ -19,6 +22,7 @@ pub fn checklist(report: &Report, color: bool, width: usize) -> String {
         let _ = writeln!(out, "{verdict} {:<6} {}", item.id, paint.bold(item.title));
         let _ = writeln!(out, "               {}", wrap(&item.evidence, width, 15, 15));
     }
+    problems(report, width, paint, &mut out);
     let of = |verdict| report.checklist.iter().filter(|i| i.verdict == verdict).count();
     let _ = writeln!(
         out,

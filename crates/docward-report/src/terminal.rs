@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use docward_model::{Finding, Report, Severity, SourceKind, Subject, text};
+use docward_model::{Finding, Report, Seen, Severity, SourceKind, Subject, text};
 
 use crate::text::{Paint, wrap};
 
@@ -30,9 +30,12 @@ pub struct TerminalOptions {
     pub width: usize,
     /// Which repeated findings are written out.
     pub expand: Expand,
-    /// Only the summary.
+    /// Only problems and the summary.
     pub quiet: bool,
 }
+
+/// Columns before the text of a finding or problem.
+const INDENT: usize = 7;
 
 /// Findings of one rule are folded when there are more than this many.
 const FOLD_AFTER: usize = 3;
@@ -46,7 +49,10 @@ pub fn terminal(report: &Report, options: &TerminalOptions) -> String {
         for severity in [Severity::Error, Severity::Warn, Severity::Info] {
             page.section(severity, &mut out);
         }
-        page.problems(&mut out);
+    }
+    // Whatever is left out, the reason of a failure is not.
+    problems(report, options.width, page.paint, &mut out);
+    if !options.quiet {
         page.skipped(&mut out);
     }
     page.summary(&mut out);
@@ -160,7 +166,8 @@ impl Page<'_> {
         if self.report.show_values && !finding.examples.is_empty() {
             self.paragraph("e.g. ", &finding.examples.join(" · "), out);
         }
-        let _ = writeln!(out, "       {}", self.paint.dim(&seen(finding)));
+        let seen = format!("{} · {}", seen(&finding.seen), finding.clauses.join(" "));
+        let _ = writeln!(out, "       {}", self.paint.dim(&seen));
     }
 
     /// More than three findings of one rule: one paragraph.
@@ -196,20 +203,8 @@ impl Page<'_> {
     }
 
     fn paragraph(&self, label: &str, text: &str, out: &mut String) {
-        let body = wrap(text, self.options.width, 7 + label.chars().count(), 7);
-        let _ = writeln!(out, "       {}{body}", self.paint.dim(label));
-    }
-
-    fn problems(&self, out: &mut String) {
-        if self.report.problems.is_empty() {
-            return;
-        }
-        let title = self.paint.red("NOT READ IN FULL");
-        let _ = writeln!(out, "\n{title} ({})", self.report.problems.len());
-        for problem in &self.report.problems {
-            let _ = writeln!(out, "  {}", self.paint.bold(&problem.source));
-            self.paragraph("", &problem.message, out);
-        }
+        let body = wrap(text, self.options.width, INDENT + label.chars().count(), INDENT);
+        let _ = writeln!(out, "{:INDENT$}{}{body}", "", self.paint.dim(label));
     }
 
     fn skipped(&self, out: &mut String) {
@@ -274,6 +269,19 @@ impl Page<'_> {
     }
 }
 
+/// What could not be read, or not run as asked.
+pub(crate) fn problems(report: &Report, width: usize, paint: Paint, out: &mut String) {
+    if report.problems.is_empty() {
+        return;
+    }
+    let title = paint.red("NOT READ IN FULL");
+    let _ = writeln!(out, "\n{title} ({})", report.problems.len());
+    for problem in &report.problems {
+        let _ = writeln!(out, "  {}", paint.bold(&problem.source));
+        let _ = writeln!(out, "{:INDENT$}{}", "", wrap(&problem.message, width, INDENT, INDENT));
+    }
+}
+
 /// `db.coll path`, `db.coll index name`, a database, or the deployment.
 fn place_text(at: &Subject) -> String {
     match at {
@@ -285,22 +293,41 @@ fn place_text(at: &Subject) -> String {
     }
 }
 
-fn seen(finding: &Finding) -> String {
-    let seen = finding.seen;
-    let base = if seen.sampled >= seen.total {
+fn seen(seen: &Seen) -> String {
+    if seen.sampled >= seen.total {
         let part = if seen.confidence < 1.0 {
             format!(", figures from a sample of them ({:.0} % confidence)", seen.confidence * 100.0)
         } else {
             String::new()
         };
-        format!("seen: all {}{part}", text::count(seen.total))
+        let all = text::form(seen.total, "", "all ");
+        format!("seen: {all}{} {}{part}", text::count(seen.total), seen.unit.name(seen.total))
     } else {
         format!(
-            "seen: {} of {} ({:.0} % confidence)",
+            "seen: {} of {} {} ({:.0} % confidence)",
             text::count(seen.sampled),
             text::count(seen.total),
+            seen.unit.name(seen.total),
             seen.confidence * 100.0
         )
-    };
-    format!("{base} · {}", finding.clauses.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::{Seen, Unit};
+
+    #[test]
+    fn what_was_counted_is_named() {
+        for (seen, expect) in [
+            (Seen::all(3, Unit::Indexes), "seen: all 3 indexes"),
+            (Seen::all(1, Unit::Collections), "seen: 1 collection"),
+            (
+                Seen { unit: Unit::Documents, sampled: 10, total: 2_000, confidence: 0.95 },
+                "seen: 10 of 2,000 documents (95 % confidence)",
+            ),
+        ] {
+            assert_eq!(super::seen(&seen), expect);
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use docward_model::{
     ChecklistItem, Data, FieldPath, Finding, Fix, Level, Namespace, Problem, ProfileName, Report,
-    Safety, Seen, Severity, Skipped, Source, SourceKind, Subject, Verdict,
+    Safety, Seen, Severity, Skipped, Source, SourceKind, Subject, Unit, Verdict,
 };
 use docward_report::{Expand, TerminalOptions, checklist, json, terminal};
 
@@ -19,7 +19,7 @@ fn finding(rule: &'static str, severity: Severity, at: Subject, what: &str) -> F
         why: "the document grows with every write and stops at 16 MB".to_owned(),
         todo: "move the elements to a collection of their own, with the parent's id and an index on it"
             .to_owned(),
-        seen: Seen { sampled: 12_000, total: 12_000, confidence: 1.0 },
+        seen: Seen { unit: Unit::Documents, sampled: 12_000, total: 12_000, confidence: 1.0 },
         data: Data::new().with("p99", 2300_u64).with("max", 5100_u64).with("share", 0.25),
         examples: vec!["a value out of a document".to_owned()],
         fix: (rule != "N006").then(|| Fix {
@@ -100,6 +100,15 @@ fn terminal_expanded_with_values() {
     let mut report = report();
     report.show_values = true;
     insta::assert_snapshot!(terminal(&report, &options(Expand::All)));
+}
+
+#[test]
+fn quiet_still_tells_problems() {
+    let quiet = terminal(&report(), &TerminalOptions { quiet: true, ..options(Expand::No) });
+    assert!(quiet.contains("NOT READ IN FULL") && !quiet.contains("why:"), "{quiet}");
+    for problem in report().problems {
+        assert!(quiet.contains(&problem.source), "{quiet}");
+    }
 }
 
 #[test]

@@ -499,7 +499,7 @@ mod tests {
             what: "what".into(),
             why: "why".into(),
             todo: "todo".into(),
-            seen: docward_model::Seen::all(1),
+            seen: docward_model::Seen::all(1, docward_model::Unit::Documents),
             data: docward_model::Data::new(),
             examples: Vec::new(),
             fix: None,

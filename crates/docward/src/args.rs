@@ -105,18 +105,6 @@ pub(crate) struct AuditArgs {
     #[arg(required_unless_present = "log", value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
 
-    /// Name of the collection in a source that holds a single one
-    #[arg(long, value_name = "DB.COLL")]
-    pub(crate) namespace: Option<String>,
-
-    /// Only databases that match
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) db: Option<String>,
-
-    /// Only collections that match (name, or whole namespace)
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) collection: Option<String>,
-
     /// Read every document (the default for files; of a running deployment a sample is read)
     #[arg(long, conflicts_with = "sample")]
     pub(crate) full: bool,
@@ -163,7 +151,10 @@ pub(crate) struct AuditArgs {
     pub(crate) expand: Vec<String>,
 
     #[command(flatten)]
-    pub(crate) common: CommonArgs,
+    pub(crate) reading: ReadingArgs,
+
+    #[command(flatten)]
+    pub(crate) judging: JudgingArgs,
 }
 
 /// Which shard keys to look at.
@@ -189,6 +180,13 @@ pub(crate) struct ShardKeyArgs {
     #[arg(long, value_name = "FIELD")]
     pub(crate) zone: Option<String>,
 
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+}
+
+/// Flags of every command that reads data.
+#[derive(Args, Debug)]
+pub(crate) struct ReadingArgs {
     /// Name of the collection in a source that holds a single one
     #[arg(long, value_name = "DB.COLL")]
     pub(crate) namespace: Option<String>,
@@ -222,17 +220,9 @@ pub(crate) struct ShardKeyArgs {
     pub(crate) color: Color,
 }
 
-/// Flags of every command that reports.
+/// Which findings count, and how much of them is printed.
 #[derive(Args, Debug)]
-pub(crate) struct CommonArgs {
-    /// Shape of the report
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
-    pub(crate) format: Format,
-
-    /// Write the report to a file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-
+pub(crate) struct JudgingArgs {
     /// Exit with 1 when there is a finding of this severity or above
     #[arg(long, value_enum)]
     pub(crate) fail_on: Option<FailOn>,
@@ -249,25 +239,13 @@ pub(crate) struct CommonArgs {
     #[arg(long, value_enum)]
     pub(crate) profile: Option<Profile>,
 
-    /// Settings (default: the nearest docward.toml)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-
     /// Print values out of documents as examples
     #[arg(long)]
     pub(crate) show_values: bool,
 
-    /// Print the summary only
+    /// Print problems and the summary only
     #[arg(long)]
     pub(crate) quiet: bool,
-
-    /// No progress bar
-    #[arg(long)]
-    pub(crate) no_progress: bool,
-
-    /// Colours
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
-    pub(crate) color: Color,
 }
 
 /// Shapes of a report.

@@ -12,7 +12,7 @@ use docward_rules::{checklist, judge};
 
 use crate::{
     CLEAN, FINDINGS, PROBLEMS,
-    args::{AuditArgs, Color, Format},
+    args::{AuditArgs, Color, Format, ReadingArgs},
     complain, config,
     interrupt::Interrupt,
     progress::Bar,
@@ -24,8 +24,8 @@ const MOST_THREADS: usize = 4;
 
 /// Runs an audit; with `only_checklist` the launch review is printed instead of the findings.
 pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8> {
-    let (config, diagnostics) = config::load(args.common.config.as_deref(), &args.sources)?;
-    let mut config = config::with_arguments(config, &args.common)?;
+    let (config, diagnostics) = config::load(args.reading.config.as_deref(), &args.sources)?;
+    let mut config = config::with_arguments(config, &args.judging)?;
     for code in args.expand.iter().filter(|code| *code != "all") {
         config::known_selector(code)?;
     }
@@ -40,7 +40,7 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
     request.follow = earlier.as_ref().map(tracked_ids).unwrap_or_default();
 
     let interrupt = Interrupt::listen();
-    let bar = Bar::new(!args.common.no_progress && !args.common.quiet);
+    let bar = Bar::new(!args.reading.no_progress && !args.judging.quiet);
     let Collected { mut evidence, mut sources, mut problems, interrupted, taken_ms } =
         collect(&request, &bar, interrupt.stop());
     let logs = read_logs(&args.log, &bar, interrupt.stop());
@@ -50,7 +50,7 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
     let interrupted = interrupted || logs.interrupted;
     interrupt.judging();
     let notes = bar.finish();
-    if !args.common.quiet && std::io::stderr().is_terminal() {
+    if !args.judging.quiet && std::io::stderr().is_terminal() {
         notes.iter().for_each(|note| complain(&format!("note: {note}")));
     }
     if evidence.deployment.server_version.is_none() {
@@ -83,7 +83,7 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
         if diagnostic.fatal {
             problems
                 .push(Problem { source: diagnostic.file.clone(), message: diagnostic.to_string() });
-        } else if !args.common.quiet {
+        } else if !args.judging.quiet {
             complain(&format!("note: {diagnostic}"));
         }
     }
@@ -101,11 +101,11 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
         problems,
         checklist,
         interrupted,
-        show_values: args.common.show_values,
+        show_values: args.judging.show_values,
     };
     let text = render(args, &report, only_checklist);
     interrupt.writing();
-    put(&text, args.common.output.as_deref())?;
+    put(&text, args.reading.output.as_deref())?;
 
     if !report.problems.is_empty() || interrupted {
         return Ok(PROBLEMS);
@@ -145,7 +145,7 @@ fn nothing_to_judge(
     settings: &Settings,
     problems: &[Problem],
 ) -> Vec<Problem> {
-    let filtered = args.db.is_some() || args.collection.is_some();
+    let filtered = args.reading.db.is_some() || args.reading.collection.is_some();
     if evidence.collections.is_empty() && evidence.workload.is_none() {
         let message = if filtered {
             "no collection matches --db and --collection: nothing was judged"
@@ -171,9 +171,9 @@ fn nothing_to_judge(
 }
 
 fn render(args: &AuditArgs, report: &Report, only_checklist: bool) -> String {
-    let color = wants_color(args.common.color, args.common.output.is_some());
+    let color = wants_color(args.reading.color, args.reading.output.is_some());
     let width = terminal_width();
-    match (args.common.format, only_checklist) {
+    match (args.reading.format, only_checklist) {
         (Format::Json, _) => docward_report::json(report),
         (Format::Terminal, true) => docward_report::checklist(report, color, width),
         (Format::Terminal, false) => {
@@ -182,7 +182,7 @@ fn render(args: &AuditArgs, report: &Report, only_checklist: bool) -> String {
                 [all] if all == "all" => Expand::All,
                 rules => Expand::Rules(rules.to_vec()),
             };
-            let quiet = args.common.quiet;
+            let quiet = args.judging.quiet;
             docward_report::terminal(report, &TerminalOptions { color, width, expand, quiet })
         }
     }
@@ -208,12 +208,7 @@ pub(crate) fn terminal_width() -> usize {
 }
 
 fn request(args: &AuditArgs) -> anyhow::Result<Request> {
-    let reading = reading(
-        &args.sources,
-        args.namespace.as_deref(),
-        args.db.as_deref(),
-        args.collection.as_deref(),
-    )?;
+    let reading = reading(&args.sources, &args.reading)?;
     Ok(Request {
         metadata_only: args.metadata_only,
         threads: args.threads.unwrap_or(reading.threads),
@@ -226,20 +221,18 @@ fn request(args: &AuditArgs) -> anyhow::Result<Request> {
 }
 
 /// What to read, from the flags every reading command has.
-pub(crate) fn reading(
-    sources: &[String],
-    namespace: Option<&str>,
-    database: Option<&str>,
-    collection: Option<&str>,
-) -> anyhow::Result<Request> {
-    let glob = |text: Option<&str>, flag: &str| -> anyhow::Result<Option<NamespacePattern>> {
-        text.map(|text| {
-            NamespacePattern::new(text)
-                .map_err(|message| anyhow::anyhow!("{flag} {text}: {message}"))
-        })
-        .transpose()
+pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<Request> {
+    let glob = |text: &Option<String>, flag: &str| -> anyhow::Result<Option<NamespacePattern>> {
+        text.as_deref()
+            .map(|text| {
+                NamespacePattern::new(text)
+                    .map_err(|message| anyhow::anyhow!("{flag} {text}: {message}"))
+            })
+            .transpose()
     };
-    let namespace = namespace
+    let namespace = args
+        .namespace
+        .as_deref()
         .map(|text| {
             Namespace::parse(text)
                 .with_context(|| format!("--namespace {text}: expected database.collection"))
@@ -248,8 +241,8 @@ pub(crate) fn reading(
     Ok(Request {
         sources: sources.to_vec(),
         namespace,
-        database_glob: glob(database, "--db")?,
-        collection_glob: glob(collection, "--collection")?,
+        database_glob: glob(&args.db, "--db")?,
+        collection_glob: glob(&args.collection, "--collection")?,
         threads: thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS),
         ..Request::default()
     })

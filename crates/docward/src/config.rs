@@ -10,7 +10,7 @@ use docward_config::{Config, Diagnostic};
 use docward_model::{ProfileName, RuleMeta, Severity};
 use docward_rules::RULES;
 
-use crate::args::{CommonArgs, FailOn, Profile};
+use crate::args::{FailOn, JudgingArgs, Profile};
 
 /// Metadata of every rule.
 pub(crate) fn metas() -> Vec<&'static RuleMeta> {
@@ -34,17 +34,29 @@ pub(crate) fn load(
     Ok(docward_config::parse(&text, &path.display().to_string(), &metas()))
 }
 
-/// `docward.toml` beside the first source that has one, else in the working directory or above it.
+/// `docward.toml` of the first source that has one in its directory, else in the working directory or
+/// above it, else beside the directory of a source.
 fn nearest(sources: &[String]) -> Option<PathBuf> {
-    for source in sources.iter().filter(|source| !source.starts_with("mongodb")) {
-        let path = Path::new(source);
-        let directory = if path.is_dir() { Some(path) } else { path.parent() };
-        if let Some(file) = directory.map(|d| d.join("docward.toml")).filter(|f| f.is_file()) {
-            return Some(file);
-        }
-    }
-    let here = env::current_dir().ok()?;
-    here.ancestors().map(|d| d.join("docward.toml")).find(|f| f.is_file())
+    let directories: Vec<PathBuf> = sources
+        .iter()
+        .filter(|source| !source.starts_with("mongodb"))
+        .filter_map(|source| {
+            let path = Path::new(source);
+            if path.is_dir() { Some(path.to_owned()) } else { path.parent().map(Path::to_owned) }
+        })
+        .collect();
+    // True paths, because `.` and a link name no directory above them.
+    let above =
+        directories.iter().filter_map(|d| Some(d.canonicalize().ok()?.parent()?.to_owned()));
+    let here = env::current_dir().unwrap_or_default();
+    directories
+        .iter()
+        .map(PathBuf::as_path)
+        .chain(here.ancestors())
+        .map(Path::to_owned)
+        .chain(above)
+        .map(|directory| directory.join("docward.toml"))
+        .find(|file| file.is_file())
 }
 
 /// A code, family or name that means a rule, or a usage error that says what was meant.
@@ -56,7 +68,7 @@ pub(crate) fn known_selector(selector: &str) -> anyhow::Result<()> {
 }
 
 /// Settings with the command line laid over them; unknown selectors are usage errors.
-pub(crate) fn with_arguments(mut config: Config, args: &CommonArgs) -> anyhow::Result<Config> {
+pub(crate) fn with_arguments(mut config: Config, args: &JudgingArgs) -> anyhow::Result<Config> {
     for selector in args.select.iter().chain(&args.ignore) {
         known_selector(selector)?;
     }

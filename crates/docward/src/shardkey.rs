@@ -18,18 +18,10 @@ use crate::{
 /// Runs the command. Exit code 1 when a key that was asked about fails.
 pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
     let keys = args.key.iter().map(|text| parse_key(text)).collect::<anyhow::Result<Vec<_>>>()?;
-    let (config, diagnostics) = config::load(args.config.as_deref(), &args.sources)?;
-    let request = Request {
-        keep_samples: true,
-        ..audit::reading(
-            &args.sources,
-            args.namespace.as_deref(),
-            args.db.as_deref(),
-            args.collection.as_deref(),
-        )?
-    };
+    let (config, diagnostics) = config::load(args.reading.config.as_deref(), &args.sources)?;
+    let request = Request { keep_samples: true, ..audit::reading(&args.sources, &args.reading)? };
     let interrupt = Interrupt::listen();
-    let bar = Bar::new(!args.no_progress);
+    let bar = Bar::new(!args.reading.no_progress);
     let Collected { mut evidence, mut problems, interrupted, .. } =
         collect(&request, &bar, interrupt.stop());
     let logs = read_logs(&args.workload, &bar, interrupt.stop());
@@ -67,16 +59,16 @@ pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
         .iter()
         .filter_map(|c| shard_keys(c, &evidence, &config.settings, &question))
         .collect();
-    let text = match args.format {
+    let text = match args.reading.format {
         Format::Json => docward_report::shard_keys_json(&reports, &problems),
         Format::Terminal => docward_report::shard_keys(
             &reports,
             &problems,
-            audit::wants_color(args.color, args.output.is_some()),
+            audit::wants_color(args.reading.color, args.reading.output.is_some()),
             audit::terminal_width(),
         ),
     };
-    put(&text, args.output.as_deref())?;
+    put(&text, args.reading.output.as_deref())?;
     if !problems.is_empty() || interrupted || logs.interrupted {
         return Ok(PROBLEMS);
     }

@@ -223,8 +223,46 @@ fn settings_are_read_and_their_faults_have_a_place() {
     assert_eq!(code, 2);
     let problems = report["problems"].to_string();
     assert!(problems.contains("docward.toml:3:1"), "{problems}");
+    for flags in
+        [&["audit", "--quiet"][..], &["audit", "--quiet", "--metadata-only"], &["checklist"]]
+    {
+        let told = docward(&[flags, &[data.to_str().unwrap()]].concat());
+        assert_eq!(code_of(&told), 2);
+        assert!(stdout(&told).contains("docward.toml:3:1"), "{flags:?}: {}", stdout(&told));
+    }
     let bad = docward(&["audit", data.to_str().unwrap(), "--config", "no-such.toml"]);
     assert_eq!(code_of(&bad), 2);
+}
+
+#[test]
+fn settings_beside_the_dump_count_when_no_nearer_ones_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |path: &str| directory.path().join(path);
+    fs::create_dir_all(at("backup/dump")).unwrap();
+    fs::create_dir_all(at("elsewhere/below")).unwrap();
+    fs::write(at("backup/dump/orders.json"), "{\"_id\": 1, \"price\": 1.5}\n").unwrap();
+    let source = at("backup/dump");
+    let rules = |source: &std::path::Path| {
+        let output = Command::new(env!("CARGO_BIN_EXE_docward"))
+            .args(["audit", source.to_str().unwrap(), "--format", "json"])
+            .current_dir(at("elsewhere/below"))
+            .output()
+            .unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        findings(&report).into_iter().map(|f| f.1).collect::<Vec<_>>()
+    };
+    let put = |path: &str, ignored: &str| {
+        fs::write(at(path), format!("ignore = [\"{ignored}\"]\n")).unwrap();
+    };
+    let money = "T002".to_owned();
+    assert!(rules(&source).contains(&money));
+    put("backup/docward.toml", "T002");
+    assert!(!rules(&source).contains(&money), "beside the dump");
+    assert!(!rules(&source.join("orders.json")).contains(&money), "beside the directory of a file");
+    put("elsewhere/docward.toml", "N006");
+    assert!(rules(&source).contains(&money), "the working directory and those above it come first");
+    put("backup/dump/docward.toml", "T002");
+    assert!(!rules(&source).contains(&money), "the one in the dump comes before all");
 }
 
 fn code_of(output: &std::process::Output) -> i32 {

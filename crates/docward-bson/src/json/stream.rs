@@ -2,7 +2,7 @@
 //!
 //! Not here: what is inside documents (`reader`).
 
-use super::error::{Error, LOOKAHEAD, Place, describe, offset};
+use super::error::{Error, LOOKAHEAD, Place, describe, is_word, offset};
 use super::reader::{Blank, Reader, blank};
 use super::skip::Skip;
 
@@ -275,12 +275,21 @@ impl Parser {
             return self.fail(input, start, error, skip);
         }
         // What an error says may depend on a little more than its place.
-        let undecided = matches!(error, Error::UnexpectedEnd { .. })
-            || limit - (error.place().offset as usize).min(limit) < LOOKAHEAD;
+        let wrong = (error.place().offset as usize).min(limit);
+        let undecided = matches!(error, Error::UnexpectedEnd { .. }) || limit - wrong < LOOKAHEAD;
         if undecided && !eof && input.len() - start <= MAX_TEXT {
             self.advance(&input[..start]);
             return Step::NeedMore { consumed: start };
         }
+        // A word or number that the end of the stream cuts is not wrong in itself.
+        let is_cut = limit == input.len()
+            && input[wrong..].iter().all(|&byte| is_word(byte) || b"+-.\\".contains(&byte));
+        let error = if is_cut {
+            let (at, began) = (offset(input.len()), offset(start));
+            Error::UnexpectedEnd { at, what: "document", began }
+        } else {
+            error
+        };
         self.fail(input, start, error, skip)
     }
 
@@ -297,6 +306,10 @@ impl Parser {
             None => {
                 consumed = input.len();
                 self.skip = Some(skip);
+                // The array around it ends there too, for the same reason.
+                if matches!(error, Error::UnexpectedEnd { .. }) {
+                    self.array = None;
+                }
             }
         }
         self.advance(&input[..consumed]);

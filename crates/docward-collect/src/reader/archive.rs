@@ -139,15 +139,15 @@ impl Reader<'_, '_, '_> {
         let slot = self.table.slot(&Place { namespace: namespace.clone(), real: true });
         let mut kind = CollectionKind::Plain;
         if !entry.metadata.is_empty() {
+            let file = self.troubles.file(format!("{}!{namespace}", archive.display));
             match catalogue::read(&entry.metadata, &entry.kind) {
                 Ok(facts) => {
                     kind = facts.kind;
-                    self.table.add_facts(slot, facts);
+                    self.add_facts(file, slot, &namespace, facts);
                 }
                 Err(error) => {
-                    let name = format!("{}!{namespace}", archive.display);
-                    self.troubles
-                        .add_for(name, &Trouble::Metadata(error.into(), namespace.clone()));
+                    let trouble = Trouble::Metadata(error.into(), namespace.clone());
+                    self.troubles.add(file, &trouble);
                 }
             }
         }

@@ -1,11 +1,12 @@
 //! Metadata files, preludes and `system.indexes`: small, read whole, before any documents.
 
 use docward_bson::dump;
+use docward_model::Namespace;
 
 use super::Reader;
 use crate::{
     catalogue::{self, Facts},
-    engine::FileId,
+    engine::{FileId, Slot},
     plan::{Item, Origin, What},
     stream::{End, Stream},
     trouble::Trouble,
@@ -79,8 +80,23 @@ impl Reader<'_, '_, '_> {
         }
         let slot = self.table.slot(&place);
         if let Some(facts) = facts {
-            self.table.add_facts(slot, facts);
+            self.add_facts(file, slot, &place.namespace, facts);
         }
+    }
+
+    /// Takes over what metadata says, and tells what in it cannot be.
+    pub(super) fn add_facts(
+        &mut self,
+        file: FileId,
+        slot: Slot,
+        namespace: &Namespace,
+        facts: Facts,
+    ) {
+        for fault in &facts.faults {
+            let (fault, namespace) = (fault.clone(), namespace.clone());
+            self.troubles.add(file, &Trouble::MetadataShape { fault, namespace });
+        }
+        self.table.add_facts(slot, facts);
     }
 
     fn system_indexes(&mut self, file: FileId, bytes: &[u8]) {

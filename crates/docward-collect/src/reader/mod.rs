@@ -235,7 +235,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             Err(error) => self.troubles.add_for(name, &Trouble::opening(error)),
             Ok(metadata) if metadata.is_dir() => {
                 let found = plan::walk(path, &mut self.troubles);
-                planned.items = plan::arrange(found, &Root::of(path));
+                planned.items = plan::arrange(found, &Root::of(path), &mut self.troubles);
                 if planned.items.is_empty() {
                     self.troubles.add_for(name, &Trouble::NothingInside);
                 }
@@ -403,6 +403,9 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
                 Origin::Stdin => self.troubles.add(file, &Trouble::ZipOnStdin),
                 _ => self.troubles.add(file, &Trouble::NestedZip),
             },
+            Format::Refused(Trouble::Delimited) => {
+                self.troubles.add_delimited(&self.sources[source].name, &item.display);
+            }
             Format::Refused(trouble) => self.troubles.add(file, &trouble),
             Format::Bson | Format::Json | Format::Empty | Format::Gzip => {
                 self.read_collection(source, file, item, &format, stream);

@@ -28,7 +28,8 @@ impl Reader<'_, '_, '_> {
         self.note_kind(source, SourceKind::Zip);
         let found = self.members(&mut zip, display);
         let stem = FileName::read(&Root::of(path).name).stem;
-        let mut items = plan::arrange(found, &Root { name: stem, parent: String::new() });
+        let root = Root { name: stem, parent: String::new() };
+        let mut items = plan::arrange(found, &root, &mut self.troubles);
         if items.is_empty() {
             self.troubles.add_for(display, &Trouble::NothingInside);
         }

@@ -322,3 +322,24 @@ fn a_single_file_of_a_dump_keeps_its_names() {
         assert_eq!(documents(&run(&place.request(path)), name), 3, "{path}");
     }
 }
+
+#[test]
+fn json_that_ends_too_early_is_one_problem() {
+    let place = Place::new();
+    let lines = as_json(&orders(3));
+    let last = lines.trim_end().rfind('\n').unwrap() + 1;
+    for (text, documents_read, begins) in [
+        (lines[..last + 20].to_owned(), 2, last),
+        (format!("[{}", lines.trim_end().replace('\n', ",\n")), 3, 0),
+        (format!("[{}", lines[..last + 20].replacen('\n', ",\n", 2)), 2, last + 3),
+    ] {
+        place.put("t.json", &text);
+        let collected = place.read("t.json");
+        assert_eq!(documents(&collected, "test.t"), documents_read, "{text}");
+        let problems = problems(&collected);
+        assert_eq!(problems.len(), 1, "{text}: {problems:?}");
+        assert!(!problems[0].contains("after it"), "nothing follows: {problems:?}");
+        assert!(problems[0].contains(&format!("(byte {begins}) is not closed")), "{problems:?}");
+        assert!(problems[0].contains(&format!("(byte {})", text.len())), "{problems:?}");
+    }
+}

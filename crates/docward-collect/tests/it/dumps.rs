@@ -178,3 +178,70 @@ fn broken_metadata_is_a_problem_and_documents_are_read() {
     assert!(problems[0].starts_with("t.metadata.json: the metadata is no valid JSON"));
     assert!(problems[0].contains("db.t"), "{problems:?}");
 }
+
+#[test]
+fn metadata_of_a_wrong_shape_is_told_and_the_rest_is_read() {
+    for (metadata, expect, options, indexes) in [
+        (r#"{"options":{},"indexes":{"a":1}}"#, "`indexes` is an object, not an array", true, None),
+        (
+            r#"{"options":"capped","indexes":[]}"#,
+            "`options` is a string, not an object",
+            false,
+            Some(0),
+        ),
+        (
+            r#"{"options":{},"indexes":[{"name":"x"},{"key":{"a":1},"name":"a_1"},{"key":1}]}"#,
+            "`indexes[0]` has no `key`",
+            true,
+            Some(1),
+        ),
+        (r#"{"options":{},"indexes":["a"]}"#, "`indexes[0]` has no `key`", true, Some(0)),
+        (r#"[{"options":{},"indexes":[]}]"#, "the metadata is no valid JSON", false, None),
+        ("[]", "the metadata is no valid JSON", false, None),
+        ("7", "the metadata is no valid JSON", false, None),
+    ] {
+        let place = Place::new();
+        place
+            .put("dump/shop/t.bson", bytes(&orders(3)))
+            .put("dump/shop/t.metadata.json", metadata)
+            .put("dump/shop/u.bson", bytes(&orders(2)));
+        let collected = place.read("dump");
+        let problems = problems(&collected);
+        assert!(problems[0].starts_with("t.metadata.json: "), "{metadata}: {problems:?}");
+        assert!(problems[0].contains(expect), "{metadata}: {problems:?}");
+        let t = collection(&collected, "shop.t");
+        assert_eq!(t.options.is_some(), options, "{metadata}");
+        assert_eq!(t.indexes.as_ref().map(Vec::len), indexes, "{metadata}");
+        assert_eq!(documents(&collected, "shop.t"), 3, "{metadata}");
+        assert_eq!(documents(&collected, "shop.u"), 2, "{metadata}");
+    }
+}
+
+#[test]
+fn a_collection_that_is_there_twice_is_read_once() {
+    let place = Place::new();
+    let plain = bytes(&orders(5));
+    let index = metadata("t", "{}", &[ID_INDEX]);
+    place
+        .put("dump/shop/t.bson.gz", packed(&plain))
+        .put("dump/shop/t.json", as_json(&orders(5)))
+        .put("dump/shop/t.bson", &plain)
+        .put("dump/shop/t.metadata.json", &index)
+        .put("dump/shop/t.metadata.json.gz", packed(index.as_bytes()))
+        .put("dump/shop/u.json", as_json(&orders(2)))
+        .put("dump/crm/t.bson", &plain);
+    let collected = place.read("dump");
+    assert_eq!(documents(&collected, "shop.t"), 5);
+    assert_eq!(documents(&collected, "shop.u"), 2);
+    assert_eq!(documents(&collected, "crm.t"), 5, "another database");
+    assert!(collection(&collected, "shop.t").indexes.is_some());
+    let mut told = problems(&collected);
+    told.sort();
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(told[0].starts_with("t.bson.gz: left out, because t.bson beside it"), "{told:?}");
+    assert!(told[1].starts_with("t.json: left out, because t.bson"), "{told:?}");
+    assert!(
+        told[2].starts_with("t.metadata.json.gz: left out, because t.metadata.json"),
+        "{told:?}"
+    );
+}

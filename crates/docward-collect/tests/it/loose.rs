@@ -201,3 +201,19 @@ fn connection_strings_are_not_repeated() {
         assert!(problems(&collected)[0].contains(expect), "{:?}", collected.problems);
     }
 }
+
+#[test]
+fn several_csv_files_are_one_problem() {
+    let place = Place::new();
+    place.put("data/orders.json", as_json(&orders(4)));
+    for name in ["a", "b", "c", "d"] {
+        place.put(&format!("data/sheets/{name}.csv"), "x,y\n1,2\n");
+    }
+    place.put("data/e.tsv", "x\ty\n");
+    let collected = place.read("data");
+    assert_eq!(documents(&collected, "test.orders"), 4);
+    let problems = problems(&collected);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].starts_with("data: 5 files are CSV or TSV"), "{problems:?}");
+    assert!(problems[0].contains("(`e.tsv`, `a.csv`, `b.csv` and 2 more)"), "{problems:?}");
+}

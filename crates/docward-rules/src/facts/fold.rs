@@ -34,7 +34,7 @@ pub fn report(cx: &mut Cx<'_>, namespace: &Namespace, drafts: Vec<Draft>, many: 
             format!(
                 "{} {many}: {}",
                 text::plural(paths.len() as u64, "field"),
-                text::list(&paths, 5)
+                text::paths(&paths, 5)
             ),
             first.why,
             format!("treat each as its kind needs; for the first of them: {}", first.todo),

@@ -244,6 +244,8 @@ pub struct Breach {
     pub of: u64,
     /// Whether there may be more than `count`.
     pub at_least: bool,
+    /// Whether `maxLength` is what is broken.
+    pub too_long: bool,
 }
 
 /// Which demands of the validator the profiled documents break.
@@ -340,10 +342,9 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
         };
         if let Some((what, count, of, at_least)) = found.filter(|&(_, count, ..)| count > 0) {
             let key = (demand.path.clone(), what.clone());
-            out.insert(
-                key,
-                Breach { path: demand.path, what, count, of, at_least: at_least && count < of },
-            );
+            let too_long = matches!(demand.kind, DemandKind::MaxLength(_));
+            let at_least = at_least && count < of;
+            out.insert(key, Breach { path: demand.path, what, count, of, at_least, too_long });
         }
     }
     for closed in schemas(validator).into_iter().filter_map(closed) {
@@ -354,7 +355,7 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
                 let (count, of) = (field.count, profile.documents);
                 out.insert(
                     (path.clone(), what.clone()),
-                    Breach { path, what, count, of, at_least: false },
+                    Breach { path, what, count, of, at_least: false, too_long: false },
                 );
             }
         }

@@ -1,33 +1,54 @@
 //! Remedies and the validator of the collection they change. An update that gives a field another
 //! type or name is refused by a validator that demands the old one, so the validator has to let it
-//! through first.
+//! through first. A document that breaks its validator already refuses every update.
 
 use docward_model::{
-    Collection, CollectionOptions, Evidence, Fix, Namespace, Subject, ValidationAction,
+    Collection, CollectionOptions, Evidence, Fix, Namespace, Profile, Subject, ValidationAction,
     ValidationLevel, Value,
 };
 
 use super::{
     schema::{self, DemandKind},
-    shell,
+    shell, text,
 };
 
 /// Puts a statement before the remedy that makes the validator warn only, when it would refuse the
-/// remedy, and says what is left to do.
+/// remedy, and says what is left to do. Where stored documents would stop the remedy for a reason of
+/// their own, it says so.
 pub fn make_way(evidence: &Evidence, at: &Subject, fix: &mut Fix, todo: &mut String) {
     let (Subject::Collection(namespace) | Subject::Field(namespace, _)) = at else { return };
     if !fix.command.starts_with(&format!("{}.updateMany(", shell::collection(namespace))) {
         return;
     }
-    let options = evidence.collection(namespace).and_then(enforcing);
-    let Some(validator) = options.and_then(|options| options.validator.as_ref()) else { return };
+    let Some(collection) = evidence.collection(namespace) else { return };
+    let Some(options) = enforcing(collection) else { return };
+    let Some(validator) = &options.validator else { return };
     if is_in_the_way(validator, at, &fix.command) {
         fix.command = format!("{}; {}", warn_only(namespace), fix.command);
         todo.push_str(
             "; the validator demands the old form, so it only warns meanwhile: describe the new \
              form in it, then set validationAction to \"error\" again",
         );
+    } else if options.validation_level == ValidationLevel::Strict
+        && let Some(profile) = &collection.profile
+        && let Some(worst) = unrelated(validator, profile, at)
+    {
+        // Bypassing the validator would take a privilege that few have, and would hide the breach.
+        todo.push_str(&format!(
+            "; mend the documents that break the validator first ({} at least, see V006): the \
+             command stops at the first of them",
+            text::count(worst)
+        ));
     }
+}
+
+/// How many documents break the validator elsewhere than at the place that is changed: those of the
+/// worst breach.
+fn unrelated(validator: &Value, profile: &Profile, at: &Subject) -> Option<u64> {
+    let path = at.path().map(|path| path.as_str());
+    let elsewhere =
+        schema::breaches(validator, profile).into_iter().find(|b| path != Some(b.path.as_str()))?;
+    Some(elsewhere.count.min(profile.documents))
 }
 
 fn warn_only(namespace: &Namespace) -> String {
@@ -104,5 +125,23 @@ mod tests {
         assert!(command("N015", demands, document).contains("validationAction: \"warn\""));
         let other = r#"options {"validator": {"$jsonSchema": {"required": ["name"]}}}"#;
         assert!(!command("N015", other, document).contains("validationAction"));
+    }
+
+    #[test]
+    fn documents_that_break_the_validator_already_are_told_of() {
+        let body = |extra: &str| {
+            format!(
+                "options {{\"validator\": {{\"$jsonSchema\": {{\"required\": [\"email\"]}}}}{extra}}}\n\
+                 x48 {{\"_id\": $i, \"amount\": 19.99, \"email\": \"a@b.cn\"}}\n\
+                 x2 {{\"_id\": $i, \"amount\": 19.99}}"
+            )
+        };
+        let todo = |extra: &str| check("T002", &body(extra))[0].todo.clone();
+        let told = "mend the documents that break the validator first (2 at least, see V006)";
+        assert!(todo("").contains(told), "{}", todo(""));
+        assert!(!todo(r#", "validationLevel": "moderate""#).contains(told));
+        assert!(!todo(r#", "validationAction": "warn""#).contains(told));
+        let whole = body("").replace("\"required\": [\"email\"]", "\"required\": [\"amount\"]");
+        assert!(!check("T002", &whole)[0].todo.contains(told));
     }
 }

@@ -2,7 +2,7 @@
 
 use docward_model::{
     Collection, Comparison, DirectionKind, Draft, Evidence, Index, Namespace, QueryShape,
-    QueryStats, Safety, Seen, Subject,
+    QueryStats, Safety, Seen, Subject, Unit,
 };
 
 use super::{server, shell};
@@ -156,7 +156,7 @@ pub fn lacking_index(
 ) -> Draft {
     let (todo, command) = advice(evidence, &stats.shape);
     let at = Subject::Collection(stats.shape.namespace.clone());
-    let draft = Draft::new(at, what, why, todo, Seen::all(stats.count))
+    let draft = Draft::new(at, what, why, todo, Seen::all(stats.count, Unit::Operations))
         .data("operations", stats.count)
         .data("documents_examined", stats.documents_examined)
         .data("returned", stats.returned)

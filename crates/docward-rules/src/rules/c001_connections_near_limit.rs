@@ -1,6 +1,6 @@
 //! CN-03.1: open connections against what the server accepts.
 
-use docward_model::{Draft, Evidence, Seen, Severity, Subject};
+use docward_model::{Draft, Evidence, Seen, Severity, Subject, Unit};
 
 use crate::{Cx, declare_rule, facts::text, threshold};
 
@@ -75,7 +75,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 "keep the sum of all pools within {} connections: lower maxPoolSize of the clients, or raise net.maxIncomingConnections",
                 text::count((limit as f64 * most) as u64)
             ),
-            Seen::all(1),
+            Seen::all(1, Unit::Servers),
         )
         .data("current", connections.current)
         .data("limit", limit)

@@ -1,6 +1,6 @@
 //! RP-7: members that lag behind the primary.
 
-use docward_model::{Draft, Evidence, Member, Seen, Severity, Subject};
+use docward_model::{Draft, Evidence, Member, Seen, Severity, Subject, Unit};
 
 use crate::{Cx, declare_rule, facts::text, threshold};
 
@@ -78,7 +78,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             format!("{} behind the primary: {}", text::plural(lagging.len() as u64, "member"), text::list(&named, 5)),
             "reads from secondaries return what was true that long ago",
             "find out what holds it up; until then read with maxStalenessSeconds (90 at least), or from the primary where what was just written must be seen",
-            Seen::all(members.len() as u64),
+            Seen::all(members.len() as u64, Unit::Servers),
         )
         .data("lagSeconds", worst)
         .data("tolerance", tolerance)

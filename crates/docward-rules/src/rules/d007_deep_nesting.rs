@@ -124,7 +124,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             let rest = if others.is_empty() {
                 String::new()
             } else {
-                format!("; also deep: {}", text::list(&others, 3))
+                format!("; also deep: {}", text::paths(&others, 3))
             };
             match &lift {
                 _ if is_recursive(&nesting.path) => format!(

@@ -155,11 +155,11 @@ impl Keys {
         }
     }
 
-    /// Names of one form beside ordinary ones. Numbers are not taken here: among names they are
-    /// mostly part of one (`line1`), and a pure scale is folded.
+    /// Names of one form beside ordinary ones. Numbers shorter than an id are not taken here: among
+    /// names they are mostly part of one (`line1`), and a pure scale is folded.
     fn of_named(children: &[&Field]) -> Option<Self> {
         let named = || children.iter().filter(|f| f.shape == FieldShape::Named);
-        for form in [KeyForm::Date, KeyForm::ObjectId, KeyForm::Uuid] {
+        for form in [KeyForm::Date, KeyForm::ObjectId, KeyForm::Uuid, KeyForm::Number] {
             let found: Vec<String> = named()
                 .filter(|f| form_of(&f.name) == Some(form))
                 .map(|f| f.name.clone())
@@ -366,11 +366,13 @@ fn value_name(parent: &str, key: &str) -> String {
     }
 }
 
-/// The form of a name that looks like data, numbers aside.
+/// The form of a name that looks like data, short numbers aside.
 fn form_of(name: &str) -> Option<KeyForm> {
     let hex = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_hexdigit());
     if is_month(name) || is_day(name) {
         Some(KeyForm::Date)
+    } else if digits(name, 24) {
+        Some(KeyForm::Number)
     } else if name.len() == 24 && hex(name) {
         Some(KeyForm::ObjectId)
     } else if name.len() == 36
@@ -566,6 +568,18 @@ mod tests {
         );
         let command = &found[0].fix.as_ref().expect("a command").command;
         assert!(command.contains(r#"{month: "$$this.k", sale: "$$this.v"}"#), "{command}");
+    }
+
+    #[test]
+    fn ap_s2_5_digits_alone_are_no_object_ids() {
+        let beside = |a: &str, b: &str| {
+            let found = check("D010", &format!(r#"{{"_id": 1, "name": "a", "{a}": 5, "{b}": 7}}"#));
+            found[0].what.clone()
+        };
+        let what = beside("650312480112030415060718", "650312480112030415060719");
+        assert!(what.contains("numbers"), "{what}");
+        let what = beside("65f3a2b8c1d2e3f4a5b6c7d8", "65f3a2b8c1d2e3f4a5b6c7d9");
+        assert!(what.contains("ObjectIds"), "{what}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! AP-S4.6: an index that another one covers.
 
-use docward_model::{Collection, Draft, Safety, Seen, Subject};
+use docward_model::{Collection, Draft, Safety, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -97,7 +97,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 ),
                 "every write maintains both, and the other index answers the same queries",
                 todo,
-                Seen::all(indexes.len() as u64),
+                Seen::all(indexes.len() as u64, Unit::Indexes),
             )
             .data("index", index.name.as_str())
             .data("covered_by", cover.name.as_str())

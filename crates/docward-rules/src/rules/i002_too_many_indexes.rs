@@ -1,6 +1,6 @@
 //! AP-S4.6 and LM-10: how many indexes a collection carries.
 
-use docward_model::{Collection, Draft, Level, Seen, Severity, Subject};
+use docward_model::{Collection, Draft, Level, Seen, Severity, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -96,7 +96,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             "each write maintains every index it touches, and all of them compete for memory"
         },
         format!("{first}, hide what no query uses for a business cycle, then drop it"),
-        Seen::all(n),
+        Seen::all(n, Unit::Indexes),
     )
     .data("indexes", n)
     .data("limit", if full { hard } else { max })

@@ -1,6 +1,6 @@
 //! DM-06.3: index keys on deep paths.
 
-use docward_model::{Collection, Draft, Seen, Subject};
+use docward_model::{Collection, Draft, Seen, Subject, Unit};
 
 use crate::{Cx, declare_rule, threshold};
 
@@ -65,7 +65,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 format!("index `{}` has a key of {n} names, limit {max}: `{path}`", index.name),
                 "a path this long is mistyped, and the mistyped one uses no index and matches nothing",
                 format!("move `{leaf}` closer to the top of the document and index it there"),
-                Seen::all(indexes.len() as u64),
+                Seen::all(indexes.len() as u64, Unit::Indexes),
             )
             .data("index", index.name.as_str())
             .data("path", path.as_str())

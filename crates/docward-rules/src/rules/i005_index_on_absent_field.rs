@@ -123,7 +123,7 @@ fn report(
         format!(
             "no document of {} has the {key} {} of index `{}`",
             text::count(profile.documents),
-            text::list(&paths, 3),
+            text::paths(&paths, 3),
             index.name
         ),
         why,

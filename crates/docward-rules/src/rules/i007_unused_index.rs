@@ -1,6 +1,6 @@
 //! AP-S4.6: indexes nothing asks for.
 
-use docward_model::{Collection, Draft, Safety, Seen, Severity, Subject, Topology};
+use docward_model::{Collection, Draft, Safety, Seen, Severity, Subject, Topology, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -125,7 +125,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 ),
                 "every write maintains it, and it takes memory from indexes that are used",
                 todo,
-                Seen::all(indexes.len() as u64),
+                Seen::all(indexes.len() as u64, Unit::Indexes),
             )
             .severity(severity)
             .data("index", index.name.as_str())

@@ -1,6 +1,8 @@
 //! DM-12.1, DM-12.3 and AP-S0.4: how many collections an instance carries.
 
-use docward_model::{CollectionKind, Draft, Evidence, Level, Seen, Severity, Subject, TailForm};
+use docward_model::{
+    CollectionKind, Draft, Evidence, Level, Seen, Severity, Subject, TailForm, Unit,
+};
 
 use crate::{
     Cx, declare_rule,
@@ -113,7 +115,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 text::count(files)
             ),
             todo,
-            Seen::all(evidence.collections.len() as u64),
+            Seen::all(evidence.collections.len() as u64, Unit::Collections),
         )
         .data("collections", total)
         .data("system_collections", system)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{Draft, Evidence, Seen, Subject, TailForm};
+use docward_model::{Draft, Evidence, Seen, Subject, TailForm, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -99,7 +99,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 ),
                 "that many collections are past overview, and usually one collection split by name",
                 todo,
-                Seen::all(n),
+                Seen::all(n, Unit::Collections),
             )
             .data("collections", n)
             .data("limit", max),

@@ -1,6 +1,6 @@
 //! DM-01.1: no business collection in a database of the server.
 
-use docward_model::{Collection, Draft, Evidence, Namespace, Safety, Seen, Subject};
+use docward_model::{Collection, Draft, Evidence, Namespace, Safety, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -81,7 +81,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             format!(
                 "copy it to `{target}`{taken}, compare the counts, switch the application over, then drop the old collection"
             ),
-            collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen()),
+            collection.profile.as_ref().map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen()),
         )
         .data("documents", documents.unwrap_or(0))
         .data("target", target.to_string())

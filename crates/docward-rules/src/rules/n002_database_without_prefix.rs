@@ -1,6 +1,6 @@
 //! DM-02.1 and DM-02.5: business databases carry a common prefix.
 
-use docward_model::{Draft, Evidence, Seen, Subject};
+use docward_model::{Draft, Evidence, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -141,7 +141,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 format!("database `{database}` ({holds}) does not begin with `{prefix}`"),
                 why,
                 todo,
-                Seen::all(evidence.databases.len() as u64),
+                Seen::all(evidence.databases.len() as u64, Unit::Databases),
             )
             .data("proposal", proposal.unwrap_or_default())
             .data("collections", inside.len())

@@ -1,6 +1,6 @@
 //! DM-02.2: the characters of database names.
 
-use docward_model::{Draft, Evidence, Level, ProfileName, Seen, Severity, Subject};
+use docward_model::{Draft, Evidence, Level, ProfileName, Seen, Severity, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -147,7 +147,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 format!("database name `{database}` has {what}"),
                 why,
                 todo,
-                Seen::all(evidence.databases.len() as u64),
+                Seen::all(evidence.databases.len() as u64, Unit::Databases),
             )
             .data("proposal", proposal.unwrap_or_default())
             .data("refused_by_servers", !illegal.is_empty())

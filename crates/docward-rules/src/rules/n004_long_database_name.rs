@@ -1,6 +1,6 @@
 //! DM-02.3: the length of database names in bytes (GC-20).
 
-use docward_model::{Draft, Evidence, Seen, Subject};
+use docward_model::{Draft, Evidence, Seen, Subject, Unit};
 
 use crate::{Cx, declare_rule, facts::text, threshold};
 
@@ -67,7 +67,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 format!("database name `{database}` has {bytes} bytes{counted}, limit {max}{note}"),
                 "servers take database names of fewer than 64 bytes and refuse to create or restore longer ones",
                 format!("shorten the name by {} or more", text::plural(bytes - max, "byte")),
-                Seen::all(evidence.databases.len() as u64),
+                Seen::all(evidence.databases.len() as u64, Unit::Databases),
             )
             .data("bytes", bytes)
             .data("limit", max),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{Draft, Evidence, Seen, Severity, Subject};
+use docward_model::{Draft, Evidence, Seen, Severity, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -108,7 +108,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 format!("one database name in {} spellings: {}", spellings.len(), parts.join(", ")),
                 "database names are case-sensitive: the other spelling reads nothing without an error, and writing to it fails with code 13297",
                 todo,
-                Seen::all(spellings.len() as u64),
+                Seen::all(spellings.len() as u64, Unit::Databases),
             )
             .data("spellings", spellings.keys().map(|n| (*n).to_owned()).collect::<Vec<_>>())
             .data("critical", true)

@@ -1,14 +1,13 @@
 //! DM-03.1: collections carry the house prefix.
 
-use std::collections::BTreeMap;
-
-use docward_model::{
-    Collection, CollectionKind, Draft, Evidence, Namespace, Safety, Seen, Subject,
-};
+use docward_model::{Collection, CollectionKind, Draft, Safety, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
-    facts::{names, server, shell, text},
+    facts::{
+        renames::{self, Candidates},
+        server, shell,
+    },
     threshold,
 };
 
@@ -79,27 +78,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     {
         return;
     }
-    let proposal = names::prefixed(without_other_prefix(name), &prefix);
-    let target = Namespace::new(ns.database.as_str(), proposal.as_str());
-    let taken = cx.evidence().collection(&target).is_some();
-    // Two spellings of one name would get the same proposal, and only one of them can have it.
-    let candidates = cx.shared(&prefix, |evidence| by_proposal(evidence, &prefix));
-    let rivals: Vec<&str> = candidates
-        .get(&target)
-        .into_iter()
-        .flatten()
-        .map(String::as_str)
-        .filter(|other| other != name && *other != proposal)
-        .collect();
-    let todo = if taken {
-        format!(
-            "`{proposal}` exists already: merge the two, or choose a name that tells them apart"
-        )
-    } else if !rivals.is_empty() {
-        format!(
-            "{} would become `{proposal}` as well: merge them into it, or choose names that tell them apart",
-            text::list(&rivals, 3)
-        )
+    let proposal = renames::with_prefix(name, &prefix);
+    let candidates = cx.shared(&prefix, |evidence| Candidates::of(evidence, &prefix));
+    let obstacle = candidates.obstacle(cx.evidence(), ns, &proposal);
+    let renamable = obstacle.is_none() && collection.kind != CollectionKind::TimeSeries;
+    let todo = if let Some(obstacle) = obstacle {
+        obstacle
     } else if collection.kind == CollectionKind::TimeSeries {
         format!("create `{proposal}` and copy: a time series collection cannot be renamed")
     } else {
@@ -112,10 +96,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         format!("collection `{name}` does not begin with `{prefix}`"),
         "one prefix makes business collections recognisable and leaves one spelling per name",
         todo,
-        Seen::all(cx.evidence().collections.len() as u64),
+        Seen::all(cx.evidence().collections.len() as u64, Unit::Collections),
     )
     .data("proposal", proposal.as_str());
-    if !taken && rivals.is_empty() && collection.kind != CollectionKind::TimeSeries {
+    if renamable {
         draft = draft.fix(
             Some("RF-11"),
             Safety::Manual,
@@ -123,27 +107,6 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         );
     }
     cx.report(draft);
-}
-
-/// Collections by the name that would be proposed for each.
-fn by_proposal(evidence: &Evidence, prefix: &str) -> BTreeMap<Namespace, Vec<String>> {
-    let mut all: BTreeMap<Namespace, Vec<String>> = BTreeMap::new();
-    for collection in evidence.collections.iter().filter(|c| c.kind.is_business()) {
-        let name = collection.namespace.collection.as_str();
-        let proposal = names::prefixed(without_other_prefix(name), prefix);
-        let target = Namespace::new(collection.namespace.database.as_str(), proposal.as_str());
-        all.entry(target).or_default().push(name.to_owned());
-    }
-    all
-}
-
-/// `tbl_user` and `tb_user` carry another house's prefix: it goes.
-fn without_other_prefix(name: &str) -> &str {
-    ["tbl_", "tb_", "table_", "coll_", "col_"]
-        .iter()
-        .find_map(|prefix| name.strip_prefix(prefix))
-        .filter(|rest| !rest.is_empty())
-        .unwrap_or(name)
 }
 
 #[cfg(test)]

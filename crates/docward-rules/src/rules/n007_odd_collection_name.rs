@@ -1,13 +1,14 @@
 //! DM-03.2: the characters of collection names.
 
 use docward_model::{
-    Collection, CollectionKind, Draft, Level, ProfileName, Safety, Seen, Severity, Subject,
+    Collection, CollectionKind, Draft, Level, ProfileName, Safety, Seen, Severity, Subject, Unit,
 };
 
 use crate::{
     Cx, declare_rule,
     facts::{
-        names, server, shell,
+        renames::{self, Candidates},
+        server, shell,
         suffix::{Tail, time_tail},
         text,
     },
@@ -105,15 +106,16 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     } else {
         return;
     };
-    let proposal = match &tail {
-        Tail::Odd(odd) => odd.proposal.clone(),
-        _ => None,
-    }
-    .map_or_else(|| names::prefixed(name, &prefix), |p| names::prefixed(&p, &prefix));
-    let needs_word = digit_first || (has_digits && proposal == *name);
-    let renamable = !needs_word && collection.kind != CollectionKind::TimeSeries;
+    let proposal = renames::in_house_letters(name, &prefix);
+    let needs_word = digit_first || proposal == *name;
+    let candidates = cx.shared(&prefix, |evidence| Candidates::of(evidence, &prefix));
+    let obstacle = candidates.obstacle(cx.evidence(), ns, &proposal);
+    let renamable =
+        !needs_word && obstacle.is_none() && collection.kind != CollectionKind::TimeSeries;
     let todo = if needs_word {
         format!("name it by what it holds, `{prefix}<module>_<entity>`")
+    } else if let Some(obstacle) = obstacle {
+        obstacle
     } else if renamable {
         format!("rename it to `{proposal}`")
     } else {
@@ -128,7 +130,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             "names outside one character set need quoting in the shell and in scripts"
         },
         todo,
-        Seen::all(cx.evidence().collections.len() as u64),
+        Seen::all(cx.evidence().collections.len() as u64, Unit::Collections),
     )
     .data("proposal", proposal.as_str())
     .data("refused_by_servers", severity == Severity::Error)
@@ -190,5 +192,31 @@ mod tests {
     fn dm_03_2_capitals_and_leading_digits() {
         assert_eq!(named("t_OrderDetail")[0].severity, Severity::Warn);
         assert_eq!(named("t_2024_orders")[0].severity, Severity::Info);
+        let foreign = named("t_用户");
+        assert!(
+            foreign[0].fix.is_none() && foreign[0].todo.contains("what it holds"),
+            "{foreign:?}"
+        );
+    }
+
+    #[test]
+    fn dm_03_2_two_collections_are_never_given_one_name() {
+        let found = |names: &[&str]| {
+            let body: String =
+                names.iter().map(|name| format!("@ db_shop.{name}\n{{\"_id\": 1}}\n")).collect();
+            check("N007", &body)
+        };
+        let rivals = found(&["t_user-address", "t_user.address", "t_order-item"]);
+        assert_eq!(rivals.len(), 3);
+        for finding in &rivals {
+            let alone = finding.what.contains("order");
+            assert_eq!(finding.fix.is_some(), alone, "{}", finding.what);
+            assert_eq!(finding.todo.contains("as well"), !alone, "{}", finding.todo);
+        }
+        let taken = found(&["t_user-address", "t_user_address"]);
+        assert!(taken[0].fix.is_none() && taken[0].todo.contains("exists already"), "{taken:?}");
+        // N006 would give this one the same name.
+        let other = found(&["t_user-address", "UserAddress"]);
+        assert!(other[0].fix.is_none() && other[0].todo.contains("`UserAddress`"), "{other:?}");
     }
 }

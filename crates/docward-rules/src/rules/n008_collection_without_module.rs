@@ -1,6 +1,6 @@
 //! DM-03.3: a collection name is module and entity (GC-23).
 
-use docward_model::{Collection, Draft, NameFamily, Seen, Severity, Subject, TailForm};
+use docward_model::{Collection, Draft, NameFamily, Seen, Severity, Subject, TailForm, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -109,7 +109,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             format!("collection `{}` names an entity without its module", ns.collection),
             "where modules share a database, a one-word name does not say whose data it is",
             todo,
-            Seen::all(cx.evidence().collections.len() as u64),
+            Seen::all(cx.evidence().collections.len() as u64, Unit::Collections),
         )
         .data("entity", entity)
         .severity(severity),

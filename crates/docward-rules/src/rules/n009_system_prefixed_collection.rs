@@ -1,10 +1,10 @@
 //! DM-03.4: `system.` belongs to the server.
 
-use docward_model::{Collection, Draft, Safety, Seen, Subject};
+use docward_model::{Collection, Draft, Safety, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
-    facts::{names, server, shell},
+    facts::{names, renames, server, shell},
 };
 
 declare_rule! {
@@ -52,25 +52,31 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     }
     let proposal = names::prefixed(rest, "t_");
-    cx.report(
-        Draft::new(
-            Subject::Collection(ns.clone()),
-            format!("collection `{}` uses the reserved prefix `system.`", ns.collection),
-            "backup and copy tools skip `system.` collections, so a restore comes back without this data",
-            format!(
-                "rename it to `{proposal}`; where the server refuses, restore it from a dump with `mongorestore --nsFrom '{ns}' --nsTo '{}.{proposal}'`",
-                ns.database
-            ),
-            Seen::all(cx.evidence().collections.len() as u64),
+    let obstacle = renames::obstacle(cx.evidence(), ns, &proposal, &[]);
+    let is_free = obstacle.is_none();
+    let todo = obstacle.unwrap_or_else(|| {
+        format!(
+            "rename it to `{proposal}`; where the server refuses, restore it from a dump with `mongorestore --nsFrom '{ns}' --nsTo '{}.{proposal}'`",
+            ns.database
         )
-        .data("proposal", proposal.as_str())
-        .data("critical", true)
-        .fix(
+    });
+    let mut draft = Draft::new(
+        Subject::Collection(ns.clone()),
+        format!("collection `{}` uses the reserved prefix `system.`", ns.collection),
+        "backup and copy tools skip `system.` collections, so a restore comes back without this data",
+        todo,
+        Seen::all(cx.evidence().collections.len() as u64, Unit::Collections),
+    )
+    .data("proposal", proposal.as_str())
+    .data("critical", true);
+    if is_free {
+        draft = draft.fix(
             Some("RF-11"),
             Safety::Manual,
             format!("{}.renameCollection({})", shell::collection(ns), shell::quote(&proposal)),
-        ),
-    );
+        );
+    }
+    cx.report(draft);
 }
 
 #[cfg(test)]
@@ -92,5 +98,16 @@ mod tests {
                     @ db_shop.system.views\n{\"_id\": 1}\n@ db_shop.system.indexes\n{\"_id\": 1}\n\
                     @ admin.system.users\n{\"_id\": 1}\n@ config.system.sessions\n{\"_id\": 1}";
         assert!(check("N009", body).is_empty());
+    }
+
+    #[test]
+    fn a_taken_name_is_not_proposed_blindly() {
+        let alone = check("N009", "@ db_shop.system.orders\n{\"_id\": 1}");
+        assert!(alone[0].fix.is_some());
+        let taken = check(
+            "N009",
+            "@ db_shop.system.orders\n{\"_id\": 1}\n@ db_shop.t_orders\n{\"_id\": 1}",
+        );
+        assert!(taken[0].fix.is_none() && taken[0].todo.contains("exists already"), "{taken:?}");
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    CollectionKind, Draft, Evidence, Namespace, ProfileName, Safety, Seen, Subject, TailForm,
+    CollectionKind, Draft, Evidence, Namespace, ProfileName, Safety, Seen, Subject, TailForm, Unit,
 };
 
 use crate::{
     Cx, declare_rule,
     facts::{
-        server, shell,
+        renames, server, shell,
         suffix::{OddTail, Tail, time_tail, time_tail_in_family},
         text,
     },
@@ -110,29 +110,37 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 odd.fault
             )
         };
-        let todo = match &odd.proposal {
-            Some(proposal) if members.len() == 1 => {
+        let obstacle = odd.proposal.as_ref().and_then(|proposal| {
+            let same = members[1..].iter().filter(|(.., o)| o.proposal.as_ref() == Some(proposal));
+            let rivals: Vec<&str> = same.map(|(ns, ..)| ns.collection.as_str()).collect();
+            renames::obstacle(evidence, first, proposal, &rivals)
+        });
+        let is_free = obstacle.is_none();
+        let todo = match (&odd.proposal, obstacle) {
+            (_, Some(obstacle)) => obstacle,
+            (Some(proposal), None) if members.len() == 1 => {
                 format!(
                     "rename it to `{proposal}`, or merge the periods into one collection with a TTL index"
                 )
             }
-            Some(proposal) => format!(
+            (Some(proposal), None) => format!(
                 "rename them (`{}` to `{proposal}` and so on), or merge the periods into one collection with a TTL index",
                 first.collection
             ),
-            None => format!("find out which month it holds and name it `{stem}_YYYYMM`"),
+            (None, None) => format!("find out which month it holds and name it `{stem}_YYYYMM`"),
         };
         let mut draft = Draft::new(
             Subject::Collection((*first).clone()),
             what,
             "suffixes in one form sort by age and can be computed; others need a table of exceptions",
             todo,
-            Seen::all(evidence.collections.len() as u64),
+            Seen::all(evidence.collections.len() as u64, Unit::Collections),
         )
         .data("stem", stem.as_str())
         .data("collections", names)
         .key(stem.as_str());
         if let Some(proposal) = &odd.proposal
+            && is_free
             && matches!(kind, CollectionKind::Plain | CollectionKind::Capped)
         {
             draft = draft.fix(
@@ -197,5 +205,15 @@ mod tests {
         let found = check_with("N010", "profile=neutral", body);
         assert_eq!(found.len(), 1);
         assert!(found[0].what.contains("month 13"));
+    }
+
+    #[test]
+    fn dm_03_5_a_taken_month_is_not_renamed_over() {
+        let free = named(&["t_log-2024-03"]);
+        assert!(free[0].fix.is_some(), "{free:?}");
+        let taken = named(&["t_log-2024-03", "t_log_202403"]);
+        assert!(taken[0].fix.is_none() && taken[0].todo.contains("exists already"), "{taken:?}");
+        let twice = named(&["t_log-2024-03", "t_log_2024-03"]);
+        assert!(twice.iter().all(|f| f.fix.is_none()), "{twice:?}");
     }
 }

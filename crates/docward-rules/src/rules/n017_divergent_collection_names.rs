@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{Collection, Draft, Evidence, Seen, Subject};
+use docward_model::{Collection, Draft, Evidence, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -127,7 +127,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 format!("one name in {} spellings: {}{more}", spellings.len(), parts.join(", ")),
                 "code that uses the other spelling reads an empty collection or creates a new one",
                 format!("agree on `{name}` everywhere and merge what belongs together"),
-                Seen::all(evidence.collections.len() as u64),
+                Seen::all(evidence.collections.len() as u64, Unit::Collections),
             )
             .data("spellings", spellings.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>())
             .data("collections", members.len())

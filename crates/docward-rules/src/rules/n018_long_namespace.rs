@@ -1,6 +1,6 @@
 //! LM-10: the length of `database.collection` in bytes.
 
-use docward_model::{Collection, CollectionKind, Draft, Level, Seen, Severity, Subject};
+use docward_model::{Collection, CollectionKind, Draft, Level, Seen, Severity, Subject, Unit};
 
 use crate::facts::text;
 use crate::{Cx, declare_rule, facts::server, threshold};
@@ -101,7 +101,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 "shorten the collection name by {} or more, while renaming is still easy",
                 text::plural(bytes - limit, "byte")
             ),
-            Seen::all(1),
+            Seen::all(1, Unit::Collections),
         )
         .data("bytes", bytes)
         .data("limit", limit)

@@ -123,4 +123,17 @@ mod tests {
         // The id is text of digits and letters, and the type is this rule's matter alone.
         assert!(check("T003", &body).is_empty());
     }
+
+    #[test]
+    fn pt_ref_1_object_ids_without_a_letter_are_looked_up_too() {
+        let ids: Vec<_> = (0..200).map(|i| format!("6503124801120304150607{i:02x}")).collect();
+        let orders: String =
+            ids.iter().map(|id| format!("{{\"customerId\": \"{id}\"}}\n")).collect();
+        let customers: String =
+            ids.iter().map(|id| format!("{{\"_id\": ObjectId(\"{id}\")}}\n")).collect();
+        let body = format!("@ db_shop.t_order\n{orders}@ db_shop.t_customer\n{customers}");
+        let found = check("R001", &body);
+        assert!(found[0].what.contains("100 % of 200 values match"), "{}", found[0].what);
+        assert!(check("R003", &body).is_empty(), "nothing is missing");
+    }
 }

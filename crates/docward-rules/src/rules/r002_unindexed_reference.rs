@@ -133,10 +133,10 @@ fn draft(
         .unwrap_or_default();
     let listed = reference.path.in_array();
     let per_parent = reference.children_per_parent.mean().round().max(1.0) as u64;
-    let seen = collection
-        .profile
-        .as_ref()
-        .map_or_else(|| docward_model::Seen::all(documents), |p| p.seen());
+    let seen = collection.profile.as_ref().map_or_else(
+        || docward_model::Seen::all(documents, docward_model::Unit::Documents),
+        |p| p.seen(),
+    );
     let draft = Draft::new(
         Subject::Field(ns.clone(), FieldPath::new(reference.path.as_str())),
         format!(

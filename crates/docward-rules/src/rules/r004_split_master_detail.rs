@@ -181,11 +181,10 @@ fn draft(relation: &Relation<'_>, strong: bool) -> Draft {
     let (child, parent) = (&relation.child.namespace, &relation.parent.namespace);
     let (p50, p99, max) = relation.children;
     let documents = relation.child.profile.as_ref().map_or(0, |p| p.documents);
-    let seen = relation
-        .child
-        .profile
-        .as_ref()
-        .map_or_else(|| docward_model::Seen::all(documents), docward_model::Profile::seen);
+    let seen = relation.child.profile.as_ref().map_or_else(
+        || docward_model::Seen::all(documents, docward_model::Unit::Documents),
+        docward_model::Profile::seen,
+    );
     let draft = Draft::new(
         Subject::Collection(child.clone()),
         format!(

@@ -2,7 +2,7 @@
 
 use docward_model::{
     BsonType, Collection, Draft, Evidence, NameFamily, Namespace, Profile, Safety, Seen, Severity,
-    Subject, TailForm,
+    Subject, TailForm, Unit,
 };
 
 use crate::{
@@ -209,7 +209,7 @@ fn report_entities(evidence: &Evidence, family: &NameFamily, cx: &mut Cx<'_>) {
                 "merge them into {shape}, index {index}: {} fewer collections",
                 text::count(n - 1)
             ),
-            Seen::all(n),
+            Seen::all(n, Unit::Collections),
         )
         .data("stem", family.stem.as_str())
         .data("collections", n)
@@ -249,7 +249,7 @@ fn report_periods(evidence: &Evidence, family: &NameFamily, cx: &mut Cx<'_>) {
                 "consider one collection {keep}: {} fewer collections, and old periods expire by themselves",
                 text::count(n - 1)
             ),
-            Seen::all(n),
+            Seen::all(n, Unit::Collections),
         )
         .data("stem", family.stem.as_str())
         .data("collections", n)

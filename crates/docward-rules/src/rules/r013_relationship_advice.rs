@@ -173,10 +173,10 @@ fn draft(collection: &Collection, relation: &Relation<'_>, rows: &[Row]) -> Draf
         Tie::ChildHoldsParent | Tie::ParentHoldsChildren => "one to many",
         Tie::ManyToMany => "many to many",
     };
-    let seen = collection
-        .profile
-        .as_ref()
-        .map_or_else(|| docward_model::Seen::all(0), docward_model::Profile::seen);
+    let seen = collection.profile.as_ref().map_or_else(
+        || docward_model::Seen::all(0, docward_model::Unit::Documents),
+        docward_model::Profile::seen,
+    );
     Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(

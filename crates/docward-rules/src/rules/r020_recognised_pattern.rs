@@ -1,7 +1,7 @@
 //! PT-bucket.3, PT-subset.1, PT-outlier.1, PT-slice.1, PT-hybrid.1, PT-computed.1, PT-extref.1,
 //! PT-poly.1, PT-ts.1: patterns a collection already follows.
 
-use docward_model::{Collection, Draft, FieldShape, Profile, Seen, Subject};
+use docward_model::{Collection, Draft, FieldShape, Profile, Seen, Subject, Unit};
 
 use crate::facts::{arrays, patterns, text};
 use crate::{Cx, declare_rule};
@@ -81,7 +81,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             format!("follows {}: {}", if found.len() == 1 { "a pattern" } else { "patterns" }, seen.join(", ")),
             "a pattern that is there on purpose is not a fault, and other rules take it into account",
             format!("nothing to repair; {}", keep.join("; ")),
-            collection.profile.as_ref().map_or_else(|| Seen::all(1), Profile::seen),
+            collection.profile.as_ref().map_or_else(|| Seen::all(1, Unit::Collections), Profile::seen),
         )
         .data("patterns", names)
         .data("clauses", clauses)

@@ -1,6 +1,6 @@
 //! SE-1, SC-3: anybody who reaches the server may do anything.
 
-use docward_model::{Draft, Evidence, Need, Safety, Seen, Subject};
+use docward_model::{Draft, Evidence, Need, Safety, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -67,7 +67,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             format!("the server runs without access control{how}{heard}"),
             "anybody who reaches the address may read, change and drop everything",
             "create an administrator, set security.authorization: enabled and restart the members one by one",
-            Seen::all(1),
+            Seen::all(1, Unit::Servers),
         )
         .fix(
             None,

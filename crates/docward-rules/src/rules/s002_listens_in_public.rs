@@ -1,6 +1,6 @@
 //! SE-2, SE-3, SC-1: a server that can be reached from outside of its private network.
 
-use docward_model::{Draft, Evidence, Level, Seen, Subject};
+use docward_model::{Draft, Evidence, Level, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -74,7 +74,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             what,
             "servers that can be reached from the internet are found within hours; then only a password stands between the data and everybody",
             "bind to the loopback and the private address only; let public access go through a load balancer with an allow-list and TLS",
-            Seen::all(addresses.len() as u64),
+            Seen::all(addresses.len() as u64, Unit::Addresses),
         )
         .level(level)
         .data("addresses", shown.into_iter().map(str::to_owned).collect::<Vec<_>>()),

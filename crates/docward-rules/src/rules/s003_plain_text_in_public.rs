@@ -1,6 +1,6 @@
 //! SE-7, SC-6: public addresses without TLS.
 
-use docward_model::{Draft, Evidence, Seen, Subject};
+use docward_model::{Draft, Evidence, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -65,7 +65,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             ),
             "everything on the way can read the documents and change them",
             "set net.tls.mode: requireTLS with a certificate, by way of preferTLS, and put tls=true into the connection strings",
-            Seen::all(1),
+            Seen::all(1, Unit::Servers),
         )
         .data("tls_mode", mode),
     );

@@ -1,6 +1,6 @@
 //! SE-8, SC-5: accounts of applications that may do more than their work needs.
 
-use docward_model::{Draft, Evidence, Safety, Seen, Severity, Subject, User};
+use docward_model::{Draft, Evidence, Safety, Seen, Severity, Subject, Unit, User};
 
 use crate::{
     Cx, declare_rule,
@@ -112,7 +112,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 Some(database) => format!("leave it readWrite on `{database}` and give administration an account of its own"),
                 None => "if an application uses it, give that an account with readWrite on its own database; else name it in administrator-names".to_owned(),
             },
-            Seen::all(users.len() as u64),
+            Seen::all(users.len() as u64, Unit::Accounts),
         )
         .data("account", user.name.as_str())
         .data("roles", powerful)

@@ -108,7 +108,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             format!(
                 "{} numbers of several types: {}",
                 if found.len() == 1 { "1 field holds".to_owned() } else { format!("{} fields hold", found.len()) },
-                text::list(&paths, 5)
+                text::paths(&paths, 5)
             ),
             "queries compare them well, but a validator for one type refuses the others and typed readers trip",
             parts.join("; "),
@@ -182,5 +182,22 @@ mod tests {
             check("T006", "{\"price\": NumberInt(1)}\n{\"price\": NumberDecimal(\"1.5\")}").len(),
             1
         );
+    }
+
+    #[test]
+    fn long_paths_are_shortened_in_the_message_alone() {
+        let nested = |value: &str| {
+            format!(
+                "{{\"statistics\": {{\"distribution\": {{\"percentiles\": {{\"responseTimes\": {value}}}}}}}}}"
+            )
+        };
+        let found = check("T006", &format!("{}\n{}", nested("NumberInt(1)"), nested("1.5")));
+        let whole = "statistics.distribution.percentiles.responseTimes";
+        assert!(
+            found[0].what.ends_with("`statistics.….percentiles.responseTimes`"),
+            "{}",
+            found[0].what
+        );
+        assert!(format!("{:?}", found[0].data).contains(whole));
     }
 }

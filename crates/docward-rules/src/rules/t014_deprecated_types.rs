@@ -75,7 +75,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
-            format!("deprecated types in {}: {}", text::list(&paths, 5), said.join(", ")),
+            format!("deprecated types in {}: {}", text::paths(&paths, 5), said.join(", ")),
             "drivers drop, convert or refuse such values, each in its own way",
             advice.join("; "),
             profile.seen(),

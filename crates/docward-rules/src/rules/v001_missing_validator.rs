@@ -1,7 +1,7 @@
 //! DM-11.1 and AP-S4.5: core collections have a validator.
 
 use docward_model::{
-    Collection, CollectionKind, CoreSource, Draft, Safety, Seen, Severity, Subject, Value,
+    Collection, CollectionKind, CoreSource, Draft, Safety, Seen, Severity, Subject, Unit, Value,
 };
 
 use crate::{
@@ -78,7 +78,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         }
         return;
     }
-    let seen = collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen());
+    let seen =
+        collection.profile.as_ref().map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen());
     let documents = collection.profile.as_ref().map_or(0, |p| p.total.max(p.documents));
     let proposal = collection
         .profile
@@ -148,7 +149,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 
 /// There is a validator, but made of query operators: it checks something, yet not the whole shape.
 fn report_expression(collection: &Collection, declared: bool, core: &str, cx: &mut Cx<'_>) {
-    let seen = collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen());
+    let seen =
+        collection.profile.as_ref().map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen());
     cx.report(
         Draft::new(
             Subject::Collection(collection.namespace.clone()),

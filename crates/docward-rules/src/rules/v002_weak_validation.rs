@@ -1,7 +1,7 @@
 //! DM-11.2: a validator refuses what is wrong.
 
 use docward_model::{
-    Collection, Draft, Safety, Seen, Severity, Subject, ValidationAction, ValidationLevel,
+    Collection, Draft, Safety, Seen, Severity, Subject, Unit, ValidationAction, ValidationLevel,
 };
 
 use crate::{
@@ -127,7 +127,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         format!("the validator has {setting} and {effect}"),
         "wrong documents keep coming in although the rules are written down",
         todo,
-        collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen()),
+        collection.profile.as_ref().map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen()),
     )
     .data("level", level_name(options.validation_level))
     .data("action", if warn { "warn" } else { "error" })

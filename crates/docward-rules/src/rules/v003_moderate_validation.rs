@@ -1,7 +1,7 @@
 //! DM-11.3: what level `moderate` means (GC-01).
 
 use docward_model::{
-    Collection, Draft, Safety, Seen, Severity, Subject, ValidationAction, ValidationLevel,
+    Collection, Draft, Safety, Seen, Severity, Subject, Unit, ValidationAction, ValidationLevel,
 };
 
 use crate::{
@@ -84,7 +84,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             format!("the validator is at level `moderate`: {found}"),
             "updates of documents that are invalid already pass unchecked, so they stay invalid",
             todo,
-            judged.map_or_else(|| Seen::all(1), |p| p.seen()),
+            judged.map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen()),
         )
         .data("broken_values", worst)
         .fix(

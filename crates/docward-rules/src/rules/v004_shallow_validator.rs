@@ -1,6 +1,8 @@
 //! DM-11.6: a validator that says enough.
 
-use docward_model::{Collection, CoreSource, Draft, Field, Seen, Severity, Subject, TextClass};
+use docward_model::{
+    Collection, CoreSource, Draft, Field, Seen, Severity, Subject, TextClass, Unit,
+};
 
 use crate::{
     Cx, declare_rule,
@@ -229,7 +231,10 @@ fn report(
             what,
             why,
             todo,
-            collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen()),
+            collection
+                .profile
+                .as_ref()
+                .map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen()),
         )
         .data("required_share", required)
         .data("typed_share", typed)

@@ -1,6 +1,6 @@
 //! DM-11.6: a pattern that no good value can meet (GC-17).
 
-use docward_model::{BsonType, Collection, Draft, Field, Seen, Severity, Subject, TextClass};
+use docward_model::{BsonType, Collection, Draft, Field, Seen, Severity, Subject, TextClass, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -100,7 +100,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             "correct the pattern and test it on real values before the validator refuses writes"
                 .to_owned()
         };
-        let seen = collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen());
+        let seen = collection
+            .profile
+            .as_ref()
+            .map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen());
         let ns = &collection.namespace;
         cx.report(
             Draft::new(
@@ -125,7 +128,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 }
 
 fn report_broken(collection: &Collection, path: &str, pattern: &str, fault: &str, cx: &mut Cx<'_>) {
-    let seen = collection.profile.as_ref().map_or_else(|| Seen::all(1), |p| p.seen());
+    let seen =
+        collection.profile.as_ref().map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen());
     cx.report(
         Draft::new(
             Subject::Field(collection.namespace.clone(), docward_model::FieldPath::new(path)),

@@ -1,13 +1,14 @@
 //! DM-11.6 and DM-11.3: a validator the stored documents do not meet.
 
 use docward_model::{
-    Collection, DataValue, Draft, Safety, Severity, Subject, ValidationAction, ValidationLevel,
+    Collection, DataValue, Draft, Profile, Safety, Severity, Subject, TextClass, ValidationAction,
+    ValidationLevel,
 };
 
 use crate::{
     Cx, declare_rule,
     facts::{
-        schema::{breaches, closed, schemas},
+        schema::{Breach, breaches, closed, schemas},
         shell, text,
     },
 };
@@ -49,7 +50,8 @@ declare_rule! {
     ///
     /// ## How to fix
     /// Repair the documents the query finds, or widen the validator where the data is right. Until
-    /// then level `moderate` lets old documents be updated.
+    /// then level `moderate` lets old documents be updated. Free text has no length of its own: choose
+    /// `maxLength` by what the field is for, not by the longest text of today, or leave it out.
     ///
     /// ## When to ignore it
     /// The old documents are never written again.
@@ -121,6 +123,16 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     } else {
         ""
     };
+    let free = free_texts(&found, profile);
+    let lengths = if free.is_empty() {
+        String::new()
+    } else {
+        // The longest text of today is no limit: no figure is taken from the data.
+        format!(
+            "; set `maxLength` of {} by what the field is for, or leave it out: free text has no length of its own",
+            text::paths(&free, 3)
+        )
+    };
     cx.report(
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
@@ -138,7 +150,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             },
             why,
             format!(
-                "{key}list the documents with the query below{} and {cautious}, or widen the schema where the data is right",
+                "{key}list the documents with the query below{} and {cautious}, or widen the schema where the data is right{lengths}",
                 match (counted, found.first()) {
                     (None, Some(worst)) => format!(
                         " (at least {} of {})",
@@ -178,6 +190,15 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         )
         .severity(severity),
     );
+}
+
+/// Fields without a form of their own whose texts are longer than the validator lets them be.
+fn free_texts<'b>(found: &'b [Breach], profile: &Profile) -> Vec<&'b str> {
+    let is_free = |breach: &&Breach| {
+        let text = profile.field(&breach.path).and_then(|field| field.text.as_ref());
+        breach.too_long && text.is_some_and(|t| 2 * t.of(TextClass::Other) > t.total())
+    };
+    found.iter().filter(is_free).map(|breach| breach.path.as_str()).collect()
 }
 
 #[cfg(test)]
@@ -331,5 +352,22 @@ mod tests {
         );
         let found = closed(r#""properties": {"_id": {}}"#, body);
         assert!(found[0].what.contains("`a` is not among"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn dm_11_6_no_length_is_made_up_for_free_text() {
+        let long = "x50 {\"_id\": $i, \"a\": \"v$i $pad(90)\"}";
+        let found = property(r#"{"maxLength": 20}"#, long);
+        assert!(found[0].todo.contains("`maxLength` of `a` by what the field is for"), "{found:?}");
+        let figures = |n: &str| found[0].todo.contains(n);
+        assert!(!figures("92") && !figures("93") && !figures("100"), "{}", found[0].todo);
+        let ids = "x300 {\"_id\": $i, \"a\": \"$uuid\"}";
+        assert!(!property(r#"{"maxLength": 20}"#, ids)[0].todo.contains("maxLength"), "a form");
+        // Nor do the rules that propose a schema or ask for more of it.
+        for code in ["V001", "V004"] {
+            let texts = "@ db_shop.t_article\nx50 {\"_id\": $i, \"body\": \"v$i $pad(90)\"}";
+            let found = check(code, texts);
+            assert!(!format!("{found:?}").contains("maxLength"), "{found:?}");
+        }
     }
 }

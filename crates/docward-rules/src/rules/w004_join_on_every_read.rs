@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{Draft, Evidence, Seen, Subject};
+use docward_model::{Draft, Evidence, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -107,7 +107,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     "copy the two or three fields that are shown from {} beside the reference, or embed it if it is small and belongs to its parent",
                     text::list(&names, 1)
                 ),
-                Seen::all(reads.all),
+                Seen::all(reads.all, Unit::Operations),
             )
             .data("reads", reads.all)
             .data("joined", reads.joined)

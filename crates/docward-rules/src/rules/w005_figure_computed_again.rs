@@ -1,6 +1,6 @@
 //! AP-S2.4, CK-11, PT-computed.1: the same figure worked out over and over.
 
-use docward_model::{Comparison, Draft, Evidence, Seen, Subject};
+use docward_model::{Comparison, Draft, Evidence, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -95,7 +95,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     "store the figure in the document that {} points to and change it with $inc in the write that adds or removes one",
                     text::list(&keys, 1)
                 ),
-                Seen::all(stats.count),
+                Seen::all(stats.count, Unit::Operations),
             )
             .data("operations", stats.count)
             .data("examined_per_operation", examined)

@@ -1,6 +1,6 @@
 //! DP-1, DM-07.2, ER-M.1, ER-F.1, AP-S0.5: collections that are always read after one another.
 
-use docward_model::{Draft, Evidence, Seen, Subject};
+use docward_model::{Draft, Evidence, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -112,7 +112,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                         pair.first.collection
                     )
                 },
-                Seen::all(pair.reads.0 + pair.reads.1),
+                Seen::all(pair.reads.0 + pair.reads.1, Unit::Operations),
             )
             .data("first", pair.first.to_string())
             .data("requests", pair.count)

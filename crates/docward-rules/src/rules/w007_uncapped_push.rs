@@ -1,6 +1,6 @@
 //! DM-08.2, DM-08.4, AP-S2.1: writes that let an array grow without end.
 
-use docward_model::{Draft, Evidence, Field, FieldPath, Level, Seen, Severity, Subject};
+use docward_model::{Draft, Evidence, Field, FieldPath, Level, Seen, Severity, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -91,7 +91,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             ),
             "an array that only grows ends at the 16 MB of a document, and then every write to that document fails",
             "cap it in the same statement with $slice if the last N matter, else give the elements a collection of their own or buckets",
-            Seen::all(count),
+            Seen::all(count, Unit::Operations),
         )
         .data("updates", count)
         .fix(

@@ -1,6 +1,6 @@
 //! DM-05.2, LM-2: writes the server refused because the document was too large.
 
-use docward_model::{Draft, Evidence, Failure, Seen, Subject};
+use docward_model::{Draft, Evidence, Failure, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -69,7 +69,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 ),
                 "the document has reached the end: every write that makes it larger fails, and what the application wanted to store is lost",
                 "find the document with $bsonSize, move its growing part into a collection of its own, and cap what is added",
-                Seen::all(workload.operations()),
+                Seen::all(workload.operations(), Unit::Operations),
             )
             .data("writes", failure.count)
             .data("code", failure.code)

@@ -1,6 +1,6 @@
 //! CN-02.1, CN-02.2: connections made for one request and thrown away.
 
-use docward_model::{Draft, Evidence, Seen, Subject};
+use docward_model::{Draft, Evidence, Seen, Subject, Unit};
 
 use crate::{Cx, declare_rule, facts::text, threshold};
 
@@ -108,7 +108,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             ),
             "each pays the TCP, TLS and password handshakes (10 to 50 ms), which a pool pays once, and their number grows with the load until the server refuses them",
             "make one client per process and keep it; where processes do not live on (PHP-FPM, functions), put a pooling proxy in between",
-            Seen::all(connections.accepted),
+            Seen::all(connections.accepted, Unit::Connections),
         )
         .data("accepted", connections.accepted)
         .data("most_per_minute", connections.most_per_minute)

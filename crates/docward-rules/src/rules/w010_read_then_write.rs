@@ -1,6 +1,6 @@
 //! CK-15: documents read to be changed in a second step.
 
-use docward_model::{Draft, Evidence, Seen, Subject};
+use docward_model::{Draft, Evidence, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -67,7 +67,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 format!("{} a document was read by its _id and then updated in a second step", text::plural(*count, "time")),
                 "between the two somebody else may change the document, and one of the changes is lost",
                 "let the server compute the new value ($inc, $min, an update pipeline), or use findOneAndUpdate",
-                Seen::all(*count),
+                Seen::all(*count, Unit::Operations),
             )
             .data("times", *count),
         );

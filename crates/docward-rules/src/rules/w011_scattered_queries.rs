@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{Draft, Evidence, Namespace, QueryStats, Seen, Subject};
+use docward_model::{Draft, Evidence, Namespace, QueryStats, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -110,7 +110,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 format!(
                     "add the key to the filter where the application knows it, first to `{example}`; or choose a key most reads name (`docward shardkey`)"
                 ),
-                Seen::all(all),
+                Seen::all(all, Unit::Operations),
             )
             .data("reads", all)
             .data("targeted", targeted)

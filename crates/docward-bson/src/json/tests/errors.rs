@@ -1,6 +1,6 @@
 //! The texts of errors: each says what is wrong, what would be right, and where.
 
-use crate::json::parse_one;
+use crate::json::{Error, parse_one};
 
 use super::read_all;
 
@@ -96,6 +96,25 @@ fn ends() {
         ["unexpected end of input at line 2, column 8 (byte 8): the array that began at line 2, \
           column 1 (byte 1) is not closed"]
     );
+}
+
+#[test]
+fn a_cut_is_told_once_and_as_a_cut() {
+    let whole =
+        r#"[{"a": true}, {"b": -1.5, "c": ObjectId("507f1f77bcf86cd799439011"), "d": "\u0041"}"#;
+    let second = whole.find("{\"b").expect("the second document");
+    for end in second + 1..whole.len() {
+        let outcomes = read_all(&whole.as_bytes()[..end]);
+        assert!(
+            matches!(
+                &outcomes[..],
+                [Ok(_), Err(Error::UnexpectedEnd { at, began, what: "document" })]
+                    if at.offset == end as u64 && began.offset == second as u64
+            ),
+            "{:?}: {outcomes:?}",
+            &whole[..end]
+        );
+    }
 }
 
 #[test]

@@ -349,7 +349,8 @@ mod tests {
             options.into(),
             vec![doc! { "v": 2, "key": { "_id": 1 }, "name": "_id_" }],
         );
-        assert_eq!((facts.kind, facts.options.capped_bytes), (CollectionKind::Capped, Some(4096)));
-        assert!(facts.indexes[0].is_id());
+        let capped = facts.options.expect("options").capped_bytes;
+        assert_eq!((facts.kind, capped), (CollectionKind::Capped, Some(4096)));
+        assert!(facts.indexes.expect("indexes")[0].is_id());
     }
 }

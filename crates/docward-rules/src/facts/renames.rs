@@ -1,0 +1,89 @@
+//! New names for collections, and whether they are free: two collections cannot have one name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use docward_model::{Evidence, Namespace};
+
+use super::{
+    names,
+    suffix::{Tail, time_tail},
+    text,
+};
+
+/// The name with the house prefix instead of another house's: `tbl_user` gives `t_user`.
+pub fn with_prefix(name: &str, prefix: &str) -> String {
+    names::prefixed(without_other_prefix(name), prefix)
+}
+
+/// The name in the characters of the house, a time suffix in its form: `t_log-2024-03` gives
+/// `t_log_202403`.
+pub fn in_house_letters(name: &str, prefix: &str) -> String {
+    let dated = match time_tail(name) {
+        Tail::Odd(odd) => odd.proposal,
+        _ => None,
+    };
+    names::prefixed(dated.as_deref().unwrap_or(name), prefix)
+}
+
+/// `tbl_user` and `tb_user` carry another house's prefix: it goes.
+fn without_other_prefix(name: &str) -> &str {
+    ["tbl_", "tb_", "table_", "coll_", "col_"]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or(name)
+}
+
+/// Collections by the names that would be proposed for each.
+#[derive(Debug)]
+pub struct Candidates(BTreeMap<Namespace, BTreeSet<String>>);
+
+impl Candidates {
+    /// What every rule that renames collections would propose.
+    pub fn of(evidence: &Evidence, prefix: &str) -> Self {
+        let mut all: BTreeMap<Namespace, BTreeSet<String>> = BTreeMap::new();
+        for collection in evidence.collections.iter().filter(|c| c.kind.is_business()) {
+            let Namespace { database, collection: name } = &collection.namespace;
+            for proposal in [with_prefix(name, prefix), in_house_letters(name, prefix)] {
+                let target = Namespace::new(database.as_str(), proposal);
+                all.entry(target).or_default().insert(name.clone());
+            }
+        }
+        Self(all)
+    }
+
+    /// As [`obstacle`], with everybody who would get the same name.
+    pub fn obstacle(&self, evidence: &Evidence, from: &Namespace, to: &str) -> Option<String> {
+        let target = Namespace::new(from.database.as_str(), to);
+        let rivals: Vec<&str> = self
+            .0
+            .get(&target)
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .filter(|other| *other != from.collection)
+            .collect();
+        obstacle(evidence, from, to, &rivals)
+    }
+}
+
+/// Why a collection cannot just be renamed, and what to do instead; `None` when it can. `rivals` are
+/// others that would get the same name.
+pub fn obstacle(
+    evidence: &Evidence,
+    from: &Namespace,
+    to: &str,
+    rivals: &[&str],
+) -> Option<String> {
+    if evidence.collection(&Namespace::new(from.database.as_str(), to)).is_some() {
+        return Some(format!(
+            "`{to}` exists already: merge the two, or choose a name that tells them apart"
+        ));
+    }
+    (!rivals.is_empty()).then(|| {
+        format!(
+            "{} would become `{to}` as well: merge them into it, or choose names that tell them apart",
+            text::list(rivals, 3)
+        )
+    })
+}
