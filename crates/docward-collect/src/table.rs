@@ -142,6 +142,8 @@ impl Table {
             references,
             copies,
             workload: None,
+            network: None,
+            uris: Vec::new(),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What was seen, as rules receive it: the catalogue, one profile per collection, and what links them.
 
 use crate::{
-    BsonType, CollectionStats, Distribution, FieldPath, IndexUsage, Namespace, Profile, Server,
-    Value, Workload,
+    BsonType, ClientUri, CollectionStats, Distribution, FieldPath, IndexUsage, Namespace, Network,
+    Profile, Server, Value, Workload,
 };
 
 /// Everything known about a deployment, whatever it was read from.
@@ -24,6 +24,10 @@ pub struct Evidence {
     pub families: Vec<NameFamily>,
     /// What clients did, when somebody wrote it down.
     pub workload: Option<Workload>,
+    /// What stands between the network and the servers, when files about it were given.
+    pub network: Option<Network>,
+    /// Connection strings: of the sources and of clients, without their passwords.
+    pub uris: Vec<ClientUri>,
 }
 
 impl Evidence {

@@ -6,9 +6,12 @@
 
 mod bson_type;
 mod catalogue;
+mod client_uri;
 mod evidence;
 mod finding;
 mod namespace;
+mod network;
+mod password;
 mod profile;
 mod report;
 mod rule;
@@ -22,6 +25,7 @@ pub mod words;
 mod workload;
 
 pub use bson_type::{BsonType, TypeCounts};
+pub use client_uri::{ClientUri, Password, Purpose, UriFault};
 pub use evidence::{
     Collection, CollectionKind, CollectionOptions, CopiedField, Deployment, DirectionKind,
     Evidence, Index, IndexKey, NameFamily, Reference, TailForm, TimeSeriesOptions,
@@ -31,6 +35,8 @@ pub use finding::{
     Data, DataValue, Draft, Finding, Fix, Level, Location, Safety, Seen, Severity, Subject,
 };
 pub use namespace::{FieldPath, Namespace};
+pub use network::{AccessRule, Layer, MONGODB_PORT, Network, Peer, PortRange, Protocol, RuleGroup};
+pub use password::Strength;
 pub use profile::{
     ArrayProfile, Blob, BlobKind, CaseCollision, Discriminator, Distinct, Distribution,
     DynamicKeys, Field, FieldShape, Growth, IdOrder, KeyForm, LargeDocument, NumberProfile,

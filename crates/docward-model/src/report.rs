@@ -13,6 +13,8 @@ pub enum SourceKind {
     Zip,
     Stdin,
     Log,
+    /// Rules of firewalls and security groups.
+    NetworkRules,
     /// A running deployment.
     Live,
     /// Named, but nothing in it could be read as documents or metadata.
@@ -30,6 +32,7 @@ impl SourceKind {
             Self::Zip => "zip",
             Self::Stdin => "stdin",
             Self::Log => "log",
+            Self::NetworkRules => "network rules",
             Self::Live => "live",
             Self::Unknown => "unknown",
         }
@@ -139,7 +142,10 @@ impl Report {
 
     /// Documents read over all sources.
     pub fn documents(&self) -> u64 {
-        let data = self.sources.iter().filter(|s| s.kind != SourceKind::Log);
+        let data = self
+            .sources
+            .iter()
+            .filter(|s| !matches!(s.kind, SourceKind::Log | SourceKind::NetworkRules));
         data.map(|s| s.documents).sum()
     }
 }

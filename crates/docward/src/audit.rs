@@ -3,11 +3,14 @@
 use std::{env, io::IsTerminal, thread};
 
 use anyhow::{Context, bail};
-use docward_collect::{Collected, Request, collect, read_logs};
+use docward_collect::{Collected, Request, collect, read_logs, read_network_rules};
 use docward_config::FailOn;
-use docward_model::{Evidence, Namespace, NamespacePattern, Problem, Report, Settings, Severity};
+use docward_model::{
+    ClientUri, Evidence, Namespace, NamespacePattern, Problem, Purpose, Report, Settings, Severity,
+    Verdict,
+};
 use docward_report::{Expand, TerminalOptions};
-use docward_rules::{checklist, judge};
+use docward_rules::{checklist, judge, security_checklist};
 
 use crate::{
     CLEAN, FINDINGS, PROBLEMS,
@@ -21,8 +24,19 @@ use crate::{
 /// Threads that profile unless told otherwise: disks are no faster, and each thread takes memory.
 const MOST_THREADS: usize = 4;
 
-/// Runs an audit; with `only_checklist` the launch review is printed instead of the findings.
-pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8> {
+/// What of an audit is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// What breaks a rule.
+    Findings,
+    /// The launch review, item by item.
+    LaunchReview,
+    /// The security self-check, row by row.
+    SecurityCheck,
+}
+
+/// Runs an audit and prints what is asked for of it.
+pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     let (config, diagnostics) = config::load(args.common.config.as_deref(), &args.sources)?;
     let mut config = config::with_arguments(config, &args.common)?;
     for code in args.expand.iter().filter(|code| *code != "all") {
@@ -32,7 +46,9 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
         let scheme = bad.split(':').next().unwrap_or_default();
         bail!("--uri expects mongodb:// or mongodb+srv://, not `{scheme}`");
     }
-    config.settings.uri_databases.extend(args.uri.iter().filter_map(|uri| uri_database(uri)));
+    let (uris, bad_uris) = connection_strings(args);
+    let clients = uris.iter().filter(|uri| uri.purpose == Purpose::Client);
+    config.settings.uri_databases.extend(clients.filter_map(|uri| uri.database.clone()));
     let request = request(args)?;
 
     let interrupt = Interrupt::listen();
@@ -43,6 +59,12 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
     evidence.workload = logs.workload;
     sources.extend(logs.sources);
     problems.extend(logs.problems);
+    let network = read_network_rules(&args.network_rules);
+    evidence.network = network.network;
+    sources.extend(network.sources);
+    problems.extend(network.problems);
+    evidence.uris = uris;
+    problems.extend(bad_uris);
     let interrupted = interrupted || logs.interrupted;
     interrupt.judging();
     let notes = bar.finish();
@@ -68,7 +90,13 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
     }
 
     let outcome = judge(&evidence, &config.settings);
-    let checklist = checklist(&evidence, &config.settings, &outcome);
+    let mut items = Vec::new();
+    if shown != Shown::SecurityCheck {
+        items.extend(checklist(&evidence, &config.settings, &outcome));
+    }
+    if shown != Shown::LaunchReview {
+        items.extend(security_checklist(&evidence, &config.settings, &outcome));
+    }
     let report = Report {
         tool_version: env!("CARGO_PKG_VERSION"),
         profile: config.settings.profile,
@@ -78,11 +106,11 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
         baselined: 0,
         skipped: outcome.skipped,
         problems,
-        checklist,
+        checklist: items,
         interrupted,
         show_values: args.common.show_values,
     };
-    let text = render(args, &report, only_checklist);
+    let text = render(args, &report, shown);
     interrupt.writing();
     put(&text, args.common.output.as_deref())?;
 
@@ -90,11 +118,11 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
         return Ok(PROBLEMS);
     }
     let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
-    let failed = if only_checklist {
-        fail_on != FailOn::Never
-            && report.checklist.iter().any(|item| item.verdict == docward_model::Verdict::Fail)
-    } else {
+    let failed = if shown == Shown::Findings {
         report.findings.iter().any(|finding| fail_on.fails(finding.severity))
+    } else {
+        fail_on != FailOn::Never
+            && report.checklist.iter().any(|item| item.verdict == Verdict::Fail)
     };
     Ok(if failed { FINDINGS } else { CLEAN })
 }
@@ -108,7 +136,8 @@ fn nothing_to_judge(
     problems: &[Problem],
 ) -> Vec<Problem> {
     let filtered = args.db.is_some() || args.collection.is_some();
-    if evidence.collections.is_empty() && evidence.workload.is_none() {
+    // Without sources, logs, connection strings or network rules are all that was asked about.
+    if evidence.collections.is_empty() && evidence.workload.is_none() && !args.sources.is_empty() {
         let message = if filtered {
             "no collection matches --db and --collection: nothing was judged"
         } else if problems.is_empty() {
@@ -132,13 +161,15 @@ fn nothing_to_judge(
         .collect()
 }
 
-fn render(args: &AuditArgs, report: &Report, only_checklist: bool) -> String {
+fn render(args: &AuditArgs, report: &Report, shown: Shown) -> String {
     let color = wants_color(args.common.color, args.common.output.is_some());
     let width = terminal_width();
-    match (args.common.format, only_checklist) {
+    match (args.common.format, shown) {
         (Format::Json, _) => docward_report::json(report),
-        (Format::Terminal, true) => docward_report::checklist(report, color, width),
-        (Format::Terminal, false) => {
+        (Format::Terminal, Shown::LaunchReview | Shown::SecurityCheck) => {
+            docward_report::checklist(report, color, width)
+        }
+        (Format::Terminal, Shown::Findings) => {
             let expand = match args.expand.as_slice() {
                 [] => Expand::No,
                 [all] if all == "all" => Expand::All,
@@ -215,10 +246,21 @@ pub(crate) fn reading(
     })
 }
 
-/// The database in the path of a connection string; nothing else of it is looked at or kept.
-fn uri_database(uri: &str) -> Option<String> {
-    let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
-    let path = rest.split_once('/')?.1;
-    let name = path.split('?').next().unwrap_or_default();
-    (!name.is_empty()).then(|| name.to_owned())
+/// The connection strings of sources and clients, without their passwords. What the driver will refuse
+/// as a source is told there; what is wrong with a client's is a problem.
+fn connection_strings(args: &AuditArgs) -> (Vec<ClientUri>, Vec<Problem>) {
+    let sources = args.sources.iter().filter(|source| source.starts_with("mongodb"));
+    let mut uris: Vec<ClientUri> =
+        sources.filter_map(|uri| ClientUri::parse(uri, Purpose::Source).ok()).collect();
+    let mut problems = Vec::new();
+    for (number, text) in args.uri.iter().enumerate() {
+        match ClientUri::parse(text, Purpose::Client) {
+            Ok(uri) => uris.push(uri),
+            Err(fault) => problems.push(Problem {
+                source: format!("--uri {}", number + 1),
+                message: fault.to_string(),
+            }),
+        }
+    }
+    (uris, problems)
 }
