@@ -63,6 +63,8 @@ pub enum UriFault {
     Scheme,
     /// No host.
     NoHost,
+    /// A port that is no number.
+    Port,
     /// A `/`, `?` or `#` before the `@` cuts the login in two.
     Unescaped,
 }
@@ -72,6 +74,10 @@ impl fmt::Display for UriFault {
         f.write_str(match self {
             Self::Scheme => "expected mongodb:// or mongodb+srv://",
             Self::NoHost => "the connection string names no host",
+            Self::Port => {
+                "what stands behind a host's `:` is no port; if it is a login, its `@host` is missing; \
+                 nothing of it was judged"
+            }
             Self::Unescaped => {
                 "the user or password holds a character that must be written as a percent code (`/` \
                  as %2F, `?` as %3F, `#` as %23, `@` as %40); nothing of it was judged"
@@ -105,6 +111,9 @@ impl ClientUri {
             hosts.split(',').map(|h| decoded(h.trim())).filter(|h| !h.is_empty()).collect();
         if hosts.is_empty() {
             return Err(UriFault::NoHost);
+        }
+        if !hosts.iter().all(|host| has_good_port(host)) {
+            return Err(UriFault::Port);
         }
         let database = Some(decoded(path.trim_start_matches('/'))).filter(|name| !name.is_empty());
         let mut uri = Self {
@@ -176,6 +185,13 @@ impl ClientUri {
         let scheme = if self.srv { "mongodb+srv" } else { "mongodb" };
         format!("{scheme}://{}", self.hosts.join(","))
     }
+}
+
+/// Whether a host has a port that is a number, or none. A path is a socket of the file system.
+fn has_good_port(host: &str) -> bool {
+    let behind = host.rsplit_once(']').map_or(host, |(_, behind)| behind);
+    host.starts_with('/')
+        || behind.split_once(':').is_none_or(|(_, port)| port.parse::<u16>().is_ok())
 }
 
 /// Whether something is filled in here later.
@@ -268,6 +284,10 @@ mod tests {
         let parsed = uri("mongodb://app:S3cret!Horse-Battery@host");
         assert!(!format!("{parsed:?}{}", parsed.label()).contains("S3cret"));
         assert_eq!(ClientUri::parse("mongodb://", Purpose::Client), Err(UriFault::NoHost));
+        for cut in ["mongodb://app:secret", "mongodb://app:secret,host", "mongodb://h:70000"] {
+            assert_eq!(ClientUri::parse(cut, Purpose::Client), Err(UriFault::Port), "{cut}");
+        }
+        assert_eq!(uri("mongodb://%2Ftmp%2Fmongodb-27017.sock").hosts, ["/tmp/mongodb-27017.sock"]);
         assert_eq!(ClientUri::parse("postgres://h", Purpose::Client), Err(UriFault::Scheme));
     }
 

@@ -475,11 +475,7 @@ fn place(finding: &Finding) -> String {
 }
 
 fn first(places: &[String]) -> String {
-    let shown = places.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    match places.len().saturating_sub(NAMED) {
-        0 => shown,
-        n => format!("{shown} and {} more", text::count(n as u64)),
-    }
+    text::phrases(places, NAMED)
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ impl SelfCheck<'_> {
         let is_breach = |f: &&&Finding| matches!(f.level, Level::Mandatory | Level::Prohibited);
         let told = |findings: Vec<&&Finding>| {
             let what: Vec<&str> = findings.iter().map(|f| f.what.as_str()).collect();
-            text::list(&what, 3)
+            what.join("; ")
         };
         // A rule may lower the severity of a breach it only suspects.
         let (breaches, suspicions): (Vec<_>, Vec<_>) =
@@ -137,7 +137,7 @@ impl SelfCheck<'_> {
         if !doubtful.is_empty() {
             return unknown(format!(
                 "everyone is admitted by {}, of which nobody said whether it stands in front of MongoDB: name it under layers",
-                text::list(&doubtful, 3)
+                text::phrases(&doubtful, 3)
             ));
         }
         let mongodb: Vec<_> = network::declared(network, Layer::MongoDb)

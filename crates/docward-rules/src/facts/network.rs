@@ -137,7 +137,7 @@ pub fn ports_text(ports: &[PortRange]) -> String {
         [] => "ports that the file does not tell".to_owned(),
         ports if ports.iter().any(PortRange::is_every) => "every port".to_owned(),
         [one] if one.first == one.last => format!("port {one}"),
-        _ => format!("ports {}", super::text::list(&shown, 5)),
+        _ => format!("ports {}", super::text::phrases(&shown, 5)),
     }
 }
 

@@ -126,7 +126,7 @@ fn connecting(evidence: &Evidence, cx: &mut Cx<'_>) {
     cx.report(
         Draft::new(
             Subject::Deployment,
-            format!("a connection string leads to the public address {}", text::list(&public, 3)),
+            format!("a connection string leads to the public address {}", text::phrases(&public, 3)),
             "the way to the database goes through the internet, where everybody may try it",
             "connect over the private network; if it is a load balancer with an allow-list, declare its address in a file for --network-rules",
             Seen::all(evidence.uris.len() as u64),

@@ -66,7 +66,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             format!(
                 "the public {} {} {} bound to the servers themselves",
                 text::form(public.len() as u64, "address", "addresses"),
-                text::list(&public, 3),
+                text::phrases(&public, 3),
                 text::form(public.len() as u64, "is", "are"),
             ),
             "one wrong firewall rule is then enough to open the data to the internet",

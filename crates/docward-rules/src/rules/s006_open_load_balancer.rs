@@ -72,7 +72,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     Subject::Deployment,
                     format!(
                         "the load balancer's group {place} admits everyone by {}",
-                        text::list(&rules, 3)
+                        text::phrases(&rules, 3)
                     ),
                     "everybody on the internet may try to log in; scanners find an open port within hours",
                     "name the public addresses of the clients instead, and open the listener port only",
@@ -106,7 +106,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 Subject::Deployment,
                 format!(
                     "the load balancer's group {place} opens more than its listener port{meant} by {}",
-                    text::list(&rules, 3)
+                    text::phrases(&rules, 3)
                 ),
                 "every further port is a way in that nobody watches",
                 format!("open the listener port{meant} only"),

@@ -93,7 +93,7 @@ fn everyone(group: &RuleGroup, open: Vec<Admission<'_>>, cx: &mut Cx<'_>) {
             format!(
                 "the group {} in front of MongoDB admits everyone by {}",
                 network::group_text(group),
-                text::list(&rules, 3)
+                text::phrases(&rules, 3)
             ),
             "whoever reaches the network reaches the database; only a password is left between them",
             "name the addresses of the clients and of the load balancer instead, on MongoDB's port only",
@@ -127,7 +127,7 @@ fn further_ports(group: &RuleGroup, named: &[Admission<'_>], network: &Network, 
             format!(
                 "the group {} in front of MongoDB opens more than port {meant} by {}",
                 network::group_text(group),
-                text::list(&rules, 3)
+                text::phrases(&rules, 3)
             ),
             "every further port is a way to the machine that MongoDB's own access control does not guard",
             format!("open port {meant} only; if the servers listen elsewhere, declare mongodb_port"),
@@ -161,11 +161,11 @@ fn health_checks(declared: &[&RuleGroup], network: &Network, cx: &mut Cx<'_>) {
             Subject::Deployment,
             format!(
                 "the load balancer at {} is not admitted by {}",
-                text::list(&missing, 3),
-                text::list(&groups, 3)
+                text::phrases(&missing, 3),
+                text::phrases(&groups, 3)
             ),
             "its health checks cannot reach the servers, so it takes them out of service",
-            format!("admit {} on MongoDB's port as well", text::list(&missing, 3)),
+            format!("admit {} on MongoDB's port as well", text::phrases(&missing, 3)),
             Seen::all(declared.iter().map(|group| group.rules.len() as u64).sum()),
         )
         .clauses(&["SE-5"])

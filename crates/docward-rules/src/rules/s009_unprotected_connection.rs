@@ -88,7 +88,7 @@ fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
             .collect();
         return (!public.is_empty()).then(|| {
             (
-                format!("{label} leads to {} in public without TLS", text::list(&public, 3)),
+                format!("{label} leads to {} in public without TLS", text::phrases(&public, 3)),
                 Level::Mandatory,
                 "add tls=true to the connection string, and net.tls.mode: requireTLS to the server",
             )

@@ -129,7 +129,7 @@ fn several_clients(name: &str, uris: &[&ClientUri], clients: u64, cx: &mut Cx<'_
     if apps.len() < 2 {
         return;
     }
-    let apps: Vec<String> = apps.into_iter().map(|app| format!("`{app}`")).collect();
+    let apps: Vec<&str> = apps.into_iter().collect();
     cx.report(
         Draft::new(
             Subject::Deployment,
