@@ -11,7 +11,7 @@
 //!
 //! Read on: `plan` (what lies where), `detect` (what it is), `reader` (reading it), `engine`
 //! (threads and blocks), `catalogue` (metadata), `table` (the evidence), `reader::live` (running
-//! deployments).
+//! deployments), `network` (firewalls and security groups).
 
 mod catalogue;
 mod detect;
@@ -19,6 +19,7 @@ mod engine;
 mod kinds;
 mod log;
 mod names;
+mod network;
 mod plan;
 mod pull;
 mod reader;
@@ -28,6 +29,7 @@ mod table;
 mod trouble;
 
 pub use log::{Logs, read_logs};
+pub use network::{NetworkFiles, read_network_rules};
 pub use saved::{SavedError, SavedEvidence};
 
 use std::{collections::BTreeMap, sync::atomic::AtomicBool, time::Duration};

@@ -149,6 +149,8 @@ impl Table {
             references,
             copies,
             workload: None,
+            network: None,
+            uris: Vec::new(),
         }
     }
 }

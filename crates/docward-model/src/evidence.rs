@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BsonType, CollectionStats, Distribution, FieldPath, IndexUsage, Namespace, Profile, Server,
-    Value, Workload,
+    BsonType, ClientUri, CollectionStats, Distribution, FieldPath, IndexUsage, Namespace, Network,
+    Profile, Server, Value, Workload,
 };
 
 /// Everything known about a deployment, whatever it was read from.
@@ -26,6 +26,12 @@ pub struct Evidence {
     pub families: Vec<NameFamily>,
     /// What clients did, when somebody wrote it down.
     pub workload: Option<Workload>,
+    /// What stands between the network and the servers, when files about it were given.
+    #[serde(skip)]
+    pub network: Option<Network>,
+    /// Connection strings: of the sources and of clients, without their passwords.
+    #[serde(skip)]
+    pub uris: Vec<ClientUri>,
 }
 
 impl Evidence {

@@ -104,6 +104,8 @@ pub enum Unit {
     Servers,
     Addresses,
     Accounts,
+    ConnectionStrings,
+    NetworkRules,
 }
 
 impl Unit {
@@ -119,6 +121,8 @@ impl Unit {
             Self::Servers => ("server", "servers"),
             Self::Addresses => ("address", "addresses"),
             Self::Accounts => ("account", "accounts"),
+            Self::ConnectionStrings => ("connection string", "connection strings"),
+            Self::NetworkRules => ("network rule", "network rules"),
         };
         crate::text::form(count, one, many)
     }

@@ -6,10 +6,13 @@
 
 mod bson_type;
 mod catalogue;
+mod client_uri;
 mod evidence;
 mod finding;
 mod growth;
 mod namespace;
+mod network;
+mod password;
 mod profile;
 mod report;
 mod rule;
@@ -23,6 +26,7 @@ pub mod words;
 mod workload;
 
 pub use bson_type::{BsonType, TypeCounts};
+pub use client_uri::{ClientUri, Password, Purpose, UriFault};
 pub use evidence::{
     Collection, CollectionKind, CollectionOptions, CopiedField, Deployment, DirectionKind,
     Evidence, Index, IndexKey, NameFamily, Reference, TailForm, TimeSeriesOptions,
@@ -33,6 +37,8 @@ pub use finding::{
 };
 pub use growth::{Growth, Observed, TrackedDocument};
 pub use namespace::{FieldPath, Namespace};
+pub use network::{AccessRule, Layer, MONGODB_PORT, Network, Peer, PortRange, Protocol, RuleGroup};
+pub use password::Strength;
 pub use profile::{
     ArrayProfile, Blob, BlobKind, CaseCollision, Discriminator, Distinct, Distribution,
     DynamicKeys, Field, FieldShape, IdOrder, KeyForm, LargeDocument, NumberProfile, Profile,

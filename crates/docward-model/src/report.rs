@@ -15,6 +15,8 @@ pub enum SourceKind {
     Zip,
     Stdin,
     Log,
+    /// Rules of firewalls and security groups.
+    NetworkRules,
     /// A running deployment.
     Live,
     /// What was saved of another run.
@@ -34,6 +36,7 @@ impl SourceKind {
             Self::Zip => "zip",
             Self::Stdin => "stdin",
             Self::Log => "log",
+            Self::NetworkRules => "network rules",
             Self::Live => "live",
             Self::Evidence => "evidence",
             Self::Unknown => "unknown",
@@ -144,7 +147,10 @@ impl Report {
 
     /// Documents read over all sources.
     pub fn documents(&self) -> u64 {
-        let data = self.sources.iter().filter(|s| s.kind != SourceKind::Log);
+        let data = self
+            .sources
+            .iter()
+            .filter(|s| !matches!(s.kind, SourceKind::Log | SourceKind::NetworkRules));
         data.map(|s| s.documents).sum()
     }
 }

@@ -40,6 +40,10 @@ pub enum Need {
     Server,
     /// How often indexes are used, which a running server counts.
     IndexUsage,
+    /// Files about firewalls and security groups.
+    Network,
+    /// Connection strings.
+    Uris,
 }
 
 impl Need {
@@ -54,6 +58,8 @@ impl Need {
             Self::Workload => "workload",
             Self::Server => "a running server",
             Self::IndexUsage => "index usage",
+            Self::Network => "network rules",
+            Self::Uris => "a connection string",
         }
     }
 }

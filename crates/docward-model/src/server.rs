@@ -36,6 +36,8 @@ pub struct Server {
     pub topology: Option<Topology>,
     /// The server the facts are about, `host:port`.
     pub host: Option<String>,
+    /// Whether it answered `serverStatus` to somebody who did not log in.
+    pub answers_anybody: bool,
     /// Where documents were read from, as a read preference mode.
     pub read_preference: Option<String>,
     /// Seconds since the server started: how long counters have been counting.

@@ -68,15 +68,22 @@ struct Page<'a> {
 impl Page<'_> {
     fn header(&self, out: &mut String) {
         let names: Vec<&str> = self.report.sources.iter().map(|s| s.name.as_str()).collect();
-        let logs = || self.report.sources.iter().filter(|s| s.kind == SourceKind::Log);
-        let entries: u64 = logs().map(|s| s.documents).sum();
+        let count_of = |kind| -> u64 {
+            let sources = self.report.sources.iter().filter(|s| s.kind == kind);
+            sources.map(|s| s.documents).sum()
+        };
+        let entries = count_of(SourceKind::Log);
+        let rules = count_of(SourceKind::NetworkRules);
         let bytes: u64 = self.report.sources.iter().map(|s| s.bytes).sum();
         let mut read = Vec::new();
-        if self.report.documents() > 0 || entries == 0 {
+        if self.report.documents() > 0 || entries + rules == 0 {
             read.push(text::plural(self.report.documents(), "document"));
         }
         if entries > 0 {
             read.push(format!("{} log entries", text::count(entries)));
+        }
+        if rules > 0 {
+            read.push(text::plural(rules, "network rule"));
         }
         let shown = match names.as_slice() {
             [] => "nothing".to_owned(),

@@ -59,13 +59,15 @@ pub fn checklist(
     ]
 }
 
-struct View<'a> {
-    evidence: &'a Evidence,
-    settings: &'a Settings,
-    outcome: &'a Outcome,
+/// What a list is answered from.
+pub(crate) struct View<'a> {
+    pub(crate) evidence: &'a Evidence,
+    pub(crate) settings: &'a Settings,
+    pub(crate) outcome: &'a Outcome,
 }
 
-type Answer = (Verdict, String);
+/// A verdict and the evidence for it.
+pub(crate) type Answer = (Verdict, String);
 
 impl<'a> View<'a> {
     /// CK-1: every rule about DM-01..04 is clean.
@@ -383,9 +385,17 @@ impl<'a> View<'a> {
             .collect()
     }
 
+    /// Those of the rules that do not run.
+    pub(crate) fn switched_off<'c>(&self, codes: &[&'c str]) -> Vec<&'c str> {
+        let is_off = |code: &&&str| {
+            RULES.iter().any(|r| r.meta.code == **code && !self.settings.is_on(&r.meta))
+        };
+        codes.iter().filter(is_off).copied().collect()
+    }
+
     /// Why the rules an item rests on cannot vouch for it.
     fn gaps(&self, codes: &[&str]) -> Vec<String> {
-        let mut off = Vec::new();
+        let off = self.switched_off(codes);
         let mut blind: Vec<(&str, &str)> = Vec::new();
         let mut ignored = Vec::new();
         let mut absent = Vec::new();
@@ -394,9 +404,10 @@ impl<'a> View<'a> {
                 absent.push(code);
                 continue;
             };
-            if !self.settings.is_on(&rule.meta) {
-                off.push(code);
-            } else if let Some(skip) = self.outcome.skipped.iter().find(|s| s.rule == code) {
+            if off.contains(&code) {
+                continue;
+            }
+            if let Some(skip) = self.outcome.skipped.iter().find(|s| s.rule == code) {
                 blind.push((code, &skip.needs));
             } else if let Some(at) = self
                 .evidence
@@ -464,11 +475,7 @@ fn place(finding: &Finding) -> String {
 }
 
 fn first(places: &[String]) -> String {
-    let shown = places.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    match places.len().saturating_sub(NAMED) {
-        0 => shown,
-        n => format!("{shown} and {} more", text::count(n as u64)),
-    }
+    text::phrases(places, NAMED)
 }
 
 #[cfg(test)]

@@ -73,7 +73,12 @@ fn has(collection: &Collection, rule: &docward_model::RuleMeta) -> bool {
         Need::Options => collection.options.is_some(),
         Need::Indexes => collection.indexes.is_some(),
         Need::IndexUsage => has_usage(collection),
-        Need::Names | Need::ShardKeys | Need::Workload | Need::Server => true,
+        Need::Names
+        | Need::ShardKeys
+        | Need::Workload
+        | Need::Server
+        | Need::Network
+        | Need::Uris => true,
     })
 }
 
@@ -92,6 +97,8 @@ fn missing_everywhere(rule: &Rule, evidence: &Evidence, settings: &Settings) -> 
         Need::Workload => evidence.workload.is_none(),
         Need::Server => evidence.server.is_none(),
         Need::IndexUsage => !any(has_usage),
+        Need::Network => evidence.network.is_none(),
+        Need::Uris => evidence.uris.is_empty(),
     })
 }
 

@@ -11,6 +11,7 @@ pub mod facts;
 #[cfg(test)]
 mod registry_tests;
 mod rules;
+mod security;
 mod shardkey;
 #[cfg(test)]
 mod testing;
@@ -19,6 +20,7 @@ pub use checklist::checklist;
 pub use cx::Cx;
 pub use engine::{Outcome, find, judge};
 pub use rules::RULES;
+pub use security::security_checklist;
 pub use shardkey::{KeyQuestion, shard_keys};
 
 use docward_model::{Collection, Evidence, RuleMeta};

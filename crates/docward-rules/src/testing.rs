@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 
 use docward_bson::{json, value::to_value};
 use docward_model::{
-    Collection, CollectionKind, CollectionOptions, CollectionStats, CoreSource, Deployment,
-    Evidence, Finding, Index, IndexKey, IndexUsage, Namespace, NamespaceOverride, NamespacePattern,
-    ProfileName, RuleSettings, Server, Settings, ShardKey, StartOptions, ThresholdSetting,
+    AccessRule, ClientUri, Collection, CollectionKind, CollectionOptions, CollectionStats,
+    CoreSource, Deployment, Evidence, Finding, Index, IndexKey, IndexUsage, Layer, Namespace,
+    NamespaceOverride, NamespacePattern, Network, Peer, PortRange, ProfileName, Protocol, Purpose,
+    RuleGroup, RuleSettings, Server, Settings, ShardKey, StartOptions, ThresholdSetting,
     ThresholdValue, Topology, User, Value, WorkloadKind,
 };
 use docward_profile::{Links, Profiler, relate};
@@ -189,7 +190,14 @@ impl Example {
             let parse = |text: &str| {
                 json::parse_one(text).unwrap_or_else(|error| panic!("{error}\n  in {text}"))
             };
-            if let Some(facts) = line.strip_prefix("server ") {
+            if let Some(uri) = line.strip_prefix("uri ") {
+                self.evidence.uris.push(uri_of(uri, Purpose::Client));
+            } else if let Some(uri) = line.strip_prefix("source ") {
+                self.evidence.uris.push(uri_of(uri, Purpose::Source));
+            } else if let Some(facts) = line.strip_prefix("network ") {
+                let value = to_value(&parse(facts)).expect("BSON");
+                self.evidence.network = Some(network(&value));
+            } else if let Some(facts) = line.strip_prefix("server ") {
                 let value = to_value(&parse(facts)).expect("BSON");
                 self.evidence.server = Some(server(&value));
             } else if let Some(options) = line.strip_prefix("options ") {
@@ -266,6 +274,61 @@ impl Example {
     }
 }
 
+fn uri_of(text: &str, purpose: Purpose) -> ClientUri {
+    ClientUri::parse(text, purpose).unwrap_or_else(|fault| panic!("{fault}\n  in {text}"))
+}
+
+/// `network {"public_ip": [], "load_balancer_vip": ["10.0.0.100"], "listener_port": [27017], "groups":
+/// [{"name": "sg", "layer": "mongodb", "rules": [{"sources": ["10.0.0.0/8"], "ports": ["27017"]}]}]}`;
+/// a rule with `"deny": true` keeps out, a source that is no range is a name.
+fn network(facts: &Value) -> Network {
+    let text = |value: &Value| value.as_text().expect("text").to_owned();
+    let list = |value: &Value, key: &str| value.get(key).map_or(&[][..], Value::items).to_vec();
+    let addresses =
+        |key: &str| list(facts, key).iter().map(|a| text(a).parse().expect("an address")).collect();
+    let ports = |key: &str| {
+        let number = |port: &Value| port.as_int().and_then(|n| u16::try_from(n).ok());
+        list(facts, key).iter().map(|port| number(port).expect("a port")).collect()
+    };
+    let range = |port: &Value| {
+        let port = text(port);
+        if port == "*" {
+            return PortRange::every(Protocol::Any);
+        }
+        let (first, last) = port.split_once('-').unwrap_or((&port, &port));
+        let number = |text: &str| text.parse().expect("a port");
+        PortRange { protocol: Protocol::Tcp, first: number(first), last: number(last) }
+    };
+    let peer = |source: &Value| {
+        let source = text(source);
+        let single = || source.parse::<std::net::IpAddr>().map(Into::into);
+        source.parse().or_else(|_| single()).map_or(Peer::Named(source.clone()), Peer::Range)
+    };
+    let rule = |rule: &Value| AccessRule {
+        name: rule.get("name").map_or_else(|| "rule 1".to_owned(), text),
+        allows: rule.get("deny").is_none(),
+        sources: list(rule, "sources").iter().map(peer).collect(),
+        ports: list(rule, "ports").iter().map(range).collect(),
+        built_in: false,
+    };
+    let group = |group: &Value| RuleGroup {
+        name: group.get("name").map(text).expect("a name"),
+        id: None,
+        layer: group.get("layer").map(|layer| match text(layer).as_str() {
+            "load-balancer" => Layer::LoadBalancer,
+            _ => Layer::MongoDb,
+        }),
+        rules: list(group, "rules").iter().map(rule).collect(),
+    };
+    Network {
+        public_addresses: facts.get("public_ip").map(|_| addresses("public_ip")),
+        load_balancer_vips: addresses("load_balancer_vip"),
+        listener_ports: ports("listener_port"),
+        mongodb_ports: ports("mongodb_port"),
+        groups: list(facts, "groups").iter().map(group).collect(),
+    }
+}
+
 /// `server {"authorization": true, "bind": ["10.0.0.5"], "tls": "requireTLS", "users": […], …}`.
 fn server(facts: &Value) -> Server {
     let text = |value: &Value| value.as_text().expect("text").to_owned();
@@ -278,6 +341,7 @@ fn server(facts: &Value) -> Server {
             ..StartOptions::default()
         }),
         uptime_seconds: number("uptime"),
+        answers_anybody: facts.get("anonymous").is_some_and(Value::is_truthy),
         clock_seconds: number("clock").map(|n| n as i64),
         topology: facts.get("set").map(text).map(Topology::ReplicaSet),
         connections: number("connections").map(|current| docward_model::Connections {

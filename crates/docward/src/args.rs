@@ -34,9 +34,9 @@ pub(crate) enum Command {
     /// Audit documents and catalogue facts, from files or a running deployment
     #[command(after_help = AUDIT_EXAMPLES)]
     Audit(AuditArgs),
-    /// Answer the launch checklist with pass, fail or unknown and the evidence
+    /// Answer the launch checklist, or the security self-check, with pass, fail or unknown and the evidence
     #[command(after_help = CHECKLIST_EXAMPLES)]
-    Checklist(AuditArgs),
+    Checklist(ChecklistArgs),
     /// Judge shard keys, or propose some
     #[command(name = "shardkey", after_help = SHARDKEY_EXAMPLES)]
     ShardKey(ShardKeyArgs),
@@ -65,13 +65,16 @@ Examples:
   docward audit dump/ --select D,T002 --fail-on warn
   docward audit dump/ --profile neutral             without house naming (db_, t_)
   docward audit dump/ --expand N006                 write out every finding of one rule
+  docward audit \"$MONGODB_URI\" --uri \"$APP_URI\" --network-rules network.toml
+  docward audit --network-rules network.toml --network-rules security-groups.json
 
 Settings come from the nearest docward.toml; see docs/configuration.md.";
 
 const CHECKLIST_EXAMPLES: &str = "\
 Examples:
   docward checklist dump/
-  docward checklist dump/ --format json";
+  docward checklist dump/ --format json
+  docward checklist \"$MONGODB_URI\" --security --uri \"$APP_URI\" --network-rules network.toml";
 
 const SHARDKEY_EXAMPLES: &str = "\
 Examples:
@@ -102,7 +105,7 @@ Examples:
 pub(crate) struct AuditArgs {
     /// mongodump directories, archives, .bson, .json, .jsonl (each also .gz), .zip, - for stdin, or
     /// mongodb:// and mongodb+srv:// connection strings
-    #[arg(required_unless_present = "log", value_name = "SOURCE")]
+    #[arg(required_unless_present_any = ["log", "uri", "network_rules"], value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
 
     /// Read every document (the default for files; of a running deployment a sample is read)
@@ -126,9 +129,15 @@ pub(crate) struct AuditArgs {
     #[arg(long)]
     pub(crate) metadata_only: bool,
 
-    /// A client's connection string whose database name is compared with the catalogue
+    /// A client's connection string: its database is compared with the catalogue, its login and TLS are
+    /// judged; may be given several times
     #[arg(long, value_name = "URI")]
     pub(crate) uri: Vec<String>,
+
+    /// Rules of firewalls and security groups: an export of AWS, Azure, Google Cloud or Tencent Cloud
+    /// (JSON), or Docward's own format (TOML, JSON); may be given several times; see docs/security.md
+    #[arg(long, value_name = "FILE")]
+    pub(crate) network_rules: Vec<String>,
 
     /// A structured mongod or mongos log (4.4 and later, also .gz) that shows the workload
     #[arg(long, value_name = "FILE")]
@@ -155,6 +164,17 @@ pub(crate) struct AuditArgs {
 
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
+}
+
+/// Which list to answer.
+#[derive(Args, Debug)]
+pub(crate) struct ChecklistArgs {
+    /// The security self-check (SC-1 to SC-7) instead of the launch review
+    #[arg(long)]
+    pub(crate) security: bool,
+
+    #[command(flatten)]
+    pub(crate) audit: AuditArgs,
 }
 
 /// Which shard keys to look at.
@@ -282,7 +302,7 @@ pub(crate) enum Color {
 /// Which rules to list.
 #[derive(Args, Debug)]
 pub(crate) struct RulesArgs {
-    /// Only rules of this family (N, D, T, V, R, I, K, L)
+    /// Only rules of this family (N, D, T, V, R, I, K, L, S, W)
     #[arg(long, value_name = "LETTER")]
     pub(crate) family: Option<String>,
 

@@ -3,12 +3,15 @@
 use std::{collections::BTreeMap, env, io::IsTerminal, path::Path, thread, time::Duration};
 
 use anyhow::{Context, bail};
-use docward_collect::{Collected, Request, SavedEvidence, collect, read_logs};
+use docward_collect::{Collected, Request, SavedEvidence, collect, read_logs, read_network_rules};
 use docward_config::FailOn;
-use docward_model::{Evidence, Namespace, NamespacePattern, Problem, Report, Settings, Severity};
+use docward_model::{
+    ClientUri, Evidence, Namespace, NamespacePattern, Problem, Purpose, Report, Settings, Severity,
+    Verdict,
+};
 use docward_profile::observe_growth;
 use docward_report::{Expand, TerminalOptions};
-use docward_rules::{checklist, judge};
+use docward_rules::{checklist, judge, security_checklist};
 
 use crate::{
     CLEAN, FINDINGS, PROBLEMS,
@@ -22,8 +25,19 @@ use crate::{
 /// Threads that profile unless told otherwise: disks are no faster, and each thread takes memory.
 const MOST_THREADS: usize = 4;
 
-/// Runs an audit; with `only_checklist` the launch review is printed instead of the findings.
-pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8> {
+/// What of an audit is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// What breaks a rule.
+    Findings,
+    /// The launch review, item by item.
+    LaunchReview,
+    /// The security self-check, row by row.
+    SecurityCheck,
+}
+
+/// Runs an audit and prints what is asked for of it.
+pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     let (config, diagnostics) = config::load(args.reading.config.as_deref(), &args.sources)?;
     let mut config = config::with_arguments(config, &args.judging)?;
     for code in args.expand.iter().filter(|code| *code != "all") {
@@ -33,7 +47,9 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
         let scheme = bad.split(':').next().unwrap_or_default();
         bail!("--uri expects mongodb:// or mongodb+srv://, not `{scheme}`");
     }
-    config.settings.uri_databases.extend(args.uri.iter().filter_map(|uri| uri_database(uri)));
+    let (uris, bad_uris) = connection_strings(args);
+    let clients = uris.iter().filter(|uri| uri.purpose == Purpose::Client);
+    config.settings.uri_databases.extend(clients.filter_map(|uri| uri.database.clone()));
     let earlier = args.earlier.as_deref().map(read_earlier).transpose()?;
     let mut request = request(args)?;
     request.track = earlier.is_some() || args.save_evidence.is_some();
@@ -47,6 +63,12 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
     evidence.workload = logs.workload.or(evidence.workload);
     sources.extend(logs.sources);
     problems.extend(logs.problems);
+    let network = read_network_rules(&args.network_rules);
+    evidence.network = network.network;
+    sources.extend(network.sources);
+    problems.extend(network.problems);
+    evidence.uris = uris;
+    problems.extend(bad_uris);
     let interrupted = interrupted || logs.interrupted;
     interrupt.judging();
     let notes = bar.finish();
@@ -89,7 +111,13 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
     }
 
     let outcome = judge(&evidence, &config.settings);
-    let checklist = checklist(&evidence, &config.settings, &outcome);
+    let mut items = Vec::new();
+    if shown != Shown::SecurityCheck {
+        items.extend(checklist(&evidence, &config.settings, &outcome));
+    }
+    if shown != Shown::LaunchReview {
+        items.extend(security_checklist(&evidence, &config.settings, &outcome));
+    }
     let report = Report {
         tool_version: env!("CARGO_PKG_VERSION"),
         profile: config.settings.profile,
@@ -99,11 +127,11 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
         baselined: 0,
         skipped: outcome.skipped,
         problems,
-        checklist,
+        checklist: items,
         interrupted,
         show_values: args.judging.show_values,
     };
-    let text = render(args, &report, only_checklist);
+    let text = render(args, &report, shown);
     interrupt.writing();
     put(&text, args.reading.output.as_deref())?;
 
@@ -111,11 +139,11 @@ pub(crate) fn audit(args: &AuditArgs, only_checklist: bool) -> anyhow::Result<u8
         return Ok(PROBLEMS);
     }
     let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
-    let failed = if only_checklist {
-        fail_on != FailOn::Never
-            && report.checklist.iter().any(|item| item.verdict == docward_model::Verdict::Fail)
-    } else {
+    let failed = if shown == Shown::Findings {
         report.findings.iter().any(|finding| fail_on.fails(finding.severity))
+    } else {
+        fail_on != FailOn::Never
+            && report.checklist.iter().any(|item| item.verdict == Verdict::Fail)
     };
     Ok(if failed { FINDINGS } else { CLEAN })
 }
@@ -146,7 +174,8 @@ fn nothing_to_judge(
     problems: &[Problem],
 ) -> Vec<Problem> {
     let filtered = args.reading.db.is_some() || args.reading.collection.is_some();
-    if evidence.collections.is_empty() && evidence.workload.is_none() {
+    // Without sources, logs, connection strings or network rules are all that was asked about.
+    if evidence.collections.is_empty() && evidence.workload.is_none() && !args.sources.is_empty() {
         let message = if filtered {
             "no collection matches --db and --collection: nothing was judged"
         } else if problems.is_empty() {
@@ -170,13 +199,15 @@ fn nothing_to_judge(
         .collect()
 }
 
-fn render(args: &AuditArgs, report: &Report, only_checklist: bool) -> String {
+fn render(args: &AuditArgs, report: &Report, shown: Shown) -> String {
     let color = wants_color(args.reading.color, args.reading.output.is_some());
     let width = terminal_width();
-    match (args.reading.format, only_checklist) {
+    match (args.reading.format, shown) {
         (Format::Json, _) => docward_report::json(report),
-        (Format::Terminal, true) => docward_report::checklist(report, color, width),
-        (Format::Terminal, false) => {
+        (Format::Terminal, Shown::LaunchReview | Shown::SecurityCheck) => {
+            docward_report::checklist(report, color, width)
+        }
+        (Format::Terminal, Shown::Findings) => {
             let expand = match args.expand.as_slice() {
                 [] => Expand::No,
                 [all] if all == "all" => Expand::All,
@@ -248,10 +279,21 @@ pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<
     })
 }
 
-/// The database in the path of a connection string; nothing else of it is looked at or kept.
-fn uri_database(uri: &str) -> Option<String> {
-    let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
-    let path = rest.split_once('/')?.1;
-    let name = path.split('?').next().unwrap_or_default();
-    (!name.is_empty()).then(|| name.to_owned())
+/// The connection strings of sources and clients, without their passwords. What the driver will refuse
+/// as a source is told there; what is wrong with a client's is a problem.
+fn connection_strings(args: &AuditArgs) -> (Vec<ClientUri>, Vec<Problem>) {
+    let sources = args.sources.iter().filter(|source| source.starts_with("mongodb"));
+    let mut uris: Vec<ClientUri> =
+        sources.filter_map(|uri| ClientUri::parse(uri, Purpose::Source).ok()).collect();
+    let mut problems = Vec::new();
+    for (number, text) in args.uri.iter().enumerate() {
+        match ClientUri::parse(text, Purpose::Client) {
+            Ok(uri) => uris.push(uri),
+            Err(fault) => problems.push(Problem {
+                source: format!("--uri {}", number + 1),
+                message: fault.to_string(),
+            }),
+        }
+    }
+    (uris, problems)
 }

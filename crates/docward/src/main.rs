@@ -12,6 +12,7 @@ mod shardkey;
 
 use std::{io::Write, process::ExitCode};
 
+use audit::Shown;
 use clap::Parser;
 
 /// Nothing at or above `--fail-on`.
@@ -24,8 +25,11 @@ const PROBLEMS: u8 = 2;
 fn main() -> ExitCode {
     let cli = args::Cli::parse();
     let outcome = match cli.command {
-        args::Command::Audit(args) => audit::audit(&args, false),
-        args::Command::Checklist(args) => audit::audit(&args, true),
+        args::Command::Audit(args) => audit::audit(&args, Shown::Findings),
+        args::Command::Checklist(args) if args.security => {
+            audit::audit(&args.audit, Shown::SecurityCheck)
+        }
+        args::Command::Checklist(args) => audit::audit(&args.audit, Shown::LaunchReview),
         args::Command::ShardKey(args) => shardkey::shardkey(&args),
         args::Command::Rules(args) => rules::rules(&args),
         args::Command::Explain(args) => explain::explain(&args),

@@ -88,7 +88,12 @@ fn check_twin(servers: &Servers, dump: &Path, config: &[&str]) -> Vec<Refused> {
         assert!(of_live.contains(finding), "only in files: {finding:#}");
     }
     assert!(!of_live.is_empty() && of_files == of_live);
-    assert_eq!(files["checklist"], live["checklist"]);
+    // The security self-check is about the server, of which files know nothing.
+    let review = |report: &Value| -> Vec<Value> {
+        let items = report["checklist"].as_array().unwrap().iter();
+        items.filter(|item| item["id"].as_str().unwrap().starts_with("CK-")).cloned().collect()
+    };
+    assert_eq!(review(&files), review(&live));
     assert_eq!(files["sources"][0]["documents"], live["sources"][0]["documents"]);
     assert_eq!(live["sources"][0]["kind"], "live");
     assert_eq!(live["sources"][0]["sampled"], false);

@@ -1,6 +1,21 @@
-//! Addresses: which can be reached from where (ALG-11).
+//! Addresses: which can be reached from where (ALG-11). Names are not looked up.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::{Ipv4Net, Ipv6Net};
+
+/// Ranges that the internet does not reach, besides the loopback addresses.
+const PRIVATE_V4: [Ipv4Net; 5] = [
+    Ipv4Net::new_assert(Ipv4Addr::new(10, 0, 0, 0), 8),
+    Ipv4Net::new_assert(Ipv4Addr::new(172, 16, 0, 0), 12),
+    Ipv4Net::new_assert(Ipv4Addr::new(192, 168, 0, 0), 16),
+    Ipv4Net::new_assert(Ipv4Addr::new(100, 64, 0, 0), 10),
+    Ipv4Net::new_assert(Ipv4Addr::new(169, 254, 0, 0), 16),
+];
+const PRIVATE_V6: [Ipv6Net; 2] = [
+    Ipv6Net::new_assert(Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7),
+    Ipv6Net::new_assert(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10),
+];
 
 /// From where an address can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,46 +32,51 @@ pub enum Reach {
     Unknown,
 }
 
-/// The reach of an address a server listens on, with or without a port.
+/// The reach of an address in text, with or without a port.
 pub fn reach(address: &str) -> Reach {
     let text = address.trim();
-    if text == "localhost" || text.starts_with('/') {
+    if host(text) == "localhost" || text.starts_with('/') {
         // A path is a socket of the file system.
         return Reach::Loopback;
     }
     if text == "*" {
         return Reach::Everything;
     }
+    ip(text).map_or(Reach::Unknown, reach_of)
+}
+
+/// The address in a text, with or without a port; `None` for a name.
+pub fn ip(text: &str) -> Option<IpAddr> {
+    host(text.trim()).parse().ok().map(|ip: IpAddr| ip.to_canonical())
+}
+
+fn host(text: &str) -> &str {
     let bare = text.strip_prefix('[').and_then(|t| t.split(']').next()).unwrap_or(text);
-    let without_port = match bare.rsplit_once(':') {
+    match bare.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') && port.bytes().all(|b| b.is_ascii_digit()) => {
             host
         }
         _ => bare,
-    };
-    let Ok(ip) = without_port.parse::<IpAddr>() else { return Reach::Unknown };
-    // IPv4 written as IPv6.
-    let ip = match ip {
-        IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(ip, IpAddr::V4),
-        IpAddr::V4(_) => ip,
+    }
+}
+
+/// The reach of an address.
+pub fn reach_of(ip: IpAddr) -> Reach {
+    // IPv4 written as IPv6 is IPv4.
+    let ip = ip.to_canonical();
+    let private = match ip {
+        IpAddr::V4(v4) => PRIVATE_V4.iter().any(|range| range.contains(&v4)),
+        IpAddr::V6(v6) => PRIVATE_V6.iter().any(|range| range.contains(&v6)),
     };
     if ip.is_unspecified() {
-        return Reach::Everything;
+        Reach::Everything
+    } else if ip.is_loopback() {
+        Reach::Loopback
+    } else if private {
+        Reach::Private
+    } else {
+        Reach::Public
     }
-    if ip.is_loopback() {
-        return Reach::Loopback;
-    }
-    let private = match ip {
-        IpAddr::V4(v4) => {
-            let [a, b, ..] = v4.octets();
-            v4.is_private() || v4.is_link_local() || (a == 100 && (64..128).contains(&b))
-        }
-        IpAddr::V6(v6) => {
-            let first = v6.segments()[0];
-            first & 0xfe00 == 0xfc00 || first & 0xffc0 == 0xfe80
-        }
-    };
-    if private { Reach::Private } else { Reach::Public }
 }
 
 #[cfg(test)]
@@ -71,6 +91,7 @@ mod tests {
             ("::1", Reach::Loopback),
             ("[::1]:27017", Reach::Loopback),
             ("localhost", Reach::Loopback),
+            ("localhost:27017", Reach::Loopback),
             ("/tmp/mongodb-27017.sock", Reach::Loopback),
             ("10.1.2.3", Reach::Private),
             ("172.16.0.1", Reach::Private),
@@ -81,6 +102,12 @@ mod tests {
             ("169.254.1.1", Reach::Private),
             ("fd00::1", Reach::Private),
             ("fe80::1", Reach::Private),
+            ("fec0::1", Reach::Public),
+            ("9.255.255.255", Reach::Public),
+            ("11.0.0.0", Reach::Public),
+            ("172.31.255.255:27017", Reach::Private),
+            ("100.127.255.255", Reach::Private),
+            ("[2001:db8::1]:27017", Reach::Public),
             ("2001:db8::1", Reach::Public),
             ("::ffff:10.0.0.1", Reach::Private),
             ("8.8.8.8", Reach::Public),

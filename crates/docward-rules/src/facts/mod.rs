@@ -1,5 +1,6 @@
 //! Pure questions several rules ask: what a name means, how it is split, how numbers are printed.
 
+pub mod accounts;
 pub mod addresses;
 pub mod amounts;
 pub mod arrays;
@@ -13,6 +14,7 @@ pub mod ids;
 pub mod indexes;
 pub mod names;
 pub mod naming;
+pub mod network;
 pub mod patterns;
 pub mod proposals;
 pub mod relations;

@@ -64,6 +64,12 @@ mod s001_access_control_off;
 mod s002_listens_in_public;
 mod s003_plain_text_in_public;
 mod s004_too_powerful_account;
+mod s005_public_address;
+mod s006_open_load_balancer;
+mod s007_open_database_group;
+mod s008_weak_password;
+mod s009_unprotected_connection;
+mod s010_shared_account;
 mod t001_date_as_string;
 mod t002_money_as_double;
 mod t003_number_as_string_id;
@@ -162,6 +168,12 @@ pub static RULES: &[&Rule] = &[
     &s002_listens_in_public::S002,
     &s003_plain_text_in_public::S003,
     &s004_too_powerful_account::S004,
+    &s005_public_address::S005,
+    &s006_open_load_balancer::S006,
+    &s007_open_database_group::S007,
+    &s008_weak_password::S008,
+    &s009_unprotected_connection::S009,
+    &s010_shared_account::S010,
     &t001_date_as_string::T001,
     &t002_money_as_double::T002,
     &t003_number_as_string_id::T003,

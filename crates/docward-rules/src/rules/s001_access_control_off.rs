@@ -12,7 +12,9 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports a server that was started without `security.authorization`, key file or cluster
-    /// certificates, as it says itself (`getCmdLineOpts`) or wrote into its log at the start.
+    /// certificates, as it says itself (`getCmdLineOpts`) or wrote into its log at the start. A server that
+    /// has access control and answers questions about itself without a login all the same
+    /// (`security.transitionToAuth`) is reported too.
     ///
     /// ## Why it matters
     /// Without access control anybody who reaches the address may read, change and drop everything.
@@ -20,6 +22,9 @@ declare_rule! {
     /// ## Example
     /// ```jsonl,fires
     /// server {"authorization": false, "bind": ["10.0.0.5"]}
+    /// ```
+    /// ```jsonl,fires
+    /// server {"authorization": true, "anonymous": true, "bind": ["10.0.0.5"]}
     /// ```
     /// ```jsonl,clean
     /// server {"authorization": true, "bind": ["10.0.0.5"]}
@@ -33,7 +38,7 @@ declare_rule! {
     /// A server for development that listens on the loopback address only and holds no real data.
     S001, "access-control-off",
     level: Mandatory,
-    clauses: ["SE-1", "SC-3"],
+    clauses: ["SE-1", "SE-9", "SC-3"],
     maturity: Preview,
     scope: Everywhere,
     needs: [],
@@ -50,7 +55,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         return;
     }
     let off = start.is_some_and(|s| !s.authorization);
-    if !off && logged.is_empty() {
+    let answers_anybody = evidence.server.as_ref().is_some_and(|s| s.answers_anybody);
+    if !off && !answers_anybody && logged.is_empty() {
         return;
     }
     let heard = match start.and_then(|s| s.bind_addresses.as_ref()) {
@@ -60,11 +66,15 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         Some(addresses) => format!(" and it listens on {}", addresses.join(", ")),
         None => String::new(),
     };
-    let how = if off { "" } else { ", says its log" };
+    let how = match (off, answers_anybody) {
+        (true, _) => "the server runs without access control",
+        (false, true) => "the server answers serverStatus without a login",
+        (false, false) => "the server runs without access control, says its log",
+    };
     cx.report(
         Draft::new(
             Subject::Deployment,
-            format!("the server runs without access control{how}{heard}"),
+            format!("{how}{heard}"),
             "anybody who reaches the address may read, change and drop everything",
             "create an administrator, set security.authorization: enabled and restart the members one by one",
             Seen::all(1, Unit::Servers),
@@ -86,6 +96,13 @@ mod tests {
         let found = check("S001", r#"server {"authorization": false, "bind": ["127.0.0.1"]}"#);
         assert_eq!(found[0].severity, docward_model::Severity::Error);
         assert!(found[0].what.contains("loopback"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn se_1_se_9_a_login_without_a_password_is_found() {
+        let found = check("S001", r#"server {"authorization": true, "anonymous": true}"#);
+        assert!(found[0].what.contains("without a login"), "{}", found[0].what);
+        assert!(check("S001", r#"server {"authorization": true}"#).is_empty());
     }
 
     #[test]

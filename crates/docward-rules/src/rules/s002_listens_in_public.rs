@@ -1,10 +1,13 @@
 //! SE-2, SE-3, SC-1: a server that can be reached from outside of its private network.
 
-use docward_model::{Draft, Evidence, Level, Seen, Subject, Unit};
+use docward_model::{Draft, Evidence, Level, Need, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
-    facts::addresses::{Reach, reach},
+    facts::{
+        addresses::{Reach, ip, reach},
+        text,
+    },
 };
 
 declare_rule! {
@@ -13,7 +16,9 @@ declare_rule! {
     /// ## What it checks
     /// Looks at the addresses a server listens on (`net.bindIp`). A public address is an error. All
     /// addresses (`0.0.0.0`, `::`, `bindIpAll`) are a warning: whether one of them is public only the
-    /// machine knows. Private, carrier-grade and link-local ranges pass.
+    /// machine knows, unless a file of network rules says that it has none (`public_ip = []`). Private,
+    /// carrier-grade and link-local ranges pass. A connection string that leads to a public address is a
+    /// warning too, unless that is declared as the load balancer's; names are not looked up.
     ///
     /// ## Why it matters
     /// Servers that can be reached from the internet are found within hours; then only a password stands
@@ -23,8 +28,12 @@ declare_rule! {
     /// ```jsonl,fires
     /// server {"authorization": true, "bind": ["127.0.0.1", "8.8.8.8"]}
     /// ```
+    /// ```jsonl,fires
+    /// uri mongodb://8.8.8.8:27017/db_shop
+    /// ```
     /// ```jsonl,clean
     /// server {"authorization": true, "bind": ["127.0.0.1", "10.0.0.5"]}
+    /// uri mongodb://10.0.0.5:27017,db1.example.net/db_shop
     /// ```
     ///
     /// ## How to fix
@@ -38,18 +47,30 @@ declare_rule! {
     clauses: ["SE-2", "SE-3", "SC-1"],
     maturity: Preview,
     scope: Everywhere,
-    needs: [Server],
+    needs: [],
     thresholds: [],
     check: Deployment(check),
 }
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    if evidence.server.is_none() && evidence.uris.is_empty() {
+        cx.skip(Need::Server);
+    }
+    listening(evidence, cx);
+    connecting(evidence, cx);
+}
+
+fn listening(evidence: &Evidence, cx: &mut Cx<'_>) {
     let start = evidence.server.as_ref().and_then(|s| s.start.as_ref());
     let Some(addresses) = start.and_then(|s| s.bind_addresses.as_ref()) else { return };
     let with = |wanted: Reach| -> Vec<&str> {
         addresses.iter().map(String::as_str).filter(|a| reach(a) == wanted).collect()
     };
-    let (public, everything) = (with(Reach::Public), with(Reach::Everything));
+    let (public, mut everything) = (with(Reach::Public), with(Reach::Everything));
+    let declared = evidence.network.as_ref().and_then(|n| n.public_addresses.as_ref());
+    if declared.is_some_and(Vec::is_empty) {
+        everything.clear();
+    }
     let (what, level, shown) = if !public.is_empty() {
         (
             format!("the server listens on the public address {}", public.join(", ")),
@@ -81,6 +102,42 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     );
 }
 
+/// Addresses in connection strings. Those that the network's files already speak of are judged there.
+fn connecting(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let network = evidence.network.as_ref();
+    let declared = |host: &str| {
+        let known = network
+            .into_iter()
+            .flat_map(|n| n.load_balancer_vips.iter().chain(n.public_addresses.iter().flatten()));
+        ip(host).is_some_and(|ip| known.into_iter().any(|&other| other == ip))
+    };
+    let mut public: Vec<&str> = evidence
+        .uris
+        .iter()
+        .flat_map(|uri| &uri.hosts)
+        .map(String::as_str)
+        .filter(|host| reach(host) == Reach::Public && !declared(host))
+        .collect();
+    public.sort_unstable();
+    public.dedup();
+    if public.is_empty() {
+        return;
+    }
+    cx.report(
+        Draft::new(
+            Subject::Deployment,
+            format!("a connection string leads to the public address {}", text::phrases(&public, 3)),
+            "the way to the database goes through the internet, where everybody may try it",
+            "connect over the private network; if it is a load balancer with an allow-list, declare its address in a file for --network-rules",
+            Seen::all(evidence.uris.len() as u64, Unit::ConnectionStrings),
+        )
+        .level(Level::Recommended)
+        .clauses(&["SE-2", "SC-1"])
+        .data("addresses", public.into_iter().map(str::to_owned).collect::<Vec<_>>())
+        .key("uri"),
+    );
+}
+
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
@@ -97,5 +154,24 @@ mod tests {
         assert!(bound("10.0.0.5").is_empty());
         assert_eq!(bound("8.8.8.8"), [Severity::Error]);
         assert_eq!(bound("0.0.0.0"), [Severity::Warn]);
+    }
+    #[test]
+    fn se_2_connection_strings_are_looked_at() {
+        let found = |body: &str| -> Vec<Severity> {
+            check("S002", body).iter().map(|f| f.severity).collect()
+        };
+        assert_eq!(found("uri mongodb://8.8.8.8"), [Severity::Warn]);
+        assert_eq!(found("source mongodb://[2001:4860::1]:27017"), [Severity::Warn]);
+        assert!(found("uri mongodb://10.0.0.5:27017,db.example.net").is_empty());
+        let declared =
+            "network {\"load_balancer_vip\": [\"8.8.8.8\"]}\nuri mongodb://8.8.8.8:27017";
+        assert!(found(declared).is_empty());
+    }
+
+    #[test]
+    fn se_2_a_machine_without_public_addresses_may_listen_on_all() {
+        let body =
+            "network {\"public_ip\": []}\nserver {\"authorization\": true, \"bind\": [\"*\"]}";
+        assert!(check("S002", body).is_empty());
     }
 }

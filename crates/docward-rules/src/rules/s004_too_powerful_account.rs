@@ -1,10 +1,10 @@
 //! SE-8, SC-5: accounts of applications that may do more than their work needs.
 
-use docward_model::{Draft, Evidence, Safety, Seen, Severity, Subject, Unit, User};
+use docward_model::{Draft, Evidence, Safety, Seen, Severity, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
-    facts::{server, shell, text},
+    facts::{accounts, shell, text},
     threshold,
 };
 
@@ -57,23 +57,6 @@ threshold!(
     "accounts whose names hold one of these are meant for administration"
 );
 
-/// Whether a role lets its holder do more than read and write one business database.
-fn is_powerful(role: &str) -> bool {
-    role.ends_with("AnyDatabase")
-        || matches!(
-            role,
-            "root"
-                | "__system"
-                | "dbOwner"
-                | "dbAdmin"
-                | "userAdmin"
-                | "clusterAdmin"
-                | "clusterManager"
-                | "hostManager"
-                | "restore"
-        )
-}
-
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(users) = evidence.server.as_ref().and_then(|s| s.users.as_ref()) else {
         cx.skip(docward_model::Need::Server);
@@ -81,19 +64,15 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     };
     let administrators = cx.words(&ADMINISTRATORS);
     for user in users {
-        let powerful: Vec<String> = user
-            .roles
-            .iter()
-            .filter(|(_, role)| is_powerful(role))
-            .map(|(db, role)| format!("{role}@{db}"))
-            .collect();
+        let powerful = accounts::powerful_roles(user);
         if powerful.is_empty() {
             continue;
         }
-        let works_on = business_database(user);
+        let works_on = accounts::business_database(user);
         let name = user.name.to_lowercase();
         let administers = administrators.iter().any(|word| name.contains(word.as_str()));
-        if administers && works_on.is_none() {
+        // An administrator's account that a client uses is told by S010.
+        if works_on.is_none() && (administers || accounts::is_used_by_client(evidence, user)) {
             continue;
         }
         let what = match works_on {
@@ -134,17 +113,6 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         }
         cx.report(draft);
     }
-}
-
-/// The business database an account reads and writes.
-fn business_database(user: &User) -> Option<&str> {
-    user.roles
-        .iter()
-        .find(|(db, role)| {
-            matches!(role.as_str(), "readWrite" | "read" | "dbOwner")
-                && !server::is_system_database(db)
-        })
-        .map(|(db, _)| db.as_str())
 }
 
 #[cfg(test)]

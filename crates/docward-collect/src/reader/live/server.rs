@@ -49,6 +49,7 @@ impl Reader<'_, '_, '_> {
         };
         if let Some(status) = self.fact(deployment, Read::ServerStatus, "serverStatus", rest) {
             server.uptime_seconds = number(&status, "uptime");
+            server.answers_anybody = !deployment.session.logged_in;
             server.clock_seconds =
                 status.get_datetime("localTime").ok().map(|t| t.timestamp_millis() / 1000);
             server.host = server.host.or_else(|| status.get_str("host").ok().map(str::to_owned));

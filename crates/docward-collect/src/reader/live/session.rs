@@ -88,6 +88,8 @@ pub(crate) struct Session {
     pub(crate) name: String,
     /// Where questions go, as a read preference mode.
     pub(super) read_preference: &'static str,
+    /// Whether the connection string holds a login.
+    pub(super) logged_in: bool,
     /// The database of the connection string.
     pub(super) default_database: Option<String>,
     client: Client,
@@ -116,6 +118,7 @@ impl Session {
         })?;
         let hosts: Vec<_> = options.hosts.iter().map(ToString::to_string).collect();
         let name = format!("mongodb://{}", hosts.join(","));
+        let logged_in = options.credential.is_some();
         let user = options.credential.as_ref().and_then(|c| c.username.clone());
         let patience = *options.server_selection_timeout.get_or_insert(PATIENCE);
         options.connect_timeout.get_or_insert(PATIENCE);
@@ -144,6 +147,7 @@ impl Session {
         let session = Self {
             read_preference: mode(&criteria),
             name,
+            logged_in,
             default_database,
             client,
             criteria,

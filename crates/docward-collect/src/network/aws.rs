@@ -1,0 +1,129 @@
+//! `aws ec2 describe-security-groups`: groups whose rules all let in; nothing keeps out.
+
+use docward_model::{AccessRule, Peer, PortRange, Protocol, RuleGroup};
+use serde::Deserialize;
+
+use super::{
+    Fault, group,
+    parts::{Range, protocol},
+    typed,
+};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Export {
+    security_groups: Vec<Group>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Group {
+    group_id: String,
+    group_name: Option<String>,
+    #[serde(default)]
+    ip_permissions: Vec<Permission>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Permission {
+    ip_protocol: String,
+    from_port: Option<i32>,
+    to_port: Option<i32>,
+    #[serde(default)]
+    ip_ranges: Vec<Ipv4Range>,
+    #[serde(default)]
+    ipv6_ranges: Vec<Ipv6Range>,
+    #[serde(default)]
+    user_id_group_pairs: Vec<GroupPair>,
+    #[serde(default)]
+    prefix_list_ids: Vec<PrefixList>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Ipv4Range {
+    cidr_ip: Range,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Ipv6Range {
+    cidr_ipv6: Range,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct GroupPair {
+    group_id: Option<String>,
+    group_name: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct PrefixList {
+    prefix_list_id: String,
+}
+
+pub(super) fn groups(text: &str) -> Result<Vec<RuleGroup>, Fault> {
+    let export: Export = typed(text, "aws ec2 describe-security-groups")?;
+    let groups = export.security_groups.into_iter().map(|g| {
+        let rules = g.ip_permissions.into_iter().enumerate();
+        let rules = rules.filter_map(|(number, permission)| permission.rule(number)).collect();
+        let name = g.group_name.filter(|name| !name.is_empty());
+        group(name.unwrap_or_else(|| g.group_id.clone()), Some(g.group_id), rules)
+    });
+    Ok(groups.collect())
+}
+
+impl Permission {
+    fn rule(self, number: usize) -> Option<AccessRule> {
+        let protocol = protocol(&self.ip_protocol)?;
+        let port = |port: i32| u16::try_from(port).ok();
+        let ports = match (self.from_port.and_then(port), self.to_port.and_then(port)) {
+            (Some(first), Some(last)) if protocol != Protocol::Any => {
+                PortRange { protocol, first, last }
+            }
+            _ => PortRange::every(protocol),
+        };
+        let v4 = self.ip_ranges.into_iter().map(|r| Peer::Range(r.cidr_ip.0));
+        let v6 = self.ipv6_ranges.into_iter().map(|r| Peer::Range(r.cidr_ipv6.0));
+        let groups =
+            self.user_id_group_pairs.into_iter().filter_map(|p| p.group_id.or(p.group_name));
+        let lists = self.prefix_list_ids.into_iter().map(|l| l.prefix_list_id);
+        Some(AccessRule {
+            name: format!("rule {}", number + 1),
+            allows: true,
+            sources: v4.chain(v6).chain(groups.chain(lists).map(Peer::Named)).collect(),
+            ports: vec![ports],
+            built_in: false,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::read;
+
+    #[test]
+    fn se_5_security_groups_of_aws() {
+        let text = r#"{"SecurityGroups": [{
+            "Description": "database", "GroupName": "mongo", "GroupId": "sg-1", "OwnerId": "1", "VpcId": "vpc-1",
+            "IpPermissions": [
+                {"IpProtocol": "tcp", "FromPort": 27017, "ToPort": 27018,
+                 "IpRanges": [{"CidrIp": "10.0.0.0/16", "Description": "apps"}], "Ipv6Ranges": [{"CidrIpv6": "::/0"}],
+                 "PrefixListIds": [{"PrefixListId": "pl-1"}], "UserIdGroupPairs": [{"GroupId": "sg-2", "UserId": "1"}]},
+                {"IpProtocol": "icmp", "FromPort": 8, "ToPort": -1, "IpRanges": [{"CidrIp": "0.0.0.0/0"}]},
+                {"IpProtocol": "-1", "IpRanges": [], "UserIdGroupPairs": [{"GroupId": "sg-1"}]}
+            ],
+            "IpPermissionsEgress": [{"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}]
+        }]}"#;
+        assert_eq!(
+            read(text),
+            [
+                "mongo: rule 1 allow 10.0.0.0/16,::/0,=sg-2,=pl-1 27017-27018",
+                "mongo: rule 3 allow =sg-1 every port",
+            ]
+        );
+    }
+}

@@ -1,0 +1,275 @@
+//! Files about firewalls and security groups: Docward's own short format (TOML or JSON) and what
+//! cloud platforms export (JSON), told apart by their shape. Files in, [`Network`] out.
+//!
+//! A file is understood as a whole or refused with the place at fault: half a list of rules would make
+//! an open door look shut. Only incoming connections matter here; rules for outgoing ones are passed
+//! over, and so are protocols without ports (ICMP).
+//!
+//! Read on: `declared` (the own format), `aws`, `azure`, `gcp`, `tencent`, `parts` (addresses and ports).
+
+mod aws;
+mod azure;
+mod declared;
+mod gcp;
+mod parts;
+mod tencent;
+
+use std::{collections::BTreeMap, io::Read as _, path::Path};
+
+use docward_model::{Layer, Network, Problem, RuleGroup, Source, SourceKind};
+use serde::{Deserialize, de::IgnoredAny};
+
+use crate::trouble::Trouble;
+
+/// No export of rules is as long as this.
+const LONGEST: u64 = 64 * 1024 * 1024;
+
+/// What files about the network told.
+#[derive(Debug, Default)]
+pub struct NetworkFiles {
+    /// The rules and addresses, unless no file could be read.
+    pub network: Option<Network>,
+    /// The files, in the order they were named; a rule counts as a document.
+    pub sources: Vec<Source>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+/// Why a file cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum Fault {
+    #[error(transparent)]
+    File(Trouble),
+    #[error("it is longer than {} MiB; export the groups of the database only", LONGEST >> 20)]
+    TooLong,
+    #[error("it is not UTF-8 text; export it as JSON again")]
+    NoText,
+    #[error("no valid JSON: {0}; none of its rules was judged")]
+    Syntax(serde_json::Error),
+    #[error("{format}: {error}; none of its rules was judged")]
+    Json { format: &'static str, error: serde_json::Error },
+    #[error("line {line}, column {column}: {message}; none of its rules was judged")]
+    Toml { line: usize, column: usize, message: String },
+    #[error(
+        "not recognised: expected Docward's own keys (rules, public_ip, …: see docs/security.md), \
+         `aws ec2 describe-security-groups`, `az network nsg list`, `gcloud compute firewall-rules \
+         list --format=json` or Tencent Cloud's DescribeSecurityGroupPolicies"
+    )]
+    Shape,
+    #[error("no group of rules in it; check the region and the filters of the export")]
+    NoGroups,
+}
+
+/// What one file told.
+#[derive(Debug, Default)]
+struct Content {
+    network: Network,
+    /// What groups of other files stand in front of, by their id or name.
+    layers: BTreeMap<String, Layer>,
+}
+
+/// Reads files about the network. Never fails: what could not be read is in
+/// [`NetworkFiles::problems`].
+pub fn read_network_rules(files: &[String]) -> NetworkFiles {
+    let mut read = NetworkFiles::default();
+    let mut layers: Vec<(&str, String, Layer)> = Vec::new();
+    for name in files {
+        let mut source = Source {
+            kind: SourceKind::NetworkRules,
+            name: name.clone(),
+            documents: 0,
+            bytes: 0,
+            sampled: false,
+            server: None,
+        };
+        match content(name) {
+            Ok((content, bytes)) => {
+                let rules = content.network.groups.iter().map(|group| group.rules.len() as u64);
+                (source.documents, source.bytes) = (rules.sum(), bytes);
+                layers.extend(content.layers.into_iter().map(|(group, l)| (&**name, group, l)));
+                join(read.network.get_or_insert_default(), content.network);
+            }
+            Err(fault) => {
+                read.problems.push(Problem { source: name.clone(), message: fault.to_string() });
+            }
+        }
+        read.sources.push(source);
+    }
+    for (file, group, layer) in layers {
+        let groups = read.network.iter_mut().flat_map(|network| &mut network.groups);
+        let mut named =
+            groups.filter(|g| g.name == group || g.id.as_ref() == Some(&group)).peekable();
+        if named.peek().is_none() {
+            let message = format!(
+                "layers: no group in the files given has the id or name `{group}`; it was not judged"
+            );
+            read.problems.push(Problem { source: file.to_owned(), message });
+        }
+        named.for_each(|group| group.layer = Some(layer));
+    }
+    read
+}
+
+fn join(all: &mut Network, more: Network) {
+    if let Some(addresses) = more.public_addresses {
+        all.public_addresses.get_or_insert_default().extend(addresses);
+    }
+    all.load_balancer_vips.extend(more.load_balancer_vips);
+    all.listener_ports.extend(more.listener_ports);
+    all.mongodb_ports.extend(more.mongodb_ports);
+    all.groups.extend(more.groups);
+}
+
+/// What a file says, and its length.
+fn content(name: &str) -> Result<(Content, u64), Fault> {
+    let opened = std::fs::File::open(name).map_err(|error| Fault::File(Trouble::opening(error)))?;
+    let mut bytes = Vec::new();
+    // One byte more than allowed tells that there is too much, also of what has no length.
+    let outcome = opened.take(LONGEST + 1).read_to_end(&mut bytes);
+    outcome.map_err(|error| Fault::File(Trouble::Open(error)))?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(Fault::TooLong);
+    }
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err(Fault::File(Trouble::Utf16));
+    }
+    let text = std::str::from_utf8(&bytes).map_err(|_| Fault::NoText)?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
+    Ok((parse(text, &stem)?, bytes.len() as u64))
+}
+
+/// Understands a text, told by its shape. `stem` names a group whose export does not.
+fn parse(text: &str, stem: &str) -> Result<Content, Fault> {
+    if text.trim().is_empty() {
+        return Err(Fault::File(Trouble::Empty));
+    }
+    if !looks_like_json(text) {
+        return declared::from_toml(text);
+    }
+    let keys = keys(text).map_err(Fault::Syntax)?;
+    let has = |key: &str| keys.iter().any(|k| k == key);
+    let groups = if has("SecurityGroups") {
+        aws::groups(text)
+    } else if has("securityRules") {
+        azure::groups(text)
+    } else if has("SecurityGroupPolicySet") || has("Response") {
+        tencent::groups(text, stem)
+    } else if ["items", "allowed", "denied"].into_iter().any(has) {
+        gcp::groups(text)
+    } else if keys.iter().any(|key| declared::KEYS.contains(&key.as_str())) {
+        return declared::from_json(text);
+    } else {
+        return Err(Fault::Shape);
+    }?;
+    if groups.is_empty() {
+        return Err(Fault::NoGroups);
+    }
+    Ok(Content { network: Network { groups, ..Network::default() }, ..Content::default() })
+}
+
+/// Whether a text is JSON rather than TOML, in which a table begins with a bracket too.
+fn looks_like_json(text: &str) -> bool {
+    let text = text.trim_start();
+    match text.strip_prefix('[') {
+        Some(rest) => rest.trim_start().starts_with(['{', ']']),
+        None => text.starts_with('{'),
+    }
+}
+
+/// The keys of an object, or of the first element of a list.
+fn keys(text: &str) -> Result<Vec<String>, serde_json::Error> {
+    type Object = BTreeMap<String, IgnoredAny>;
+    let object = if text.trim_start().starts_with('[') {
+        serde_json::from_str::<Vec<Object>>(text)?.into_iter().next().unwrap_or_default()
+    } else {
+        serde_json::from_str::<Object>(text)?
+    };
+    Ok(object.into_keys().collect())
+}
+
+/// Reads a text as one format; the error says which that was and where it was left.
+fn typed<'t, T: Deserialize<'t>>(text: &'t str, format: &'static str) -> Result<T, Fault> {
+    serde_json::from_str(text).map_err(|error| Fault::Json { format, error })
+}
+
+/// One object or a list of them, as command-line tools print what they show and what they list.
+fn one_or_list<'t, T: Deserialize<'t>>(
+    text: &'t str,
+    format: &'static str,
+) -> Result<Vec<T>, Fault> {
+    if text.trim_start().starts_with('[') {
+        typed(text, format)
+    } else {
+        typed(text, format).map(|one| vec![one])
+    }
+}
+
+/// Rules by precedence: a lower number first, and of two equal ones the one that keeps out.
+fn by_precedence(rules: &mut [(i64, docward_model::AccessRule)]) {
+    rules.sort_by_key(|(priority, rule)| (*priority, rule.allows));
+}
+
+/// A group of an export.
+fn group(name: String, id: Option<String>, rules: Vec<docward_model::AccessRule>) -> RuleGroup {
+    RuleGroup { name, id, layer: None, rules }
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::{Peer, PortRange};
+
+    use super::*;
+
+    /// What a text is understood as: `group: rule allow|deny sources ports`.
+    pub(super) fn read(text: &str) -> Vec<String> {
+        let content = parse(text, "stem").unwrap_or_else(|fault| panic!("{fault}"));
+        let peer = |peer: &Peer| match peer {
+            Peer::Range(range) => range.to_string(),
+            Peer::Named(name) => format!("={name}"),
+        };
+        let mut out = Vec::new();
+        for group in &content.network.groups {
+            for rule in &group.rules {
+                let sources: Vec<_> = rule.sources.iter().map(peer).collect();
+                let ports: Vec<_> = rule.ports.iter().map(PortRange::to_string).collect();
+                let action = if rule.allows { "allow" } else { "deny" };
+                let (sources, ports) = (sources.join(","), ports.join(","));
+                out.push(format!("{}: {} {action} {sources} {ports}", group.name, rule.name));
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn what_cannot_be_used_says_where_and_why() {
+        for (text, expect) in [
+            ("", "it is empty"),
+            (" \n", "it is empty"),
+            ("{\"SecurityGroups\": [", "no valid JSON: EOF while parsing"),
+            (
+                "{\n  \"SecurityGroups\": {}\n}",
+                "aws ec2 describe-security-groups: invalid type: map",
+            ),
+            ("{\"SecurityGroups\": []}", "no group of rules in it"),
+            ("[]", "not recognised"),
+            ("{\"a\": 1}", "not recognised"),
+            ("[1, 2]", "line 1, column 3"),
+            ("public_ip = 5", "line 1, column 13: invalid type: integer `5`"),
+            ("public_ip = \"1.2.3\"", "`1.2.3` is not an address"),
+            ("\nlistener_port = 70000", "line 2, column 17"),
+            ("publicip = []", "unknown field `publicip`"),
+            ("[[rules]]\nlayer = \"mongo\"", "unknown variant `mongo`"),
+            (
+                "[[rules]]\nlayer = \"mongodb\"\nsources = [\"10.0.0.0/33\"]\nports = [27017]",
+                "line 3, column 11: `10.0.0.0/33` is not an address",
+            ),
+            ("{\"rules\": [{\"layer\": \"mongodb\", \"sources\": [\"x\"]}]}", "line 1 column"),
+            ("not a file of rules", "line 1, column"),
+        ] {
+            let fault = parse(text, "stem").expect_err(text).to_string();
+            assert!(fault.contains(expect), "{text}: {fault}");
+            assert!(!fault.contains('\n'), "{fault}");
+        }
+    }
+}

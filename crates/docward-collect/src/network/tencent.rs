@@ -1,0 +1,156 @@
+//! Tencent Cloud's `DescribeSecurityGroupPolicies`, as the API answers or `tccli` prints it. The answer
+//! does not name the group: the file does.
+
+use docward_model::{AccessRule, Peer, PortRange, RuleGroup};
+use serde::Deserialize;
+
+use super::{
+    Fault, by_precedence, group,
+    parts::{self, Range, protocol},
+    typed,
+};
+
+const FORMAT: &str = "DescribeSecurityGroupPolicies";
+
+#[derive(Deserialize)]
+struct Wrapped {
+    #[serde(rename = "Response")]
+    response: Answer,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Answer {
+    security_group_policy_set: PolicySet,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct PolicySet {
+    ingress: Option<Vec<Policy>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Policy {
+    policy_index: Option<i64>,
+    protocol: Option<String>,
+    port: Option<PolicyPorts>,
+    cidr_block: Option<Block>,
+    ipv6_cidr_block: Option<Block>,
+    security_group_id: Option<String>,
+    address_template: Option<AddressTemplate>,
+    action: String,
+    policy_description: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct AddressTemplate {
+    address_id: Option<String>,
+    address_group_id: Option<String>,
+}
+
+/// A range; an empty text is none.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Block(Option<Range>);
+
+impl TryFrom<String> for Block {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Ok(Self(None));
+        }
+        Range::parse(&text).map(|range| Self(Some(range)))
+    }
+}
+
+/// `ALL`, `27017`, `80,443`, `1000-2000`; an empty text when a template has them.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct PolicyPorts(Vec<PortRange>);
+
+impl TryFrom<String> for PolicyPorts {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let ports = parts.map(|part| parts::ports(part, docward_model::Protocol::Tcp));
+        ports.collect::<Result<_, _>>().map(Self)
+    }
+}
+
+pub(super) fn groups(text: &str, stem: &str) -> Result<Vec<RuleGroup>, Fault> {
+    let answer = if text.contains("\"Response\"") {
+        typed::<Wrapped>(text, FORMAT)?.response
+    } else {
+        typed::<Answer>(text, FORMAT)?
+    };
+    let ingress = answer.security_group_policy_set.ingress.into_iter().flatten().enumerate();
+    let mut rules: Vec<_> =
+        ingress.filter_map(|(number, policy)| policy.rule(number as i64)).collect();
+    by_precedence(&mut rules);
+    let rules = rules.into_iter().map(|(_, rule)| rule).collect();
+    Ok(vec![group(stem.to_owned(), None, rules)])
+}
+
+impl Policy {
+    fn rule(self, number: i64) -> Option<(i64, AccessRule)> {
+        let index = self.policy_index.unwrap_or(number);
+        let stated = self.protocol.filter(|text| !text.is_empty());
+        let ports = match (stated.as_deref().map(protocol), self.port) {
+            // A template of services, whose ports are kept elsewhere.
+            (None, _) => Vec::new(),
+            (Some(None), _) => return None,
+            (Some(Some(protocol)), Some(PolicyPorts(ports))) if !ports.is_empty() => {
+                ports.into_iter().map(|range| PortRange { protocol, ..range }).collect()
+            }
+            (Some(Some(protocol)), _) => vec![PortRange::every(protocol)],
+        };
+        let ranges = [self.cidr_block, self.ipv6_cidr_block].into_iter().flatten();
+        let mut sources: Vec<Peer> =
+            ranges.filter_map(|block| block.0).map(|range| Peer::Range(range.0)).collect();
+        let template = self.address_template.into_iter();
+        let names = template.flat_map(|t| [t.address_id, t.address_group_id]);
+        let names = names.chain([self.security_group_id]).flatten();
+        sources.extend(names.filter(|name| !name.is_empty()).map(Peer::Named));
+        let name = self.policy_description.filter(|text| !text.trim().is_empty());
+        let rule = AccessRule {
+            name: name.unwrap_or_else(|| format!("rule {index}")),
+            allows: self.action.eq_ignore_ascii_case("accept"),
+            sources,
+            ports,
+            built_in: false,
+        };
+        Some((index, rule))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::read;
+
+    #[test]
+    fn se_5_security_groups_of_tencent_cloud() {
+        let set = r#"{"Version": "3", "Egress": [{"Action": "ACCEPT", "Protocol": "ALL", "Port": "ALL", "CidrBlock": "0.0.0.0/0"}],
+            "Ingress": [
+                {"PolicyIndex": 1, "Protocol": "TCP", "Port": "27017,27018", "CidrBlock": "0.0.0.0/0", "Ipv6CidrBlock": "",
+                 "SecurityGroupId": "", "AddressTemplate": {"AddressId": "", "AddressGroupId": ""}, "Action": "ACCEPT", "PolicyDescription": ""},
+                {"PolicyIndex": 0, "Protocol": "ALL", "Port": "ALL", "CidrBlock": "", "Ipv6CidrBlock": "::/0",
+                 "SecurityGroupId": "sg-2", "Action": "DROP", "PolicyDescription": "no v6"},
+                {"PolicyIndex": 2, "Protocol": "ICMP", "Port": "ALL", "CidrBlock": "0.0.0.0/0", "Action": "ACCEPT"},
+                {"PolicyIndex": 3, "Protocol": "", "Port": "", "CidrBlock": "10.0.0.1", "Action": "ACCEPT",
+                 "ServiceTemplate": {"ServiceId": "ppm-1"}}]}"#;
+        let expect = [
+            "stem: no v6 deny ::/0,=sg-2 every port",
+            "stem: rule 1 allow 0.0.0.0/0 27017,27018",
+            "stem: rule 3 allow 10.0.0.1/32 ",
+        ];
+        let api =
+            format!(r#"{{"Response": {{"SecurityGroupPolicySet": {set}, "RequestId": "x"}}}}"#);
+        assert_eq!(read(&api), expect);
+        assert_eq!(read(&format!(r#"{{"SecurityGroupPolicySet": {set}}}"#)), expect);
+    }
+}

@@ -1,0 +1,323 @@
+//! A connection string as rules judge it: hosts, login, TLS. It is taken apart once, and what must not
+//! be seen again, the password, does not survive that: only how strong it is.
+
+use std::fmt;
+
+use crate::password::Strength;
+
+/// What a connection string was given for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// To read the deployment that is audited.
+    Source,
+    /// To be judged: a client uses it.
+    #[default]
+    Client,
+}
+
+/// What a connection string says. Holds no password.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClientUri {
+    /// What it was given for.
+    pub purpose: Purpose,
+    /// Whether it is `mongodb+srv://`: the host is a name that leads to others.
+    pub srv: bool,
+    /// Hosts, with their ports where given.
+    pub hosts: Vec<String>,
+    /// Who logs in.
+    pub user: Option<String>,
+    /// The password.
+    pub password: Password,
+    /// The database in the path.
+    pub database: Option<String>,
+    /// The database the login is looked up in.
+    pub auth_source: String,
+    /// `authMechanism`.
+    pub mechanism: Option<String>,
+    /// `appName`.
+    pub app_name: Option<String>,
+    /// Whether TLS is used.
+    pub tls: bool,
+    /// Options that switch checks of TLS off, as written.
+    pub unchecked: Vec<String>,
+}
+
+/// What stands in the place of a password.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Password {
+    /// Nothing: it is given elsewhere, or nobody logs in.
+    #[default]
+    Absent,
+    /// Nothing between `:` and `@`: a login without a password.
+    Empty,
+    /// Something that is filled in later: `<password>`, `${PASSWORD}`, `*****`.
+    Placeholder,
+    /// A password.
+    Given(Strength),
+}
+
+/// Why a text is no connection string. None of the messages repeats a part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UriFault {
+    /// Neither `mongodb://` nor `mongodb+srv://`.
+    Scheme,
+    /// No host.
+    NoHost,
+    /// A port that is no number.
+    Port,
+    /// A `/`, `?` or `#` before the `@` cuts the login in two.
+    Unescaped,
+}
+
+impl fmt::Display for UriFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Scheme => "expected mongodb:// or mongodb+srv://",
+            Self::NoHost => "the connection string names no host",
+            Self::Port => {
+                "what stands behind a host's `:` is no port; if it is a login, its `@host` is missing; \
+                 nothing of it was judged"
+            }
+            Self::Unescaped => {
+                "the user or password holds a character that must be written as a percent code (`/` \
+                 as %2F, `?` as %3F, `#` as %23, `@` as %40); nothing of it was judged"
+            }
+        })
+    }
+}
+
+impl ClientUri {
+    /// Takes a connection string apart.
+    pub fn parse(text: &str, purpose: Purpose) -> Result<Self, UriFault> {
+        let text = text.trim();
+        let (srv, rest) = if let Some(rest) = text.strip_prefix("mongodb://") {
+            (false, rest)
+        } else {
+            (true, text.strip_prefix("mongodb+srv://").ok_or(UriFault::Scheme)?)
+        };
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, tail) = rest.split_at(end);
+        let path = tail.split('?').next().unwrap_or_default();
+        // An `@` behind the first `/` belongs to a login with an unescaped character: taking the
+        // text apart there would make a host or a database of a piece of the password.
+        if path.contains('@') || (!authority.contains('@') && tail.contains('@')) {
+            return Err(UriFault::Unescaped);
+        }
+        let (login, hosts) = match authority.rsplit_once('@') {
+            Some((login, hosts)) => (Some(login), hosts),
+            None => (None, authority),
+        };
+        let hosts: Vec<String> =
+            hosts.split(',').map(|h| decoded(h.trim())).filter(|h| !h.is_empty()).collect();
+        if hosts.is_empty() {
+            return Err(UriFault::NoHost);
+        }
+        if !hosts.iter().all(|host| has_good_port(host)) {
+            return Err(UriFault::Port);
+        }
+        let database = Some(decoded(path.trim_start_matches('/'))).filter(|name| !name.is_empty());
+        let mut uri = Self {
+            purpose,
+            srv,
+            hosts,
+            auth_source: database.clone().unwrap_or_else(|| "admin".to_owned()),
+            database,
+            // Names that lead to others are used with TLS unless the string says otherwise.
+            tls: srv,
+            ..Self::default()
+        };
+        if let Some((_, options)) = tail.split_once('?') {
+            options.split(['&', ';']).for_each(|option| uri.set(option));
+        }
+        if let Some(login) = login {
+            let (user, password) = match login.split_once(':') {
+                Some((user, password)) => (user, Some(password)),
+                None => (login, None),
+            };
+            uri.user = Some(decoded(user)).filter(|name| !name.is_empty());
+            uri.password = password.map_or(Password::Absent, |raw| uri.judged(raw));
+        }
+        Ok(uri)
+    }
+
+    fn set(&mut self, option: &str) {
+        let (key, value) = option.split_once('=').unwrap_or((option, ""));
+        let yes = value.eq_ignore_ascii_case("true");
+        match key.to_ascii_lowercase().as_str() {
+            "tls" | "ssl" => self.tls = yes,
+            "authsource" => self.auth_source = decoded(value),
+            "authmechanism" => self.mechanism = Some(value.to_ascii_uppercase()),
+            "appname" => self.app_name = Some(decoded(value)),
+            "tlsinsecure"
+            | "tlsallowinvalidcertificates"
+            | "tlsallowinvalidhostnames"
+            | "sslallowinvalidcertificates"
+            | "sslallowinvalidhostnames"
+                if yes =>
+            {
+                self.unchecked.push(key.to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    /// What is to be known of a password. Secrets of other logins (keys, tokens) are no passwords that
+    /// people choose.
+    fn judged(&self, raw: &str) -> Password {
+        let decoded = decoded(raw);
+        let chosen = !matches!(
+            self.mechanism.as_deref(),
+            Some("MONGODB-AWS" | "MONGODB-X509" | "MONGODB-OIDC")
+        );
+        if !chosen {
+            Password::Absent
+        } else if raw.is_empty() {
+            Password::Empty
+        } else if is_placeholder(raw) || is_placeholder(&decoded) {
+            Password::Placeholder
+        } else {
+            Password::Given(Strength::of(&decoded))
+        }
+    }
+
+    /// The hosts as one text: what a report calls the connection string by.
+    pub fn label(&self) -> String {
+        let scheme = if self.srv { "mongodb+srv" } else { "mongodb" };
+        format!("{scheme}://{}", self.hosts.join(","))
+    }
+}
+
+/// Whether a host has a port that is a number, or none. A path is a socket of the file system.
+fn has_good_port(host: &str) -> bool {
+    let behind = host.rsplit_once(']').map_or(host, |(_, behind)| behind);
+    host.starts_with('/')
+        || behind.split_once(':').is_none_or(|(_, port)| port.parse::<u16>().is_ok())
+}
+
+/// Whether something is filled in here later.
+fn is_placeholder(text: &str) -> bool {
+    let between = |open: &str, close: &str| {
+        text.len() > open.len() + close.len() - 1 && text.starts_with(open) && text.ends_with(close)
+    };
+    let variable = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_')
+            && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    };
+    let blanked = |c: char| text.chars().count() >= 3 && text.chars().all(|other| other == c);
+    ["*", "x", "X", ".", "…", "•", "#", "?"].iter().any(|c| c.chars().all(blanked))
+        || [("<", ">"), ("{", "}"), ("[", "]"), ("${", "}"), ("$(", ")"), ("#{", "}"), ("%(", ")s")]
+            .iter()
+            .any(|(open, close)| between(open, close))
+        || (between("%", "%") && variable(text.trim_matches('%')))
+        || text.strip_prefix('$').is_some_and(variable)
+        || matches!(text, "%s" | "%v" | "{}" | "…" | "...")
+        || text.eq_ignore_ascii_case("redacted")
+}
+
+/// Percent codes resolved; what is none stays as it is.
+fn decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let code = (bytes[at] == b'%')
+            .then(|| bytes.get(at + 1..at + 3))
+            .flatten()
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match code {
+            Some(byte) => {
+                out.push(byte);
+                at += 3;
+            }
+            None => {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uri(text: &str) -> ClientUri {
+        ClientUri::parse(text, Purpose::Client).unwrap()
+    }
+
+    #[test]
+    fn the_parts_are_found() {
+        let parsed = uri(
+            "mongodb://ap%70:Abcdef1!xyzw@10.0.0.1:27017,[fd00::1]:27018/db_shop?tls=TRUE&appName=a%20b",
+        );
+        assert_eq!(parsed.hosts, ["10.0.0.1:27017", "[fd00::1]:27018"]);
+        assert_eq!(parsed.user.as_deref(), Some("app"));
+        assert_eq!(
+            (parsed.database.as_deref(), parsed.auth_source.as_str()),
+            (Some("db_shop"), "db_shop")
+        );
+        assert_eq!((parsed.tls, parsed.app_name.as_deref()), (true, Some("a b")));
+        assert!(matches!(parsed.password, Password::Given(_)));
+        let plain = uri("mongodb://h");
+        assert_eq!((plain.tls, plain.user, plain.password), (false, None, Password::Absent));
+        assert_eq!(plain.auth_source, "admin");
+        assert!(uri("mongodb+srv://cluster.example.net").tls);
+        assert!(!uri("mongodb+srv://cluster.example.net/?ssl=false").tls);
+        assert_eq!(uri("mongodb://h/?tls=true&tlsInsecure=true").unchecked, ["tlsInsecure"]);
+        assert_eq!(uri("mongodb://h/?authSource=admin").auth_source, "admin");
+    }
+
+    #[test]
+    fn nothing_of_a_password_becomes_something_else() {
+        for text in [
+            "mongodb://app:pa/ss@host/db",
+            "mongodb://app:pa?ss@host/db",
+            "mongodb://app:pa#ss@host/db",
+            "mongodb://app:p@a/ss@host/db",
+        ] {
+            let fault = ClientUri::parse(text, Purpose::Client);
+            assert_eq!(fault, Err(UriFault::Unescaped), "{text}");
+        }
+        let parsed = uri("mongodb://app:S3cret!Horse-Battery@host");
+        assert!(!format!("{parsed:?}{}", parsed.label()).contains("S3cret"));
+        assert_eq!(ClientUri::parse("mongodb://", Purpose::Client), Err(UriFault::NoHost));
+        for cut in ["mongodb://app:secret", "mongodb://app:secret,host", "mongodb://h:70000"] {
+            assert_eq!(ClientUri::parse(cut, Purpose::Client), Err(UriFault::Port), "{cut}");
+        }
+        assert_eq!(uri("mongodb://%2Ftmp%2Fmongodb-27017.sock").hosts, ["/tmp/mongodb-27017.sock"]);
+        assert_eq!(ClientUri::parse("postgres://h", Purpose::Client), Err(UriFault::Scheme));
+    }
+
+    #[test]
+    fn sc_7_se_6_placeholders_are_no_passwords() {
+        for text in [
+            "<password>",
+            "%3Cdb_password%3E",
+            "${PASSWORD}",
+            "$(cat secret)",
+            "$MONGO_PWD",
+            "*****",
+            "xxxxx",
+            "{{ password }}",
+            "{password}",
+            "%s",
+            "%PASSWORD%",
+            "[pwd]",
+            "REDACTED",
+        ] {
+            let parsed = uri(&format!("mongodb://app:{text}@host"));
+            assert_eq!(parsed.password, Password::Placeholder, "{text}");
+        }
+        for text in ["password", "$ecret", "xx", "a*****"] {
+            let parsed = uri(&format!("mongodb://app:{text}@host"));
+            assert!(matches!(parsed.password, Password::Given(_)), "{text}");
+        }
+        assert_eq!(uri("mongodb://app:@host").password, Password::Empty);
+        assert_eq!(uri("mongodb://app@host").password, Password::Absent);
+        let keys = uri("mongodb://key:secret@host/?authMechanism=MONGODB-AWS");
+        assert_eq!(keys.password, Password::Absent);
+    }
+}

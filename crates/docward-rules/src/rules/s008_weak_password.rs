@@ -1,0 +1,158 @@
+//! SE-6, SC-4: passwords in connection strings that are guessed easily. Neither the password nor its
+//! length is in a finding.
+
+use docward_model::{ClientUri, Draft, Evidence, Need, Password, Seen, Subject, Unit};
+
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Weak password
+    ///
+    /// ## What it checks
+    /// Looks at the passwords in connection strings: those of the sources and those given with `--uri`. A
+    /// password has at least 12 characters, with an upper-case and a lower-case letter, a digit and a special
+    /// character, and is more than a word that is guessed first (`admin`, `root`, `password`, …) with digits
+    /// and signs around it. An empty password is no login at all. Placeholders such as `<password>`,
+    /// `${VAR}` and `*****` are not passwords, and neither are keys of cloud logins.
+    ///
+    /// The password is looked at once when the connection string is read. It is not kept and not printed.
+    ///
+    /// ## Why it matters
+    /// Lists of common passwords are tried against every server that can be reached.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// uri mongodb://order:admin123@10.0.0.5/db_order
+    /// ```
+    /// ```jsonl,clean
+    /// uri mongodb://order:Abcdef1!xyzw@10.0.0.5/db_order
+    /// uri mongodb://order:${PASSWORD}@10.0.0.5/db_order
+    /// ```
+    ///
+    /// ## How to fix
+    /// Generate one (`openssl rand -base64 24`, with a sign of each kind), set it with
+    /// `db.changeUserPassword`, and keep it in the environment or a secret store.
+    ///
+    /// ## When to ignore it
+    /// The account exists on a test server only, which holds no real data and listens on the loopback
+    /// address.
+    S008, "weak-password",
+    level: Mandatory,
+    clauses: ["SE-6", "SE-9", "SC-4"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [MIN_LENGTH],
+    check: Deployment(check),
+}
+
+threshold!(
+    MIN_LENGTH,
+    "min-length",
+    Int(12),
+    "characters",
+    "SE-6, GC-12: 12 in two of three places; set 13 for the third (longer than 12)",
+    "passwords have at least as many"
+);
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let judged = |uri: &&ClientUri| matches!(uri.password, Password::Given(_) | Password::Empty);
+    let uris: Vec<&ClientUri> = evidence.uris.iter().filter(judged).collect();
+    if uris.is_empty() {
+        cx.skip(Need::Uris);
+    }
+    let least = cx.count(&MIN_LENGTH);
+    let mut told: Vec<String> = Vec::new();
+    for uri in &uris {
+        let faults = faults(&uri.password, least);
+        let account = uri.user.as_deref().unwrap_or_default();
+        // One account of one deployment is told once, however often it was named.
+        let key = format!("{account}@{}/{}", uri.label(), uri.auth_source);
+        if faults.is_empty() || told.contains(&key) {
+            continue;
+        }
+        let draft = Draft::new(
+            Subject::Deployment,
+            format!("the password of `{account}` for {} {}", uri.label(), faults.join(" and ")),
+            "lists of common passwords are tried against every server that can be reached",
+            format!(
+                "set a generated one with at least {least} characters of all four kinds, and keep it in the environment or a secret store"
+            ),
+            Seen::all(uris.len() as u64, Unit::ConnectionStrings),
+        )
+        .data("account", account)
+        .key(&key);
+        cx.report(if uri.password == Password::Empty {
+            draft
+        } else {
+            draft.clauses(&["SE-6", "SC-4"])
+        });
+        told.push(key);
+    }
+}
+
+/// What is wrong with a password, as the rest of a sentence.
+fn faults(password: &Password, least: u64) -> Vec<String> {
+    let strength = match password {
+        Password::Empty => return vec!["is empty".to_owned()],
+        Password::Given(strength) => strength,
+        Password::Absent | Password::Placeholder => return Vec::new(),
+    };
+    let mut faults = Vec::new();
+    if !strength.has_characters(least) {
+        faults.push(format!("has fewer than {least} characters"));
+    }
+    let missing = strength.missing();
+    if !missing.is_empty() {
+        faults.push(format!("has no {}", missing.join(", no ")));
+    }
+    if strength.is_weak_word() {
+        faults.push("is made of words that are guessed first".to_owned());
+    }
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+
+    fn found(password: &str) -> Vec<String> {
+        let body = format!("uri mongodb://order:{password}@10.0.0.5/db_order");
+        check("S008", &body).into_iter().map(|f| f.what).collect()
+    }
+
+    #[test]
+    fn se_6_sc_4_gc_12_twelve_characters_of_four_kinds_pass() {
+        assert!(found("Abcdef1!xyzw").is_empty());
+        assert!(found("Abcdef1!xyz")[0].ends_with("has fewer than 12 characters"));
+        assert!(found("abcdef1!xyzw")[0].ends_with("has no upper-case letter"));
+        assert_eq!(found("admin123").len(), 1);
+        assert_eq!(found("root").len(), 1);
+        assert!(found("Password123!")[0].ends_with("guessed first"));
+        let body = "uri mongodb://order:Abcdef1!xyzw@10.0.0.5";
+        assert_eq!(check_with("S008", "min-length=13", body).len(), 1, "GC-12: selectable");
+    }
+
+    #[test]
+    fn gc_31_se_6_the_word_password_is_no_password() {
+        let body = "uri mongodb://mongouser:password@10.0.0.5/admin";
+        assert_eq!(check("S008", body).len(), 1);
+    }
+
+    #[test]
+    fn se_6_nothing_of_the_password_is_printed() {
+        for finding in check("S008", "uri mongodb://order:Zebra%40Zoo@10.0.0.5") {
+            let text = format!("{finding:?}");
+            assert!(!text.contains("Zebra") && !text.contains("Zoo"), "{text}");
+        }
+    }
+
+    #[test]
+    fn se_9_an_empty_password_is_found_and_an_absent_one_is_not() {
+        let empty = check("S008", "uri mongodb://order:@10.0.0.5");
+        assert!(empty[0].what.ends_with("is empty") && empty[0].clauses.contains(&"SE-9"));
+        assert!(check("S008", "uri mongodb://order@10.0.0.5").is_empty());
+        let twice = "uri mongodb://a:root@10.0.0.5\nsource mongodb://a:root@10.0.0.5";
+        assert_eq!(check("S008", twice).len(), 1);
+    }
+}

@@ -1,0 +1,150 @@
+//! SE-7, SC-6: connection strings that cross public networks without TLS, or with its checks off.
+
+use docward_model::{ClientUri, Draft, Evidence, Level, Seen, Subject, Unit};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        addresses::{Reach, reach},
+        text,
+    },
+};
+
+declare_rule! {
+    /// # Unprotected connection
+    ///
+    /// ## What it checks
+    /// Looks at connection strings: those of the sources and those given with `--uri`. A public address
+    /// without `tls=true` (or `ssl=true`; `mongodb+srv://` has it by itself) is an error. So are
+    /// `tlsInsecure`, `tlsAllowInvalidCertificates` and `tlsAllowInvalidHostnames`, on private addresses a
+    /// warning and on the loopback address nothing. Private addresses without TLS pass. Names are not looked
+    /// up, so a host name without TLS is not judged.
+    ///
+    /// ## Why it matters
+    /// Everything on the way reads the documents and may change them. Without checks of the certificate
+    /// anybody on the way can pretend to be the server.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// uri mongodb://8.8.8.8:27017/db_shop
+    /// ```
+    /// ```jsonl,fires
+    /// uri mongodb://8.8.8.8:27017/db_shop?tls=true&tlsInsecure=true
+    /// ```
+    /// ```jsonl,clean
+    /// uri mongodb://8.8.8.8:27017/db_shop?tls=true
+    /// uri mongodb://10.0.0.5:27017/db_shop
+    /// ```
+    ///
+    /// ## How to fix
+    /// Add `tls=true`, with `tlsCAFile` for a private authority, and leave the checks on.
+    ///
+    /// ## When to ignore it
+    /// The connection is encrypted below MongoDB, by a VPN for instance.
+    S009, "unprotected-connection",
+    level: Mandatory,
+    clauses: ["SE-7", "SC-6"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let mut told: Vec<String> = Vec::new();
+    for uri in &evidence.uris {
+        let Some((what, level, todo)) = fault(uri) else { continue };
+        // The same hosts may be named for the source and for several clients.
+        let key = format!("{}.{}", uri.label(), if uri.tls { "checks" } else { "plain" });
+        if told.contains(&key) {
+            continue;
+        }
+        cx.report(
+            Draft::new(
+                Subject::Deployment,
+                what,
+                "everything on the way can read the documents, and change them",
+                todo,
+                Seen::all(evidence.uris.len() as u64, Unit::ConnectionStrings),
+            )
+            .level(level)
+            .data("tls", uri.tls)
+            .data("unchecked", uri.unchecked.clone())
+            .key(&key),
+        );
+        told.push(key);
+    }
+}
+
+fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
+    let label = uri.label();
+    if !uri.tls {
+        let public: Vec<&str> = uri
+            .hosts
+            .iter()
+            .map(String::as_str)
+            .filter(|host| reach(host) == Reach::Public)
+            .collect();
+        return (!public.is_empty()).then(|| {
+            (
+                format!("{label} leads to {} in public without TLS", text::phrases(&public, 3)),
+                Level::Mandatory,
+                "add tls=true to the connection string, and net.tls.mode: requireTLS to the server",
+            )
+        });
+    }
+    if uri.unchecked.is_empty() {
+        return None;
+    }
+    // What stays on the machine nobody can listen to. A tunnel ends here too, whose name never fits.
+    let reaches: Vec<Reach> = uri.hosts.iter().map(|host| reach(host)).collect();
+    let level = if reaches.iter().all(|r| *r == Reach::Loopback) {
+        return None;
+    } else if reaches.iter().all(|r| matches!(r, Reach::Loopback | Reach::Private)) {
+        Level::Recommended
+    } else {
+        Level::Mandatory
+    };
+    Some((
+        format!("{label} uses TLS with its checks switched off by {}", uri.unchecked.join(", ")),
+        level,
+        "remove the option; for a private authority name its certificate with tlsCAFile",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::Severity;
+
+    fn found(uri: &str) -> Vec<Severity> {
+        check("S009", &format!("uri mongodb{uri}")).iter().map(|f| f.severity).collect()
+    }
+
+    #[test]
+    fn se_7_sc_6_public_needs_tls_and_private_does_not() {
+        assert_eq!(found("://8.8.8.8"), [Severity::Error]);
+        assert_eq!(found("://10.0.0.1,8.8.8.8:27017/?tls=false"), [Severity::Error]);
+        assert!(found("://8.8.8.8/?tls=true").is_empty());
+        assert!(found("://8.8.8.8/?ssl=true").is_empty());
+        assert!(found("://10.0.0.1").is_empty());
+        assert!(found("://localhost").is_empty());
+        assert!(found("://db.example.net").is_empty(), "names are not looked up");
+        assert!(found("+srv://cluster.example.net").is_empty());
+    }
+
+    #[test]
+    fn se_7_checks_that_are_switched_off() {
+        for option in ["tlsInsecure", "tlsAllowInvalidCertificates", "tlsAllowInvalidHostnames"] {
+            let with = |host: &str| found(&format!("://{host}/?tls=true&{option}=true"));
+            assert_eq!(with("8.8.8.8"), [Severity::Error]);
+            assert_eq!(with("db.example.net"), [Severity::Error]);
+            assert_eq!(with("10.0.0.1"), [Severity::Warn]);
+            assert!(with("localhost:27018").is_empty());
+            assert!(found(&format!("://8.8.8.8/?tls=true&{option}=false")).is_empty());
+        }
+        let both = check("S009", "uri mongodb://8.8.8.8\nsource mongodb://8.8.8.8");
+        assert_eq!(both.len(), 1, "one cause, one finding");
+    }
+}

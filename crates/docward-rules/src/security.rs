@@ -1,0 +1,382 @@
+//! The security self-check (SC-1..7): each row with a verdict and the evidence for it. A row fails only
+//! on a finding and passes only on evidence; what nobody showed is `unknown`, with what would show it.
+
+use docward_model::{
+    ChecklistItem, Evidence, Finding, Layer, Level, Network, Password, Settings, Verdict,
+};
+
+use crate::{
+    Outcome,
+    checklist::{Answer, View},
+    facts::{
+        accounts,
+        addresses::{Reach, reach},
+        network, text,
+    },
+};
+
+/// The rows that connection strings, servers and network rules can answer.
+pub fn security_checklist(
+    evidence: &Evidence,
+    settings: &Settings,
+    outcome: &Outcome,
+) -> Vec<ChecklistItem> {
+    let check = SelfCheck { view: View { evidence, settings, outcome }, evidence };
+    let exposure = check.exposure();
+    let encryption = check.encryption(exposure.0);
+    let item =
+        |id, title, (verdict, evidence): Answer| ChecklistItem { id, title, verdict, evidence };
+    vec![
+        item("SC-1", "Private, or public through a guarded load balancer only", exposure),
+        item("SC-2", "No network rule admits everyone", check.groups()),
+        item("SC-3", "Access control is on", check.access_control()),
+        item("SC-4", "Passwords are long and of four kinds of characters", check.passwords()),
+        item("SC-5", "Applications can only read and write their own database", check.accounts()),
+        item("SC-6", "TLS wherever access is public", encryption),
+        item("SC-7", "No passwords in code", check.code()),
+    ]
+}
+
+struct SelfCheck<'a> {
+    view: View<'a>,
+    evidence: &'a Evidence,
+}
+
+fn unknown(evidence: impl Into<String>) -> Answer {
+    (Verdict::Unknown, evidence.into())
+}
+
+impl SelfCheck<'_> {
+    /// What the rules say about a row: a breach fails it, a suspicion or a rule that is switched off
+    /// leaves it open.
+    fn ruled(&self, row: &str, codes: &[&str]) -> Option<Answer> {
+        let about: Vec<&Finding> = self
+            .view
+            .outcome
+            .findings
+            .iter()
+            .filter(|f| codes.contains(&f.rule) && f.clauses.contains(&row))
+            .collect();
+        let is_breach = |f: &&&Finding| matches!(f.level, Level::Mandatory | Level::Prohibited);
+        let told = |findings: Vec<&&Finding>| {
+            let what: Vec<&str> = findings.iter().map(|f| f.what.as_str()).collect();
+            what.join("; ")
+        };
+        // A rule may lower the severity of a breach it only suspects.
+        let (breaches, suspicions): (Vec<_>, Vec<_>) =
+            about.iter().partition(|f| is_breach(f) && f.severity > docward_model::Severity::Info);
+        if !breaches.is_empty() {
+            return Some((Verdict::Fail, told(breaches)));
+        }
+        if !suspicions.is_empty() {
+            return Some(unknown(told(suspicions)));
+        }
+        let off = self.view.switched_off(codes);
+        (!off.is_empty()).then(|| unknown(format!("switched off: {}", off.join(", "))))
+    }
+
+    fn network(&self) -> Option<&Network> {
+        self.evidence.network.as_ref()
+    }
+
+    /// SC-1.
+    fn exposure(&self) -> Answer {
+        if let Some(answer) = self.ruled("SC-1", &["S002", "S005", "S006"]) {
+            return answer;
+        }
+        let start = self.evidence.server.as_ref().and_then(|s| s.start.as_ref());
+        let bound = start.map(|s| s.bind_addresses.clone().unwrap_or_default());
+        // No address given means the loopback address.
+        if bound.as_ref().is_some_and(|all| all.iter().all(|a| reach(a) == Reach::Loopback)) {
+            return (Verdict::Pass, "the server listens on the loopback address only".to_owned());
+        }
+        let listening = match &bound {
+            Some(addresses) => format!("the server listens on {}; ", addresses.join(", ")),
+            None => String::new(),
+        };
+        let Some(network) = self.network() else {
+            return unknown(format!(
+                "{listening}whether a public address leads there only the network knows: give --network-rules with public_ip"
+            ));
+        };
+        if network.public_addresses.is_none() {
+            return unknown(format!(
+                "{listening}the network rules do not say public_ip (`[]` for none)"
+            ));
+        }
+        if !network.has_load_balancer() {
+            return (
+                Verdict::Pass,
+                "no public address is bound and no load balancer declared".to_owned(),
+            );
+        }
+        let groups = network::declared(network, Layer::LoadBalancer).count() as u64;
+        if groups == 0 {
+            return unknown(
+                "a load balancer is declared, but no rules in front of it (layer load-balancer)",
+            );
+        }
+        (
+            Verdict::Pass,
+            "no public address is bound, and the load balancer admits named sources only"
+                .to_owned(),
+        )
+    }
+
+    /// SC-2.
+    fn groups(&self) -> Answer {
+        if let Some(answer) = self.ruled("SC-2", &["S006", "S007"]) {
+            return answer;
+        }
+        let Some(network) = self.network() else {
+            return unknown(
+                "no rules were given: export them and name the file with --network-rules",
+            );
+        };
+        let doubtful: Vec<String> = network::doubtful(network).map(network::group_text).collect();
+        if !doubtful.is_empty() {
+            return unknown(format!(
+                "everyone is admitted by {}, of which nobody said whether it stands in front of MongoDB: name it under layers",
+                text::phrases(&doubtful, 3)
+            ));
+        }
+        let mongodb: Vec<_> = network::declared(network, Layer::MongoDb)
+            .chain(network::about_mongodb(network))
+            .collect();
+        if mongodb.is_empty() {
+            return unknown(
+                "none of the groups is known to stand in front of MongoDB: name it under layers",
+            );
+        }
+        let balancer: Vec<_> = network::declared(network, Layer::LoadBalancer).collect();
+        if balancer.is_empty() && network.has_load_balancer() {
+            return unknown(
+                "a load balancer is declared, but no rules in front of it (layer load-balancer)",
+            );
+        }
+        let judged = mongodb.iter().chain(&balancer);
+        let rules: usize = judged.clone().map(|group| group.rules.len()).sum();
+        (
+            Verdict::Pass,
+            format!(
+                "{} in {} looked at, none admits everyone",
+                text::plural(rules as u64, "rule"),
+                text::plural(judged.count() as u64, "group")
+            ),
+        )
+    }
+
+    /// SC-3: a log that does not say that access control is off does not say that it is on.
+    fn access_control(&self) -> Answer {
+        if let Some(answer) = self.ruled("SC-3", &["S001"]) {
+            return answer;
+        }
+        match self.evidence.server.as_ref().and_then(|s| s.start.as_ref()) {
+            Some(_) => (Verdict::Pass, "the server was started with access control".to_owned()),
+            None => unknown("no server said how it was started: audit a running deployment"),
+        }
+    }
+
+    /// SC-4.
+    fn passwords(&self) -> Answer {
+        if let Some(answer) = self.ruled("SC-4", &["S008"]) {
+            return answer;
+        }
+        let uris = &self.evidence.uris;
+        let judged =
+            uris.iter().filter(|u| matches!(u.password, Password::Given(_))).count() as u64;
+        let others = uris.iter().filter(|u| u.password == Password::Placeholder).count() as u64;
+        match (judged, others) {
+            (0, 0) => {
+                unknown("no password was seen: give the connection strings of clients with --uri")
+            }
+            (0, n) => unknown(format!(
+                "only {} in the connection strings, no password",
+                text::plural(n, "placeholder")
+            )),
+            (n, _) => (Verdict::Pass, format!("{} looked at", text::plural(n, "password"))),
+        }
+    }
+
+    /// SC-5: roles bind nobody while access control is off.
+    fn accounts(&self) -> Answer {
+        if let Some(answer) = self.ruled("SC-5", &["S004", "S010"]) {
+            return answer;
+        }
+        let server = self.evidence.server.as_ref();
+        let Some(users) = server.and_then(|s| s.users.as_ref()) else {
+            return unknown(
+                "no accounts were seen: audit a running deployment as a user who may see them (viewUser)",
+            );
+        };
+        let open = self.view.outcome.findings.iter().any(|f| f.rule == "S001");
+        if open || server.and_then(|s| s.start.as_ref()).is_some_and(|s| !s.authorization) {
+            return unknown("roles bind nobody while access control is off");
+        }
+        let working = users.iter().filter(|u| accounts::business_database(u).is_some()).count();
+        match working {
+            0 => unknown("no account works on a business database, so there is none to judge"),
+            n => (
+                Verdict::Pass,
+                format!(
+                    "{} looked at; on business databases {}, without further rights",
+                    text::plural(users.len() as u64, "account"),
+                    text::verb(n as u64, "works", "work")
+                ),
+            ),
+        }
+    }
+
+    /// SC-6.
+    fn encryption(&self, exposure: Verdict) -> Answer {
+        if let Some(answer) = self.ruled("SC-6", &["S003", "S009"]) {
+            return answer;
+        }
+        let start = self.evidence.server.as_ref().and_then(|s| s.start.as_ref());
+        let mode = start.and_then(|s| s.tls_mode.as_deref());
+        if let Some(mode @ ("requireTLS" | "requireSSL")) = mode {
+            return (Verdict::Pass, format!("the server takes connections with TLS only ({mode})"));
+        }
+        let has_load_balancer = self.network().is_some_and(Network::has_load_balancer);
+        if exposure == Verdict::Pass && !has_load_balancer {
+            return (Verdict::Pass, "access is not public (SC-1)".to_owned());
+        }
+        unknown(match mode {
+            Some(mode) => format!("net.tls.mode {mode} also takes connections without TLS, and whether access is public is not known or so declared"),
+            None => "whether access is public, and whether the server takes connections without TLS, was not seen: audit a running deployment, with --network-rules".to_owned(),
+        })
+    }
+
+    /// SC-7: nothing reads code yet.
+    fn code(&self) -> Answer {
+        unknown(
+            "no code was read: search sources, settings and .env files for passwords; this version of Docward does not",
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Example;
+
+    fn row(id: &str, body: &str) -> (Verdict, String) {
+        let mut example = Example::new("S001", "", body);
+        // Examples have a collection by themselves, about which other rules would speak.
+        example.settings.select = vec!["S".to_owned()];
+        let outcome = crate::judge(&example.evidence, &example.settings);
+        let items = security_checklist(&example.evidence, &example.settings, &outcome);
+        let item = items.into_iter().find(|item| item.id == id).unwrap();
+        (item.verdict, item.evidence)
+    }
+
+    fn check(id: &str, body: &str, expect: Verdict) {
+        let (verdict, evidence) = row(id, body);
+        assert_eq!(verdict, expect, "{id} on {body}: {evidence}");
+    }
+
+    #[test]
+    fn sc_1_sc_2_sc_3_sc_4_sc_5_sc_6_sc_7_nothing_seen_is_unknown() {
+        for id in ["SC-1", "SC-2", "SC-3", "SC-4", "SC-5", "SC-6", "SC-7"] {
+            check(id, "{\"_id\": 1}", Verdict::Unknown);
+        }
+    }
+
+    #[test]
+    fn sc_1_public_exposure() {
+        let server =
+            |bind: &str| format!(r#"server {{"authorization": true, "bind": ["{bind}"]}}"#);
+        check("SC-1", &server("127.0.0.1"), Verdict::Pass);
+        check("SC-1", &server("10.0.0.5"), Verdict::Unknown);
+        check("SC-1", &server("8.8.8.8"), Verdict::Fail);
+        check("SC-1", &server("0.0.0.0"), Verdict::Unknown);
+        let none = r#"network {"public_ip": []}"#;
+        check("SC-1", &format!("{none}\n{}", server("0.0.0.0")), Verdict::Pass);
+        check("SC-1", none, Verdict::Pass);
+        check("SC-1", r#"network {"public_ip": ["8.8.8.8"]}"#, Verdict::Fail);
+        check("SC-1", r#"network {"listener_port": [27017]}"#, Verdict::Unknown);
+        check("SC-1", r#"network {"public_ip": [], "listener_port": [27017]}"#, Verdict::Unknown);
+        let balancer = |source: &str| {
+            format!(
+                r#"network {{"public_ip": [], "listener_port": [27017], "groups": [{{"name": "clb", "layer": "load-balancer", "rules": [{{"sources": ["{source}"], "ports": ["27017"]}}]}}]}}"#
+            )
+        };
+        check("SC-1", &balancer("203.0.113.1"), Verdict::Pass);
+        check("SC-1", &balancer("0.0.0.0/0"), Verdict::Fail);
+        check("SC-1", "uri mongodb://8.8.8.8", Verdict::Unknown);
+    }
+
+    #[test]
+    fn sc_2_network_rules() {
+        let group = |layer: &str, source: &str, ports: &str| {
+            format!(
+                r#"network {{"groups": [{{"name": "sg", {layer} "rules": [{{"sources": ["{source}"], "ports": ["{ports}"]}}]}}]}}"#
+            )
+        };
+        let mongodb = r#""layer": "mongodb","#;
+        check("SC-2", &group(mongodb, "0.0.0.0/0", "27017"), Verdict::Fail);
+        check("SC-2", &group(mongodb, "::/0", "27017"), Verdict::Fail);
+        check("SC-2", &group("", "0.0.0.0/0", "27017"), Verdict::Fail);
+        check("SC-2", &group(mongodb, "10.0.0.0/8", "27017"), Verdict::Pass);
+        check("SC-2", &group("", "0.0.0.0/0", "*"), Verdict::Unknown);
+        check("SC-2", &group("", "0.0.0.0/0", "443"), Verdict::Unknown);
+        // Ports are SE-5, not this row.
+        check("SC-2", &group(mongodb, "10.0.0.0/8", "22"), Verdict::Pass);
+    }
+
+    #[test]
+    fn sc_3_access_control() {
+        check("SC-3", r#"server {"authorization": true}"#, Verdict::Pass);
+        check("SC-3", r#"server {"authorization": false}"#, Verdict::Fail);
+        check("SC-3", r#"server {"authorization": true, "anonymous": true}"#, Verdict::Fail);
+        let log = r#"log {"t": {"$date": "2024-03-15T10:30:00Z"}, "s": "I", "c": "CONTROL", "id": 1, "ctx": "x", "msg": "hello"}"#;
+        check("SC-3", log, Verdict::Unknown);
+    }
+
+    #[test]
+    fn sc_4_passwords() {
+        check("SC-4", "uri mongodb://a:Abcdef1!xyzw@10.0.0.5", Verdict::Pass);
+        check("SC-4", "uri mongodb://a:Abcdef1!xyz@10.0.0.5", Verdict::Fail);
+        check("SC-4", "uri mongodb://a:<password>@10.0.0.5", Verdict::Unknown);
+        check("SC-4", "uri mongodb://10.0.0.5", Verdict::Unknown);
+    }
+
+    #[test]
+    fn sc_5_least_privilege() {
+        let users = |authorization: bool, roles: &str| {
+            format!(
+                r#"server {{"authorization": {authorization}, "users": [{{"user": "order", "roles": [{roles}]}}]}}"#
+            )
+        };
+        let work = r#"{"db": "db_order", "role": "readWrite"}"#;
+        let admin = r#"{"db": "admin", "role": "dbAdminAnyDatabase"}"#;
+        check("SC-5", &users(true, work), Verdict::Pass);
+        check("SC-5", &users(false, work), Verdict::Unknown);
+        check("SC-5", &users(true, &format!("{work}, {admin}")), Verdict::Fail);
+        check("SC-5", &users(true, admin), Verdict::Unknown);
+        let used = format!("{}\nuri mongodb://order@10.0.0.5", users(true, admin));
+        check("SC-5", &used, Verdict::Fail);
+    }
+
+    #[test]
+    fn sc_6_encryption() {
+        let server = |bind: &str, tls: &str| {
+            format!(r#"server {{"authorization": true, "bind": ["{bind}"], "tls": "{tls}"}}"#)
+        };
+        check("SC-6", &server("8.8.8.8", "requireTLS"), Verdict::Pass);
+        check("SC-6", &server("8.8.8.8", "preferTLS"), Verdict::Fail);
+        check("SC-6", &server("10.0.0.5", "preferTLS"), Verdict::Unknown);
+        check("SC-6", &server("127.0.0.1", "disabled"), Verdict::Pass);
+        check("SC-6", "uri mongodb://8.8.8.8", Verdict::Fail);
+        check("SC-6", "uri mongodb://8.8.8.8/?tls=true", Verdict::Unknown);
+    }
+
+    #[test]
+    fn rules_that_are_switched_off_vouch_for_nothing() {
+        let mut example = Example::new("S001", "", r#"server {"authorization": true}"#);
+        example.settings.ignore.push("S001".into());
+        let outcome = crate::judge(&example.evidence, &example.settings);
+        let items = security_checklist(&example.evidence, &example.settings, &outcome);
+        assert_eq!(items[2].evidence, "switched off: S001");
+    }
+}
