@@ -113,6 +113,12 @@ pub(crate) enum Trouble {
         extent(kind)
     )]
     Damaged { at: u64, kind: walk::FaultKind },
+    #[error(
+        "damaged document: {kind}; {}; the documents after it were read; check the collection with \
+         `db.runCommand({{validate: …}})`",
+        extent(kind)
+    )]
+    DamagedLive { at: u64, kind: walk::FaultKind },
     #[error("{}; this document is not in the report, those after it are", .0.without_values())]
     Json(Box<json::Error>),
     #[error(
@@ -194,6 +200,7 @@ impl Trouble {
             | Self::CutShort { at, .. }
             | Self::StrayTail { at, .. }
             | Self::Damaged { at, .. }
+            | Self::DamagedLive { at, .. }
             | Self::TooLarge { at, .. }
             | Self::Archive { at, .. }
             | Self::ArchiveCut { at }
