@@ -146,7 +146,7 @@ impl<'a> Log<'a> {
             bytes += got as u64;
             progress.advance(got as u64, 0);
             if got as u64 == LONGEST_LINE && !line.ends_with(b"\n") {
-                self.pass_over(number, "it is longer than 4 MiB".to_owned());
+                self.unreadable(number, "it is longer than 4 MiB".to_owned());
                 bytes += skip_line(&mut reader).map_err(|error| error.to_string())?;
                 continue;
             }
@@ -157,7 +157,9 @@ impl<'a> Log<'a> {
         }
         match self.first_before.take() {
             Some(why) if self.entries == 0 => Err(why),
-            None if self.entries == 0 => Err("it is empty; nothing was read from it".to_owned()),
+            None if self.entries == 0 && self.bad == 0 => {
+                Err("it is empty; nothing was read from it".to_owned())
+            }
             _ => Ok(bytes),
         }
     }
@@ -256,6 +258,10 @@ impl<'a> Log<'a> {
             self.first_before.get_or_insert(why);
             return;
         }
+        self.unreadable(number, why);
+    }
+
+    fn unreadable(&mut self, number: u64, why: String) {
         self.bad += 1;
         self.first_bad.get_or_insert((number, why));
     }

@@ -50,8 +50,9 @@ impl Error {
             code,
             name: name.chars().take(60).collect(),
             bytes,
-            // Other sizes than such a document has are of damaged data.
-            too_large: bytes.is_some() || (says_so && stated.is_none()),
+            // Other sizes than such a document has are of damaged data, and an answer is no document.
+            too_large: bytes.is_some()
+                || (says_so && stated.is_none() && !text.contains("while building Message")),
         }
     }
 }
@@ -317,6 +318,7 @@ mod tests {
         let of = |text: &str| Error::new(10334, "BSONObjectTooLarge", text).too_large;
         assert!(of("BSONObj size: 17825816 (0x1100018) is invalid."));
         assert!(of(""), "the code says it");
+        assert!(!of("BSON size limit hit while building Message. Size: 20971980 (0x14001CC)"));
         assert!(!of("BSONObj size: 0 (0x0) is invalid. Size must be between 0 and 16793600(16MB)"));
         assert!(!of("BSONObj size: -286331154 (0xEEEEEEEE) is invalid."));
         assert!(!of("BSONObj size: 1936682341 (0x736F6D65) is invalid."));
