@@ -1,7 +1,9 @@
 //! Structured server logs (MongoDB 4.4 and later, one JSON document a line, plain or gzip) as a
-//! workload. Text logs of older servers are refused: their lines cannot be taken apart reliably.
+//! workload, also as containers and log collectors pass them on. Text logs of older servers are
+//! refused: their lines cannot be taken apart reliably.
 
 use std::{
+    borrow::Cow,
     io::{self, BufRead, BufReader, Read},
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
@@ -15,8 +17,11 @@ use crate::{Progress, stream::Stream};
 
 /// Lines longer than this are passed over: the server cuts its own at far less.
 const LONGEST_LINE: u64 = 4 * 1024 * 1024;
-/// A file none of whose first lines is a log entry is no log.
-const FIRST_LINES: u64 = 10;
+/// A file none of whose first lines is a log entry is no log. A start script may say a lot before.
+const FIRST_LINES: u64 = 200;
+
+/// What a log collector puts before a line is shorter than this.
+const LONGEST_PREFIX: usize = 200;
 
 /// What logs told.
 #[derive(Debug, Default)]
@@ -37,9 +42,10 @@ pub fn read_logs(files: &[String], progress: &dyn Progress, stop: &AtomicBool) -
     let mut recorder = Recorder::new();
     for name in files {
         recorder.begin(name, WorkloadKind::Log);
-        let mut log = Log { name, recorder: &mut recorder, entries: 0, bad: 0, first_bad: None };
+        let mut log = Log::new(name, &mut recorder);
         let outcome = log.read(progress, stop);
         let (entries, bad, first_bad) = (log.entries, log.bad, log.first_bad.take());
+        let log_before = log.before;
         let mut source = Source {
             kind: SourceKind::Log,
             name: name.clone(),
@@ -59,6 +65,13 @@ pub fn read_logs(files: &[String], progress: &dyn Progress, stop: &AtomicBool) -
                 "{lines} could not be read, the first is line {line}: {why}; the others are in the report"
             )));
         }
+        if log_before > 0 && entries > 0 {
+            let lines =
+                if log_before == 1 { "line".to_owned() } else { format!("{log_before} lines") };
+            progress.note(&format!(
+                "{name}: the first {lines} are no log entries and were passed over"
+            ));
+        }
         logs.sources.push(source);
         if stop.load(Ordering::Relaxed) {
             logs.interrupted = true;
@@ -75,23 +88,42 @@ struct Log<'a> {
     name: &'a str,
     recorder: &'a mut Recorder,
     entries: u64,
+    /// Lines before the first entry: what a container says before the server does, or the rest of a
+    /// line that was cut.
+    before: u64,
+    /// Why the first of them is no entry.
+    first_before: Option<String>,
     bad: u64,
     first_bad: Option<(u64, String)>,
+    /// Pieces of a line that the container's log holds in several.
+    pieces: String,
 }
 
-impl Log<'_> {
+impl<'a> Log<'a> {
+    fn new(name: &'a str, recorder: &'a mut Recorder) -> Self {
+        Self {
+            name,
+            recorder,
+            entries: 0,
+            before: 0,
+            first_before: None,
+            bad: 0,
+            first_bad: None,
+            pieces: String::new(),
+        }
+    }
+
     /// Reads the file; its bytes, or why it cannot be read.
     fn read(&mut self, progress: &dyn Progress, stop: &AtomicBool) -> Result<u64, String> {
-        let mut stream =
-            Stream::open(Path::new(self.name)).map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => "no such file; check the path".to_owned(),
-                io::ErrorKind::PermissionDenied => {
-                    "permission denied; run as a user who may read it".to_owned()
-                }
-                _ => format!("cannot be opened: {error}"),
-            })?;
+        let mut stream = self.open(stop)?;
         if stream.peek(2) == [0x1f, 0x8b] {
             stream = stream.gunzip();
+        }
+        if matches!(stream.peek(2), [0xff, 0xfe] | [0xfe, 0xff]) {
+            return Err(
+                "the text is UTF-16; convert it to UTF-8 first (`iconv -f UTF-16 -t UTF-8`)"
+                    .to_owned(),
+            );
         }
         if stream.peek(3) == [0xef, 0xbb, 0xbf] {
             let _ = stream.fill(&mut [0; 3]);
@@ -114,54 +146,131 @@ impl Log<'_> {
             bytes += got as u64;
             progress.advance(got as u64, 0);
             if got as u64 == LONGEST_LINE && !line.ends_with(b"\n") {
-                self.pass_over(number, "it is longer than 4 MiB");
+                self.unreadable(number, "it is longer than 4 MiB".to_owned());
                 bytes += skip_line(&mut reader).map_err(|error| error.to_string())?;
                 continue;
             }
-            self.line(number, line.trim_ascii())?;
+            self.line(number, line.trim_ascii());
+            if self.entries == 0 && self.before >= FIRST_LINES {
+                break;
+            }
         }
-        if self.entries == 0 && self.bad == 0 {
-            return Err("it is empty; nothing was read from it".to_owned());
+        match self.first_before.take() {
+            Some(why) if self.entries == 0 => Err(why),
+            None if self.entries == 0 && self.bad == 0 => {
+                Err("it is empty; nothing was read from it".to_owned())
+            }
+            _ => Ok(bytes),
         }
-        Ok(bytes)
     }
 
-    fn line(&mut self, number: u64, line: &[u8]) -> Result<(), String> {
-        if line.is_empty() {
-            return Ok(());
+    fn open<'s>(&self, stop: &'s AtomicBool) -> Result<Stream<'s>, String> {
+        if self.name == "-" {
+            return Ok(Stream::stdin(stop));
         }
-        if !line.starts_with(b"{") {
-            if self.entries == 0 && number <= FIRST_LINES {
-                return Err(not_structured(line));
+        Stream::open(Path::new(self.name)).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => "no such file; check the path".to_owned(),
+            io::ErrorKind::PermissionDenied => {
+                "permission denied; run as a user who may read it".to_owned()
             }
-            self.pass_over(number, "it is no JSON document");
-            return Ok(());
+            _ => format!("cannot be opened: {error}"),
+        })
+    }
+
+    fn line(&mut self, number: u64, line: &[u8]) {
+        if line.is_empty() {
+            return;
         }
         let text = String::from_utf8_lossy(line);
-        let entry = json::parse_one(&text)
-            .map_err(|error| error.without_values())
-            .and_then(|document| to_value(&document).map_err(|fault| fault.kind.to_string()))
-            .map(|value: Value| log_entry(&value));
-        match entry {
-            Ok(Some(entry)) => {
-                self.entries += 1;
-                self.recorder.add(entry);
-            }
-            Ok(None) if self.entries == 0 && number >= FIRST_LINES => {
-                return Err("JSON, but not a server log: its lines have no `t`, `id` and `msg`; \
-                            name the file mongod writes (`systemLog.path`)"
-                    .to_owned());
-            }
-            Ok(None) => self.pass_over(number, "it has no `t`, `id` and `msg`"),
-            Err(why) => self.pass_over(number, &why),
+        let Some(text) = self.whole(&text) else { return };
+        if !text.starts_with('{') {
+            let why = if self.entries == 0 {
+                not_structured(line)
+            } else {
+                "it is no JSON document".to_owned()
+            };
+            self.pass_over(number, why);
+            return;
         }
-        Ok(())
+        match parse(&text) {
+            Ok(value) => self.document(number, &value),
+            Err(why) => self.pass_over(number, why),
+        }
     }
 
-    fn pass_over(&mut self, number: u64, why: &str) {
-        self.bad += 1;
-        self.first_bad.get_or_insert_with(|| (number, why.to_owned()));
+    fn document(&mut self, number: u64, value: &Value) {
+        if let Some(entry) = log_entry(value) {
+            self.entries += 1;
+            self.recorder.add(entry);
+        } else if let Some(inner) = value.get("log").and_then(Value::as_text) {
+            // Docker's own file: `{"log": "…\n", "stream": "stdout", "time": "…"}`, long lines in pieces.
+            self.pieces.push_str(inner);
+            if !inner.ends_with('\n') && (self.pieces.len() as u64) < LONGEST_LINE {
+                return;
+            }
+            let whole = std::mem::take(&mut self.pieces);
+            let whole = whole.trim();
+            match parse(whole) {
+                Ok(value) if log_entry(&value).is_some() => self.document(number, &value),
+                _ if whole.is_empty() => {}
+                _ => self.pass_over(number, "what it wraps is no log entry".to_owned()),
+            }
+        } else {
+            self.pass_over(
+                number,
+                "JSON, but not a server log: it has no `t`, `id` and `msg`; name the file mongod \
+                 writes (`systemLog.path`)"
+                    .to_owned(),
+            );
+        }
     }
+
+    /// The line without what log collectors put before it; `None` for a piece of a longer one.
+    fn whole<'l>(&mut self, line: &'l str) -> Option<Cow<'l, str>> {
+        if line.starts_with('{') {
+            return Some(Cow::Borrowed(line));
+        }
+        // Kubernetes: `2024-03-15T10:30:00.123Z stdout F {…}`, pieces of a long line with `P`.
+        let mut parts = line.splitn(4, ' ');
+        if let (Some(_), Some("stdout" | "stderr"), Some(tag), Some(rest)) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+            && matches!(tag, "F" | "P")
+        {
+            if tag == "P" && (self.pieces.len() as u64) < LONGEST_LINE {
+                self.pieces.push_str(rest);
+                return None;
+            }
+            if self.pieces.is_empty() {
+                return Some(Cow::Borrowed(rest));
+            }
+            let whole = std::mem::take(&mut self.pieces) + rest;
+            return Some(Cow::Owned(whole));
+        }
+        // journald and docker compose: a time, a machine, a service.
+        let head = line.char_indices().nth(LONGEST_PREFIX).map_or(line, |(at, _)| &line[..at]);
+        let at = head.find("{\"t\":").filter(|_| line.ends_with('}'));
+        Some(Cow::Borrowed(at.map_or(line, |at| &line[at..])))
+    }
+
+    fn pass_over(&mut self, number: u64, why: String) {
+        if self.entries == 0 {
+            self.before += 1;
+            self.first_before.get_or_insert(why);
+            return;
+        }
+        self.unreadable(number, why);
+    }
+
+    fn unreadable(&mut self, number: u64, why: String) {
+        self.bad += 1;
+        self.first_bad.get_or_insert((number, why));
+    }
+}
+
+fn parse(text: &str) -> Result<Value, String> {
+    json::parse_one(text)
+        .map_err(|error| error.without_values())
+        .and_then(|document| to_value(&document).map_err(|fault| fault.kind.to_string()))
 }
 
 /// What a first line that is no JSON means.
@@ -177,8 +286,8 @@ fn not_structured(line: &[u8]) -> String {
          log of a server of 4.4 or later, or turn on its profiler"
             .to_owned()
     } else {
-        "not a structured server log: its first line is no JSON document; name the file mongod \
-         writes (`systemLog.path`)"
+        "not a structured server log: it begins with something else than JSON documents; name the \
+         file mongod writes (`systemLog.path`)"
             .to_owned()
     }
 }

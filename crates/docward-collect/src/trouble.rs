@@ -124,6 +124,12 @@ pub(crate) enum Trouble {
         extent(kind)
     )]
     Damaged { at: u64, kind: walk::FaultKind },
+    #[error(
+        "damaged document: {kind}; {}; the documents after it were read; check the collection with \
+         `db.runCommand({{validate: …}})`",
+        extent(kind)
+    )]
+    DamagedLive { at: u64, kind: walk::FaultKind },
     #[error("{}; {}", .0.without_values(), left_out(.0))]
     Json(Box<json::Error>),
     #[error(
@@ -239,6 +245,7 @@ impl Trouble {
             | Self::CutShort { at, .. }
             | Self::StrayTail { at, .. }
             | Self::Damaged { at, .. }
+            | Self::DamagedLive { at, .. }
             | Self::TooLarge { at, .. }
             | Self::Archive { at, .. }
             | Self::ArchiveCut { at }

@@ -47,8 +47,8 @@ pub use profile::{
 pub use report::{ChecklistItem, Problem, Report, Skipped, Source, SourceKind, Verdict};
 pub use rule::{Maturity, Need, RuleMeta, Scope, Threshold, ThresholdValue};
 pub use server::{
-    CollectionStats, Connections, DefaultConcerns, IndexUsage, Member, Server, StartOptions,
-    Topology, User,
+    CollectionStats, Connections, CustomRole, DefaultConcerns, IndexUsage, Member, Server,
+    StartOptions, Topology, User,
 };
 pub use server_names::is_server_owned;
 pub use settings::{
@@ -58,6 +58,6 @@ pub use settings::{
 pub use shard_key::{KeyCheck, KeyFields, KeyReport, KeyVerdict, key_text};
 pub use value::Value;
 pub use workload::{
-    Comparison, ConnectionHistory, Failure, Lookup, Operation, Predicate, Push, QueryShape,
-    QueryStats, ReadSequence, Workload, WorkloadKind, WorkloadSource,
+    AccessControl, Comparison, ConnectionHistory, Failure, Lookup, Operation, Predicate, Push,
+    QueryShape, QueryStats, ReadSequence, Workload, WorkloadKind, WorkloadSource,
 };

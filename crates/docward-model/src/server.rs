@@ -54,6 +54,9 @@ pub struct Server {
     pub members: Option<Vec<Member>>,
     /// Users and their roles.
     pub users: Option<Vec<User>>,
+    /// Roles people made that users have.
+    #[serde(default)]
+    pub custom_roles: Vec<CustomRole>,
     /// Default read and write concern of the cluster.
     pub default_concerns: Option<DefaultConcerns>,
 }
@@ -116,6 +119,17 @@ pub struct User {
     pub name: String,
     /// Roles as (database, role).
     pub roles: Vec<(String, String)>,
+}
+
+/// A role people made, out of others.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CustomRole {
+    /// The database it was made in.
+    pub database: String,
+    /// Its name.
+    pub name: String,
+    /// Roles it holds, at any depth, as (database, role).
+    pub inherits: Vec<(String, String)>,
 }
 
 /// Default concerns of the cluster.

@@ -39,8 +39,21 @@ pub struct WorkloadSource {
     pub operations: u64,
     /// Major and minor version of the server that wrote it, when it says.
     pub server_version: Option<(u32, u32)>,
-    /// Whether the server said at its start that anybody may do anything.
-    pub access_control_off: bool,
+    /// The server's address, when it wrote down its start.
+    #[serde(default)]
+    pub server: Option<String>,
+    /// What the server said of access control at its last start in there.
+    #[serde(default)]
+    pub access_control: Option<AccessControl>,
+}
+
+/// What a server says of access control when it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccessControl {
+    /// When it said so, in milliseconds since 1970.
+    pub at: i64,
+    /// Whether everybody has to log in.
+    pub on: bool,
 }
 
 /// Where operations were recorded, which says how complete they are.
@@ -83,6 +96,11 @@ impl Operation {
         }
     }
 
+    /// Whether it stores or changes documents.
+    pub fn is_write(self) -> bool {
+        matches!(self, Self::Insert | Self::Update | Self::Delete | Self::FindAndModify)
+    }
+
     /// Whether it answers with documents or figures and changes nothing.
     pub fn is_read(self) -> bool {
         matches!(self, Self::Find | Self::Aggregate | Self::Count | Self::Distinct)
@@ -106,8 +124,10 @@ pub enum Comparison {
     Exists,
     /// `$ne`, `$nin`, `$not`.
     Negation,
-    /// `$text`, `$near`, `$geoWithin`, `$expr`, `$where` and the like: an index of its own kind, or none.
+    /// `$text`, `$near`, `$geoWithin`: an index of its own kind.
     Special,
+    /// `$expr`, `$where`, `$type`, `$mod`, `$size` and the like: no index.
+    Expression,
 }
 
 /// One field of a filter.
@@ -122,7 +142,7 @@ pub struct Predicate {
 /// A join.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Lookup {
-    /// The other collection, in the same database.
+    /// The other collection, in the same database; never the collection itself.
     pub from: String,
     /// The fields compared, when they are plain.
     pub fields: Option<(String, String)>,
@@ -144,12 +164,22 @@ pub struct QueryShape {
     pub namespace: Namespace,
     /// The command.
     pub operation: Operation,
-    /// Fields of the filter, by path; those of several `$or` branches are in `branches`.
+    /// Fields of the filter that all have to match, by path; those of several `$or` branches are in
+    /// `branches`.
     pub filter: Vec<Predicate>,
     /// Whether there is an `$or` at the top, whose branches are not taken apart.
     pub branches: bool,
-    /// Sort fields and directions.
+    /// Whether it filters by fields that stages of the pipeline made: no index has them.
+    #[serde(default)]
+    pub filters_late: bool,
+    /// Sort fields and directions, as far as an index can sort by them.
     pub sort: Vec<(String, bool)>,
+    /// Whether it reads in the order documents are stored (`$natural`, tailable cursors), by a scan.
+    #[serde(default)]
+    pub in_stored_order: bool,
+    /// Options of the collation and their values as literals, sorted; empty without a collation.
+    #[serde(default)]
+    pub collation: Vec<(String, String)>,
     /// Fields the projection keeps; `None` when everything is returned.
     pub projection: Option<Vec<String>>,
     /// Whether a limit was given.
@@ -179,7 +209,7 @@ pub struct QueryStats {
     pub documents_examined: u64,
     /// The most documents one of them examined.
     pub most_examined: u64,
-    /// Documents returned, changed or removed.
+    /// Documents returned, matched for a change, or removed.
     pub returned: u64,
     /// Bytes of the answers.
     pub response_bytes: u64,
@@ -187,8 +217,11 @@ pub struct QueryStats {
     pub collection_scans: u64,
     /// How many sorted in memory.
     pub sorts: u64,
-    /// How many went to more than one shard, out of those that say.
+    /// How many went to more shards than the two of a targeted query (SK-4), out of those that say.
     pub scattered: (u64, u64),
+    /// Keys of the indexes that were used, `{ a: 1, b: -1 }`, sorted.
+    #[serde(default)]
+    pub indexes_used: Vec<String>,
     /// The applications that sent them, most frequent first.
     pub applications: Vec<(String, u64)>,
 }
@@ -198,14 +231,20 @@ pub struct QueryStats {
 pub struct Failure {
     /// Where, when the server said.
     pub namespace: Option<Namespace>,
+    /// What failed; `None` when the line does not say.
+    #[serde(default)]
+    pub operation: Option<Operation>,
     /// The server's code; 0 when it gave none.
     pub code: i64,
     /// The server's name for it.
     pub name: String,
     /// How often.
     pub count: u64,
-    /// The size it complained about, the largest of all.
+    /// The size above 16 MB it complained about, the largest of all.
     pub bytes: Option<u64>,
+    /// Whether a document above 16 MB was the reason.
+    #[serde(default)]
+    pub too_large: bool,
 }
 
 /// Reads of two collections on one session, close together.
@@ -215,12 +254,18 @@ pub struct ReadSequence {
     pub first: Namespace,
     /// Read after it.
     pub then: Namespace,
-    /// How often.
+    /// Requests that did so.
     pub count: u64,
     /// Reads of the first, and of the second, in all.
     pub reads: (u64, u64),
-    /// How often the second one was one of several of the same shape in a row (N+1).
+    /// Reads of the second that came after the first: several for one request, when it is N+1.
+    #[serde(default)]
+    pub following: u64,
+    /// Requests that read the second several times.
     pub repeated: u64,
+    /// Fields by whose values the second was asked for, sorted.
+    #[serde(default)]
+    pub by: Vec<String>,
 }
 
 /// Connections a server accepted.
@@ -232,6 +277,9 @@ pub struct ConnectionHistory {
     pub ended: u64,
     /// The most within one minute.
     pub most_per_minute: u64,
+    /// When the first and the last were accepted, in milliseconds since 1970.
+    #[serde(default)]
+    pub span: Option<(i64, i64)>,
     /// The most open at once, as the server counted.
     pub most_open: u64,
     /// Lifetimes known: how many, and their median in milliseconds.
@@ -239,9 +287,14 @@ pub struct ConnectionHistory {
 }
 
 impl QueryStats {
-    /// Documents examined for each one returned; everything examined when nothing was.
+    /// What was examined: documents, or the keys of an index when those were more.
+    pub fn examined(&self) -> u64 {
+        self.documents_examined.max(self.keys_examined)
+    }
+
+    /// Documents or keys examined for each document returned; everything when nothing was.
     pub fn examined_per_returned(&self) -> f64 {
-        self.documents_examined as f64 / self.returned.max(1) as f64
+        self.examined() as f64 / self.returned.max(1) as f64
     }
 }
 

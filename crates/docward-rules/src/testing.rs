@@ -371,6 +371,20 @@ fn server(facts: &Value) -> Server {
             };
             users.items().iter().map(user).collect()
         }),
+        custom_roles: facts.get("roles").map_or_else(Vec::new, |roles| {
+            let part = |role: &Value, key: &str| role.get(key).map(text).unwrap_or_default();
+            let custom = |role: &Value| docward_model::CustomRole {
+                database: part(role, "db"),
+                name: part(role, "role"),
+                inherits: role
+                    .get("inheritedRoles")
+                    .map_or(&[][..], Value::items)
+                    .iter()
+                    .map(|inherited| (part(inherited, "db"), part(inherited, "role")))
+                    .collect(),
+            };
+            roles.items().iter().map(custom).collect()
+        }),
         ..Server::default()
     }
 }

@@ -1,6 +1,6 @@
 //! One line of a structured server log, or one row of `system.profile`, as what it says.
 
-use docward_model::{Namespace, Value};
+use docward_model::{AccessControl, Namespace, Value};
 
 /// What a line of a log says, as far as it is of use.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,13 +15,46 @@ pub enum Entry {
     Ended { at: i64, connection: i64 },
     /// The server said its version.
     Version(u32, u32),
-    /// The server said that access control is off.
-    AccessControlOff,
-    /// An error outside of an operation's own line.
+    /// The server started: what it said before about itself is over.
     #[expect(missing_docs, reason = "the names say it")]
-    Failed { namespace: Option<Namespace>, code: i64, name: String, bytes: Option<u64> },
+    Started { server: Option<String> },
+    /// The server said at its start whether everybody has to log in.
+    AccessControl(AccessControl),
+    /// A document above 16 MB was complained about, outside of an operation's own line.
+    #[expect(missing_docs, reason = "the names say it")]
+    TooLarge { at: i64, namespace: Option<Namespace>, error: Error },
     /// Anything else.
     Other,
+}
+
+/// What an operation ended with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Error {
+    /// The server's code; 0 when it gave none.
+    pub code: i64,
+    /// The server's name for it.
+    pub name: String,
+    /// The size above 16 MB it complains about.
+    pub bytes: Option<u64>,
+    /// Whether a document above 16 MB is the reason.
+    pub too_large: bool,
+}
+
+impl Error {
+    fn new(code: i64, name: &str, text: &str) -> Self {
+        let stated = stated_size(text);
+        let bytes = stated.filter(|bytes| TOO_LARGE.contains(bytes));
+        let says_so =
+            matches!(code, 10334 | 17419 | 17420) || name.starts_with("BSONObjectTooLarge");
+        Self {
+            code,
+            name: name.chars().take(60).collect(),
+            bytes,
+            // Other sizes than such a document has are of damaged data, and an answer is no document.
+            too_large: bytes.is_some()
+                || (says_so && stated.is_none() && !text.contains("while building Message")),
+        }
+    }
 }
 
 /// An operation as the server wrote it down.
@@ -41,7 +74,7 @@ pub struct Ran {
     pub keys_examined: u64,
     /// Documents examined.
     pub documents_examined: u64,
-    /// Documents returned, changed or removed.
+    /// Documents returned, matched for a change, or removed.
     pub returned: u64,
     /// Bytes of the answer.
     pub response_bytes: u64,
@@ -51,10 +84,33 @@ pub struct Ran {
     pub sorted: bool,
     /// Shards asked, when the line says.
     pub shards: Option<u64>,
-    /// The error it ended with: code, name, and the size it complained about.
-    pub error: Option<(i64, String, Option<u64>)>,
+    /// The error it ended with.
+    pub error: Option<Error>,
+    /// The command that a getMore goes on with.
+    pub originating: Option<Value>,
+    /// The cursor it opened or read on from.
+    pub cursor: Option<i64>,
+    /// Whether it is part of a transaction.
+    pub in_transaction: bool,
     /// The application's name.
     pub application: Option<String>,
+}
+
+impl Ran {
+    /// The same without what it cost and returned: one of several statements, whose shares nobody
+    /// wrote down.
+    pub(crate) fn without_figures(&self) -> Self {
+        Self {
+            millis: 0,
+            keys_examined: 0,
+            documents_examined: 0,
+            returned: 0,
+            response_bytes: 0,
+            plan: None,
+            sorted: false,
+            ..self.clone()
+        }
+    }
 }
 
 /// Log messages by id. Ids are stable across versions; texts are not.
@@ -64,6 +120,9 @@ mod id {
     pub(super) const ENDED: i64 = 22944;
     pub(super) const BUILD_INFO: i64 = 23403;
     pub(super) const ACCESS_CONTROL_OFF: i64 = 22120;
+    pub(super) const STARTING: i64 = 4_615_611;
+    pub(super) const RESTARTED: i64 = 20698;
+    pub(super) const OPTIONS: i64 = 21951;
 }
 
 /// Reads a line of a structured log; `None` when it has not the form of one.
@@ -90,13 +149,33 @@ pub fn log_entry(line: &Value) -> Option<Entry> {
             let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
             Entry::Version(parts.next()??, parts.next()??)
         }
-        id::ACCESS_CONTROL_OFF => Entry::AccessControlOff,
-        _ => failed(attr).unwrap_or(Entry::Other),
+        id::ACCESS_CONTROL_OFF => Entry::AccessControl(AccessControl { at, on: false }),
+        id::RESTARTED => Entry::Started { server: None },
+        id::STARTING => {
+            let host = attr.get("host").and_then(Value::as_text);
+            let port = number("port").unwrap_or(27017);
+            Entry::Started { server: host.map(|host| format!("{host}:{port}")) }
+        }
+        id::OPTIONS => access_control(attr)
+            .map_or(Entry::Other, |on| Entry::AccessControl(AccessControl { at, on })),
+        _ => too_large(at, attr).unwrap_or(Entry::Other),
     })
 }
 
-/// An error that stands in a line of its own.
-fn failed(attr: &Value) -> Option<Entry> {
+/// Whether the options of a start ask everybody to log in; `None` when they do not speak of it, as
+/// the server then says so itself. `transitionToAuth` lets everybody in who does not log in.
+fn access_control(attr: &Value) -> Option<bool> {
+    let security = attr.get("options")?.get("security")?;
+    let text = |key: &str| security.get(key).and_then(Value::as_text);
+    let asks = text("authorization") == Some("enabled")
+        || text("keyFile").is_some()
+        || text("clusterAuthMode").is_some();
+    let lets_in = security.get("transitionToAuth").is_some_and(Value::is_truthy);
+    asks.then_some(!lets_in)
+}
+
+/// A document above 16 MB, in a line of its own.
+fn too_large(at: i64, attr: &Value) -> Option<Entry> {
     let error = attr.get("error")?;
     let text = error.as_text().or_else(|| error.get("errmsg")?.as_text()).unwrap_or_default();
     let code = error.get("code").and_then(Value::as_int).unwrap_or(0);
@@ -105,29 +184,25 @@ fn failed(attr: &Value) -> Option<Entry> {
         .and_then(Value::as_text)
         .or_else(|| text.split_once(':').map(|(name, _)| name))
         .unwrap_or(text);
-    let bytes = oversized(text);
-    if bytes.is_none() && !name.starts_with("BSONObjectTooLarge") {
-        return None;
-    }
+    let error = Error::new(code, name, text);
     let namespace = attr.get("ns").or_else(|| attr.get("namespace")).and_then(Value::as_text);
-    Some(Entry::Failed {
-        namespace: namespace.and_then(Namespace::parse),
-        code,
-        name: name.chars().take(60).collect(),
-        bytes,
-    })
+    let namespace = namespace.and_then(Namespace::parse);
+    error.too_large.then_some(Entry::TooLarge { at, namespace, error })
 }
 
+/// Sizes of documents that are too large; beyond what fits into a message they are damaged data.
+const TOO_LARGE: std::ops::RangeInclusive<u64> = 16 * 1024 * 1024..=64 * 1024 * 1024;
+
 /// The size in `BSONObj size: 17825816 (0x1100018) is invalid…` and
-/// `Resulting document after update is larger than 16777216` (LM-2).
-pub(crate) fn oversized(message: &str) -> Option<u64> {
+/// `Resulting document after update is larger than 16777216` (LM-2); 0 for one that is no size.
+fn stated_size(message: &str) -> Option<u64> {
     let rest = message
         .split_once("BSONObj size: ")
         .or_else(|| message.split_once("object to insert too large. size in bytes: "))
         .or_else(|| message.split_once("document after update is larger than "))
         .map(|(_, rest)| rest)?;
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
+    Some(digits.parse().unwrap_or(0))
 }
 
 /// Reads a row of `system.profile`; `None` when it has not the form of one.
@@ -144,7 +219,6 @@ fn ran(at: i64, attr: &Value, context: Option<&str>) -> Ran {
     let number = |key: &str| attr.get(key).and_then(Value::as_int).unwrap_or(0).max(0) as u64;
     let text = |key: &str| attr.get(key).and_then(Value::as_text).map(str::to_owned);
     let command = attr.get("command");
-    // A getMore carries the command it goes on with.
     let session = command
         .and_then(|c| c.get("lsid")?.get("id"))
         .and_then(|id| match id {
@@ -155,8 +229,9 @@ fn ran(at: i64, attr: &Value, context: Option<&str>) -> Ran {
         .or_else(|| text("client"));
     let message = text("errMsg").unwrap_or_default();
     let error = attr.get("errCode").and_then(Value::as_int).map(|code| {
-        (code, text("errName").unwrap_or_else(|| "error".to_owned()), oversized(&message))
+        Error::new(code, attr.get("errName").and_then(Value::as_text).unwrap_or("error"), &message)
     });
+    let is_false = |key: &str| command.and_then(|c| c.get(key)) == Some(&Value::Bool(false));
     Ran {
         at,
         namespace: namespace(attr, command),
@@ -165,12 +240,22 @@ fn ran(at: i64, attr: &Value, context: Option<&str>) -> Ran {
         millis: number("durationMillis"),
         keys_examined: number("keysExamined"),
         documents_examined: number("docsExamined"),
-        returned: number("nreturned") + number("nModified") + number("ndeleted"),
+        // An update that finds a document as it should be has found what it looked for.
+        returned: number("nreturned")
+            + number("nMatched").max(number("nModified"))
+            + number("ndeleted"),
         response_bytes: number("reslen") + number("responseLength"),
         plan: text("planSummary"),
         sorted: attr.get("hasSortStage").is_some_and(Value::is_truthy),
         shards: attr.get("nShards").and_then(Value::as_int).map(|n| n.max(0) as u64),
         error,
+        originating: attr.get("originatingCommand").cloned(),
+        cursor: command
+            .and_then(|c| c.get("getMore"))
+            .or_else(|| attr.get("cursorid"))
+            .and_then(Value::as_int)
+            .filter(|cursor| *cursor != 0),
+        in_transaction: is_false("autocommit"),
         application: text("appName"),
     }
 }
@@ -224,8 +309,36 @@ mod tests {
             ("Resulting document after update is larger than 16777216", Some(16_777_216)),
             ("something else", None),
         ] {
-            assert_eq!(oversized(text), bytes, "{text}");
+            assert_eq!(stated_size(text), bytes, "{text}");
         }
+    }
+
+    #[test]
+    fn lm_2_sizes_of_damaged_data_are_not_too_large() {
+        let of = |text: &str| Error::new(10334, "BSONObjectTooLarge", text).too_large;
+        assert!(of("BSONObj size: 17825816 (0x1100018) is invalid."));
+        assert!(of(""), "the code says it");
+        assert!(!of("BSON size limit hit while building Message. Size: 20971980 (0x14001CC)"));
+        assert!(!of("BSONObj size: 0 (0x0) is invalid. Size must be between 0 and 16793600(16MB)"));
+        assert!(!of("BSONObj size: -286331154 (0xEEEEEEEE) is invalid."));
+        assert!(!of("BSONObj size: 1936682341 (0x736F6D65) is invalid."));
+    }
+
+    #[test]
+    fn se_1_starts_say_whether_everybody_logs_in() {
+        let said = |security: &str| {
+            let line = format!(
+                r#"{{"t":{{"$date":"2024-03-15T10:30:00Z"}},"s":"I","c":"CONTROL","id":21951,"ctx":"initandlisten","msg":"Options set by command line","attr":{{"options":{{"security":{security}}}}}}}"#
+            );
+            match entry(&line) {
+                Some(Entry::AccessControl(access)) => Some(access.on),
+                _ => None,
+            }
+        };
+        assert_eq!(said(r#"{"authorization":"enabled"}"#), Some(true));
+        assert_eq!(said(r#"{"keyFile":"/k"}"#), Some(true));
+        assert_eq!(said(r#"{"keyFile":"/k","transitionToAuth":true}"#), Some(false));
+        assert_eq!(said(r#"{"javascriptEnabled":false}"#), None);
     }
 
     #[test]

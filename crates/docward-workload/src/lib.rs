@@ -8,6 +8,7 @@ mod entry;
 mod recorder;
 mod sessions;
 mod shape;
+mod update;
 
-pub use entry::{Entry, Ran, log_entry, profile_entry};
+pub use entry::{Entry, Error, Ran, log_entry, profile_entry};
 pub use recorder::Recorder;

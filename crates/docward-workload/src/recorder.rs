@@ -1,14 +1,14 @@
 //! Adds up entries, in bounded memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    ConnectionHistory, Failure, Namespace, QueryShape, QueryStats, Workload, WorkloadKind,
-    WorkloadSource,
+    AccessControl, ConnectionHistory, Failure, Namespace, Operation, QueryShape, QueryStats, Value,
+    Workload, WorkloadKind, WorkloadSource,
 };
 
 use crate::{
-    entry::{Entry, Ran},
+    entry::{Entry, Error, Ran},
     sessions::Sessions,
     shape::shape_of,
 };
@@ -22,8 +22,14 @@ const CONNECTIONS: usize = 50_000;
 /// Applications remembered per shape.
 const APPLICATIONS: usize = 8;
 
-/// Where an error came, its code and its name.
-type FailureKey = (Option<Namespace>, i64, String);
+/// Cursors and keys of indexes remembered.
+const CURSORS: usize = 50_000;
+const INDEXES: usize = 8;
+/// Complaints about one size within this time are about one document.
+const SAME_MS: i64 = 1000;
+
+/// Where an error came, what failed, its code and its name, and whether a document was too large.
+type FailureKey = (Option<Namespace>, Option<Operation>, i64, String, bool);
 
 /// Collects a workload.
 #[derive(Debug, Default)]
@@ -32,6 +38,10 @@ pub struct Recorder {
     other: u64,
     sessions: Sessions,
     failures: BTreeMap<FailureKey, (u64, Option<u64>)>,
+    /// Sizes complained about outside of operations: when, and under which key.
+    complaints: BTreeMap<u64, (i64, FailureKey)>,
+    /// Cursors whose first batch, or a later one, was seen.
+    cursors: BTreeSet<i64>,
     connections: Connections,
     span: Option<(i64, i64)>,
     sources: Vec<WorkloadSource>,
@@ -49,6 +59,7 @@ struct Sums {
     collection_scans: u64,
     sorts: u64,
     scattered: (u64, u64),
+    indexes_used: BTreeSet<String>,
     applications: BTreeMap<String, u64>,
 }
 
@@ -74,12 +85,14 @@ impl Recorder {
             entries: 0,
             operations: 0,
             server_version: None,
-            access_control_off: false,
+            server: None,
+            access_control: None,
         });
         // Connection numbers and sessions of another server are others.
         self.connections.began.clear();
         self.connections.minute = (0, 0);
         self.sessions.forget();
+        self.cursors.clear();
     }
 
     /// Takes in an entry.
@@ -88,7 +101,15 @@ impl Recorder {
             source.entries += 1;
             match &entry {
                 Entry::Version(major, minor) => source.server_version = Some((*major, *minor)),
-                Entry::AccessControlOff => source.access_control_off = true,
+                Entry::Started { server } => {
+                    source.server = server.clone().or_else(|| source.server.take());
+                    source.access_control = None;
+                }
+                // A start that asks for logins and lets everybody in says both.
+                Entry::AccessControl(said) => {
+                    let off = source.access_control.is_some_and(|before| !before.on);
+                    source.access_control = Some(AccessControl { on: said.on && !off, ..*said });
+                }
                 _ => {}
             }
         }
@@ -102,10 +123,9 @@ impl Recorder {
                 self.saw(at);
                 self.connections.ended(at, connection);
             }
-            Entry::Failed { namespace, code, name, bytes } => {
-                self.failed(namespace, code, name, bytes);
+            Entry::TooLarge { at, namespace, error } => self.complained(at, namespace, error),
+            Entry::Version(..) | Entry::Started { .. } | Entry::AccessControl(_) | Entry::Other => {
             }
-            Entry::Version(..) | Entry::AccessControlOff | Entry::Other => {}
         }
     }
 
@@ -114,14 +134,7 @@ impl Recorder {
         self.span = Some((first.min(at), last.max(at)));
     }
 
-    fn failed(
-        &mut self,
-        namespace: Option<Namespace>,
-        code: i64,
-        name: String,
-        bytes: Option<u64>,
-    ) {
-        let key = (namespace, code, name);
+    fn failed(&mut self, key: FailureKey, bytes: Option<u64>) {
         if self.failures.len() < FAILURES || self.failures.contains_key(&key) {
             let (count, most) = self.failures.entry(key).or_default();
             *count += 1;
@@ -129,49 +142,84 @@ impl Recorder {
         }
     }
 
+    /// A complaint outside of an operation. The server may write several lines about one document,
+    /// and that of the operation after them.
+    fn complained(&mut self, at: i64, namespace: Option<Namespace>, error: Error) {
+        let key = (namespace, None, error.code, error.name, error.too_large);
+        if let Some(bytes) = error.bytes {
+            let told = self.complaints.get(&bytes).is_some_and(|(then, _)| at - then <= SAME_MS);
+            if self.complaints.len() < FAILURES || self.complaints.contains_key(&bytes) {
+                self.complaints.insert(bytes, (at, key.clone()));
+            }
+            if told {
+                return;
+            }
+        }
+        self.failed(key, error.bytes);
+    }
+
+    fn operation_failed(&mut self, ran: &Ran, operation: Operation) {
+        let Some(error) = &ran.error else { return };
+        let complaint = error.bytes.and_then(|bytes| self.complaints.remove(&bytes));
+        if let Some((at, key)) = complaint
+            && ran.at - at <= SAME_MS
+            && let Some((count, _)) = self.failures.get_mut(&key)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.failures.remove(&key);
+            }
+        }
+        let key = (
+            ran.namespace.clone(),
+            Some(operation),
+            error.code,
+            error.name.clone(),
+            error.too_large,
+        );
+        self.failed(key, error.bytes);
+    }
+
     fn ran(&mut self, ran: &Ran) {
         self.saw(ran.at);
-        if let Some((code, name, bytes)) = &ran.error {
-            self.failed(ran.namespace.clone(), *code, name.clone(), *bytes);
+        let Some(command) = &ran.command else { return };
+        // Servers write down the statements of an update or delete one by one, routers the whole.
+        let statements = ["updates", "deletes"].iter().find_map(|key| command.get(key));
+        match statements {
+            Some(statements) if ran.shards.is_some() => match statements.items() {
+                [only] => self.operation(ran, only),
+                several => {
+                    let each = Ran { error: None, ..ran.without_figures() };
+                    several.iter().for_each(|statement| self.operation(&each, statement));
+                }
+            },
+            _ => self.operation(ran, command),
         }
-        let (Some(namespace), Some(command)) = (&ran.namespace, &ran.command) else { return };
-        let Some(shape) = shape_of(namespace, command) else { return };
+    }
+
+    fn operation(&mut self, ran: &Ran, command: &Value) {
+        let Some(namespace) = &ran.namespace else { return };
+        let continued = ran.originating.as_ref();
+        let Some(shape) = shape_of(namespace, continued.unwrap_or(command)) else { return };
+        self.operation_failed(ran, shape.operation);
         if let Some(source) = self.sources.last_mut() {
             source.operations += 1;
         }
-        self.sessions.note(
-            ran.session.as_deref(),
-            ran.at - ran.millis as i64,
-            ran.at,
-            &shape,
-            command,
-        );
+        // Further batches belong to the operation that opened the cursor, when that was seen.
+        let known = match ran.cursor {
+            Some(cursor) if self.cursors.len() < CURSORS => !self.cursors.insert(cursor),
+            Some(cursor) => self.cursors.contains(&cursor),
+            None => false,
+        };
+        if continued.is_none() {
+            self.sessions.note(ran, &shape, command);
+        }
         if self.shapes.len() >= SHAPES && !self.shapes.contains_key(&shape) {
             self.other += 1;
             return;
         }
         let sums = self.shapes.entry(shape).or_default();
-        sums.count += 1;
-        sums.millis = (sums.millis.0 + ran.millis, sums.millis.1.max(ran.millis));
-        sums.keys_examined += ran.keys_examined;
-        sums.documents_examined += ran.documents_examined;
-        sums.most_examined = sums.most_examined.max(ran.documents_examined);
-        sums.returned += ran.returned;
-        sums.response_bytes += ran.response_bytes;
-        let plan = ran.plan.as_deref().unwrap_or_default();
-        sums.collection_scans +=
-            u64::from(plan.split_whitespace().any(|w| w.trim_end_matches(',') == "COLLSCAN"));
-        sums.sorts += u64::from(ran.sorted);
-        if let Some(shards) = ran.shards {
-            sums.scattered.0 += u64::from(shards > 1);
-            sums.scattered.1 += 1;
-        }
-        if let Some(application) = &ran.application
-            && (sums.applications.len() < APPLICATIONS
-                || sums.applications.contains_key(application))
-        {
-            *sums.applications.entry(application.clone()).or_default() += 1;
-        }
+        sums.add(ran, continued.is_none() || !known);
     }
 
     /// Ends recording.
@@ -198,6 +246,7 @@ impl Recorder {
                         collection_scans: sums.collection_scans,
                         sorts: sums.sorts,
                         scattered: sums.scattered,
+                        indexes_used: sums.indexes_used.into_iter().collect(),
                         applications,
                     }
                 })
@@ -208,17 +257,59 @@ impl Recorder {
             failures: self
                 .failures
                 .into_iter()
-                .map(|((namespace, code, name), (count, bytes))| Failure {
+                .map(|((namespace, operation, code, name, too_large), (count, bytes))| Failure {
                     namespace,
+                    operation,
                     code,
                     name,
                     count,
                     bytes,
+                    too_large,
                 })
                 .collect(),
             connections: self.connections.finish(),
         }
     }
+}
+
+impl Sums {
+    /// Adds an operation, or another batch of one that is counted already.
+    fn add(&mut self, ran: &Ran, is_new: bool) {
+        let plan = ran.plan.as_deref().unwrap_or_default();
+        let scans = plan.split_whitespace().any(|w| w.trim_end_matches(',') == "COLLSCAN");
+        self.millis = (self.millis.0 + ran.millis, self.millis.1.max(ran.millis));
+        self.keys_examined += ran.keys_examined;
+        self.documents_examined += ran.documents_examined;
+        self.most_examined = self.most_examined.max(ran.documents_examined);
+        self.returned += ran.returned;
+        self.response_bytes += ran.response_bytes;
+        for keys in index_keys(plan) {
+            if self.indexes_used.len() < INDEXES {
+                self.indexes_used.insert(keys.to_owned());
+            }
+        }
+        if !is_new {
+            return;
+        }
+        self.count += 1;
+        self.collection_scans += u64::from(scans);
+        self.sorts += u64::from(ran.sorted);
+        if let Some(shards) = ran.shards {
+            self.scattered.0 += u64::from(shards > 2);
+            self.scattered.1 += 1;
+        }
+        if let Some(application) = &ran.application
+            && (self.applications.len() < APPLICATIONS
+                || self.applications.contains_key(application))
+        {
+            *self.applications.entry(application.clone()).or_default() += 1;
+        }
+    }
+}
+
+/// The keys in `IXSCAN { a: 1, b: -1 }, IXSCAN { c: 1 }`.
+fn index_keys(plan: &str) -> impl Iterator<Item = &str> {
+    plan.split("IXSCAN ").skip(1).filter_map(|rest| Some(&rest[..=rest.find('}')?]))
 }
 
 impl Connections {
@@ -229,6 +320,8 @@ impl Connections {
         self.minute =
             if self.minute.0 == minute { (minute, self.minute.1 + 1) } else { (minute, 1) };
         self.history.most_per_minute = self.history.most_per_minute.max(self.minute.1);
+        let (first, last) = self.history.span.unwrap_or((at, at));
+        self.history.span = Some((first.min(at), last.max(at)));
         if self.began.len() < CONNECTIONS {
             self.began.insert(connection, at);
         }
@@ -306,6 +399,7 @@ mod tests {
             ("orders", "items")
         );
         assert_eq!((pair.count, pair.reads, pair.repeated), (10, (10, 20), 10));
+        assert_eq!((pair.following, pair.by.as_slice()), (20, &["orderId".to_owned()][..]));
         let items =
             &workload.shapes.iter().find(|s| s.shape.namespace.collection == "items").unwrap();
         assert_eq!((items.count, items.collection_scans, items.documents_examined), (20, 20, 200));
@@ -321,6 +415,114 @@ mod tests {
         ];
         let workload = record(&lines);
         assert_eq!(workload.read_then_write, [(Namespace::new("shop", "stock"), 1)]);
+    }
+
+    #[test]
+    fn ap_s0_5_reads_that_follow_are_counted_apart_from_those_alone() {
+        let mut lines = Vec::new();
+        for n in 0..50 {
+            let read = r#"{"find":"items","filter":{"sku":1}}"#;
+            lines.push(ran(n * 5, &format!("conn{}", 100 + n), "shop.items", read));
+        }
+        for n in 0..20 {
+            let order = r#"{"find":"orders","filter":{"_id":1}}"#;
+            lines.push(ran(n * 5, "conn1", "shop.orders", order));
+            for _ in 0..3 {
+                let read = r#"{"find":"items","filter":{"orderId":1}}"#;
+                lines.push(ran(n * 5, "conn1", "shop.items", read));
+            }
+        }
+        let workload = record(&lines);
+        let pair = &workload.sequences[0];
+        assert_eq!((pair.count, pair.following, pair.reads.1, pair.repeated), (20, 60, 110, 20));
+    }
+
+    #[test]
+    fn ck_15_updates_that_lose_nothing_are_no_read_then_write() {
+        let find = r#"{"find":"stock","filter":{"_id":7}}"#;
+        let in_transaction =
+            r#"{"find":"stock","filter":{"_id":7},"startTransaction":true,"autocommit":false}"#;
+        let redacted = r####"{"find":"stock","filter":{"_id":"###"}}"####;
+        let count = |read: &str, write: &str| {
+            let lines = [ran(1, "conn1", "shop.stock", read), ran(1, "conn1", "shop.stock", write)];
+            record(&lines).read_then_write.len()
+        };
+        assert_eq!(count(find, r#"{"q":{"_id":7},"u":{"$set":{"n":3}}}"#), 1);
+        assert_eq!(count(find, r#"{"q":{"_id":7},"u":{"n":3}}"#), 1, "a whole document");
+        assert_eq!(count(find, r#"{"q":{"_id":7},"u":{"$inc":{"n":3}}}"#), 0);
+        assert_eq!(count(find, r#"{"q":{"_id":7},"u":[{"$set":{"n":{"$add":["$n",1]}}}]}"#), 0);
+        assert_eq!(count(find, r#"{"q":{"_id":7,"version":3},"u":{"$set":{"n":3}}}"#), 0);
+        assert_eq!(count(in_transaction, r#"{"q":{"_id":7},"u":{"$set":{"n":3}}}"#), 0);
+        assert_eq!(count(redacted, r####"{"q":{"_id":"###"},"u":{"$set":{"n":"###"}}}"####), 0);
+    }
+
+    #[test]
+    fn ck_12_further_batches_belong_to_the_operation_that_began() {
+        let line = |command: &str, rest: &str| {
+            format!(
+                r#"{{"t":{{"$date":"2024-03-15T10:00:01.000Z"}},"s":"I","c":"COMMAND","id":51803,"ctx":"conn1","msg":"Slow query","attr":{{"type":"command","ns":"shop.orders","command":{command},{rest},"planSummary":"COLLSCAN","nreturned":1,"durationMillis":5}}}}"#
+            )
+        };
+        let find = r#"{"find":"orders","filter":{"status":"x"}}"#;
+        let more = format!(r#""originatingCommand":{find},"docsExamined":9000"#);
+        let first = line(find, r#""cursorid":77,"docsExamined":100"#);
+        let next = line(r#"{"getMore":77,"collection":"orders"}"#, &more);
+        let workload = record(&[first, next.clone(), next.clone()]);
+        assert_eq!(workload.shapes.len(), 1);
+        let stats = &workload.shapes[0];
+        assert_eq!((stats.count, stats.collection_scans), (1, 1));
+        assert_eq!((stats.most_examined, stats.documents_examined), (9000, 18_100));
+        // Only the slow batches are in the log.
+        let stats = &record(&[next.clone(), next]).shapes[0];
+        assert_eq!((stats.count, stats.shape.filter.len()), (1, 1));
+    }
+
+    #[test]
+    fn routers_write_whole_updates_and_deletes() {
+        let line = |command: &str, shards: &str| {
+            format!(
+                r#"{{"t":{{"$date":"2024-03-15T10:00:01.000Z"}},"s":"I","c":"COMMAND","id":51803,"ctx":"conn1","msg":"Slow query","attr":{{"type":"command","ns":"shop.orders","command":{command}{shards},"durationMillis":5}}}}"#
+            )
+        };
+        let update = r#"{"update":"orders","updates":[{"q":{"_id":1},"u":{"$push":{"log":1}}}]}"#;
+        let delete = r#"{"delete":"orders","deletes":[{"q":{"a":1},"limit":0},{"q":{"b":1}}]}"#;
+        let routed = r#","nShards":3"#;
+        let workload = record(&[line(update, routed), line(delete, routed)]);
+        assert_eq!(workload.shapes.len(), 3);
+        assert!(workload.shapes.iter().any(|s| s.shape.pushes.len() == 1));
+        // A server writes the statements down besides.
+        assert!(record(&[line(update, "")]).shapes.is_empty());
+    }
+
+    #[test]
+    fn lm_2_one_document_is_one_failure_however_many_lines_tell_of_it() {
+        let text = "BSONObjectTooLarge: BSONObj size: 17825822 (0x110001E) is invalid.";
+        let told = format!(
+            r#"{{"t":{{"$date":"2024-03-15T10:00:01.000Z"}},"s":"I","c":"X","id":23077,"ctx":"conn1","msg":"Assertion","attr":{{"error":"{text}"}}}}"#
+        );
+        let failed = format!(
+            r#"{{"t":{{"$date":"2024-03-15T10:00:01.100Z"}},"s":"I","c":"X","id":51803,"ctx":"conn1","msg":"Slow query","attr":{{"ns":"shop.a","command":{{"insert":"a"}},"errCode":10334,"errName":"BSONObjectTooLarge","errMsg":"{text}"}}}}"#
+        );
+        let failures = record(&[told.clone(), told.clone(), failed]).failures;
+        assert_eq!(failures.len(), 1);
+        assert_eq!((failures[0].count, failures[0].operation), (1, Some(Operation::Insert)));
+        let failures = record(&[told.clone(), told]).failures;
+        assert_eq!((failures.len(), failures[0].count, failures[0].operation), (1, 1, None));
+    }
+
+    #[test]
+    fn se_1_a_later_start_outvotes_an_earlier_one() {
+        let line = |id: u32, attr: &str| {
+            format!(
+                r#"{{"t":{{"$date":"2024-03-15T10:00:01.000Z"}},"s":"I","c":"X","id":{id},"ctx":"x","msg":"m","attr":{attr}}}"#
+            )
+        };
+        let (off, restart) = (line(22120, "{}"), line(20698, "{}"));
+        let on = line(21951, r#"{"options":{"security":{"authorization":"enabled"}}}"#);
+        let said = |lines: &[String]| record(lines).sources[0].access_control.map(|a| a.on);
+        assert_eq!(said(&[off.clone()]), Some(false));
+        assert_eq!(said(&[off.clone(), restart.clone(), on.clone()]), Some(true));
+        assert_eq!(said(&[on, restart, off]), Some(false));
     }
 
     #[test]

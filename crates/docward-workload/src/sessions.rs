@@ -1,9 +1,11 @@
 //! What follows what on one session: reads of two collections for one request, and reads of a
 //! document that is then changed. Bounded: sessions not heard of for a while are forgotten.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{Comparison, Namespace, Operation, QueryShape, ReadSequence, Value};
+use docward_model::{Comparison, Namespace, Operation, Predicate, QueryShape, ReadSequence, Value};
+
+use crate::{entry::Ran, shape::filter_of, update::overwrites};
 
 /// Operations closer than this belong to one request.
 const WINDOW_MS: i64 = 1000;
@@ -12,43 +14,51 @@ const SESSIONS: usize = 4096;
 /// Pairs of collections told apart.
 const PAIRS: usize = 2000;
 
+/// Collections read after the first one that are told apart in one request.
+const FOLLOWERS: usize = 16;
+/// Fields remembered by which a second collection was asked for.
+const FIELDS: usize = 8;
+/// What a server that redacts its log writes instead of a value.
+const REDACTED: &str = "###";
+
 /// What is remembered of a session.
 #[derive(Debug, Default)]
 struct Session {
     ended: i64,
     /// The collection the request began with.
     first: Option<Namespace>,
-    /// The collection read last after it.
-    then: Option<Namespace>,
-    /// Whether that one was counted as read several times.
-    repeated: bool,
+    /// The collections read after it, and whether each was read several times.
+    then: Vec<(Namespace, bool)>,
     /// The document read last by its `_id`.
     document: Option<(Namespace, String)>,
+}
+
+/// Reads of a second collection after a first one.
+#[derive(Debug, Default)]
+struct Pair {
+    requests: u64,
+    following: u64,
+    repeated: u64,
+    by: BTreeSet<String>,
 }
 
 /// Sessions and what they showed.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
     open: BTreeMap<String, Session>,
-    pairs: BTreeMap<(Namespace, Namespace), (u64, u64)>,
+    pairs: BTreeMap<(Namespace, Namespace), Pair>,
     reads: BTreeMap<Namespace, u64>,
     read_then_write: BTreeMap<Namespace, u64>,
 }
 
 impl Sessions {
-    /// Takes in an operation that ran from `began` to `ended`.
-    pub(crate) fn note(
-        &mut self,
-        session: Option<&str>,
-        began: i64,
-        ended: i64,
-        shape: &QueryShape,
-        command: &Value,
-    ) {
+    /// Takes in an operation.
+    pub(crate) fn note(&mut self, ran: &Ran, shape: &QueryShape, command: &Value) {
+        let (began, ended) = (ran.at - ran.millis as i64, ran.at);
         if shape.operation.is_read() {
             *self.reads.entry(shape.namespace.clone()).or_default() += 1;
         }
-        let Some(name) = session else { return };
+        let Some(name) = ran.session.as_deref() else { return };
         if self.open.len() >= SESSIONS && !self.open.contains_key(name) {
             self.open.retain(|_, s| began - s.ended <= WINDOW_MS);
             if self.open.len() >= SESSIONS {
@@ -60,45 +70,60 @@ impl Sessions {
             *session = Session::default();
         }
         session.ended = ended;
-        let id = id_of(shape, command);
         match shape.operation {
-            Operation::Find => session.document = id.map(|id| (shape.namespace.clone(), id)),
+            // In a transaction nobody else can change the document meanwhile.
+            Operation::Find => {
+                let id = id_of(shape, command).filter(|_| !ran.in_transaction);
+                session.document = id.map(|id| (shape.namespace.clone(), id));
+            }
             Operation::Update => {
-                if let Some(id) = id
+                if let Some(id) = id_of(shape, command)
                     && session.document.take() == Some((shape.namespace.clone(), id))
+                    && is_unguarded(shape, command)
                 {
                     *self.read_then_write.entry(shape.namespace.clone()).or_default() += 1;
                 }
             }
             _ => {}
         }
-        if !shape.operation.is_read() {
+        if shape.operation.is_read() {
+            self.read(name, shape);
+        }
+    }
+
+    fn read(&mut self, name: &str, shape: &QueryShape) {
+        let Some(session) = self.open.get_mut(name) else { return };
+        let namespace = &shape.namespace;
+        let Some(first) = &session.first else {
+            session.first = Some(namespace.clone());
+            return;
+        };
+        if first == namespace {
+            // Back at the collection it began with: the next request.
+            session.then.clear();
             return;
         }
-        let namespace = &shape.namespace;
-        match (&session.first, &session.then) {
-            (None, _) => session.first = Some(namespace.clone()),
-            // Back at the collection it began with: the next request.
-            (Some(first), Some(_)) if first == namespace => {
-                session.then = None;
-                session.repeated = false;
+        let key = (first.clone(), namespace.clone());
+        if self.pairs.len() >= PAIRS && !self.pairs.contains_key(&key) {
+            return;
+        }
+        let pair = self.pairs.entry(key).or_default();
+        let has_room = session.then.len() < FOLLOWERS;
+        match session.then.iter_mut().find(|(then, _)| then == namespace) {
+            Some((_, repeated)) => {
+                pair.repeated += u64::from(!*repeated);
+                *repeated = true;
             }
-            (Some(first), _) if first == namespace => {}
-            (Some(first), Some(then)) if then == namespace => {
-                if !session.repeated
-                    && let Some(pair) = self.pairs.get_mut(&(first.clone(), then.clone()))
-                {
-                    pair.1 += 1;
-                    session.repeated = true;
-                }
+            None if has_room => {
+                pair.requests += 1;
+                session.then.push((namespace.clone(), false));
             }
-            (Some(first), _) => {
-                let key = (first.clone(), namespace.clone());
-                if self.pairs.len() < PAIRS || self.pairs.contains_key(&key) {
-                    self.pairs.entry(key).or_default().0 += 1;
-                }
-                session.then = Some(namespace.clone());
-                session.repeated = false;
+            None => return,
+        }
+        pair.following += 1;
+        for asked in shape.filter.iter().filter(|p| fixes_value(p.comparison)) {
+            if pair.by.len() < FIELDS {
+                pair.by.insert(asked.path.clone());
             }
         }
     }
@@ -113,25 +138,36 @@ impl Sessions {
         let sequences = self
             .pairs
             .iter()
-            .map(|((first, then), &(count, repeated))| ReadSequence {
+            .map(|((first, then), pair)| ReadSequence {
                 reads: (reads(first), reads(then)),
                 first: first.clone(),
                 then: then.clone(),
-                count,
-                repeated,
+                count: pair.requests,
+                following: pair.following,
+                repeated: pair.repeated,
+                by: pair.by.iter().cloned().collect(),
             })
             .collect();
         (sequences, self.read_then_write.into_iter().collect())
     }
 }
 
+fn fixes_value(comparison: Comparison) -> bool {
+    matches!(comparison, Comparison::Equality | Comparison::OneOf | Comparison::OneOfMany)
+}
+
+/// Whether an update overwrites what somebody else may have written since the read: it computes
+/// nothing on the server, and asks for nothing but the `_id`, so for no version either.
+fn is_unguarded(shape: &QueryShape, command: &Value) -> bool {
+    shape.filter.len() == 1 && !shape.branches && command.get("u").is_some_and(overwrites)
+}
+
 /// The `_id` an operation names, as text.
 fn id_of(shape: &QueryShape, command: &Value) -> Option<String> {
-    let by_id =
-        |p: &docward_model::Predicate| p.path == "_id" && p.comparison == Comparison::Equality;
+    let by_id = |p: &Predicate| p.path == "_id" && p.comparison == Comparison::Equality;
     if !shape.filter.iter().any(by_id) {
         return None;
     }
-    let filter = ["filter", "query", "q"].iter().find_map(|key| command.get(key))?;
-    filter.get("_id").map(|id| format!("{id:?}"))
+    let id = filter_of(command)?.get("_id")?;
+    (id.as_text() != Some(REDACTED)).then(|| format!("{id:?}"))
 }

@@ -1,6 +1,8 @@
 //! From a command to its shape: which fields it compares, sorts by, returns, joins and changes.
 
-use docward_model::{Comparison, Lookup, Namespace, Operation, Predicate, Push, QueryShape, Value};
+use docward_model::{Comparison, Lookup, Namespace, Operation, Predicate, QueryShape, Value};
+
+use crate::update::read_update;
 
 /// Filters are taken apart this far down.
 const DEPTH: u32 = 8;
@@ -17,7 +19,7 @@ pub(crate) fn shape_of(namespace: &Namespace, command: &Value) -> Option<QuerySh
         "insert" => Operation::Insert,
         "findAndModify" | "findandmodify" => Operation::FindAndModify,
         // The statements inside `update` and `delete` commands, which the server writes down one by one.
-        "q" if command.get("u").is_some() => Operation::Update,
+        "q" | "u" if command.get("u").is_some() => Operation::Update,
         "q" => Operation::Delete,
         _ => return None,
     };
@@ -26,7 +28,10 @@ pub(crate) fn shape_of(namespace: &Namespace, command: &Value) -> Option<QuerySh
         operation,
         filter: Vec::new(),
         branches: false,
+        filters_late: false,
         sort: Vec::new(),
+        in_stored_order: reads_in_stored_order(command),
+        collation: command.get("collation").map(collation_of).unwrap_or_default(),
         projection: None,
         limited: command.get("limit").and_then(Value::as_int).is_some_and(|n| n != 0),
         lookups: Vec::new(),
@@ -44,8 +49,7 @@ pub(crate) fn shape_of(namespace: &Namespace, command: &Value) -> Option<QuerySh
         }
         Operation::GetMore | Operation::Insert => {}
         _ => {
-            let filter = ["filter", "query", "q"].iter().find_map(|key| command.get(key));
-            if let Some(filter) = filter {
+            if let Some(filter) = filter_of(command) {
                 shape.filter(filter, "", 0);
             }
         }
@@ -60,7 +64,7 @@ pub(crate) fn shape_of(namespace: &Namespace, command: &Value) -> Option<QuerySh
         shape.projection = command.get("key").and_then(Value::as_text).map(|k| vec![k.to_owned()]);
     }
     if let Some(update) = command.get("u").or_else(|| command.get("update")) {
-        shape.update(update);
+        read_update(&mut shape, filter_of(command), update);
     }
     shape.filter.sort();
     shape.filter.dedup();
@@ -89,56 +93,155 @@ fn asks_the_server(stage: &Value) -> bool {
     })
 }
 
+/// The filter of a command that has one.
+pub(crate) fn filter_of(command: &Value) -> Option<&Value> {
+    ["filter", "query", "q"].iter().find_map(|key| command.get(key))
+}
+
+/// Tailable cursors and `$natural` want the documents as they are stored: no index is missing.
+fn reads_in_stored_order(command: &Value) -> bool {
+    let natural = |key: &str| command.get(key).is_some_and(|by| by.get("$natural").is_some());
+    command.get("tailable").is_some_and(Value::is_truthy) || natural("sort") || natural("hint")
+}
+
+/// The options of a collation, their values as literals; none for the simple one.
+fn collation_of(collation: &Value) -> Vec<(String, String)> {
+    let literal = |value: &Value| match value {
+        Value::Text(text) => Some(format!("{text:?}")),
+        Value::Bool(b) => Some(b.to_string()),
+        other => other.as_int().map(|n| n.to_string()),
+    };
+    let mut options: Vec<_> = collation
+        .entries()
+        .iter()
+        .filter(|(key, _)| key != "version")
+        .filter_map(|(key, value)| Some((key.clone(), literal(value)?)))
+        .collect();
+    options.sort();
+    if options.iter().any(|(key, value)| key == "locale" && value == "\"simple\"") {
+        options.clear();
+    }
+    options
+}
+
 /// Reads parts of a command into a shape.
 trait Read {
     fn pipeline(&mut self, stages: &[Value]);
+    fn matching(&mut self, filter: &Value, made: &[&str]);
+    fn join(&mut self, body: &Value);
     fn filter(&mut self, filter: &Value, prefix: &str, depth: u32);
     fn field(&mut self, path: String, condition: &Value, depth: u32);
-    fn update(&mut self, update: &Value);
-    fn push(&mut self, path: &str, capped: bool);
 }
 
 impl Read for QueryShape {
     fn pipeline(&mut self, stages: &[Value]) {
-        // What comes before the documents change their form is what an index can serve.
-        let mut untouched = true;
+        // An index serves what is asked of the documents as they are stored, all of them: not what
+        // comes after a group, and not what comes after only some of them were let through.
+        let (mut stored, mut sortable) = (true, true);
+        // Fields that stages made or took away. The server moves a `$match` on others before them.
+        let mut made: Vec<&str> = Vec::new();
         for stage in stages {
             let Some((name, body)) = stage.entries().first() else { continue };
             match name.as_str() {
-                "$match" if untouched => self.filter(body, "", 0),
-                "$sort" if untouched && self.sort.is_empty() => self.sort = sort_of(body),
-                "$limit" => self.limited = true,
-                "$lookup" | "$graphLookup" => {
-                    let field = |key: &str| body.get(key).and_then(Value::as_text);
-                    if let Some(from) = field("from") {
-                        let local = field("localField").or_else(|| field("connectFromField"));
-                        let foreign = field("foreignField").or_else(|| field("connectToField"));
-                        let fields = local.zip(foreign);
-                        self.lookups.push(Lookup {
-                            from: from.to_owned(),
-                            fields: fields.map(|(a, b)| (a.to_owned(), b.to_owned())),
-                        });
-                    }
-                    untouched = false;
+                "$match" if stored => self.matching(body, &made),
+                "$sort" if stored && sortable && self.sort.is_empty() => self.sort = sort_of(body),
+                "$match" | "$sort" => {}
+                "$limit" | "$skip" => {
+                    self.limited |= name == "$limit";
+                    stored = false;
                 }
-                "$count" | "$sortByCount" => self.computes = true,
+                "$lookup" | "$graphLookup" => {
+                    self.join(body);
+                    made.extend(body.get("as").and_then(Value::as_text));
+                    sortable = false;
+                }
+                "$addFields" | "$set" => {
+                    made.extend(body.entries().iter().map(|(path, _)| path.as_str()));
+                    sortable = false;
+                }
+                "$unset" => {
+                    made.extend(body.as_text());
+                    made.extend(body.items().iter().filter_map(Value::as_text));
+                    sortable = false;
+                }
+                "$unwind" => {
+                    let path = body.as_text().or_else(|| body.get("path")?.as_text());
+                    made.extend(path.map(|path| path.trim_start_matches('$')));
+                    sortable = false;
+                }
+                "$project" => {
+                    if stored && made.is_empty() {
+                        self.projection = projection_of(body);
+                    }
+                    let kept =
+                        |value: &Value| value.as_int() == Some(1) || *value == Value::Bool(true);
+                    made.extend(
+                        body.entries()
+                            .iter()
+                            .filter(|(_, v)| !kept(v))
+                            .map(|(path, _)| path.as_str()),
+                    );
+                    sortable = false;
+                }
+                "$geoNear" => {
+                    if let Some(query) = body.get("query") {
+                        self.filter(query, "", 0);
+                    }
+                    let path = body.get("key").and_then(Value::as_text).unwrap_or("$geoNear");
+                    self.filter
+                        .push(Predicate { path: path.to_owned(), comparison: Comparison::Special });
+                    sortable = false;
+                }
+                "$count" | "$sortByCount" => {
+                    self.computes = true;
+                    stored = false;
+                }
                 "$group" => {
                     let adds_up = |(_, value): &(String, Value)| {
                         ["$sum", "$avg", "$count"].iter().any(|op| value.get(op).is_some())
                     };
                     self.computes |= body.entries().iter().any(adds_up);
-                    untouched = false;
+                    stored = false;
                 }
-                "$project" => {
-                    if untouched {
-                        self.projection = projection_of(body);
-                    }
-                    untouched = false;
-                }
-                "$match" | "$sort" | "$skip" => {}
-                _ => untouched = false,
+                _ => stored = false,
             }
         }
+    }
+
+    /// A `$match` behind stages that made or took away fields.
+    fn matching(&mut self, filter: &Value, made: &[&str]) {
+        let (known, had_branches) = (self.filter.len(), self.branches);
+        self.filter(filter, "", 0);
+        let below = |path: &str, field: &str| {
+            path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let asks_for_made = self.filter[known..].iter().any(|p| {
+            p.path.starts_with('$')
+                || made.iter().any(|field| below(&p.path, field) || below(field, &p.path))
+        });
+        if !made.is_empty() && (asks_for_made || self.branches != had_branches) {
+            self.filter.truncate(known);
+            self.branches = had_branches;
+            self.filters_late = true;
+        }
+    }
+
+    /// A join, unless it is of the collection with itself or of everything with everything.
+    fn join(&mut self, body: &Value) {
+        let field = |key: &str| body.get(key).and_then(Value::as_text);
+        let Some(from) = field("from").filter(|from| *from != self.namespace.collection) else {
+            return;
+        };
+        let local = field("localField").or_else(|| field("connectFromField"));
+        let foreign = field("foreignField").or_else(|| field("connectToField"));
+        let fields = local.zip(foreign);
+        if fields.is_none() && body.get("let").is_none_or(|with| with.entries().is_empty()) {
+            return;
+        }
+        self.lookups.push(Lookup {
+            from: from.to_owned(),
+            fields: fields.map(|(a, b)| (a.to_owned(), b.to_owned())),
+        });
     }
 
     fn filter(&mut self, filter: &Value, prefix: &str, depth: u32) {
@@ -157,12 +260,11 @@ impl Read for QueryShape {
                 "$comment" => {}
                 _ if key.starts_with('$') => self.filter.push(Predicate {
                     path: format!("{prefix}{key}"),
-                    comparison: Comparison::Special,
-                }),
-                // Whether an array has an n-th element is asked to keep it short: the n matters.
-                _ if condition.get("$exists").is_some() => self.filter.push(Predicate {
-                    path: format!("{prefix}{key}"),
-                    comparison: Comparison::Exists,
+                    comparison: if key == "$text" {
+                        Comparison::Special
+                    } else {
+                        Comparison::Expression
+                    },
                 }),
                 _ => self.field(format!("{prefix}{}", without_positions(key)), condition, depth),
             }
@@ -209,54 +311,13 @@ impl Read for QueryShape {
                 "$oid" | "$date" | "$uuid" | "$numberLong" | "$numberDecimal" | "$binary" => {
                     Comparison::Equality
                 }
-                _ => Comparison::Special,
+                "$near" | "$nearSphere" | "$geoWithin" | "$geoIntersects" | "$within" => {
+                    Comparison::Special
+                }
+                _ => Comparison::Expression,
             };
             self.filter.push(Predicate { path: path.clone(), comparison });
         }
-    }
-
-    fn update(&mut self, update: &Value) {
-        if let Value::List(stages) = update {
-            for (_, body) in stages.iter().flat_map(Value::entries) {
-                self.writes.extend(body.entries().iter().map(|(path, _)| without_positions(path)));
-            }
-            return;
-        }
-        for (operator, body) in update.entries() {
-            if !operator.starts_with('$') {
-                // A whole document that replaces the old one.
-                return;
-            }
-            for (path, value) in body.entries() {
-                match operator.as_str() {
-                    "$push" => self.push(path, value.get("$slice").is_some()),
-                    "$addToSet" => self.push(path, false),
-                    "$pushAll" => self.push(path, false),
-                    "$setOnInsert" | "$pull" | "$pullAll" | "$pop" => {}
-                    _ => self.writes.push(without_positions(path)),
-                }
-            }
-        }
-        // `count: {$lt: 60}` in the filter and `$inc: {count: 1}` in the update bound the array, and so
-        // does asking that its n-th element does not exist.
-        let counted = self
-            .filter
-            .iter()
-            .any(|p| p.comparison == Comparison::Range && self.writes.contains(&p.path));
-        let arrays: Vec<String> = self.pushes.iter().map(|p| p.path.clone()).collect();
-        for (push, path) in self.pushes.iter_mut().zip(arrays) {
-            let asks_for_room = self.filter.iter().any(|p| {
-                let nth = p.path.strip_prefix(&path).and_then(|rest| rest.strip_prefix('.'));
-                p.comparison == Comparison::Exists
-                    && nth.is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
-            });
-            let fits = |p: &Predicate| p.comparison == Comparison::Special && p.path == path;
-            push.capped |= counted || asks_for_room || self.filter.iter().any(fits);
-        }
-    }
-
-    fn push(&mut self, path: &str, capped: bool) {
-        self.pushes.push(Push { path: without_positions(path), capped });
     }
 }
 
@@ -267,7 +328,7 @@ fn regex(text: &str) -> Comparison {
 }
 
 /// `items.3.price` and `items.$[x].price` as `items.price`: positions are values, not names.
-fn without_positions(path: &str) -> String {
+pub(crate) fn without_positions(path: &str) -> String {
     let is_position = |part: &str| {
         part.starts_with('$') || (!part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
     };
@@ -277,8 +338,10 @@ fn without_positions(path: &str) -> String {
     path.split('.').filter(|part| !is_position(part)).collect::<Vec<_>>().join(".")
 }
 
+/// What an index can sort by: not the order of storage, and not a score (`{$meta: "textScore"}`).
 fn sort_of(sort: &Value) -> Vec<(String, bool)> {
-    let entries = sort.entries().iter();
+    let by_field = |(path, way): &&(String, Value)| path != "$natural" && way.entries().is_empty();
+    let entries = sort.entries().iter().filter(by_field);
     entries.map(|(path, way)| (path.clone(), way.as_int().is_none_or(|n| n > 0))).collect()
 }
 
@@ -300,10 +363,10 @@ fn projection_of(projection: &Value) -> Option<Vec<String>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn shape(command: &str) -> Option<QueryShape> {
+    pub(crate) fn shape(command: &str) -> Option<QueryShape> {
         let document = docward_bson::json::parse_one(command).expect("a command");
         let command = docward_bson::value::to_value(&document).expect("BSON");
         shape_of(&Namespace::new("db", "c"), &command)
@@ -389,21 +452,82 @@ mod tests {
     }
 
     #[test]
-    fn dm_08_4_pushes_say_whether_they_are_capped() {
-        for (q, u, capped) in [
-            ("{}", r#"{"$push": {"log": 1}}"#, false),
-            ("{}", r#"{"$push": {"log": {"$each": [1], "$slice": -10}}}"#, true),
-            ("{}", r#"{"$addToSet": {"log": 1}}"#, false),
-            (r#"{"n": {"$lt": 60}}"#, r#"{"$push": {"log": 1}, "$inc": {"n": 1}}"#, true),
-            (r#"{"log.59": {"$exists": false}}"#, r#"{"$push": {"log": 1}}"#, true),
-            (r#"{"log": {"$size": 5}}"#, r#"{"$push": {"log": 1}}"#, true),
-            (r#"{"log": {"$exists": true}}"#, r#"{"$push": {"log": 1}}"#, false),
+    fn ck_12_a_match_behind_other_stages_is_read_when_the_server_can_move_it() {
+        let read = |stages: &str| {
+            let shape = shape(&format!(r#"{{"aggregate": "c", "pipeline": [{stages}]}}"#)).unwrap();
+            (shape.filter.len(), shape.filters_late)
+        };
+        for (stages, expected) in [
+            (r#"{"$addFields": {"d": 1}}, {"$match": {"status": "x"}}"#, (1, false)),
+            (r#"{"$addFields": {"d": 1}}, {"$match": {"d": 1}}"#, (0, true)),
+            (r#"{"$unwind": "$items"}, {"$match": {"items.sku": 1}}"#, (0, true)),
+            (
+                r#"{"$lookup": {"from": "b", "localField": "x", "foreignField": "_id", "as": "b"}}, {"$match": {"b.n": 1}}"#,
+                (0, true),
+            ),
+            (r#"{"$project": {"a": 1}}, {"$match": {"a": 1}}"#, (1, false)),
+            (r#"{"$group": {"_id": "$a"}}, {"$match": {"_id": 1}}"#, (0, false)),
+            (r#"{"$limit": 9}, {"$match": {"a": 1}}"#, (0, false)),
         ] {
-            let shape =
-                shape(&format!(r#"{{"q": {q}, "u": {u}, "multi": false}}"#)).expect("an update");
-            assert_eq!(shape.operation, Operation::Update);
-            assert_eq!(shape.pushes, [Push { path: "log".into(), capped }], "{q} {u}");
+            assert_eq!(read(stages), expected, "{stages}");
         }
+    }
+
+    #[test]
+    fn ck_12_an_index_sorts_neither_by_score_nor_what_a_limit_let_through() {
+        let sort = |command: &str| shape(command).unwrap().sort;
+        assert!(sort(r#"{"find": "c", "sort": {"score": {"$meta": "textScore"}}}"#).is_empty());
+        assert!(
+            sort(r#"{"aggregate": "c", "pipeline": [{"$limit": 9}, {"$sort": {"x": 1}}]}"#)
+                .is_empty()
+        );
+        assert_eq!(
+            sort(r#"{"aggregate": "c", "pipeline": [{"$sort": {"x": 1}}, {"$limit": 9}]}"#).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn ck_12_scans_that_are_meant_are_told() {
+        for command in [
+            r#"{"find": "c", "filter": {"ts": {"$gt": 5}}, "tailable": true}"#,
+            r#"{"find": "c", "sort": {"$natural": -1}}"#,
+            r#"{"find": "c", "hint": {"$natural": 1}}"#,
+        ] {
+            let shape = shape(command).unwrap();
+            assert!(shape.in_stored_order && shape.sort.is_empty(), "{command}");
+        }
+    }
+
+    #[test]
+    fn collations_are_part_of_the_shape() {
+        let collation = |text: &str| {
+            shape(&format!(r#"{{"find": "c", "collation": {text}}}"#)).unwrap().collation
+        };
+        assert_eq!(
+            collation(r#"{"strength": 2, "locale": "en"}"#),
+            [("locale".to_owned(), "\"en\"".to_owned()), ("strength".to_owned(), "2".to_owned())]
+        );
+        assert!(collation(r#"{"locale": "simple"}"#).is_empty());
+    }
+
+    #[test]
+    fn ap_s2_3_joins_with_itself_or_without_a_condition_are_none() {
+        let joins = |stage: &str| {
+            let command = format!(r#"{{"aggregate": "c", "pipeline": [{stage}]}}"#);
+            shape(&command).unwrap().lookups.len()
+        };
+        assert_eq!(
+            joins(
+                r#"{"$graphLookup": {"from": "c", "startWith": "$p", "connectFromField": "p", "connectToField": "_id", "as": "x"}}"#
+            ),
+            0
+        );
+        assert_eq!(joins(r#"{"$lookup": {"from": "b", "pipeline": [], "as": "x"}}"#), 0);
+        assert_eq!(
+            joins(r#"{"$lookup": {"from": "b", "let": {"v": "$a"}, "pipeline": [], "as": "x"}}"#),
+            1
+        );
     }
 
     #[test]

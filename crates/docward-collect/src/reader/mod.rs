@@ -144,7 +144,16 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         for (file, damages) in outcome.damaged {
             let named = damages.first.len() as u64;
             for damage in damages.first {
-                let trouble = Trouble::Damaged { at: damage.offset, kind: damage.kind };
+                let (at, kind) = (damage.offset, damage.kind);
+                let is_live = self
+                    .source_of
+                    .get(&file)
+                    .is_some_and(|&source| self.sources[source].kind == SourceKind::Live);
+                let trouble = if is_live {
+                    Trouble::DamagedLive { at, kind }
+                } else {
+                    Trouble::Damaged { at, kind }
+                };
                 self.troubles.add(file, &trouble);
             }
             self.troubles.add_unnamed(file, damages.count.saturating_sub(named));

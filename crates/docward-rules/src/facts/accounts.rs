@@ -10,7 +10,8 @@ pub fn powerful_roles(user: &User) -> Vec<String> {
     powerful.map(|(db, role)| format!("{role}@{db}")).collect()
 }
 
-fn is_powerful(role: &str) -> bool {
+/// Whether a role lets its holder do more than read and write one business database.
+pub fn is_powerful(role: &str) -> bool {
     role.ends_with("AnyDatabase")
         || matches!(
             role,

@@ -106,6 +106,15 @@ pub fn is_array_path(profile: &Profile, path: &str) -> bool {
         .any(|f| f.path.dotted() == path && (in_array(&f.path) || f.types.of(BsonType::Array) > 0))
 }
 
+/// The array that an index on this path has the elements of.
+pub fn array_root(profile: &Profile, path: &str) -> Option<String> {
+    let is_array = |dotted: &str| {
+        profile.fields.iter().any(|f| f.types.of(BsonType::Array) > 0 && f.path.dotted() == dotted)
+    };
+    let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
+    ends.map(|end| &path[..end]).find(|prefix| is_array(prefix)).map(str::to_owned)
+}
+
 fn in_array(path: &FieldPath) -> bool {
     path.in_array()
 }

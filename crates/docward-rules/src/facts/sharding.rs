@@ -33,14 +33,14 @@ pub fn array_field<'a>(profile: &Profile, key: &'a ShardKey) -> Option<(&'a str,
 
 pub use docward_model::key_text;
 
-/// Whether a query goes to the shards of a few values: its filter fixes the first field of the key.
-/// Ranges of a plain field touch few chunks too, but how many the query does not say.
+/// Whether a query goes to the shards of a few values: its filter fixes the first field of the key,
+/// whatever the branches of an `$or` beside it ask. Ranges of a plain field touch few chunks too, but
+/// how many the query does not say.
 pub fn is_targeted(fields: &[(String, bool)], shape: &QueryShape) -> bool {
     let Some((first, _)) = fields.first() else { return false };
-    !shape.branches
-        && shape.filter.iter().any(|p| {
-            p.path == *first && matches!(p.comparison, Comparison::Equality | Comparison::OneOf)
-        })
+    shape.filter.iter().any(|p| {
+        p.path == *first && matches!(p.comparison, Comparison::Equality | Comparison::OneOf)
+    })
 }
 
 /// How many different values a key has.

@@ -1,6 +1,6 @@
 //! SE-1, SC-3: anybody who reaches the server may do anything.
 
-use docward_model::{Draft, Evidence, Need, Safety, Seen, Subject, Unit};
+use docward_model::{Draft, Evidence, Need, Safety, Seen, Subject, Unit, WorkloadSource};
 
 use crate::{
     Cx, declare_rule,
@@ -12,9 +12,10 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports a server that was started without `security.authorization`, key file or cluster
-    /// certificates, as it says itself (`getCmdLineOpts`) or wrote into its log at the start. A server that
-    /// has access control and answers questions about itself without a login all the same
-    /// (`security.transitionToAuth`) is reported too.
+    /// certificates, or with `transitionToAuth`, which lets everybody in who does not log in. A running
+    /// server says so itself (`getCmdLineOpts`) and outvotes logs; in logs the last start of a server counts.
+    /// A server that has access control and answers questions about itself without a login all the same is
+    /// reported too.
     ///
     /// ## Why it matters
     /// Without access control anybody who reaches the address may read, change and drop everything.
@@ -48,15 +49,17 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let start = evidence.server.as_ref().and_then(|s| s.start.as_ref());
-    let logs = evidence.workload.iter().flat_map(|w| &w.sources);
-    let logged: Vec<_> = logs.filter(|s| s.access_control_off).map(|s| s.name.as_str()).collect();
+    let logs: Vec<_> = evidence.workload.iter().flat_map(|w| &w.sources).collect();
     if start.is_none() && evidence.workload.is_none() {
         cx.skip(Need::Server);
         return;
     }
-    let off = start.is_some_and(|s| !s.authorization);
     let answers_anybody = evidence.server.as_ref().is_some_and(|s| s.answers_anybody);
-    if !off && !answers_anybody && logged.is_empty() {
+    let off = match start {
+        Some(start) => !start.authorization,
+        None => logs.iter().any(|log| is_off(log, &logs)),
+    };
+    if !off && !answers_anybody {
         return;
     }
     let heard = match start.and_then(|s| s.bind_addresses.as_ref()) {
@@ -66,10 +69,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         Some(addresses) => format!(" and it listens on {}", addresses.join(", ")),
         None => String::new(),
     };
-    let how = match (off, answers_anybody) {
-        (true, _) => "the server runs without access control",
-        (false, true) => "the server answers serverStatus without a login",
-        (false, false) => "the server runs without access control, says its log",
+    let how = match (off, start) {
+        (true, Some(_)) => "the server runs without access control",
+        (true, None) => "the server runs without access control, says its log",
+        (false, _) => "the server answers serverStatus without a login",
     };
     cx.report(
         Draft::new(
@@ -87,6 +90,17 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     );
 }
 
+/// Whether the last start in a log was without access control, and no other log has a later start of
+/// the same server with it.
+fn is_off(log: &WorkloadSource, logs: &[&WorkloadSource]) -> bool {
+    let Some(said) = log.access_control.filter(|said| !said.on) else { return false };
+    !logs.iter().any(|other| {
+        other.server.is_some()
+            && other.server == log.server
+            && other.access_control.is_some_and(|later| later.on && later.at > said.at)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
@@ -96,6 +110,24 @@ mod tests {
         let found = check("S001", r#"server {"authorization": false, "bind": ["127.0.0.1"]}"#);
         assert_eq!(found[0].severity, docward_model::Severity::Error);
         assert!(found[0].what.contains("loopback"), "{}", found[0].what);
+    }
+
+    const OFF: &str = r#"log {"t": {"$date": "2024-03-15T10:30:00Z"}, "s": "W", "c": "CONTROL", "id": 22120, "ctx": "initandlisten", "msg": "Access control is not enabled for the database."}"#;
+
+    #[test]
+    fn se_1_a_later_start_and_a_running_server_outvote_an_earlier_one() {
+        let restarted = r#"log {"t": {"$date": "2024-03-15T10:31:00Z"}, "s": "I", "c": "CONTROL", "id": 20698, "ctx": "main", "msg": "***** SERVER RESTARTED *****"}
+            log {"t": {"$date": "2024-03-15T10:31:01Z"}, "s": "I", "c": "CONTROL", "id": 21951, "ctx": "initandlisten", "msg": "Options set by command line", "attr": {"options": {"security": {"authorization": "enabled"}}}}"#;
+        assert!(check("S001", &format!("{OFF}\n{restarted}")).is_empty());
+        assert_eq!(check("S001", &format!("{restarted}\n{OFF}")).len(), 1);
+        let running = r#"server {"authorization": true, "bind": ["10.0.0.5"]}"#;
+        assert!(check("S001", &format!("{OFF}\n{running}")).is_empty());
+    }
+
+    #[test]
+    fn se_1_a_start_that_lets_everybody_in_is_found() {
+        let body = r#"log {"t": {"$date": "2024-03-15T10:31:01Z"}, "s": "I", "c": "CONTROL", "id": 21951, "ctx": "initandlisten", "msg": "Options set by command line", "attr": {"options": {"security": {"keyFile": "/k", "transitionToAuth": true}}}}"#;
+        assert_eq!(check("S001", body).len(), 1);
     }
 
     #[test]

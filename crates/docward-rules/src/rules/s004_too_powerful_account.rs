@@ -1,10 +1,10 @@
 //! SE-8, SC-5: accounts of applications that may do more than their work needs.
 
-use docward_model::{Draft, Evidence, Safety, Seen, Severity, Subject, Unit};
+use docward_model::{CustomRole, Draft, Evidence, Safety, Seen, Severity, Subject, Unit, User};
 
 use crate::{
     Cx, declare_rule,
-    facts::{accounts, shell, text},
+    facts::{accounts, names, server, shell, text},
     threshold,
 };
 
@@ -12,11 +12,12 @@ declare_rule! {
     /// # Too powerful account
     ///
     /// ## What it checks
-    /// Looks at the roles of all users. An account that works on a business database (`readWrite` there) and
-    /// also has administrative roles or roles on any database is an error: an application can do what only
-    /// an administrator should. `dbAdmin` and `dbOwner` count, because they may change and bypass
-    /// validators. An account with such roles whose name does not say administration is told as
-    /// information: it may belong to an application.
+    /// Looks at the roles of all users. An account that works on a business database (`read` or `readWrite`
+    /// there) and also has administrative roles or roles on any database is an error: an application can do
+    /// what only an administrator should. `dbAdmin` and `dbOwner` count, because they may change and bypass
+    /// validators, and so do roles of your own that hold one of these. An account with such roles whose name
+    /// does not say administration, in one of its words, is told as information: it may belong to an
+    /// application.
     ///
     /// ## Why it matters
     /// A flaw in the application, or its leaked password, then gives away the whole deployment.
@@ -30,7 +31,9 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Give each service an account of its own with `readWrite` on its database, and administrators others.
+    /// Take the powerful roles from the account and leave it the others; give administrators accounts of
+    /// their own. Who has `dbOwner` only gets `readWrite` first. See before what the application really does
+    /// with the role.
     ///
     /// ## When to ignore it
     /// The account belongs to people or to a tool (backup, monitoring): add its name to
@@ -49,12 +52,29 @@ threshold!(
     ADMINISTRATORS,
     "administrator-names",
     Words(&[
-        "admin", "root", "dba", "ops", "backup", "monitor", "exporter", "agent", "mms", "pbm",
-        "operator", "owner"
+        "admin",
+        "administrator",
+        "dbadmin",
+        "sysadmin",
+        "useradmin",
+        "clusteradmin",
+        "mongoadmin",
+        "root",
+        "dba",
+        "ops",
+        "backup",
+        "monitor",
+        "monitoring",
+        "exporter",
+        "agent",
+        "mms",
+        "pbm",
+        "operator",
+        "owner"
     ]),
-    "parts of names",
+    "words of names",
     "no list in source",
-    "accounts whose names hold one of these are meant for administration"
+    "accounts whose names have one of these words are meant for administration"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -62,18 +82,33 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         cx.skip(docward_model::Need::Server);
         return;
     };
+    let custom = evidence.server.as_ref().map_or(&[][..], |s| &s.custom_roles);
     let administrators = cx.words(&ADMINISTRATORS);
     for user in users {
-        let powerful = accounts::powerful_roles(user);
-        if powerful.is_empty() {
+        let own: Vec<&Role> =
+            user.roles.iter().filter(|(_, role)| accounts::is_powerful(role)).collect();
+        let held: Vec<(&CustomRole, Vec<&Role>)> = custom
+            .iter()
+            .filter(|role| has(user, &role.database, &role.name))
+            .map(|role| {
+                (role, role.inherits.iter().filter(|(_, r)| accounts::is_powerful(r)).collect())
+            })
+            .filter(|(_, powerful): &(_, Vec<_>)| !powerful.is_empty())
+            .collect();
+        if own.is_empty() && held.is_empty() {
             continue;
         }
-        let works_on = accounts::business_database(user);
-        let name = user.name.to_lowercase();
-        let administers = administrators.iter().any(|word| name.contains(word.as_str()));
+        let works_on = business_database(user, custom);
+        let administers = administrators.iter().any(|word| names_word(&user.name, word));
         // An administrator's account that a client uses is told by S010.
         if works_on.is_none() && (administers || accounts::is_used_by_client(evidence, user)) {
             continue;
+        }
+        let mut powerful: Vec<String> =
+            own.iter().map(|(db, role)| format!("{role}@{db}")).collect();
+        for (role, inherited) in &held {
+            let inherited = inherited.iter().map(|(db, role)| format!("{role}@{db}"));
+            powerful.extend(inherited.map(|i| format!("{i} by {}@{}", role.name, role.database)));
         }
         let what = match works_on {
             Some(database) => format!(
@@ -83,42 +118,146 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             ),
             None => format!("account `{}` has {}", user.name, text::list(&powerful, 3)),
         };
+        let todo = match works_on {
+            Some(_) => {
+                "take these roles from it, leave it the others, and give administration an account of its own; see first what the application does with them"
+            }
+            None => {
+                "if an application uses it, give that an account with what it needs on its own database; else name it in administrator-names"
+            }
+        };
         let mut draft = Draft::new(
             Subject::Deployment,
             what,
             "a flaw in the application, or its leaked password, gives away more than its own data",
-            match works_on {
-                Some(database) => format!("leave it readWrite on `{database}` and give administration an account of its own"),
-                None => "if an application uses it, give that an account with readWrite on its own database; else name it in administrator-names".to_owned(),
-            },
+            todo,
             Seen::all(users.len() as u64, Unit::Accounts),
         )
         .data("account", user.name.as_str())
         .data("roles", powerful)
         .key(format!("{}.{}", user.database, user.name));
-        match works_on {
-            Some(database) => {
-                draft = draft.fix(
-                    None,
-                    Safety::Guarded,
-                    format!(
-                        "{}.updateUser({}, {{roles: [{{role: \"readWrite\", db: {}}}]}})",
-                        shell::database(&user.database),
-                        shell::quote(&user.name),
-                        shell::quote(database)
-                    ),
-                );
-            }
-            None => draft = draft.severity(Severity::Info),
-        }
+        draft = match works_on {
+            Some(_) => draft.fix(None, Safety::Guarded, fewer_roles(user, &own, &held)),
+            None => draft.severity(Severity::Info),
+        };
         cx.report(draft);
     }
+}
+
+/// A role as (database, role).
+type Role = (String, String);
+
+fn has(user: &User, database: &str, name: &str) -> bool {
+    user.roles.iter().any(|(db, role)| db == database && role == name)
+}
+
+/// Whether the words of a name hold this one, or these in a row: `dba` is in `dba-li`, not in `feedback`.
+fn names_word(name: &str, word: &str) -> bool {
+    let (name, word) = (names::words(name), names::words(word));
+    !word.is_empty() && name.windows(word.len()).any(|part| part == word)
+}
+
+/// Commands that take the powerful roles and nothing else. Who owns a database has no other role
+/// there, so gets the part of it that reads and writes first.
+fn fewer_roles(user: &User, own: &[&Role], held: &[(&CustomRole, Vec<&Role>)]) -> String {
+    let list = |roles: &[&Role]| {
+        let role = |(db, role): &&Role| {
+            format!("{{role: {}, db: {}}}", shell::quote(role), shell::quote(db))
+        };
+        roles.iter().map(role).collect::<Vec<_>>().join(", ")
+    };
+    let mut commands = Vec::new();
+    let (database, name) = (shell::database(&user.database), shell::quote(&user.name));
+    let owned: Vec<Role> = own
+        .iter()
+        .filter(|(db, role)| role == "dbOwner" && !has(user, db, "readWrite"))
+        .map(|(db, _)| (db.clone(), "readWrite".to_owned()))
+        .collect();
+    if !owned.is_empty() {
+        let owned: Vec<&Role> = owned.iter().collect();
+        commands.push(format!("{database}.grantRolesToUser({name}, [{}])", list(&owned)));
+    }
+    if !own.is_empty() {
+        commands.push(format!("{database}.revokeRolesFromUser({name}, [{}])", list(own)));
+    }
+    for (role, inherited) in held {
+        commands.push(format!(
+            "{}.revokeRolesFromRole({}, [{}])",
+            shell::database(&role.database),
+            shell::quote(&role.name),
+            list(inherited)
+        ));
+    }
+    commands.join("; ")
+}
+
+/// The business database an account reads or writes, by itself or through a role of your own.
+fn business_database<'a>(user: &'a User, custom: &'a [CustomRole]) -> Option<&'a str> {
+    let held = custom.iter().filter(|role| has(user, &role.database, &role.name));
+    user.roles
+        .iter()
+        .chain(held.flat_map(|role| &role.inherits))
+        .find(|(db, role)| {
+            matches!(role.as_str(), "readWrite" | "read" | "dbOwner")
+                && !server::is_system_database(db)
+        })
+        .map(|(db, _)| db.as_str())
 }
 
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
     use docward_model::Severity;
+
+    fn fix(server: &str) -> String {
+        let found = check("S004", &format!("server {server}"));
+        found[0].fix.as_ref().expect("commands").command.clone()
+    }
+
+    #[test]
+    fn se_8_only_the_powerful_roles_are_taken() {
+        let command = fix(
+            r#"{"users": [{"user": "report", "roles": [{"db": "db_order", "role": "read"}, {"db": "db_log", "role": "readWrite"}, {"db": "admin", "role": "dbAdminAnyDatabase"}]}]}"#,
+        );
+        assert_eq!(
+            command,
+            r#"db.getSiblingDB("admin").revokeRolesFromUser("report", [{role: "dbAdminAnyDatabase", db: "admin"}])"#
+        );
+    }
+
+    #[test]
+    fn se_8_owners_keep_reading_and_writing() {
+        let command = fix(
+            r#"{"users": [{"user": "order", "roles": [{"db": "db_order", "role": "dbOwner"}]}]}"#,
+        );
+        assert_eq!(
+            command,
+            r#"db.getSiblingDB("admin").grantRolesToUser("order", [{role: "readWrite", db: "db_order"}]); db.getSiblingDB("admin").revokeRolesFromUser("order", [{role: "dbOwner", db: "db_order"}])"#
+        );
+    }
+
+    #[test]
+    fn se_8_roles_of_your_own_count_for_what_they_hold() {
+        let server = r#"{"users": [{"user": "order", "roles": [{"db": "db_order", "role": "app"}]}], "roles": [{"db": "db_order", "role": "app", "inheritedRoles": [{"db": "db_order", "role": "readWrite"}, {"db": "admin", "role": "userAdminAnyDatabase"}]}]}"#;
+        let found = check("S004", &format!("server {server}"));
+        assert_eq!(found[0].severity, Severity::Error);
+        assert!(found[0].what.contains("userAdminAnyDatabase@admin by app@db_order"));
+        assert_eq!(
+            fix(server),
+            r#"db.getSiblingDB("db_order").revokeRolesFromRole("app", [{role: "userAdminAnyDatabase", db: "admin"}])"#
+        );
+    }
+
+    #[test]
+    fn se_8_parts_of_words_do_not_make_an_administrator() {
+        let root = r#"{"db": "admin", "role": "root"}"#;
+        for name in ["shopservice", "feedback-api", "groot"] {
+            assert_eq!(found(name, root), [Severity::Info], "{name}");
+        }
+        for name in ["dba-li", "clusterAdmin", "ops_backup", "pbm"] {
+            assert!(found(name, root).is_empty(), "{name}");
+        }
+    }
 
     fn found(user: &str, roles: &str) -> Vec<Severity> {
         let body = format!(

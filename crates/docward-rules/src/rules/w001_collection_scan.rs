@@ -13,9 +13,10 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports operations that filter or sort and were answered by reading the whole collection
-    /// (`COLLSCAN`), when one of them examined at least 1000 documents. Operations without a filter, which
-    /// want everything, are not meant. The index proposed puts exact values before the sort and the sort
-    /// before ranges.
+    /// (`COLLSCAN`), when one of them examined at least 1000 documents; further batches of a cursor count.
+    /// Scans that are meant are not reported: without a filter, in the order of storage (`$natural`,
+    /// tailable cursors), or returning at least 80 % of what they examined. The index proposed puts exact
+    /// values before the sort and the sort before ranges, and has the collation of the query.
     ///
     /// ## Why it matters
     /// The time grows with the collection, every scan pushes other data out of memory, and an update
@@ -27,6 +28,10 @@ declare_rule! {
     /// ```
     /// ```jsonl,clean
     /// ran x5 {"command": {"find": "t_order_item", "filter": {"orderNo": "A$i"}}, "planSummary": "IXSCAN { orderNo: 1 }", "docsExamined": 1, "nreturned": 1}
+    /// ```
+    /// Nearly everything is wanted:
+    /// ```jsonl,clean
+    /// ran x5 {"command": {"find": "t_order_item", "filter": {"deleted": {"$ne": true}}}, "planSummary": "COLLSCAN", "docsExamined": 50000, "nreturned": 49000}
     /// ```
     ///
     /// ## How to fix
@@ -40,7 +45,7 @@ declare_rule! {
     maturity: Preview,
     scope: Everywhere,
     needs: [Workload],
-    thresholds: [MIN_EXAMINED, MIN_COUNT],
+    thresholds: [MIN_EXAMINED, MIN_COUNT, MEANT_SHARE],
     check: Deployment(check),
 }
 
@@ -61,12 +66,28 @@ threshold!(
     "fewer operations of a shape are told as information"
 );
 
+threshold!(
+    MEANT_SHARE,
+    "meant-share",
+    Float(0.8),
+    "share of the documents examined",
+    "no figure in source",
+    "scans that return at least this share, unsorted, are meant"
+);
+
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let (least, often) = (cx.count(&MIN_EXAMINED), cx.count(&MIN_COUNT));
+    let meant = cx.limit(&MEANT_SHARE);
     for stats in workload::business_shapes(evidence) {
         let shape = &stats.shape;
-        let asks = !shape.filter.is_empty() || shape.branches || !shape.sort.is_empty();
-        if stats.collection_scans == 0 || stats.most_examined < least || !asks {
+        let filters = !shape.filter.is_empty() || shape.branches || shape.filters_late;
+        let wants_all = shape.sort.is_empty()
+            && (!filters || stats.returned as f64 >= meant * stats.documents_examined as f64);
+        if stats.collection_scans == 0
+            || stats.most_examined < least
+            || wants_all
+            || shape.in_stored_order
+        {
             continue;
         }
         let mut draft = workload::lacking_index(
@@ -132,6 +153,92 @@ mod tests {
         assert!(scan(r#"{"find": "t_order_item", "filter": {}}"#).is_empty());
         let small = r#"ran x5 {"command": {"find": "t_order_item", "filter": {"a": 1}}, "planSummary": "COLLSCAN", "docsExamined": 99, "nreturned": 1}"#;
         assert!(check("W001", small).is_empty());
+    }
+
+    #[test]
+    fn ck_12_scans_in_the_order_of_storage_are_meant() {
+        assert!(
+            scan(r#"{"find": "t_order_item", "filter": {}, "sort": {"$natural": -1}}"#).is_empty()
+        );
+        assert!(
+            scan(r#"{"find": "t_order_item", "filter": {"ts": {"$gt": 5}}, "tailable": true}"#)
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn ck_12_scans_that_run_on_are_found() {
+        let body = r#"ran x5 {"command": {"find": "t_order_item", "filter": {"a": 1}}, "cursorid": 7$i, "planSummary": "COLLSCAN", "docsExamined": 150, "nreturned": 101}
+            ran x5 {"command": {"getMore": 99, "collection": "t_order_item"}, "originatingCommand": {"find": "t_order_item", "filter": {"a": 1}}, "planSummary": "COLLSCAN", "docsExamined": 500000, "nreturned": 50000}"#;
+        let found = check("W001", body);
+        assert!(found[0].what.contains("up to 500,000 documents"), "{}", found[0].what);
+    }
+
+    fn proposed(command: &str) -> String {
+        let found = scan(command);
+        found[0].fix.as_ref().map(|fix| fix.command.clone()).unwrap_or_default()
+    }
+
+    #[test]
+    fn ck_12_the_index_has_the_collation_of_the_query() {
+        let query = r#"{"find": "t_order_item", "filter": {"name": "x"}, "collation": {"locale": "en", "strength": 2}}"#;
+        let command = proposed(query);
+        let options = r#"createIndex({name: 1}, {collation: {locale: "en", strength: 2}})"#;
+        assert!(command.ends_with(options), "{command}");
+        // One without the collation does not serve it.
+        let ran = format!(
+            r#"ran x5 {{"command": {query}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}}"#
+        );
+        let plain = format!("index {{\"key\": {{\"name\": 1}}, \"name\": \"n\"}}\n{ran}");
+        assert!(check("W001", &plain)[0].fix.is_some());
+        let collated = format!(
+            "index {{\"key\": {{\"name\": 1}}, \"name\": \"n\", \"collation\": {{\"locale\": \"en\", \"strength\": 2, \"caseLevel\": false}}}}\n{ran}"
+        );
+        assert!(check("W001", &collated)[0].fix.is_none());
+    }
+
+    #[test]
+    fn ck_12_an_index_has_the_elements_of_one_array_only() {
+        let query = r#"{"find": "t_order_item", "filter": {"items": {"$elemMatch": {"sku": 1, "qty": {"$gt": 3}}}, "tags": "x"}}"#;
+        let body = format!(
+            r#"{{"_id": 1, "items": [{{"sku": 1, "qty": 5}}], "tags": ["x"]}}
+            ran x5 {{"command": {query}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}}"#
+        );
+        let found = check("W001", &body);
+        let command = &found[0].fix.as_ref().expect("an index").command;
+        assert!(command.ends_with(r#"createIndex({"items.sku": 1, "items.qty": 1})"#), "{command}");
+    }
+
+    #[test]
+    fn ck_12_what_stands_beside_an_or_is_indexed() {
+        let command = proposed(
+            r#"{"find": "t_order_item", "filter": {"userId": 5, "$or": [{"a": 1}, {"b": 2}]}}"#,
+        );
+        assert!(command.ends_with("createIndex({userId: 1})"), "{command}");
+    }
+
+    #[test]
+    fn ck_12_no_index_beside_that_of_a_place() {
+        let found = scan(
+            r#"{"find": "t_order_item", "filter": {"loc": {"$near": {"$geometry": {"type": "Point", "coordinates": [1, 2]}}}, "status": "x"}}"#,
+        );
+        assert!(
+            found[0].fix.is_none() && found[0].todo.contains("same index"),
+            "{}",
+            found[0].todo
+        );
+    }
+
+    #[test]
+    fn ck_12_filters_on_computed_fields_are_seen() {
+        let found = scan(
+            r#"{"aggregate": "t_order_item", "pipeline": [{"$addFields": {"d": 1}}, {"$match": {"d": 1}}]}"#,
+        );
+        assert!(found[0].todo.contains("$match at the beginning"), "{}", found[0].todo);
+        let command = proposed(
+            r#"{"aggregate": "t_order_item", "pipeline": [{"$addFields": {"d": 1}}, {"$match": {"status": 1}}]}"#,
+        );
+        assert!(command.ends_with("createIndex({status: 1})"), "{command}");
     }
 
     #[test]

@@ -12,9 +12,10 @@ declare_rule! {
     /// # Index that reads too much
     ///
     /// ## What it checks
-    /// Reports operations that used an index and still examined at least 100 documents for each one
-    /// returned, and at least 1000 on average. Counts, sums and other aggregations need what they examine
-    /// and are not meant.
+    /// Reports operations that used an index and still examined at least 100 documents or keys for each
+    /// document they returned, matched for a change or removed, and at least 1000 on average. Counts, sums
+    /// and other aggregations need what they examine and are not meant, nor are searches for words. Sorts
+    /// in memory are reported by W003.
     ///
     /// ## Why it matters
     /// The index narrows the search too little: most documents are read to be thrown away, and that part
@@ -26,6 +27,10 @@ declare_rule! {
     /// ```
     /// ```jsonl,clean
     /// ran x20 {"command": {"find": "t_order_item", "filter": {"status": "new", "userId": $i}}, "planSummary": "IXSCAN { userId: 1, status: 1 }", "docsExamined": 2, "nreturned": 2}
+    /// ```
+    /// All that was examined was looked for, though nothing had to be changed:
+    /// ```jsonl,clean
+    /// ran x20 {"command": {"q": {"status": "x"}, "u": {"$set": {"a": 1}}, "multi": true}, "planSummary": "IXSCAN { status: 1 }", "docsExamined": 5000, "nMatched": 5000, "nModified": 0}
     /// ```
     ///
     /// ## How to fix
@@ -77,8 +82,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             shape.operation,
             Operation::Find | Operation::Update | Operation::Delete | Operation::FindAndModify
         );
-        let average = stats.documents_examined / stats.count.max(1);
+        let average = stats.examined() / stats.count.max(1);
+        let sorts_in_memory = !shape.sort.is_empty() && stats.sorts >= often;
         if !fetches
+            || sorts_in_memory
+            || shape.filter.iter().any(|p| p.path == "$text")
             || stats.collection_scans > 0
             || stats.count < often
             || average < least
@@ -90,12 +98,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             evidence,
             stats,
             format!(
-                "{} examined {} documents on average to return {}, through an index",
+                "{} examined {} {} on average to return {}, through an index",
                 workload::words(shape),
                 text::count(average),
+                if stats.keys_examined > stats.documents_examined { "keys" } else { "documents" },
                 text::count(stats.returned / stats.count),
             ),
-            "most documents are read to be thrown away, and that part grows with the data",
+            "most of it is read to be thrown away, and that part grows with the data",
         );
         cx.report(draft);
     }
@@ -109,6 +118,28 @@ mod tests {
     fn ck_12_aggregations_need_what_they_examine() {
         let body = r#"ran x9 {"command": {"aggregate": "t_order_item", "pipeline": [{"$match": {"a": 1}}, {"$group": {"_id": 1, "n": {"$sum": 1}}}]}, "planSummary": "IXSCAN { a: 1 }", "docsExamined": 90000, "nreturned": 1}"#;
         assert!(check("W002", body).is_empty());
+    }
+
+    #[test]
+    fn ck_12_keys_count_where_they_are_more() {
+        let body = r#"ran x9 {"command": {"find": "t_order_item", "filter": {"name": {"$regex": "x"}}}, "planSummary": "IXSCAN { name: 1 }", "docsExamined": 2, "keysExamined": 1000000, "nreturned": 2}"#;
+        assert!(check("W002", body)[0].what.contains("1,000,000 keys"));
+    }
+
+    #[test]
+    fn ck_12_the_index_that_was_used_is_not_proposed() {
+        let body = r#"ran x9 {"command": {"find": "t_order_item", "filter": {"a": 1, "b": {"$ne": 2}}}, "planSummary": "IXSCAN { a: 1 }", "docsExamined": 90000, "nreturned": 1}"#;
+        let found = check("W002", body);
+        assert!(found[0].fix.is_none() && found[0].todo.contains("it used"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn ck_12_sorts_in_memory_and_searches_for_words_are_not_meant() {
+        let sorted = r#"ran x20 {"command": {"find": "t_order_item", "filter": {"userId": 7}, "sort": {"createTime": -1}, "limit": 10}, "planSummary": "IXSCAN { userId: 1 }", "hasSortStage": true, "docsExamined": 8000, "nreturned": 10}"#;
+        assert!(check("W002", sorted).is_empty());
+        assert_eq!(check("W003", sorted).len(), 1);
+        let words = r#"ran x20 {"command": {"find": "t_order_item", "filter": {"$text": {"$search": "x"}}, "sort": {"score": {"$meta": "textScore"}}, "limit": 10}, "planSummary": "TEXT {}", "hasSortStage": true, "docsExamined": 8000, "nreturned": 10}"#;
+        assert!(check("W002", words).is_empty() && check("W003", words).is_empty());
     }
 
     #[test]

@@ -13,7 +13,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports operations that used an index for their filter but sorted what they found in memory, at
-    /// least 1000 documents on average. Collection scans are reported by W001.
+    /// least 1000 documents on average. Collection scans are reported by W001. Sorts by a score, and of
+    /// what a `$limit` let through, cannot be served by an index and are not meant.
     ///
     /// ## Why it matters
     /// Everything that matches is read and sorted before the first document is returned, even for a page
@@ -63,7 +64,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let (least, often) = (cx.count(&MIN_SORTED), cx.count(&MIN_COUNT));
     for stats in workload::business_shapes(evidence) {
         let shape = &stats.shape;
-        let average = stats.documents_examined / stats.count.max(1);
+        let average = stats.examined() / stats.count.max(1);
         if stats.sorts < often
             || stats.collection_scans > 0
             || shape.sort.is_empty()
@@ -99,5 +100,26 @@ mod tests {
             found[0].fix.as_ref().is_some_and(|f| f.command.contains("{userId: 1, t: -1, n: 1}"))
         );
         assert!(found[0].todo.contains("before the sort"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn ck_12_an_index_is_read_forwards_or_backwards_as_a_whole() {
+        let fix = |index: &str| {
+            let body = format!(
+                r#"index {{"key": {index}, "name": "i"}}
+                ran x20 {{"command": {{"find": "t_order_item", "filter": {{"u": 1}}, "sort": {{"x": 1, "y": -1}}}}, "planSummary": "IXSCAN {{ u: 1 }}", "hasSortStage": true, "docsExamined": 1000, "nreturned": 1000}}"#
+            );
+            check("W003", &body)[0].fix.as_ref().map(|fix| fix.command.clone())
+        };
+        let proposed = fix(r#"{"u": 1, "x": 1, "y": 1}"#).expect("an index");
+        assert!(proposed.ends_with("createIndex({u: 1, x: 1, y: -1})"), "{proposed}");
+        assert!(fix(r#"{"u": 1, "x": 1, "y": -1}"#).is_none());
+        assert!(fix(r#"{"u": 1, "x": -1, "y": 1}"#).is_none());
+    }
+
+    #[test]
+    fn ck_12_what_a_limit_let_through_is_sorted_without_an_index() {
+        let body = r#"ran x20 {"command": {"aggregate": "t_order_item", "pipeline": [{"$match": {"a": 1}}, {"$limit": 2000}, {"$sort": {"x": 1}}]}, "planSummary": "IXSCAN { a: 1 }", "hasSortStage": true, "docsExamined": 2000, "nreturned": 2000}"#;
+        assert!(check("W003", body).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{Draft, Evidence, Seen, Subject, Unit};
+use docward_model::{Draft, Evidence, Lookup, Namespace, QueryShape, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -15,7 +15,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports a collection of whose reads at least half join another collection with `$lookup`, when at
-    /// least 20 of them did.
+    /// least 20 of them did. The two have to be related: one of the fields compared is an id, or the
+    /// documents show the reference. Joins of a collection with itself are not meant.
     ///
     /// ## Why it matters
     /// What is read together and stored apart costs a second search for every document, every time; a
@@ -77,10 +78,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for stats in workload::business_shapes(evidence).filter(|s| s.shape.operation.is_read()) {
         let reads: &mut Reads<'_> = by_collection.entry(&stats.shape.namespace).or_default();
         reads.all += stats.count;
-        if !stats.shape.lookups.is_empty() {
+        let lookups = stats.shape.lookups.iter();
+        let related: Vec<_> = lookups.filter(|l| is_related(evidence, &stats.shape, l)).collect();
+        if !related.is_empty() {
             reads.joined += stats.count;
             reads.millis = reads.millis.max(stats.millis.1);
-            for lookup in &stats.shape.lookups {
+            for lookup in related {
                 *reads.from.entry(lookup.from.as_str()).or_default() += stats.count;
             }
         }
@@ -117,6 +120,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
+/// Whether a join follows a reference, so that what it fetches could be stored with it.
+fn is_related(evidence: &Evidence, shape: &QueryShape, lookup: &Lookup) -> bool {
+    let from = Namespace::new(&*shape.namespace.database, &*lookup.from);
+    let fields = lookup.fields.iter().flat_map(|(local, foreign)| [&**local, &**foreign]);
+    workload::are_related(evidence, (&shape.namespace, &from), fields)
+}
+
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
@@ -131,6 +141,28 @@ mod tests {
             found[0].what.starts_with("95 % of 100 reads join `t_product`"),
             "{}",
             found[0].what
+        );
+    }
+
+    #[test]
+    fn ap_s2_3_collections_without_a_reference_are_not_embedded() {
+        let joined = |lookup: &str| {
+            let body = format!(
+                r#"ran x30 {{"command": {{"aggregate": "t_order_item", "pipeline": [{lookup}]}}}}"#
+            );
+            check("W004", &body).len()
+        };
+        assert_eq!(
+            joined(
+                r#"{"$lookup": {"from": "t_rate", "localField": "day", "foreignField": "day", "as": "x"}}"#
+            ),
+            0
+        );
+        assert_eq!(
+            joined(
+                r#"{"$graphLookup": {"from": "t_order_item", "startWith": "$p", "connectFromField": "parentId", "connectToField": "_id", "as": "x"}}"#
+            ),
+            0
         );
     }
 

@@ -14,8 +14,9 @@ declare_rule! {
     /// ## What it checks
     /// Follows sessions (or connections) and looks for a second collection that is read within a second
     /// after a first one. Reports a pair when at least 20 requests did so and at least 80 % of the reads of
-    /// the second collection came that way: it is hardly ever read alone. Says so when the second
-    /// collection was read several times in a row, one query per document (N+1).
+    /// the second collection came that way: it is hardly ever read alone. The two have to be related: the
+    /// second is asked for by an id, or the documents show a reference. Says so when most requests read
+    /// the second collection several times, one query per document (N+1).
     ///
     /// ## Why it matters
     /// Each request pays two round trips or more for what one document could answer. A log holds slow
@@ -71,23 +72,22 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let (often, least) = (cx.count(&MIN_COUNT), cx.limit(&MIN_SHARE));
     let sequences = evidence.workload.iter().flat_map(|w| &w.sequences);
     for pair in sequences {
-        // Of several reads in a row only the first is counted; the others belong to it.
-        let alone = pair.reads.1.saturating_sub(pair.count);
-        let share = if pair.repeated * 2 > pair.count {
-            1.0
-        } else {
-            pair.count as f64 / (pair.count + alone).max(1) as f64
-        };
+        let share = pair.following as f64 / pair.reads.1.max(1) as f64;
         if pair.count < often
             || share < least
             || !workload::is_business(&pair.first)
             || !workload::is_business(&pair.then)
+            || !workload::are_related(
+                evidence,
+                (&pair.first, &pair.then),
+                pair.by.iter().map(String::as_str),
+            )
         {
             continue;
         }
-        let each = pair.reads.1 as f64 / pair.count.max(1) as f64;
+        let each = pair.following as f64 / pair.count.max(1) as f64;
         let row = if pair.repeated * 2 > pair.count {
-            format!(", {each:.1} reads in a row each time (N+1)")
+            format!(", {each:.1} times each (N+1)")
         } else {
             String::new()
         };
@@ -160,9 +160,21 @@ mod tests {
     }
 
     #[test]
+    fn dp_1_collections_without_a_reference_are_not_embedded() {
+        let body = requests(30, 0, 1).replace("orderId", "sku");
+        assert!(check("W006", &body).is_empty());
+    }
+
+    #[test]
+    fn ap_s0_5_rows_of_reads_do_not_hide_those_alone() {
+        // 60 of 1060 reads.
+        assert!(check("W006", &requests(20, 1000, 3)).is_empty());
+    }
+
+    #[test]
     fn ap_s0_5_one_query_per_document() {
-        let found = check("W006", &requests(30, 0, 4));
-        assert!(found[0].what.contains("N+1"), "{}", found[0].what);
+        let found = check("W006", &requests(30, 10, 4));
+        assert!(found[0].what.contains("4.0 times each (N+1); 92 %"), "{}", found[0].what);
         assert!(found[0].todo.contains("at once"), "{}", found[0].todo);
     }
 }

@@ -12,10 +12,11 @@ declare_rule! {
     /// # Uncapped push
     ///
     /// ## What it checks
-    /// Reports updates that add to an array with `$push` or `$addToSet` and nothing that bounds it: no
-    /// `$slice`, no counter in the filter (`count: {$lt: 60}` with `$inc`), no question for a free place, no
-    /// `maxItems` in the validator, no cap declared in `docward.toml`. It is an error when the documents
-    /// show that the array grows or is long already; without documents it is a warning.
+    /// Reports updates that add to an array with `$push`, `$addToSet` or `$concatArrays` in a pipeline, and
+    /// nothing that bounds it: no `$slice`, no counter in the filter (`count: {$lt: 60}` with `$inc` of it),
+    /// no question for its length (`$size`) or a free place, no `maxItems` in the validator, no cap declared
+    /// in `docward.toml`. It is an error when the documents show that the array grows or is long already;
+    /// without documents it is a warning.
     ///
     /// ## Why it matters
     /// An array that only grows ends at the 16 MB of a document, and then every write to that document
@@ -161,6 +162,26 @@ mod tests {
     fn dm_08_4_capped_pushes_are_fine() {
         let counted = r#"ran x20 {"command": {"q": {"_id": 7, "n": {"$lt": 60}}, "u": {"$push": {"log": 1}, "$inc": {"n": 1}}}}"#;
         assert!(check("W007", counted).is_empty());
+    }
+
+    #[test]
+    fn dm_08_2_only_what_asks_for_the_length_bounds_it() {
+        let found = |q: &str, u: &str| {
+            check("W007", &format!(r#"ran x20 {{"command": {{"q": {q}, "u": {u}}}}}"#)).len()
+        };
+        let push = r#"{"$push": {"log": 1}}"#;
+        assert_eq!(found(r#"{"_id": 7, "$expr": {"$lt": [{"$size": "$log"}, 10]}}"#, push), 0);
+        assert_eq!(found(r#"{"_id": 7, "log": {"$type": "array"}}"#, push), 1);
+        let dated = r#"{"$push": {"log": 1}, "$set": {"updatedAt": 5}}"#;
+        assert_eq!(found(r#"{"_id": 7, "updatedAt": {"$lt": 5}}"#, dated), 1);
+        let pipeline = r#"[{"$set": {"log": {"$concatArrays": ["$log", [1]]}}}]"#;
+        assert_eq!(found(r#"{"_id": 7}"#, pipeline), 1);
+    }
+
+    #[test]
+    fn dm_08_2_pushes_in_the_log_of_a_router_count() {
+        let body = r#"ran x20 {"command": {"update": "t_order_item", "updates": [{"q": {"_id": 7}, "u": {"$push": {"log": 1}}}]}, "nShards": 1}"#;
+        assert_eq!(check("W007", body).len(), 1);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! DM-05.2, LM-2: writes the server refused because the document was too large.
 
-use docward_model::{Draft, Evidence, Failure, Seen, Subject, Unit};
+use docward_model::{Draft, Evidence, Level, Operation, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -11,9 +11,11 @@ declare_rule! {
     /// # Write too large
     ///
     /// ## What it checks
-    /// Reports errors by which the server refused a document above 16 MB: `BSONObjectTooLarge` (10334) and
-    /// the codes 17419 and 17420 of an update or upsert whose result would be too large, or their texts. The
-    /// 16,793,600 bytes the text speaks of are the server's own bound, 16 KB above the users' limit.
+    /// Reports writes that the server refused because of a document above 16 MB: `BSONObjectTooLarge`
+    /// (10334) and the codes 17419 and 17420 of an update or upsert whose result would be too large, or their
+    /// texts. The 16,793,600 bytes the text speaks of are the server's own bound, 16 KB above the users'
+    /// limit. Reads whose result would be too large are not meant. A line that names no operation is told
+    /// as a warning: it may be of either. Several lines about one document count once.
     ///
     /// ## Why it matters
     /// A document has reached the end: every further write that makes it larger fails, and what the
@@ -22,6 +24,10 @@ declare_rule! {
     /// ## Example
     /// ```jsonl,fires
     /// ran {"command": {"q": {"_id": 7}, "u": {"$push": {"log": 1}}}, "errCode": 17419, "errName": "Location17419", "errMsg": "Resulting document after update is larger than 16777216"}
+    /// ```
+    /// A result that is too large is no document that was refused:
+    /// ```jsonl,clean
+    /// ran {"command": {"aggregate": "t_order_item", "pipeline": [{"$group": {"_id": 1, "all": {"$push": "$$ROOT"}}}]}, "errCode": 10334, "errName": "BSONObjectTooLarge", "errMsg": "BSONObj size: 17825816 (0x1100018) is invalid. Size must be between 0 and 16793600(16MB)"}
     /// ```
     /// ```jsonl,clean
     /// ran {"command": {"q": {"_id": 7}, "u": {"$push": {"log": 1}}}, "errCode": 11000, "errName": "DuplicateKey"}
@@ -43,15 +49,13 @@ declare_rule! {
     check: Deployment(check),
 }
 
-fn is_too_large(failure: &Failure) -> bool {
-    matches!(failure.code, 10334 | 17419 | 17420)
-        || failure.name.starts_with("BSONObjectTooLarge")
-        || failure.bytes.is_some()
-}
-
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(workload) = &evidence.workload else { return };
-    for failure in workload.failures.iter().filter(|f| is_too_large(f)) {
+    let refused = workload
+        .failures
+        .iter()
+        .filter(|f| f.too_large && f.operation.is_none_or(Operation::is_write));
+    for failure in refused {
         let namespace = failure.namespace.as_ref().filter(|ns| workload::is_business(ns));
         let size = match failure.bytes {
             Some(bytes) if bytes > 16 * 1024 * 1024 => {
@@ -59,21 +63,31 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             }
             _ => String::new(),
         };
+        let what = match failure.operation {
+            Some(_) => format!(
+                "the server refused {} because the document would exceed 16 MB ({}){size}",
+                text::plural(failure.count, "write"),
+                failure.name
+            ),
+            None => format!(
+                "the server complained {} about a document above 16 MB ({}){size}",
+                text::plural(failure.count, "time"),
+                failure.name
+            ),
+        };
+        let level = if failure.operation.is_some() { Level::Mandatory } else { Level::Recommended };
         cx.report(
             Draft::new(
                 namespace.map_or(Subject::Deployment, |ns| Subject::Collection(ns.clone())),
-                format!(
-                    "the server refused {} because the document would exceed 16 MB ({}){size}",
-                    text::plural(failure.count, "write"),
-                    failure.name
-                ),
+                what,
                 "the document has reached the end: every write that makes it larger fails, and what the application wanted to store is lost",
                 "find the document with $bsonSize, move its growing part into a collection of its own, and cap what is added",
                 Seen::all(workload.operations(), Unit::Operations),
             )
+            .level(level)
             .data("writes", failure.count)
             .data("code", failure.code)
-            .key(failure.code.to_string()),
+            .key(format!("{} {:?}", failure.code, failure.operation)),
         );
     }
 }
@@ -94,5 +108,12 @@ mod tests {
         let body = r#"log {"t": {"$date": "2024-03-15T10:30:00Z"}, "s": "E", "c": "REPL", "id": 21099, "ctx": "x", "msg": "Failed", "attr": {"namespace": "db_shop.t_log", "error": {"code": 10334, "codeName": "BSONObjectTooLarge", "errmsg": "BSONObj size: 16793700 is invalid."}}}"#;
         let found = check("W008", body);
         assert_eq!(found[0].at.namespace().as_deref(), Some("db_shop.t_log"));
+        assert_eq!(found[0].severity, docward_model::Severity::Warn);
+    }
+
+    #[test]
+    fn lm_2_damaged_sizes_are_not_too_large() {
+        let body = r#"log {"t": {"$date": "2024-03-15T10:30:00Z"}, "s": "E", "c": "X", "id": 1234, "ctx": "x", "msg": "Some", "attr": {"error": {"code": 9001, "codeName": "X", "errmsg": "BSONObj size: 0 (0x0) is invalid. Size must be between 0 and 16793600(16MB)"}}}"#;
+        assert!(check("W008", body).is_empty());
     }
 }

@@ -8,8 +8,10 @@ declare_rule! {
     /// # Connection churn
     ///
     /// ## What it checks
-    /// Looks at the connections a server accepted and ended. Reports when their median life was below five
-    /// seconds and at least 100 ended, or when 1000 or more were accepted within one minute.
+    /// Looks at the connections a server accepted and ended. Reports short connections: at least 100 ended,
+    /// half of them after less than five seconds, at least 60 a minute were accepted on average, and within
+    /// a minute at least half as many as were open at most. A probe that connects every few seconds beside
+    /// a pool is none. Reports 1000 or more within one minute whatever their life.
     ///
     /// ## Why it matters
     /// A connection of its own for every request pays the TCP, TLS and password handshakes each time (10 to
@@ -24,13 +26,13 @@ declare_rule! {
     /// | fit for | scripts | all production services |
     ///
     /// ## Example
-    /// ```jsonl,fires,min-ended=2
+    /// ```jsonl,fires,min-ended=2,min-per-minute=2
     /// log {"t": {"$date": "2024-03-15T10:30:00Z"}, "s": "I", "c": "NETWORK", "id": 22943, "ctx": "listener", "msg": "Connection accepted", "attr": {"connectionId": 1, "connectionCount": 1}}
     /// log {"t": {"$date": "2024-03-15T10:30:01Z"}, "s": "I", "c": "NETWORK", "id": 22944, "ctx": "conn1", "msg": "Connection ended", "attr": {"connectionId": 1}}
     /// log {"t": {"$date": "2024-03-15T10:30:02Z"}, "s": "I", "c": "NETWORK", "id": 22943, "ctx": "listener", "msg": "Connection accepted", "attr": {"connectionId": 2, "connectionCount": 1}}
     /// log {"t": {"$date": "2024-03-15T10:30:03Z"}, "s": "I", "c": "NETWORK", "id": 22944, "ctx": "conn2", "msg": "Connection ended", "attr": {"connectionId": 2}}
     /// ```
-    /// ```jsonl,clean,min-ended=2
+    /// ```jsonl,clean,min-ended=1,min-per-minute=1
     /// log {"t": {"$date": "2024-03-15T10:30:00Z"}, "s": "I", "c": "NETWORK", "id": 22943, "ctx": "listener", "msg": "Connection accepted", "attr": {"connectionId": 1, "connectionCount": 1}}
     /// log {"t": {"$date": "2024-03-15T11:30:00Z"}, "s": "I", "c": "NETWORK", "id": 22944, "ctx": "conn1", "msg": "Connection ended", "attr": {"connectionId": 1}}
     /// ```
@@ -47,7 +49,7 @@ declare_rule! {
     maturity: Preview,
     scope: Everywhere,
     needs: [Workload],
-    thresholds: [SHORT_LIFE, MIN_ENDED, PER_MINUTE],
+    thresholds: [SHORT_LIFE, MIN_ENDED, MIN_PER_MINUTE, MIN_TURNOVER, PER_MINUTE],
     check: Deployment(check),
 }
 
@@ -68,6 +70,22 @@ threshold!(
     "fewer ended connections say nothing about their life"
 );
 threshold!(
+    MIN_PER_MINUTE,
+    "min-per-minute",
+    Int(60),
+    "connections",
+    "no figure in source",
+    "short connections accepted more rarely on average are probes and tools"
+);
+threshold!(
+    MIN_TURNOVER,
+    "min-turnover",
+    Float(0.5),
+    "connections accepted in a minute per connection open",
+    "no figure in source",
+    "a smaller share of short connections stands beside pools"
+);
+threshold!(
     PER_MINUTE,
     "accepted-per-minute",
     Int(1000),
@@ -82,7 +100,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let short = cx.count(&SHORT_LIFE) * 1000;
     let lived = connections.lifetimes.filter(|&(n, _)| n >= cx.count(&MIN_ENDED));
     let burst = connections.most_per_minute >= cx.count(&PER_MINUTE);
-    let brief = lived.filter(|&(_, median)| median < short);
+    let minutes = connections.span.map_or(1.0, |(a, b)| (b - a) as f64 / 60_000.0).max(1.0);
+    let rate = connections.accepted as f64 / minutes;
+    let matters = rate >= cx.limit(&MIN_PER_MINUTE)
+        && rate >= cx.limit(&MIN_TURNOVER) * connections.most_open as f64;
+    let brief = lived.filter(|&(_, median)| median < short && matters);
     if brief.is_none() && !burst {
         return;
     }
@@ -112,6 +134,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         )
         .data("accepted", connections.accepted)
         .data("most_per_minute", connections.most_per_minute)
+        .data("per_minute", rate)
         .data("most_open", connections.most_open)
         .data("median_life_ms", brief.map_or(0, |(_, median)| median)),
     );
@@ -122,12 +145,16 @@ mod tests {
     use crate::testing::check;
 
     fn log(n: u32, life_ms: u32, apart_ms: u32) -> String {
+        log_beside(9, n, life_ms, apart_ms)
+    }
+
+    fn log_beside(open: u32, n: u32, life_ms: u32, apart_ms: u32) -> String {
         let at = |ms: u32| {
             format!("2024-03-15T10:{:02}:{:02}.{:03}Z", ms / 60_000 % 60, ms / 1000 % 60, ms % 1000)
         };
         let line = |id: u32, ms: u32, connection: u32| {
             format!(
-                "log {{\"t\": {{\"$date\": \"{}\"}}, \"id\": {id}, \"msg\": \"c\", \"attr\": {{\"connectionId\": {connection}, \"connectionCount\": 9}}}}\n",
+                "log {{\"t\": {{\"$date\": \"{}\"}}, \"id\": {id}, \"msg\": \"c\", \"attr\": {{\"connectionId\": {connection}, \"connectionCount\": {open}}}}}\n",
                 at(ms)
             )
         };
@@ -142,6 +169,13 @@ mod tests {
         assert!(found[0].what.contains("lived less than 300 ms"), "{}", found[0].what);
         assert!(check("W009", &log(200, 60_000, 1000)).is_empty());
         assert!(check("W009", &log(50, 300, 1000)).is_empty());
+    }
+
+    #[test]
+    fn cn_02_1_a_probe_beside_a_pool_is_no_churn() {
+        assert!(check("W009", &log_beside(801, 120, 200, 10_200)).is_empty());
+        assert!(check("W009", &log_beside(9, 120, 200, 10_200)).is_empty(), "too few a minute");
+        assert!(check("W009", &log_beside(801, 200, 300, 1000)).is_empty(), "too few beside 801");
     }
 
     #[test]

@@ -12,8 +12,10 @@ declare_rule! {
     /// # Read, then write
     ///
     /// ## What it checks
-    /// Reports collections in which a session read a document by its `_id` and then updated the same one
-    /// within a second, at least 20 times.
+    /// Reports collections in which a session read a document by its `_id` and then overwrote fields of the
+    /// same one within a second, at least 20 times. Updates that the server works out itself (`$inc`, `$push`,
+    /// a pipeline), that ask for more than the `_id` (a version, a state), or that belong to a transaction
+    /// lose nothing and are not meant. A log with redacted values does not show which document it was.
     ///
     /// ## Why it matters
     /// Between the two somebody else may change the document, and one of the changes is lost; and it takes
@@ -26,8 +28,11 @@ declare_rule! {
     /// ran {"command": {"find": "t_stock", "filter": {"_id": 8}}}
     /// ran {"command": {"q": {"_id": 8}, "u": {"$set": {"n": 4}}}}
     /// ```
-    /// ```jsonl,clean,min-count=2
-    /// ran x9 {"command": {"q": {"_id": 7}, "u": {"$inc": {"n": -1}}}}
+    /// ```jsonl,clean,min-count=1
+    /// ran {"command": {"find": "t_stock", "filter": {"_id": 7}}}
+    /// ran {"command": {"q": {"_id": 7}, "u": {"$inc": {"n": -1}}}}
+    /// ran {"command": {"find": "t_stock", "filter": {"_id": 8}}}
+    /// ran {"command": {"q": {"_id": 8, "version": 3}, "u": {"$set": {"n": 4}, "$inc": {"version": 1}}}}
     /// ```
     ///
     /// ## How to fix
@@ -35,7 +40,7 @@ declare_rule! {
     /// document in one step with `findOneAndUpdate`.
     ///
     /// ## When to ignore it
-    /// The read serves something else, or the update carries the version it read.
+    /// The read serves something else, as showing the document before a field of it is set.
     W010, "read-then-write",
     level: Recommended,
     clauses: ["CK-15"],

@@ -20,7 +20,8 @@ use crate::{
     trouble::Trouble,
 };
 
-/// The server's own databases, read only when `--db` asks for them.
+/// The server's own databases: only the names of what does not belong there are read, unless `--db`
+/// asks for them.
 const SERVERS_OWN: [&str; 2] = ["config", "local"];
 
 /// Collections that are asked about together: the way to the server and back is the longest part.
@@ -83,6 +84,7 @@ impl Reader<'_, '_, '_> {
     /// Lists the collections, and learns about each what can be learnt without its documents.
     pub(super) fn read_catalogue(&mut self, deployment: &mut Deployment) -> Vec<Listed> {
         let mut listed = Vec::new();
+        self.misplaced(deployment);
         for database in self.databases(deployment) {
             let mut entries = self.collections(deployment, &database);
             entries.retain(|entry| self.is_audited_entry(&entry.namespace));
@@ -103,6 +105,28 @@ impl Reader<'_, '_, '_> {
             }
         }
         listed
+    }
+
+    /// Learns the names of collections that people made in the server's own databases. Who may not
+    /// list them there is told nothing: few may, and few have to.
+    fn misplaced(&mut self, deployment: &mut Deployment) {
+        if self.request.database_glob.is_some() {
+            return;
+        }
+        for database in SERVERS_OWN {
+            let rest = doc! { "nameOnly": true, "authorizedCollections": true };
+            let entries = deployment.session.list(database, Read::ListCollections, rest);
+            let entries = entries.unwrap_or_default();
+            for entry in entries.iter().filter_map(|entry| Entry::read(database, entry)) {
+                if !is_server_owned(&entry.namespace) && self.is_wanted(&entry.namespace) {
+                    let place = Place { namespace: entry.namespace.clone(), real: true };
+                    let slot = self.table.slot(&place);
+                    if entry.is_view() {
+                        self.table.entry(slot).kind = CollectionKind::View;
+                    }
+                }
+            }
+        }
     }
 
     fn is_audited_entry(&mut self, namespace: &Namespace) -> bool {

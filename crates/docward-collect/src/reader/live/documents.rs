@@ -125,6 +125,11 @@ impl Reader<'_, '_, '_> {
             // The server's count may be off; who has read to the end knows better.
             let is_whole = way == Way::Everything && matches!(end, End::Done);
             match end {
+                // A collection that is not there any more looks like an empty one.
+                End::Done if taken == 0 && !self.is_there(deployment, namespace) => {
+                    let trouble = LiveTrouble::Dropped { documents: 0 };
+                    self.troubles.add(file, &Trouble::Live(trouble));
+                }
                 End::Done => {}
                 End::Stopped => self.sources[deployment.source].sampled = true,
                 End::Silent => {
@@ -136,7 +141,8 @@ impl Reader<'_, '_, '_> {
                     // The random walk met the same documents again and again.
                     let other_way =
                         matches!(way, Way::Random(_)) && matches!(code(&error), Some(28_799));
-                    if other_way || (is_passing(&error) && attempt < ATTEMPTS && before == 0) {
+                    let again = is_passing(&error) && !is_gone(&error) && attempt < ATTEMPTS;
+                    if other_way || (again && before == 0) {
                         if other_way {
                             way = Way::First(wanted.unwrap_or(SAMPLE));
                         }
@@ -228,10 +234,25 @@ impl Reader<'_, '_, '_> {
     ) {
         if is_forbidden(error) {
             deployment.missing.add(Resource::Collection(namespace.clone()), "find");
-        } else if !is_gone(error) {
-            let trouble = LiveTrouble::Cut { documents, why: words(error) };
-            self.troubles.add(file, &Trouble::Live(trouble));
+            return;
         }
+        let trouble = if is_gone(error) {
+            LiveTrouble::Dropped { documents }
+        } else {
+            LiveTrouble::Cut { documents, why: words(error) }
+        };
+        self.troubles.add(file, &Trouble::Live(trouble));
+    }
+
+    /// Whether a collection is still listed, as far as the server tells.
+    fn is_there(&self, deployment: &Deployment, namespace: &Namespace) -> bool {
+        let rest = doc! {
+            "filter": { "name": &namespace.collection },
+            "nameOnly": true,
+            "authorizedCollections": true,
+        };
+        let listed = deployment.session.list(&namespace.database, Read::ListCollections, rest);
+        listed.map_or(true, |listed| !listed.is_empty())
     }
 
     fn read_once(

@@ -15,6 +15,7 @@ mod privileges;
 mod server;
 mod session;
 mod trouble;
+mod uri;
 
 pub(crate) use privileges::Missing;
 pub(crate) use session::Session;
@@ -46,12 +47,19 @@ impl Reader<'_, '_, '_> {
     /// string may hold a password.
     pub(crate) fn connect(&mut self, source: usize, uri: &str) -> Option<Session> {
         self.sources[source].kind = SourceKind::Live;
-        let session = Session::connect(uri);
+        let (uri, left_out) = uri::without_unknown_options(uri);
+        let session = Session::connect(&uri);
         let (name, session) = match session {
             Ok(session) => (session.name.clone(), Ok(session)),
             Err((name, trouble)) => (name, Err(trouble)),
         };
         self.sources[source].name.clone_from(&name);
+        if !left_out.is_empty() {
+            self.progress.note(&format!(
+                "{name}: options of the connection string that mean nothing here were left out: {}",
+                left_out.join(", ")
+            ));
+        }
         session.map_err(|trouble| self.troubles.add_for(name, &Trouble::Live(trouble))).ok()
     }
 

@@ -53,7 +53,11 @@ impl Missing {
                 Resource::Cluster => whole.push((resource, actions)),
                 Resource::Database(ref name) => troubles.push(forbidden(
                     name.clone(),
-                    "its collections are not all known",
+                    if actions.contains(&"listCollections") {
+                        "its collections are not all known"
+                    } else {
+                        "what its roles hold is not known"
+                    },
                     &[(resource.clone(), actions)],
                 )),
                 Resource::Collection(namespace) => collections

@@ -1,7 +1,9 @@
 //! Facts about the deployment and the server that answers.
 
+use std::collections::BTreeSet;
+
 use docward_model::{
-    Connections, DefaultConcerns, Member, Server, StartOptions, Topology, User, Value,
+    Connections, CustomRole, DefaultConcerns, Member, Server, StartOptions, Topology, User, Value,
 };
 use mongodb::bson::{Bson, Document, doc};
 
@@ -20,6 +22,29 @@ const PARAMETERS: [&str; 4] = [
     "enableLocalhostAuthBypass",
     "enableTestCommands",
     "scramIterationCount",
+];
+
+/// Roles that servers bring along.
+const BUILT_IN: [&str; 19] = [
+    "__queryableBackup",
+    "__system",
+    "backup",
+    "clusterAdmin",
+    "clusterManager",
+    "clusterMonitor",
+    "dbAdmin",
+    "dbAdminAnyDatabase",
+    "dbOwner",
+    "enableSharding",
+    "hostManager",
+    "read",
+    "readAnyDatabase",
+    "readWrite",
+    "readWriteAnyDatabase",
+    "restore",
+    "root",
+    "userAdmin",
+    "userAdminAnyDatabase",
 ];
 
 impl Reader<'_, '_, '_> {
@@ -111,9 +136,36 @@ impl Reader<'_, '_, '_> {
     fn users(&mut self, deployment: &mut Deployment, server: &mut Server) {
         let rest = doc! { "usersInfo": { "forAllDBs": true } };
         match deployment.session.ask_value("admin", Read::UsersInfo, rest) {
-            Ok(reply) => server.users = Some(users(&reply)),
+            Ok(reply) => {
+                let users = users(&reply);
+                server.custom_roles = self.custom_roles(deployment, &users);
+                server.users = Some(users);
+            }
             Err(error) => {
                 self.refused(deployment, Resource::Cluster, "viewUser", "usersInfo", &error);
+            }
+        }
+    }
+
+    /// What the roles hold that people made and users have.
+    fn custom_roles(&mut self, deployment: &mut Deployment, users: &[User]) -> Vec<CustomRole> {
+        let held: BTreeSet<_> = users
+            .iter()
+            .flat_map(|user| &user.roles)
+            .filter(|(_, role)| !BUILT_IN.contains(&role.as_str()))
+            .collect();
+        if held.is_empty() {
+            return Vec::new();
+        }
+        let named: Vec<_> = held.iter().map(|(db, role)| doc! { "role": role, "db": db }).collect();
+        match deployment.session.ask_value("admin", Read::RolesInfo, doc! { "rolesInfo": named }) {
+            Ok(reply) => custom_roles(&reply),
+            Err(error) => {
+                for (database, _) in held {
+                    let resource = Resource::Database(database.clone());
+                    self.refused(deployment, resource, "viewRole", "rolesInfo", &error);
+                }
+                Vec::new()
             }
         }
     }
@@ -137,10 +189,12 @@ fn start_options(parsed: &Document) -> StartOptions {
         section.is_some_and(|section| section.get_bool(key).ok() == Some(true))
     };
     let tls = net.and_then(|net| net.get_document("tls").or_else(|_| net.get_document("ssl")).ok());
+    let asks_for_login = text(security, "authorization").as_deref() == Some("enabled")
+        || text(security, "keyFile").is_some()
+        || text(security, "clusterAuthMode").is_some();
     StartOptions {
-        authorization: text(security, "authorization").as_deref() == Some("enabled")
-            || text(security, "keyFile").is_some()
-            || text(security, "clusterAuthMode").is_some(),
+        // On the way to access control, who does not log in may do everything.
+        authorization: asks_for_login && !yes(security, "transitionToAuth"),
         bind_addresses: if yes(net, "bindIpAll") {
             Some(vec!["*".to_owned()])
         } else {
@@ -214,10 +268,28 @@ fn thousandths(priority: &Bson) -> Option<u64> {
     Some((priority * 1000.0).round() as u64)
 }
 
+fn text(value: &Value, key: &str) -> String {
+    value.get(key).and_then(Value::as_text).unwrap_or_default().to_owned()
+}
+
+fn custom_roles(reply: &Value) -> Vec<CustomRole> {
+    let listed = reply.get("roles").map_or(&[][..], Value::items).iter();
+    let mut roles: Vec<_> = listed
+        .filter(|role| !role.get("isBuiltin").is_some_and(Value::is_truthy))
+        .map(|role| {
+            let inherited = role.get("inheritedRoles").map_or(&[][..], Value::items).iter();
+            CustomRole {
+                database: text(role, "db"),
+                name: text(role, "role"),
+                inherits: inherited.map(|role| (text(role, "db"), text(role, "role"))).collect(),
+            }
+        })
+        .collect();
+    roles.sort();
+    roles
+}
+
 fn users(reply: &Value) -> Vec<User> {
-    let text = |value: &Value, key: &str| {
-        value.get(key).and_then(Value::as_text).unwrap_or_default().to_owned()
-    };
     let mut users: Vec<_> = reply
         .get("users")
         .map_or(&[][..], Value::items)
@@ -288,6 +360,8 @@ mod tests {
             Some("requireSSL"),
         );
         check(doc! { "security": { "authorization": "disabled" } }, false, None, None);
+        let transition = doc! { "keyFile": "/k", "transitionToAuth": true };
+        check(doc! { "security": transition }, false, None, None);
     }
 
     #[test]

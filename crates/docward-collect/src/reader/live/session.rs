@@ -18,7 +18,10 @@ use mongodb::{
 };
 use tokio::runtime::Runtime;
 
-use super::trouble::{LiveTrouble, redact, words};
+use super::{
+    trouble::{LiveTrouble, is_forbidden, redact, words},
+    uri::is_unescaped,
+};
 
 /// How long to look for a server, unless the connection string says.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -41,6 +44,7 @@ pub(super) enum Read {
     ListIndexes,
     ReplSetGetConfig,
     ReplSetGetStatus,
+    RolesInfo,
     ServerStatus,
     UsersInfo,
 }
@@ -60,6 +64,7 @@ impl Read {
             Self::ListIndexes => "listIndexes",
             Self::ReplSetGetConfig => "replSetGetConfig",
             Self::ReplSetGetStatus => "replSetGetStatus",
+            Self::RolesInfo => "rolesInfo",
             Self::ServerStatus => "serverStatus",
             Self::UsersInfo => "usersInfo",
         }
@@ -102,6 +107,9 @@ impl Session {
     pub(super) fn connect(uri: &str) -> Result<Self, (String, LiveTrouble)> {
         let scheme = uri.split(':').next().unwrap_or_default();
         let unnamed = format!("{scheme}://…");
+        if is_unescaped(uri) {
+            return Err((unnamed, LiveTrouble::Unescaped));
+        }
         let runtime = match runtime() {
             Ok(runtime) => runtime,
             Err(error) => return Err((unnamed, failed("starting the driver", error.to_string()))),
@@ -125,6 +133,8 @@ impl Session {
         options.app_name.get_or_insert_with(|| "docward".to_owned());
         options.max_pool_size.get_or_insert(POOL);
         let default_database = options.default_database.clone();
+        let has_login = options.credential.is_some();
+        let asked = options.clone();
         let criteria = options
             .selection_criteria
             .get_or_insert_with(|| {
@@ -154,18 +164,47 @@ impl Session {
             runtime,
         };
         match session.ask("admin", Read::Hello, Document::new()) {
+            Ok(_) if !has_login && session.asks_for_login() => {
+                Err((session.name, LiveTrouble::NoLogin))
+            }
             Ok(_) => Ok(session),
             Err(error) => {
                 let why = redact(&words(&error), uri);
                 let trouble = match &*error.kind {
                     ErrorKind::Authentication { .. } => LiveTrouble::Login { user, why },
-                    ErrorKind::ServerSelection { .. } | ErrorKind::Io(_) => {
-                        LiveTrouble::Unreachable { patience, why }
-                    }
+                    ErrorKind::ServerSelection { .. } | ErrorKind::Io(_) => session
+                        .other_set(asked)
+                        .unwrap_or(LiveTrouble::Unreachable { patience, why }),
                     _ => failed("the first question", why),
                 };
                 Err((session.name, trouble))
             }
+        }
+    }
+
+    /// Whether nothing can be asked without a login.
+    fn asks_for_login(&self) -> bool {
+        let rest = doc! { "nameOnly": true, "authorizedDatabases": true };
+        self.ask("admin", Read::ListDatabases, rest).is_err_and(|error| is_forbidden(&error))
+    }
+
+    /// Whether no server would do because it belongs to another replica set than was asked for.
+    fn other_set(&self, mut options: ClientOptions) -> Option<LiveTrouble> {
+        let wanted = options.repl_set_name.take()?;
+        options.hosts.truncate(1);
+        options.direct_connection = Some(true);
+        options.credential = None;
+        let client = {
+            let _inside = self.runtime.enter();
+            Client::with_options(options).ok()?
+        };
+        let database = client.database("admin");
+        let question = database.run_command(command(Read::Hello, Document::new()));
+        let hello = self.wait(question.into_future()).ok()?;
+        match hello.get_str("setName") {
+            Ok(found) if found == wanted => None,
+            Ok(found) => Some(LiveTrouble::OtherSet { wanted, found: found.to_owned() }),
+            Err(_) => Some(LiveTrouble::NoSet { wanted }),
         }
     }
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use mongodb::error::{Error, ErrorKind};
 
+use super::uri::user_part;
+
 /// A situation in which a server did not give what was asked for.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LiveTrouble {
@@ -12,6 +14,11 @@ pub(crate) enum LiveTrouble {
         "the connection string is not valid: {0}; see https://www.mongodb.com/docs/manual/reference/connection-string/"
     )]
     BadUri(String),
+    #[error(
+        "the connection string is not valid: user or password hold characters that have to be \
+         escaped: `@` as %40, `:` as %3A, `/` as %2F, `?` as %3F, `#` as %23, `%` as %25"
+    )]
+    Unescaped,
     #[error("the host cannot be found: {0}; check its name and the name server")]
     UnknownHost(String),
     #[error("TLS cannot be set up: {0}; check tlsCAFile and tlsCertificateKeyFile")]
@@ -23,6 +30,21 @@ pub(crate) enum LiveTrouble {
     Unreachable { patience: Duration, why: String },
     #[error("the login was refused{}: {why}; check user, password and authSource", as_user(user))]
     Login { user: Option<String>, why: String },
+    #[error(
+        "the server asks for a login and the connection string has none; nothing was read from it; \
+         write it as mongodb://USER:PASSWORD@HOST/?authSource=admin"
+    )]
+    NoLogin,
+    #[error(
+        "the server is a member of the replica set {found}, and the connection string asks for \
+         {wanted}; write replicaSet={found}"
+    )]
+    OtherSet { wanted: String, found: String },
+    #[error(
+        "the server is no member of a replica set, and the connection string asks for {wanted}; \
+         leave replicaSet out"
+    )]
+    NoSet { wanted: String },
     #[error("{what} failed: {why}; {rest}")]
     Failed { what: String, why: String, rest: &'static str },
     #[error(
@@ -30,6 +52,11 @@ pub(crate) enum LiveTrouble {
          report; run again when the server is back"
     )]
     Cut { documents: u64, why: String },
+    #[error(
+        "was dropped while it was read, after {documents} documents; these are in the report, what \
+         it held besides is not"
+    )]
+    Dropped { documents: u64 },
     #[error(
         "the server has not answered for {seconds} s, after {documents} documents; what was read \
          before is in the report; run again when it answers"
@@ -62,7 +89,11 @@ pub(super) fn is_forbidden(error: &Error) -> bool {
 
 /// Whether what was asked about is gone, or never was: dropped while reading.
 pub(super) fn is_gone(error: &Error) -> bool {
-    code(error) == Some(26)
+    match &*error.kind {
+        // A cursor on a collection that was dropped ends with its plan.
+        ErrorKind::Command(command) if command.code == 175 => command.message.contains("dropped"),
+        _ => code(error) == Some(26),
+    }
 }
 
 /// Whether the same question may get an answer later or elsewhere: the network failed, or the
@@ -108,10 +139,9 @@ fn servers(message: &str) -> String {
 
 /// Text in which nothing of the connection string's user part appears.
 pub(super) fn redact(text: &str, uri: &str) -> String {
-    let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
-    let Some((user, _)) = rest.rsplit_once('@') else { return text.to_owned() };
+    let Some(user) = user_part(uri) else { return text.to_owned() };
     let mut text = text.replace(user, "…");
-    for part in user.split([':', '@', '/']).filter(|part| part.len() > 1) {
+    for part in user.split([':', '@', '/', '?']).filter(|part| part.len() > 1) {
         text = text.replace(part, "…");
     }
     text
@@ -134,6 +164,7 @@ mod tests {
     #[test]
     fn passwords_are_not_repeated() {
         let uri = "mongodb://ann:p@ss/w@host/?x=1";
+        assert_eq!(redact("bad port: pq", "mongodb://ann:pq?ss@host"), "bad port: …");
         assert_eq!(redact("bad host: ss/w@host", uri), "bad host: …/w@host");
         assert_eq!(redact("in ann:p@ss/w@host", uri), "in …@host");
         assert_eq!(redact("no user", "mongodb://host"), "no user");

@@ -1,0 +1,225 @@
+//! What an update writes, which arrays it adds to, and whether anything bounds them.
+
+use docward_model::{Push, QueryShape, Value};
+
+use crate::shape::without_positions;
+
+/// Expressions are followed this far down.
+const DEPTH: u32 = 8;
+
+/// Operators by which the server works out the new value itself.
+const ATOMIC: [&str; 10] =
+    ["$inc", "$mul", "$min", "$max", "$bit", "$push", "$pushAll", "$addToSet", "$pull", "$pop"];
+
+/// Whether an update overwrites fields with values that the client worked out.
+pub(crate) fn overwrites(update: &Value) -> bool {
+    let operators = update.entries();
+    let is_atomic = |(name, _): &(String, Value)| ATOMIC.contains(&name.as_str());
+    // A pipeline computes on the server and has no entries of its own.
+    !operators.is_empty() && !operators.iter().any(is_atomic)
+}
+
+/// Reads the arrays and fields an update changes into a shape.
+pub(crate) fn read_update(shape: &mut QueryShape, filter: Option<&Value>, update: &Value) {
+    if let Value::List(stages) = update {
+        for (name, body) in stages.iter().flat_map(Value::entries) {
+            for (path, value) in body.entries() {
+                let path = without_positions(path);
+                if matches!(name.as_str(), "$set" | "$addFields")
+                    && let Some(capped) = appends(value, &path, false, 0)
+                {
+                    shape.pushes.push(Push { path: path.clone(), capped });
+                }
+                shape.writes.push(path);
+            }
+        }
+    }
+    let mut counters = Vec::new();
+    for (operator, body) in update.entries() {
+        if !operator.starts_with('$') {
+            // A whole document that replaces the old one.
+            return;
+        }
+        for (path, value) in body.entries() {
+            let path = without_positions(path);
+            match operator.as_str() {
+                "$push" => {
+                    let capped = value.get("$slice").is_some();
+                    shape.pushes.push(Push { path, capped });
+                }
+                "$addToSet" | "$pushAll" => shape.pushes.push(Push { path, capped: false }),
+                "$setOnInsert" | "$pull" | "$pullAll" | "$pop" => {}
+                _ => {
+                    if operator == "$inc" {
+                        counters.push(path.clone());
+                    }
+                    shape.writes.push(path);
+                }
+            }
+        }
+    }
+    let mut guards = Guards::default();
+    if let Some(filter) = filter {
+        guards.read(filter, 0);
+    }
+    let counted = guards.below.iter().any(|path| counters.contains(path));
+    for push in &mut shape.pushes {
+        push.capped |= counted || guards.arrays.contains(&push.path);
+    }
+}
+
+/// Whether an expression is the array at `path` with something added, and then whether it is cut.
+fn appends(value: &Value, path: &str, cut: bool, depth: u32) -> Option<bool> {
+    if depth > DEPTH {
+        return None;
+    }
+    if let Value::List(items) = value {
+        return items.iter().find_map(|item| appends(item, path, cut, depth + 1));
+    }
+    value.entries().iter().find_map(|(operator, operand)| match operator.as_str() {
+        "$concatArrays" | "$setUnion" if operand.items().iter().any(|i| is_array(i, path)) => {
+            Some(cut)
+        }
+        "$slice" | "$firstN" | "$lastN" => appends(operand, path, true, depth + 1),
+        _ => appends(operand, path, cut, depth + 1),
+    })
+}
+
+/// `"$log"`, also as `{$ifNull: ["$log", []]}`.
+fn is_array(value: &Value, path: &str) -> bool {
+    match value {
+        Value::Text(text) => text.strip_prefix('$') == Some(path),
+        _ => value
+            .get("$ifNull")
+            .and_then(|either| either.items().first())
+            .is_some_and(|first| is_array(first, path)),
+    }
+}
+
+/// What a filter asks so that an array stays short.
+#[derive(Default)]
+struct Guards {
+    /// Fields that have to be below a value: counters, when the update counts them up.
+    below: Vec<String>,
+    /// Arrays that have to have room: by their length, or because an n-th element must not exist.
+    arrays: Vec<String>,
+}
+
+impl Guards {
+    fn read(&mut self, filter: &Value, depth: u32) {
+        if depth > DEPTH {
+            return;
+        }
+        for (key, condition) in filter.entries() {
+            match key.as_str() {
+                "$and" => condition.items().iter().for_each(|part| self.read(part, depth + 1)),
+                "$expr" => self.expression(condition, depth + 1),
+                _ => self.field(key, condition),
+            }
+        }
+    }
+
+    fn field(&mut self, key: &str, condition: &Value) {
+        let path = without_positions(key);
+        let has_position = key.rsplit('.').next().is_some_and(|last| {
+            path != key && !last.is_empty() && last.bytes().all(|b| b.is_ascii_digit())
+        });
+        if condition.get("$lt").or_else(|| condition.get("$lte")).is_some() {
+            self.below.push(path.clone());
+        }
+        let has_room = has_position
+            && condition.get("$exists").is_some_and(|exists| !Value::is_truthy(exists));
+        if has_room || condition.get("$size").is_some() {
+            self.arrays.push(path);
+        }
+    }
+
+    /// `{$lt: [{$size: "$log"}, 10]}`, either way round.
+    fn expression(&mut self, expression: &Value, depth: u32) {
+        if depth > DEPTH {
+            return;
+        }
+        for (operator, operands) in expression.entries() {
+            let operands = operands.items();
+            let smaller = match operator.as_str() {
+                "$and" => {
+                    operands.iter().for_each(|part| self.expression(part, depth + 1));
+                    continue;
+                }
+                "$lt" | "$lte" => operands.first(),
+                "$gt" | "$gte" => operands.get(1),
+                "$eq" | "$ne" => operands.iter().find(|o| o.get("$size").is_some()),
+                _ => continue,
+            };
+            if let Some(array) = smaller.and_then(|s| s.get("$size")).and_then(path_of) {
+                self.arrays.push(array);
+            }
+        }
+    }
+}
+
+fn path_of(expression: &Value) -> Option<String> {
+    match expression {
+        Value::Text(text) => text.strip_prefix('$').map(without_positions),
+        _ => path_of(expression.get("$ifNull")?.items().first()?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::tests::shape;
+
+    fn pushed(q: &str, u: &str) -> Vec<Push> {
+        shape(&format!(r#"{{"q": {q}, "u": {u}, "multi": false}}"#)).expect("an update").pushes
+    }
+
+    #[test]
+    fn dm_08_4_pushes_say_whether_they_are_capped() {
+        for (q, u, capped) in [
+            ("{}", r#"{"$push": {"log": 1}}"#, false),
+            ("{}", r#"{"$push": {"log": {"$each": [1], "$slice": -10}}}"#, true),
+            ("{}", r#"{"$addToSet": {"log": 1}}"#, false),
+            (r#"{"n": {"$lt": 60}}"#, r#"{"$push": {"log": 1}, "$inc": {"n": 1}}"#, true),
+            (r#"{"log.59": {"$exists": false}}"#, r#"{"$push": {"log": 1}}"#, true),
+            (r#"{"log": {"$size": 5}}"#, r#"{"$push": {"log": 1}}"#, true),
+            (r#"{"log": {"$exists": true}}"#, r#"{"$push": {"log": 1}}"#, false),
+            (r#"{"log.59": {"$exists": true}}"#, r#"{"$push": {"log": 1}}"#, false),
+            (r#"{"log": {"$type": "array"}}"#, r#"{"$push": {"log": 1}}"#, false),
+            (r#"{"$expr": {"$lt": [{"$size": "$log"}, 10]}}"#, r#"{"$push": {"log": 1}}"#, true),
+            (
+                r#"{"$expr": {"$and": [{"$gt": [10, {"$size": {"$ifNull": ["$log", []]}}]}]}}"#,
+                r#"{"$push": {"log": 1}}"#,
+                true,
+            ),
+            (r#"{"$expr": {"$gt": [{"$size": "$log"}, 10]}}"#, r#"{"$push": {"log": 1}}"#, false),
+            // A date that is set anew bounds nothing.
+            (
+                r#"{"updatedAt": {"$lt": {"$date": "2024-01-01T00:00:00Z"}}}"#,
+                r#"{"$push": {"log": 1}, "$set": {"updatedAt": 5}}"#,
+                false,
+            ),
+            (r#"{"n": {"$gt": 60}}"#, r#"{"$push": {"log": 1}, "$inc": {"n": 1}}"#, false),
+        ] {
+            assert_eq!(pushed(q, u), [Push { path: "log".into(), capped }], "{q} {u}");
+        }
+    }
+
+    #[test]
+    fn dm_08_2_pipelines_that_add_to_an_array_are_pushes() {
+        for (value, expected) in [
+            (r#"{"$concatArrays": ["$log", [1]]}"#, Some(false)),
+            (r#"{"$concatArrays": [{"$ifNull": ["$log", []]}, [1]]}"#, Some(false)),
+            (r#"{"$setUnion": ["$log", [1]]}"#, Some(false)),
+            (r#"{"$slice": [{"$concatArrays": ["$log", [1]]}, -10]}"#, Some(true)),
+            (r#"{"$concatArrays": ["$a", "$b"]}"#, None),
+            ("5", None),
+        ] {
+            let capped: Vec<bool> = pushed("{}", &format!(r#"[{{"$set": {{"log": {value}}}}}]"#))
+                .iter()
+                .map(|p| p.capped)
+                .collect();
+            assert_eq!(capped, expected.into_iter().collect::<Vec<_>>(), "{value}");
+        }
+    }
+}
