@@ -42,3 +42,56 @@ fn shardkey_says_what_is_wrong_with_a_key() {
     let several = shardkey(&["examples/shop", "--key", r#"{"_id": 1}"#]);
     assert!(stderr(&several).contains("choose one with --collection"));
 }
+
+/// A collection as `mongodump` leaves it: options, and documents if it has its own.
+fn dumped(options: &str, documents: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    let database = directory.path().join("db_shop");
+    std::fs::create_dir(&database).expect("a directory");
+    let metadata = format!("{{\"options\": {options}, \"indexes\": []}}");
+    std::fs::write(database.join("t_order.metadata.json"), metadata).expect("a file");
+    if !documents.is_empty() {
+        std::fs::write(directory.path().join("t_order.json"), documents).expect("a file");
+    }
+    directory
+}
+
+#[test]
+fn shardkey_says_what_cannot_be_judged() {
+    for (options, says) in [
+        (r#"{"viewOn": "t_order_item", "pipeline": []}"#, "is a view, which cannot be sharded"),
+        (
+            r#"{"timeseries": {"timeField": "at", "metaField": "device"}}"#,
+            "may be made of `device` or fields inside it and, last and not hashed, `at`",
+        ),
+    ] {
+        let dump = dumped(options, "");
+        let out = shardkey(&[dump.path().to_str().expect("UTF-8"), "--no-progress"]);
+        assert_eq!(code(&out), 2, "{options}");
+        let error = stderr(&out);
+        assert!(error.contains(says), "{options}: {error}");
+    }
+    let zone = shardkey(&["examples/shop", "--collection", "t_order", "--zone", "nope"]);
+    assert_eq!(code(&zone), 2);
+    assert!(stderr(&zone).contains("--zone nope: no document that was read has such a field"));
+}
+
+#[test]
+fn shardkey_reads_a_part_and_counts_in_words() {
+    let documents: String = (0..200).map(|i| format!("{{\"_id\": {i}, \"a\": 1}}\n")).collect();
+    let dump = dumped("{}", &documents);
+    let file = dump.path().join("t_order.json");
+    let run = |more: &[&str]| {
+        let file = file.to_str().expect("UTF-8");
+        let name = ["--namespace", "db_shop.t_order", "--no-progress"];
+        let out = shardkey(&[&[file], &name[..], more].concat());
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    };
+    let one = run(&["--sample", "1", "--key", r#"{"a": 1}"#]);
+    assert!(one.contains("1 different value in 1 document"), "{one}");
+    assert!(!one.contains("1 documents") && !one.contains("1 values"), "{one}");
+    let all = run(&["--full", "--key", r#"{"a": [1]}"#]);
+    assert!(all.is_empty(), "a key that is none: {all}");
+    let all = run(&["--full", "--key", r#"{"a": 1}"#]);
+    assert!(all.contains("200 documents"), "{all}");
+}

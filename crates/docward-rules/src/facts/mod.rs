@@ -16,6 +16,7 @@ pub mod naming;
 pub mod patterns;
 pub mod proposals;
 pub mod relations;
+pub mod rising;
 pub mod schema;
 pub mod series;
 pub mod server;
