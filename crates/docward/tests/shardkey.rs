@@ -2,7 +2,9 @@
 
 mod common;
 
+use bson::doc;
 use common::{code, docward, stderr};
+use docward_testkit::Launch;
 
 fn shardkey(arguments: &[&str]) -> std::process::Output {
     docward(&[&["shardkey"], arguments].concat())
@@ -94,4 +96,30 @@ fn shardkey_reads_a_part_and_counts_in_words() {
     assert!(all.is_empty(), "a key that is none: {all}");
     let all = run(&["--full", "--key", r#"{"a": 1}"#]);
     assert!(all.contains("200 documents"), "{all}");
+}
+
+#[test]
+fn sk_3_a_sample_of_a_running_collection_says_nothing_about_insertion_order() {
+    let servers = Launch::standalone().start();
+    servers.insert(
+        "db_shop.t_order",
+        (0..8000u64).map(|n| {
+            let id = format!("{:016x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            doc! { "_id": id, "seq": n as i64 }
+        }),
+    );
+    let uri = servers.uri();
+    let evidence = |more: &[&str]| {
+        let key = ["--key", r#"{"seq": 1}"#, "--format", "json", "--no-progress"];
+        let out = shardkey(&[&[uri.as_str(), "--db", "db_shop"], &key[..], more].concat());
+        let report: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+        let checks = report["collections"][0]["keys"][0]["checks"].as_array().expect("checks");
+        let found = checks.iter().find(|c| c["clause"] == "SK-3").expect("SK-3");
+        format!("{}: {}", found["verdict"], found["evidence"])
+    };
+    // Below a twentieth of the collection the server walks at random.
+    let sampled = evidence(&["--sample", "390"]);
+    assert!(sampled.starts_with("\"unknown\"") && sampled.contains("at random"), "{sampled}");
+    let whole = evidence(&["--full"]);
+    assert!(whole.starts_with("\"fail\""), "{whole}");
 }

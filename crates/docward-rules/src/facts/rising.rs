@@ -47,7 +47,9 @@ pub fn by_type(field: &Field) -> Option<&'static str> {
             "its ids begin with their time"
         });
     }
-    (is_dated(field) && words::is_creation_time(field.path.leaf()))
+    // Inside a copy of something else, the time is that thing's; copies repeat.
+    let of_document = field.parent.is_none() || is_own(field);
+    (is_dated(field) && words::is_creation_time(field.path.leaf()) && of_document)
         .then_some("new documents have the latest time")
 }
 

@@ -7,7 +7,7 @@ use docward_model::{
 };
 
 use super::{Judge, is_plain, places};
-use crate::facts::{rising, text, words};
+use crate::facts::{rising, text};
 
 /// Sorts documents from the oldest to the newest.
 pub(super) type Age = (i64, u64);
@@ -28,29 +28,45 @@ pub(super) enum Clock<'a> {
 
 impl<'a> Clock<'a> {
     /// The best there is. A time in the document is better than its position: exports may be sorted
-    /// by anything.
+    /// by anything. Of two times `_id` is the better one, unless all ids were made in a small part of
+    /// the time in which documents came into being: then they were loaded, in any order.
     pub(super) fn of(profile: &'a Profile) -> Self {
         let is_id = |f: &Field| f.path.as_str() == "_id" && rising::is_timed_id(f);
         let is_birth = |f: &Field| {
-            rising::is_dated(f) && words::is_creation_time(f.path.leaf()) && is_plain(profile, f)
+            rising::by_type(f).is_some() && f.path.as_str() != "_id" && is_plain(profile, f)
         };
-        let fields = || profile.fields.iter().enumerate();
-        let tellers =
-            fields().filter(|(_, f)| is_id(f)).chain(fields().filter(|(_, f)| is_birth(f)));
-        for (at, field) in tellers {
-            let Some(kind) = main_kind(profile, at as u32) else { continue };
-            let clock = Self::Field(at as u32, kind, field);
-            let ages: Vec<Age> = profile.sample.iter().filter_map(|d| clock.age(d)).collect();
-            // Positions tell documents of one second apart, but must not pass for times.
-            let times: BTreeSet<Age> = match kind {
-                BsonType::String | BsonType::BinData => ages.iter().copied().collect(),
-                _ => ages.iter().map(|age| (age.0, 0)).collect(),
-            };
-            if ages.len() * 20 >= profile.sample.len() * 19 && times.len() >= LEAST_TIMES {
-                return clock;
-            }
+        let first = |test: &dyn Fn(&Field) -> bool| {
+            let mut fields = profile.fields.iter().enumerate().filter(|(_, f)| test(f));
+            fields.find_map(|(at, field)| Self::telling(profile, at as u32, field))
+        };
+        match (first(&is_id), first(&is_birth)) {
+            (Some((_, Some(ids))), Some((birth, Some(births)))) if ids < births / 10 => birth,
+            (Some((clock, _)), _) | (None, Some((clock, _))) => clock,
+            (None, None) if profile.shuffled => Self::Nothing,
+            (None, None) => Self::Position,
         }
-        if profile.shuffled { Self::Nothing } else { Self::Position }
+    }
+
+    /// A field as a clock, when nearly all documents have it and it tells them apart; with the
+    /// milliseconds between the oldest and the newest, when it counts time.
+    fn telling(profile: &Profile, at: u32, field: &'a Field) -> Option<(Self, Option<i64>)> {
+        let kind = main_kind(profile, at)?;
+        let clock = Self::Field(at, kind, field);
+        let mut ages: Vec<Age> = profile.sample.iter().filter_map(|d| clock.age(d)).collect();
+        ages.sort_unstable();
+        let span = ages.last()?.0.saturating_sub(ages.first()?.0);
+        let span = match kind {
+            BsonType::ObjectId => Some(span.saturating_mul(1000)),
+            BsonType::Date => Some(span),
+            _ => None,
+        };
+        // Positions tell documents of one second apart, but must not pass for times.
+        let times: BTreeSet<Age> = match kind {
+            BsonType::String | BsonType::BinData => ages.iter().copied().collect(),
+            _ => ages.iter().map(|age| (age.0, 0)).collect(),
+        };
+        let tells = ages.len() * 20 >= profile.sample.len() * 19 && times.len() >= LEAST_TIMES;
+        tells.then_some((clock, span))
     }
 
     pub(super) fn age(&self, document: &SampledDocument) -> Option<Age> {

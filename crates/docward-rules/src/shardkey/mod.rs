@@ -233,7 +233,7 @@ impl<'a> Judge<'a> {
     /// Why the values of a key cannot be compared, if they cannot.
     fn not_comparable(&self, key: &[(String, bool)]) -> Option<String> {
         key.iter().find_map(|(path, hashed)| {
-            let (_, field) = self.field(path)?;
+            let (at, field) = self.field(path)?;
             let mostly = |kind: BsonType| field.types.of(kind) * 2 > field.count;
             if mostly(BsonType::Object) {
                 let inside = self.profile.children(field).find(|c| c.distinct.values >= 2.0);
@@ -244,11 +244,17 @@ impl<'a> Judge<'a> {
                     "`{path}` holds embedded documents, which are not compared as a whole{instead}"
                 ));
             }
-            (*hashed && mostly(BsonType::Decimal)).then(|| {
-                format!(
+            if *hashed && mostly(BsonType::Decimal) {
+                return Some(format!(
                     "hashing cuts the decimals of `{path}` to whole numbers, which were not counted"
-                )
-            })
+                ));
+            }
+            // Of wide documents the sample keeps the first scalars only.
+            let sample = &self.profile.sample;
+            let kept = sample.iter().filter(|d| d.values.iter().any(|v| v.field == at)).count();
+            let expected = field.types.non_null() as f64 / self.profile.documents.max(1) as f64;
+            (!is_container(field) && 2.0 * (kept as f64) < expected * sample.len() as f64)
+                .then(|| format!("`{path}` comes too late in wide documents to be compared"))
         })
     }
 
@@ -375,6 +381,11 @@ fn is_plain(profile: &Profile, field: &Field) -> bool {
         at = profile.parent(f);
     }
     true
+}
+
+/// Whether some values are objects or arrays.
+fn is_container(field: &Field) -> bool {
+    field.types.of(BsonType::Object) + field.types.of(BsonType::Array) > 0
 }
 
 fn asks_range(stats: &QueryStats, path: &str) -> bool {

@@ -185,10 +185,11 @@ fn sk_3_the_measured_hot_end_decides() {
     let nested = documents(3000, |i| {
         let made = if i % 100 == 0 { "\"2024-01-01\"".to_owned() } else { date(i) };
         format!(
-            "\"_id\": \"{:08x}\", \"meta\": {{\"at\": {}, \"seq\": {i}}}, \"madeOn\": {made}, \"n\": {}",
+            "\"_id\": \"{:08x}\", \"meta\": {{\"at\": {}, \"seq\": {i}}}, \"madeOn\": {made}, \"n\": {}, \"customer\": {{\"createdAt\": {}}}",
             noise(i),
             date(i),
-            noise(i + 1)
+            noise(i + 1),
+            date(noise(i + 2) % 900)
         )
     });
     verdicts(
@@ -199,6 +200,7 @@ fn sk_3_the_measured_hot_end_decides() {
             (&["meta.seq"], Verdict::Fail),
             (&["madeOn"], Verdict::Fail),
             (&["n"], Verdict::Pass),
+            (&["customer.createdAt"], Verdict::Pass),
         ],
     );
     verdicts(
@@ -296,6 +298,12 @@ fn sk_3_a_file_sorted_by_the_key_is_ordered_by_the_time_in_its_ids() {
     let by_id = sorted(&|i| oid(noise(i) % 1_000_000));
     verdicts(&example(&by_id), "SK-3", &[(&["userId"], Verdict::Pass)]);
     assert_eq!(proposed(&report(&by_id, &[]))[0], "{ userId: 1 }");
+    // Loaded within minutes: the ids tell when that was, not how old the documents are.
+    let loaded = documents(3000, |i| {
+        let (id, made) = (oid(i / 10), date(noise(i) % 90_000_000));
+        format!("\"_id\": {id}, \"userId\": {}, \"createdAt\": {made}", i * 2 / 5)
+    });
+    verdicts(&example(&loaded), "SK-3", &[(&["userId"], Verdict::Pass)]);
     // Without such ids nobody knows whether it was sorted or rises.
     let by_word = sorted(&|i| format!("\"{:08x}\"", noise(i)));
     verdicts(&example(&by_word), "SK-3", &[(&["userId"], Verdict::Unknown)]);
@@ -470,6 +478,14 @@ fn figures_are_right_or_not_given() {
     // `_id` is unique by definition.
     let id = report(&body, &["#_id"]).judged[0].spread.expect("values");
     assert_eq!((id.values, id.exact), (3000.0, true));
+    // The sample keeps the first scalars of a wide document, which is no reason to call others null.
+    let wide = documents(400, |i| {
+        let many: Vec<String> = (0..140).map(|n| format!("\"f{n}\": {}", noise(i + n))).collect();
+        format!("\"_id\": {i}, {}", many.join(", "))
+    });
+    assert_eq!(report(&wide, &["f3"]).judged[0].verdict, Verdict::Unknown);
+    assert!(report(&wide, &["f3"]).judged[0].spread.is_some());
+    assert!(report(&wide, &["f139", "f3"]).judged[0].spread.is_none());
     // A field that nobody has is no matter of the server's.
     let nobody = report(&body, &["nobody"]);
     assert_eq!(check(&nobody, "SK-1").verdict, Verdict::Fail);
