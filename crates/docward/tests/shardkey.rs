@@ -26,7 +26,13 @@ fn sk_3_shardkey_judges_the_keys_it_is_given() {
     assert_eq!(code(&out), 1);
     let report: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
     let keys = report["collections"][0]["keys"].as_array().expect("keys");
-    assert_eq!((keys[0]["good"].as_bool(), keys[1]["good"].as_bool()), (Some(false), Some(true)));
+    let rises = |key: &serde_json::Value| {
+        let checks = key["checks"].as_array().expect("checks").iter();
+        checks.filter(|c| c["clause"] == "SK-3").all(|c| c["verdict"] == "fail")
+    };
+    assert_eq!((rises(&keys[0]), rises(&keys[1])), (true, false));
+    // Its number is unique, which a key without it could not keep.
+    assert!(keys[1]["refusals"][0].as_str().expect("a reason").contains("`orderNo_1`"));
 }
 
 #[test]

@@ -33,6 +33,12 @@ pub fn is_timed_id(field: &Field) -> bool {
     is_most(ids, field.types.non_null())
 }
 
+/// Whether nearly all values are random UUIDs.
+pub fn is_random(field: &Field) -> bool {
+    let binary = field.blob.as_ref().map_or(0, |blob| blob.uuid_v4);
+    is_most(binary + texts(field, |c| c == TextClass::UuidV4), field.types.non_null())
+}
+
 /// Whether nearly every document has a value of its own. References repeat.
 pub fn is_own(field: &Field) -> bool {
     2.0 * field.distinct.values >= field.types.non_null() as f64

@@ -7,7 +7,7 @@ use docward_model::{
 };
 
 use super::{Judge, is_plain, places};
-use crate::facts::{rising, text};
+use crate::facts::{ids, rising, text};
 
 /// Sorts documents from the oldest to the newest.
 pub(super) type Age = (i64, u64);
@@ -22,7 +22,7 @@ pub(super) enum Clock<'a> {
     Field(u32, BsonType, &'a Field),
     /// The order in which documents lie.
     Position,
-    /// Nothing: they were drawn at random and have no such field.
+    /// Nothing: they came in another order and have no such field.
     Nothing,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Clock<'a> {
         match (first(&is_id), first(&is_birth)) {
             (Some((_, Some(ids))), Some((birth, Some(births)))) if ids < births / 10 => birth,
             (Some((clock, _)), _) | (None, Some((clock, _))) => clock,
-            (None, None) if profile.shuffled => Self::Nothing,
+            (None, None) if profile.shuffled || is_sorted_by_chance(profile) => Self::Nothing,
             (None, None) => Self::Position,
         }
     }
@@ -92,6 +92,14 @@ impl<'a> Clock<'a> {
             Self::Nothing => "newest documents".to_owned(),
         }
     }
+}
+
+/// Whether documents lie in the order of random ids: an export that was sorted by `_id`.
+fn is_sorted_by_chance(profile: &Profile) -> bool {
+    ids::judge(profile, ids::RISING_SHARE, ids::ORDER_PAIRS).is_some_and(|id| {
+        matches!(id.kind, ids::IdKind::RandomUuidText | ids::IdKind::RandomUuidBinary)
+            && matches!(id.order, ids::Order::Rising | ids::Order::Falling)
+    })
 }
 
 /// The type that most sampled values of a field have.
@@ -161,12 +169,20 @@ impl Judge<'_> {
                     "every document has its own `{first}`, which begins with its time: inserts go to the last chunk"
                 ),
             ),
-            (Clock::Nothing, None) => (
-                Verdict::Unknown,
-                format!(
-                    "documents were drawn at random and no field tells their age: whether `{first}` rises is not known (--full reads them as they lie)"
-                ),
-            ),
+            (Clock::Nothing, None) if rising::is_random(field) => {
+                (Verdict::Pass, "random UUIDs come in no order".to_owned())
+            }
+            (Clock::Nothing, None) => {
+                let came = if self.profile.shuffled {
+                    "documents were drawn at random (--full reads them as they lie)"
+                } else {
+                    "documents lie in the order of their random ids"
+                };
+                let evidence = format!(
+                    "{came} and no field tells their age: whether `{first}` rises is not known"
+                );
+                (Verdict::Unknown, evidence)
+            }
             (Clock::Position, None) => match self.by_order(field) {
                 Some(reason) => (Verdict::Fail, format!("`{first}` rises: {reason}")),
                 None => (Verdict::Unknown, self.why_no_order(key)),

@@ -310,6 +310,16 @@ fn sk_3_a_file_sorted_by_the_key_is_ordered_by_the_time_in_its_ids() {
 }
 
 #[test]
+fn sk_3_a_file_sorted_by_random_ids_says_nothing_about_insertion_order() {
+    let body = documents(3000, |i| {
+        let id = format!("{:08x}-1234-4abc-8def-{:012x}", i * 1_431_655, noise(i));
+        format!("\"_id\": \"{id}\", \"seq\": {}", noise(i + 1) % 1_000_000)
+    });
+    verdicts(&example(&body), "SK-3", &[(&["seq"], Verdict::Unknown), (&["_id"], Verdict::Pass)]);
+    assert!(proposed(&report(&body, &[])).iter().all(|k| !k.contains("seq: 1")));
+}
+
+#[test]
 fn sk_1_sk_2_hashing_cuts_doubles_to_whole_numbers() {
     let found = report(&orders(), &["#score"]);
     assert_eq!(check(&found, "SK-1").verdict, Verdict::Fail);
