@@ -122,6 +122,7 @@ impl Table {
                 let followed = entry.followed.into_iter().filter(|d| !known.contains(&d.hash));
                 profile.tracked.extend(followed);
                 if entry.shuffled {
+                    profile.shuffled = true;
                     profile.id_order = IdOrder::default();
                     profile.fields.iter_mut().for_each(|field| field.natural_order = None);
                 }

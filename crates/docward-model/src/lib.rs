@@ -55,7 +55,7 @@ pub use settings::{
     CoreSource, NamespaceOverride, NamespacePattern, ProfileName, RuleSettings, Settings, ShardKey,
     ThresholdSetting, selects,
 };
-pub use shard_key::{KeyCheck, KeyFields, KeyReport, KeyVerdict, key_text};
+pub use shard_key::{KeyCheck, KeyFields, KeyReport, KeySpread, KeyVerdict, key_text};
 pub use value::Value;
 pub use workload::{
     AccessControl, Comparison, ConnectionHistory, Failure, Lookup, Operation, Predicate, Push,

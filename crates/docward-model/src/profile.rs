@@ -488,6 +488,9 @@ pub struct Profile {
     pub dynamic: Option<Box<DynamicKeys>>,
     /// Neighbouring `_id`s in natural order.
     pub id_order: IdOrder,
+    /// Set when documents came in random order: positions say nothing about how they are stored.
+    #[serde(default)]
+    pub shuffled: bool,
     /// Growth of the document size with age.
     pub growth: Option<Growth>,
     /// Growth of the document size in documents that were seen on an earlier date, too.
@@ -526,8 +529,11 @@ pub struct SampledValue {
     pub field: u32,
     /// Its type.
     pub kind: BsonType,
-    /// Sorts like the value, within one type; of texts, the first eight bytes only.
+    /// Sorts like the value, within one type; of texts, the first eight bytes, or the digits behind a
+    /// prefix.
     pub order: i64,
+    /// Of texts, binaries and ObjectIds the next eight bytes: sorts those that begin alike.
+    pub rest: u64,
     /// Equal for equal values.
     pub hash: u64,
 }

@@ -12,6 +12,8 @@ pub struct KeyReport {
     pub namespace: Namespace,
     /// Documents it has.
     pub documents: u64,
+    /// Documents of it that were read, on which single fields were counted.
+    pub read: u64,
     /// Documents drawn at random, on which several fields were compared.
     pub sampled: u64,
     /// Shards the spread was worked out for.
@@ -24,6 +26,8 @@ pub struct KeyReport {
     pub proposals: Vec<KeyVerdict>,
     /// Why there is nothing to propose.
     pub nothing: Option<String>,
+    /// Commands that keep each value of the zone field on shards of its own, for the best proposal.
+    pub zones: Vec<String>,
 }
 
 /// A key and what speaks for and against it.
@@ -31,28 +35,40 @@ pub struct KeyReport {
 pub struct KeyVerdict {
     /// The key.
     pub fields: KeyFields,
-    /// Whether it can be recommended: no check fails.
-    pub good: bool,
+    /// Fails when the server refuses it or a check fails; unknown when its spread cannot be told.
+    pub verdict: Verdict,
+    /// Why the server would not take the key.
+    pub refusals: Vec<String>,
     /// The checks, one per clause.
     pub checks: Vec<KeyCheck>,
-    /// Different values of the whole key, estimated.
-    pub values: f64,
-    /// Whether the number is exact.
-    pub exact: bool,
-    /// Share of the most frequent value.
-    pub top_share: f64,
-    /// Share of the newest tenth of documents that would go to one chunk; `None` when too few were seen.
-    pub newest_share: Option<f64>,
-    /// Share of data on the fullest shard, when chunks are dealt out evenly.
-    pub fullest_shard: f64,
+    /// What the documents show; `None` when they cannot show it.
+    pub spread: Option<KeySpread>,
     /// Share of reads that reach few shards.
     pub targeted: Option<f64>,
     /// Share of reads that ask for a range of the hashed field.
     pub hashed_ranges: Option<f64>,
     /// How to get there on this server.
     pub change: String,
-    /// The command, when one does it.
-    pub command: Option<String>,
+    /// The commands that do it, in order.
+    pub commands: Vec<String>,
+}
+
+/// How a key spreads the documents.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KeySpread {
+    /// Different values of the whole key, estimated.
+    pub values: f64,
+    /// Whether the number is exact.
+    pub exact: bool,
+    /// Share of the most frequent value.
+    pub top_share: f64,
+    /// Share of the newest tenth of documents that would go to one chunk; `None` when too few were
+    /// seen or nothing tells which are newest.
+    pub newest_share: Option<f64>,
+    /// Whether that is far more than the chunk has of the older documents.
+    pub hot_end: bool,
+    /// Share of data on the fullest shard, when chunks are dealt out evenly.
+    pub fullest_shard: f64,
 }
 
 /// One requirement.

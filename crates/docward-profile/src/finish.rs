@@ -327,6 +327,7 @@ impl Finisher {
             max_server_depth: p.max_server_depth,
             fields_capped: p.tree.capped,
             id_order: IdOrder { pairs: p.id_pairs, rising: p.id_rising },
+            shuffled: false,
             observed: None,
             growth: self.growth_of(self.rows().iter().map(|row| f64::from(row.size)).enumerate()),
             age_from: self.age_from.clone(),
@@ -376,7 +377,13 @@ impl Finisher {
         let sampled = |leaf: &Leaf| {
             let &at = self.index.get(&leaf.node).filter(|&&at| plain[at])?;
             let kind = BsonType::from_tag(leaf.tag)?;
-            Some(SampledValue { field: at as u32, kind, order: leaf.sort, hash: leaf.hash })
+            Some(SampledValue {
+                field: at as u32,
+                kind,
+                order: leaf.sort,
+                rest: leaf.rest,
+                hash: leaf.hash,
+            })
         };
         let rows = self.rows().iter();
         rows.map(|row| SampledDocument {
@@ -553,16 +560,18 @@ impl Finisher {
 
     /// Rank correlation of a top-level scalar with natural order.
     fn natural_order(&self, id: NodeId) -> Option<f64> {
-        let points: Vec<(f64, f64, u8)> = self.leaves[id as usize]
-            .iter()
-            .map(|(row, leaf)| (self.rows()[*row as usize].at as f64, leaf.sort as f64, leaf.tag))
-            .collect();
-        let tag = points.first()?.2;
-        if points.len() < 50 || points.iter().any(|p| p.2 != tag) {
+        let leaves = &self.leaves[id as usize];
+        let tag = leaves.first()?.1.tag;
+        if leaves.len() < 50 || leaves.iter().any(|(_, leaf)| leaf.tag != tag) {
             return None;
         }
-        let at: Vec<f64> = points.iter().map(|p| p.0).collect();
-        let value: Vec<f64> = points.iter().map(|p| p.1).collect();
+        // Places among the sorted values, since the values themselves are wider than a double.
+        let mut sorted: Vec<(i64, u64)> = leaves.iter().map(|(_, l)| (l.sort, l.rest)).collect();
+        sorted.sort_unstable();
+        let rank = |leaf: &Leaf| sorted.partition_point(|&key| key < (leaf.sort, leaf.rest)) as f64;
+        let at: Vec<f64> =
+            leaves.iter().map(|(row, _)| self.rows()[*row as usize].at as f64).collect();
+        let value: Vec<f64> = leaves.iter().map(|(_, leaf)| rank(leaf)).collect();
         spearman(&at, &value)
     }
 

@@ -23,9 +23,8 @@ use crate::{
     text,
     tree::{Kind, NONE, Node, NodeId, ROOT, Tree},
     values::{
-        content_hash, fixed, fixed_at, has_short_decimals, id_text, id_value, note_binary,
-        number_of, scalar_hash, seconds, shorten, sort_double, sort_numbered, sort_short,
-        spelled_hash,
+        Sort, content_hash, fixed, fixed_at, has_short_decimals, id_text, id_value, note_binary,
+        number_of, scalar_hash, seconds, shorten, sort_double, spelled_hash,
     },
 };
 
@@ -519,7 +518,7 @@ impl Profiler {
                 place.stats.count_type(BsonType::Date);
                 widen(&mut place.stats.dates, ms);
                 let text = || docward_bson::date_text(ms);
-                scalar(place, scratch, node, tag, hash::number(ms), || (ms, false), 24, text);
+                scalar(place, scratch, node, tag, hash::number(ms), || Sort::by(ms), 24, text);
                 at + 8
             }
             0x07 => {
@@ -527,7 +526,10 @@ impl Profiler {
                     return scratch.stop(start, FaultKind::Truncated);
                 };
                 place.stats.count_type(BsonType::ObjectId);
-                let sort = || (i64::from(seconds(&value)), false);
+                let sort = || Sort {
+                    rest: u64::from_be_bytes(fixed(&value[4..])),
+                    ..Sort::by(i64::from(seconds(&value)))
+                };
                 scalar(place, scratch, node, tag, hash::bytes(&value), sort, 24, || hex(&value));
                 at + 12
             }
@@ -538,7 +540,7 @@ impl Profiler {
                 place.stats.count_type(BsonType::Bool);
                 let truth = i64::from(value != 0);
                 let text = || (truth == 1).to_string();
-                scalar(place, scratch, node, tag, hash::number(truth), || (truth, false), 5, text);
+                scalar(place, scratch, node, tag, hash::number(truth), || Sort::by(truth), 5, text);
                 at + 1
             }
             0x0a => {
@@ -551,7 +553,7 @@ impl Profiler {
                 };
                 place.stats.count_type(BsonType::Decimal);
                 let text = || docward_bson::decimal_text(value);
-                scalar(place, scratch, node, tag, hash::bytes(&value), || (0, false), 40, text);
+                scalar(place, scratch, node, tag, hash::bytes(&value), || Sort::by(0), 40, text);
                 at + 16
             }
             0x03 => {
@@ -757,13 +759,22 @@ fn rare(place: &mut Node, scratch: &mut Scratch, node: NodeId, tag: u8, value: &
             place.stats.bytes += value.len() as u64;
             let (subtype, data) = (value[4], &value[5..]);
             note_binary(place.stats.blobs.get_or_insert_with(Box::default), subtype, data);
-            let sort = || (data.get(..8).map_or(0, |b| i64::from_be_bytes(fixed(b))), false);
+            let sort = || Sort::bytes(data);
             let text = || hex(&data[..data.len().min(32)]);
             scalar(place, scratch, node, tag, hash::bytes(data), sort, data.len() * 2, text);
         }
         BsonType::Timestamp => {
             let n = i64::from_le_bytes(fixed(value));
-            scalar(place, scratch, node, tag, hash::number(n), || (n, false), 20, || n.to_string());
+            scalar(
+                place,
+                scratch,
+                node,
+                tag,
+                hash::number(n),
+                || Sort::by(n),
+                20,
+                || n.to_string(),
+            );
         }
         _ => place.stats.bytes += value.len() as u64,
     }
@@ -772,7 +783,7 @@ fn rare(place: &mut Node, scratch: &mut Scratch, node: NodeId, tag: u8, value: &
 #[inline]
 fn whole(place: &mut Node, scratch: &mut Scratch, node: NodeId, tag: u8, n: i64) {
     widen(&mut place.stats.ints, n);
-    scalar(place, scratch, node, tag, hash::number(n), || (n, false), 20, || n.to_string());
+    scalar(place, scratch, node, tag, hash::number(n), || Sort::by(n), 20, || n.to_string());
 }
 
 #[inline]
@@ -780,7 +791,7 @@ fn double(place: &mut Node, scratch: &mut Scratch, node: NodeId, n: f64) {
     let whole = hash::whole(n);
     place.stats.doubles.add(n, whole.is_some());
     let value_hash = whole.map_or_else(|| hash::fraction(n), hash::number);
-    let sort = || (sort_double(n), has_short_decimals(n));
+    let sort = || Sort { short: has_short_decimals(n), ..Sort::by(sort_double(n)) };
     scalar(place, scratch, node, 0x01, value_hash, sort, 24, || n.to_string());
 }
 
@@ -822,19 +833,11 @@ fn text(
     if n >= LONG_TEXT {
         note_long_text(scratch, node, s);
     }
-    let sort = || {
-        let sort = match s.get(..8) {
-            Some(first) => sort_numbered(s).unwrap_or_else(|| i64::from_be_bytes(fixed(first))),
-            None => sort_short(s),
-        };
-        (sort, false)
-    };
     let text = || String::from_utf8_lossy(s).into_owned();
-    scalar(place, scratch, node, 0x02, value_hash, sort, n, text);
+    scalar(place, scratch, node, 0x02, value_hash, || Sort::text(s), n, text);
 }
 
-/// What all scalars have in common: distinct values, references, the document sample. `sort` gives
-/// the number a sampled value sorts by and whether it is a double with few decimals.
+/// What all scalars have in common: distinct values, references, the document sample.
 #[expect(
     clippy::too_many_arguments,
     reason = "the innermost function; a struct would go through memory"
@@ -846,7 +849,7 @@ fn scalar(
     node: NodeId,
     tag: u8,
     value_hash: u64,
-    sort: impl Fn() -> (i64, bool),
+    sort: impl Fn() -> Sort,
     bytes: usize,
     text: impl Fn() -> String,
 ) {
@@ -861,8 +864,8 @@ fn scalar(
     if let Some(row) = &mut scratch.row
         && row.has_room()
     {
-        let (sort, short) = sort();
-        row.leaves.push(Leaf { node, tag, short, hash: value_hash, sort });
+        let Sort { key, rest, short } = sort();
+        row.leaves.push(Leaf { node, tag, short, hash: value_hash, sort: key, rest });
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct Leaf {
     /// Sorts like the value, within one type: of texts the first 8 bytes, or the digits behind a
     /// prefix.
     pub(crate) sort: i64,
+    /// Of texts, binaries and ObjectIds the 8 bytes behind those.
+    pub(crate) rest: u64,
 }
 
 /// A sampled document.

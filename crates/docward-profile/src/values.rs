@@ -127,24 +127,51 @@ pub(crate) fn seconds(oid: &[u8]) -> u32 {
     u32::from_be_bytes(fixed(oid))
 }
 
+/// What a sampled value sorts by, within its type.
+pub(crate) struct Sort {
+    pub(crate) key: i64,
+    /// Decides between equal keys.
+    pub(crate) rest: u64,
+    /// For doubles: whether the shortest text has at most four decimals.
+    pub(crate) short: bool,
+}
+
+impl Sort {
+    pub(crate) fn by(key: i64) -> Self {
+        Self { key, rest: 0, short: false }
+    }
+
+    /// By the first 16 bytes.
+    pub(crate) fn bytes(s: &[u8]) -> Self {
+        let word = |from: usize| {
+            let mut padded = [0; 8];
+            let part = &s[from.min(s.len())..s.len().min(from + 8)];
+            padded[..part.len()].copy_from_slice(part);
+            u64::from_be_bytes(padded)
+        };
+        // Bytes above 127 come last, not first.
+        Self { key: (word(0) ^ (1 << 63)) as i64, rest: word(8), short: false }
+    }
+
+    /// Text by the digits behind a prefix, or by its bytes.
+    pub(crate) fn text(s: &[u8]) -> Self {
+        let numbered = if s.len() < 8 { None } else { sort_numbered(s) };
+        numbered.map_or_else(|| Self::bytes(s), Self::by)
+    }
+}
+
 /// A number that sorts like the double.
 pub(crate) fn sort_double(n: f64) -> i64 {
     let bits = n.to_bits() as i64;
     bits ^ (((bits >> 63) as u64) >> 1) as i64
 }
 
-pub(crate) fn sort_short(s: &[u8]) -> i64 {
-    let mut padded = [0; 8];
-    padded[..s.len()].copy_from_slice(s);
-    i64::from_be_bytes(padded)
-}
-
 /// Longer texts are no numbers with letters in front.
 const NUMBERED: usize = 64;
 
-/// Texts such as `ORD-2024-000123` differ behind their first 8 bytes only: their digits, when nothing
+/// Texts such as `INVOICE-2024-000123` differ far behind only: their digits, when nothing
 /// but separators stands between them. The letters in front are taken to be the same.
-pub(crate) fn sort_numbered(s: &[u8]) -> Option<i64> {
+fn sort_numbered(s: &[u8]) -> Option<i64> {
     if s.len() > NUMBERED {
         return None;
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use docward_model::{
     KeyReport, KeyVerdict, Problem, Verdict, key_text,
-    text::{count, percent},
+    text::{count, percent, plural},
 };
 use serde_json::{Map, Value, json};
 
@@ -22,17 +22,29 @@ pub fn shard_keys(
     for report in reports {
         let _ = writeln!(
             out,
-            "{}  {} documents, {} drawn at random, {} shards{}",
+            "{}  {}{}, {} compared, {} shards{}",
             paint.bold(&report.namespace.to_string()),
-            count(report.documents),
+            plural(report.documents, "document"),
+            if report.read < report.documents {
+                format!(", {} read", count(report.read))
+            } else {
+                String::new()
+            },
             count(report.sampled),
             report.shards,
-            report.reads.map_or(String::new(), |n| format!(", {} reads", count(n)))
+            report.reads.map_or(String::new(), |n| format!(", {}", plural(n, "read")))
         );
         for verdict in &report.judged {
-            let word = if verdict.good { paint.green("good") } else { paint.red("BAD ") };
+            let word = match verdict.verdict {
+                Verdict::Pass => paint.green("good"),
+                Verdict::Fail => paint.red("BAD "),
+                Verdict::Unknown => paint.yellow("open"),
+            };
             let _ = writeln!(out, "\n  {word} {}", paint.bold(&key_text(&verdict.fields)));
             checks(&mut out, verdict, paint, width);
+            if verdict.verdict != Verdict::Fail {
+                change(&mut out, verdict, paint, width);
+            }
         }
         if !report.proposals.is_empty() {
             let _ = writeln!(out, "\n  {}", paint.bold("proposed, best first"));
@@ -40,9 +52,11 @@ pub fn shard_keys(
                 let _ = writeln!(out, "  {}. {}", at + 1, paint.bold(&key_text(&verdict.fields)));
                 let _ = writeln!(out, "     {}", wrap(&figures(verdict), width, 5, 5));
             }
-            let best = &report.proposals[0];
-            let _ = writeln!(out, "     {}", wrap(&best.change, width, 5, 5));
-            if let Some(command) = &best.command {
+            change(&mut out, &report.proposals[0], paint, width);
+        }
+        if !report.zones.is_empty() {
+            let _ = writeln!(out, "\n  {}", paint.bold("zones, for the first of them"));
+            for command in &report.zones {
                 let _ = writeln!(out, "     {}", paint.dim(command));
             }
         }
@@ -60,6 +74,10 @@ pub fn shard_keys(
 }
 
 fn checks(out: &mut String, verdict: &KeyVerdict, paint: Paint, width: usize) {
+    for refusal in &verdict.refusals {
+        let word = paint.red("REFUSED");
+        let _ = writeln!(out, "    {word} {}", wrap(refusal, width, 12, 12));
+    }
     for check in &verdict.checks {
         let word = match check.verdict {
             Verdict::Pass => paint.green("pass   "),
@@ -73,7 +91,18 @@ fn checks(out: &mut String, verdict: &KeyVerdict, paint: Paint, width: usize) {
             wrap(&check.evidence, width, 18, 18)
         );
     }
-    let _ = writeln!(out, "    {}", wrap(&figures(verdict), width, 4, 4));
+    let figures = figures(verdict);
+    if !figures.is_empty() {
+        let _ = writeln!(out, "    {}", wrap(&figures, width, 4, 4));
+    }
+}
+
+/// How to get to a key.
+fn change(out: &mut String, verdict: &KeyVerdict, paint: Paint, width: usize) {
+    let _ = writeln!(out, "     {}", wrap(&verdict.change, width, 5, 5));
+    for command in &verdict.commands {
+        let _ = writeln!(out, "     {}", paint.dim(command));
+    }
 }
 
 /// The figures keys are compared by, in one line.
@@ -82,12 +111,14 @@ fn figures(verdict: &KeyVerdict) -> String {
     if let Some(share) = verdict.targeted {
         parts.push(format!("{} of reads targeted", percent(share)));
     }
-    let about = if verdict.exact { "" } else { "about " };
-    parts.push(format!("{about}{} values", count(verdict.values.round() as u64)));
-    parts.push(format!("most frequent {}", percent(verdict.top_share)));
-    parts.push(format!("fullest shard {}", percent(verdict.fullest_shard)));
-    if let Some(share) = verdict.newest_share {
-        parts.push(format!("newest in one chunk {}", percent(share)));
+    if let Some(spread) = &verdict.spread {
+        let about = if spread.exact { "" } else { "about " };
+        parts.push(format!("{about}{}", plural(spread.values.round() as u64, "value")));
+        parts.push(format!("most frequent {}", percent(spread.top_share)));
+        parts.push(format!("fullest shard {}", percent(spread.fullest_shard)));
+        if let Some(share) = spread.newest_share {
+            parts.push(format!("newest in one chunk {}", percent(share)));
+        }
     }
     parts.join(" · ")
 }
@@ -100,12 +131,14 @@ pub fn shard_keys_json(reports: &[KeyReport], problems: &[Problem]) -> String {
             json!({
                 "namespace": report.namespace.to_string(),
                 "documents": report.documents,
+                "read": report.read,
                 "sampled": report.sampled,
                 "shards": report.shards,
                 "reads": report.reads,
                 "keys": report.judged.iter().map(verdict_json).collect::<Vec<_>>(),
                 "proposals": report.proposals.iter().map(verdict_json).collect::<Vec<_>>(),
                 "nothing": report.nothing,
+                "zones": report.zones,
             })
         })
         .collect();
@@ -119,6 +152,7 @@ pub fn shard_keys_json(reports: &[KeyReport], problems: &[Problem]) -> String {
 
 fn verdict_json(verdict: &KeyVerdict) -> Value {
     let round = |n: f64| (n * 1e6).round() / 1e6;
+    let spread = verdict.spread;
     let key: Map<String, Value> = verdict
         .fields
         .iter()
@@ -126,18 +160,20 @@ fn verdict_json(verdict: &KeyVerdict) -> Value {
         .collect();
     json!({
         "key": key,
-        "good": verdict.good,
-        "values": verdict.values.round() as u64,
-        "exact": verdict.exact,
-        "topShare": round(verdict.top_share),
-        "fullestShard": round(verdict.fullest_shard),
-        "newestInOneChunk": verdict.newest_share.map(round),
+        "verdict": verdict.verdict.name(),
+        "good": verdict.verdict == Verdict::Pass,
+        "refusals": verdict.refusals,
+        "values": spread.map(|s| s.values.round() as u64),
+        "exact": spread.map(|s| s.exact),
+        "topShare": spread.map(|s| round(s.top_share)),
+        "fullestShard": spread.map(|s| round(s.fullest_shard)),
+        "newestInOneChunk": spread.and_then(|s| s.newest_share).map(round),
         "targeted": verdict.targeted.map(round),
         "hashedRanges": verdict.hashed_ranges.map(round),
         "checks": verdict.checks.iter().map(|c| json!({
             "clause": c.clause, "verdict": c.verdict.name(), "evidence": c.evidence,
         })).collect::<Vec<_>>(),
         "change": verdict.change,
-        "command": verdict.command,
+        "commands": verdict.commands,
     })
 }

@@ -83,8 +83,9 @@ Examples:
   docward shardkey orders.bson --key '{\"customerId\": 1, \"createdAt\": 1}' --key '{\"_id\": \"hashed\"}'
   docward shardkey dump/ --collection t_order --workload mongod.log  weigh the reads too
   docward shardkey dump/ --collection t_session --zone region      data that must stay in a region
+  docward shardkey \"$MONGODB_URI\" --collection t_order --full     every document, in the order they lie
 
-Exit codes: 0 every key asked about is good, 1 one of them fails, 2 could not run or ran with problems.";
+Exit codes: 0 no key asked about fails, 1 one of them does, 2 could not run or ran with problems.";
 
 const RULES_EXAMPLES: &str = "\
 Examples:
@@ -107,15 +108,6 @@ pub(crate) struct AuditArgs {
     /// mongodb:// and mongodb+srv:// connection strings
     #[arg(required_unless_present_any = ["log", "uri", "network_rules"], value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
-
-    /// Read every document (the default for files; of a running deployment a sample is read)
-    #[arg(long, conflicts_with = "sample")]
-    pub(crate) full: bool,
-
-    /// Read only N documents of each collection: the first of a file, a sample of a running one
-    /// (default there: 10000)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) sample: Option<u64>,
 
     /// Stop reading after SECONDS and report on what was read
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
@@ -196,7 +188,8 @@ pub(crate) struct ShardKeyArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub(crate) shards: Option<u32>,
 
-    /// A field that says where documents must live; it comes first in every proposal
+    /// A field that says where documents must live; it comes first in every proposal, and zones are
+    /// planned for its values
     #[arg(long, value_name = "FIELD")]
     pub(crate) zone: Option<String>,
 
@@ -218,6 +211,15 @@ pub(crate) struct ReadingArgs {
     /// Only collections that match (name, or whole namespace)
     #[arg(long, value_name = "GLOB")]
     pub(crate) collection: Option<String>,
+
+    /// Read every document (the default for files; of a running deployment a sample is read)
+    #[arg(long, conflicts_with = "sample")]
+    pub(crate) full: bool,
+
+    /// Read only N documents of each collection: the first of a file, a sample of a running one
+    /// (default there: 10000)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) sample: Option<u64>,
 
     /// Shape of the report
     #[arg(long, value_enum, default_value_t = Format::Terminal)]

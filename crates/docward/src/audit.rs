@@ -243,8 +243,6 @@ fn request(args: &AuditArgs) -> anyhow::Result<Request> {
     Ok(Request {
         metadata_only: args.metadata_only,
         threads: args.threads.unwrap_or(reading.threads),
-        sample: args.sample,
-        full: args.full,
         max_time: args.max_time.map(Duration::from_secs),
         max_rate: args.max_rate,
         ..reading
@@ -275,6 +273,8 @@ pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<
         database_glob: glob(&args.db, "--db")?,
         collection_glob: glob(&args.collection, "--collection")?,
         threads: thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS),
+        sample: args.sample,
+        full: args.full,
         ..Request::default()
     })
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context, bail};
 use docward_bson::{json, value::to_value};
 use docward_collect::{Collected, Request, collect, read_logs};
-use docward_model::{KeyFields, KeyReport, Problem, Value};
+use docward_model::{Collection, CollectionKind, KeyFields, KeyReport, Problem, Value, Verdict};
 use docward_rules::{KeyQuestion, shard_keys};
 
 use crate::{
@@ -41,10 +41,16 @@ pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
     let business: Vec<_> = evidence
         .collections
         .iter()
-        .filter(|c| c.kind.is_business() && c.profile.as_ref().is_some_and(|p| p.documents > 0))
+        .filter(|c| c.kind.is_business() && c.kind != CollectionKind::TimeSeries)
+        .filter(|c| c.profile.as_ref().is_some_and(|p| p.documents > 0))
         .collect();
     if business.is_empty() && problems.is_empty() {
-        bail!("no collection with documents was found; check the source, --db and --collection");
+        match evidence.collections.iter().find_map(not_to_be_judged) {
+            Some(why) => bail!("{why}"),
+            None => bail!(
+                "no collection with documents was found; check the source, --db and --collection"
+            ),
+        }
     }
     if !keys.is_empty() && business.len() > 1 {
         let names: Vec<String> = business.iter().take(5).map(|c| c.namespace.to_string()).collect();
@@ -53,6 +59,12 @@ pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
             business.len(),
             names.join(", ")
         );
+    }
+    if let Some(zone) = &args.zone
+        && !business.is_empty()
+        && business.iter().all(|c| c.profile.as_ref().is_none_or(|p| p.field(zone).is_none()))
+    {
+        bail!("--zone {zone}: no document that was read has such a field");
     }
     let question = KeyQuestion { keys, shards: args.shards, zone: args.zone.clone() };
     let reports: Vec<KeyReport> = business
@@ -72,8 +84,31 @@ pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
     if !problems.is_empty() || interrupted || logs.interrupted {
         return Ok(PROBLEMS);
     }
-    let failed = reports.iter().flat_map(|r| &r.judged).any(|verdict| !verdict.good);
+    let failed = reports.iter().flat_map(|r| &r.judged).any(|v| v.verdict == Verdict::Fail);
     Ok(if failed { FINDINGS } else { CLEAN })
+}
+
+/// Why there is nothing to say about the key of a collection of this kind.
+fn not_to_be_judged(collection: &Collection) -> Option<String> {
+    let namespace = &collection.namespace;
+    match collection.kind {
+        CollectionKind::View => Some(format!(
+            "{namespace} is a view, which cannot be sharded; ask about the collection it reads"
+        )),
+        CollectionKind::TimeSeries => {
+            let options = collection.options.as_ref().and_then(|o| o.time_series.as_ref());
+            let time = options.map_or("timeField", |o| o.time_field.as_str());
+            let meta = match options.map(|o| o.meta_field.as_deref()) {
+                Some(Some(meta)) => format!("`{meta}` or fields inside it"),
+                Some(None) => "a metaField, which it does not have".to_owned(),
+                None => "its metaField".to_owned(),
+            };
+            Some(format!(
+                "{namespace} is a time series collection, whose buckets are not measured; its key may be made of {meta} and, last and not hashed, `{time}` (from 5.1 on)"
+            ))
+        }
+        _ => None,
+    }
 }
 
 /// `{"customerId": 1, "createdAt": 1}` or `{"_id": "hashed"}`.

@@ -2,7 +2,9 @@
 
 mod common;
 
+use bson::doc;
 use common::{code, docward, stderr};
+use docward_testkit::Launch;
 
 fn shardkey(arguments: &[&str]) -> std::process::Output {
     docward(&[&["shardkey"], arguments].concat())
@@ -24,7 +26,13 @@ fn sk_3_shardkey_judges_the_keys_it_is_given() {
     assert_eq!(code(&out), 1);
     let report: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
     let keys = report["collections"][0]["keys"].as_array().expect("keys");
-    assert_eq!((keys[0]["good"].as_bool(), keys[1]["good"].as_bool()), (Some(false), Some(true)));
+    let rises = |key: &serde_json::Value| {
+        let checks = key["checks"].as_array().expect("checks").iter();
+        checks.filter(|c| c["clause"] == "SK-3").all(|c| c["verdict"] == "fail")
+    };
+    assert_eq!((rises(&keys[0]), rises(&keys[1])), (true, false));
+    // Its number is unique, which a key without it could not keep.
+    assert!(keys[1]["refusals"][0].as_str().expect("a reason").contains("`orderNo_1`"));
 }
 
 #[test]
@@ -41,4 +49,83 @@ fn shardkey_says_what_is_wrong_with_a_key() {
     }
     let several = shardkey(&["examples/shop", "--key", r#"{"_id": 1}"#]);
     assert!(stderr(&several).contains("choose one with --collection"));
+}
+
+/// A collection as `mongodump` leaves it: options, and documents if it has its own.
+fn dumped(options: &str, documents: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    let database = directory.path().join("db_shop");
+    std::fs::create_dir(&database).expect("a directory");
+    let metadata = format!("{{\"options\": {options}, \"indexes\": []}}");
+    std::fs::write(database.join("t_order.metadata.json"), metadata).expect("a file");
+    if !documents.is_empty() {
+        std::fs::write(directory.path().join("t_order.json"), documents).expect("a file");
+    }
+    directory
+}
+
+#[test]
+fn shardkey_says_what_cannot_be_judged() {
+    for (options, says) in [
+        (r#"{"viewOn": "t_order_item", "pipeline": []}"#, "is a view, which cannot be sharded"),
+        (
+            r#"{"timeseries": {"timeField": "at", "metaField": "device"}}"#,
+            "may be made of `device` or fields inside it and, last and not hashed, `at`",
+        ),
+    ] {
+        let dump = dumped(options, "");
+        let out = shardkey(&[dump.path().to_str().expect("UTF-8"), "--no-progress"]);
+        assert_eq!(code(&out), 2, "{options}");
+        let error = stderr(&out);
+        assert!(error.contains(says), "{options}: {error}");
+    }
+    let zone = shardkey(&["examples/shop", "--collection", "t_order", "--zone", "nope"]);
+    assert_eq!(code(&zone), 2);
+    assert!(stderr(&zone).contains("--zone nope: no document that was read has such a field"));
+}
+
+#[test]
+fn shardkey_reads_a_part_and_counts_in_words() {
+    let documents: String = (0..200).map(|i| format!("{{\"_id\": {i}, \"a\": 1}}\n")).collect();
+    let dump = dumped("{}", &documents);
+    let file = dump.path().join("t_order.json");
+    let run = |more: &[&str]| {
+        let file = file.to_str().expect("UTF-8");
+        let name = ["--namespace", "db_shop.t_order", "--no-progress"];
+        let out = shardkey(&[&[file], &name[..], more].concat());
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    };
+    let one = run(&["--sample", "1", "--key", r#"{"a": 1}"#]);
+    assert!(one.contains("1 different value in 1 document"), "{one}");
+    assert!(!one.contains("1 documents") && !one.contains("1 values"), "{one}");
+    let all = run(&["--full", "--key", r#"{"a": [1]}"#]);
+    assert!(all.is_empty(), "a key that is none: {all}");
+    let all = run(&["--full", "--key", r#"{"a": 1}"#]);
+    assert!(all.contains("200 documents"), "{all}");
+}
+
+#[test]
+fn sk_3_a_sample_of_a_running_collection_says_nothing_about_insertion_order() {
+    let servers = Launch::standalone().start();
+    servers.insert(
+        "db_shop.t_order",
+        (0..8000u64).map(|n| {
+            let id = format!("{:016x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            doc! { "_id": id, "seq": n as i64 }
+        }),
+    );
+    let uri = servers.uri();
+    let evidence = |more: &[&str]| {
+        let key = ["--key", r#"{"seq": 1}"#, "--format", "json", "--no-progress"];
+        let out = shardkey(&[&[uri.as_str(), "--db", "db_shop"], &key[..], more].concat());
+        let report: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+        let checks = report["collections"][0]["keys"][0]["checks"].as_array().expect("checks");
+        let found = checks.iter().find(|c| c["clause"] == "SK-3").expect("SK-3");
+        format!("{}: {}", found["verdict"], found["evidence"])
+    };
+    // Below a twentieth of the collection the server walks at random.
+    let sampled = evidence(&["--sample", "390"]);
+    assert!(sampled.starts_with("\"unknown\"") && sampled.contains("at random"), "{sampled}");
+    let whole = evidence(&["--full"]);
+    assert!(whole.starts_with("\"fail\""), "{whole}");
 }

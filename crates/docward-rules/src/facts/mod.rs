@@ -19,6 +19,7 @@ pub mod patterns;
 pub mod proposals;
 pub mod relations;
 pub mod renames;
+pub mod rising;
 pub mod schema;
 pub mod series;
 pub mod server;

@@ -1,11 +1,12 @@
 //! Questions about a declared shard key (SK-*): what it is made of, how fine it is, how to change it.
 
 use docward_model::{
-    BsonType, Collection, Comparison, Field, Namespace, Profile, QueryShape, Settings, ShardKey,
+    BsonType, Collection, Comparison, Field, KeyFields, Namespace, Profile, QueryShape, Settings,
+    ShardKey,
 };
 
 use super::statements::quoted;
-use super::{names, words};
+use super::{names, rising, words};
 
 /// The shard key declared for a collection.
 pub fn declared<'a>(settings: &'a Settings, collection: &Collection) -> Option<&'a ShardKey> {
@@ -14,8 +15,8 @@ pub fn declared<'a>(settings: &'a Settings, collection: &Collection) -> Option<&
 
 /// The first field of the key that holds arrays, or lies inside one, with how many: the server takes
 /// no arrays in a shard key.
-pub fn array_field<'a>(profile: &Profile, key: &'a ShardKey) -> Option<(&'a str, u64)> {
-    key.fields.iter().find_map(|(path, _)| {
+pub fn array_field<'a>(profile: &Profile, fields: &'a [(String, bool)]) -> Option<(&'a str, u64)> {
+    fields.iter().find_map(|(path, _)| {
         let arrays = profile
             .fields
             .iter()
@@ -34,13 +35,26 @@ pub fn array_field<'a>(profile: &Profile, key: &'a ShardKey) -> Option<(&'a str,
 pub use docward_model::key_text;
 
 /// Whether a query goes to the shards of a few values: its filter fixes the first field of the key,
-/// whatever the branches of an `$or` beside it ask. Ranges of a plain field touch few chunks too, but
-/// how many the query does not say.
+/// or asks for a range of it, which only a hash scatters; whatever the branches of an `$or` beside it ask.
 pub fn is_targeted(fields: &[(String, bool)], shape: &QueryShape) -> bool {
-    let Some((first, _)) = fields.first() else { return false };
-    shape.filter.iter().any(|p| {
-        p.path == *first && matches!(p.comparison, Comparison::Equality | Comparison::OneOf)
-    })
+    let Some((first, hashed)) = fields.first() else { return false };
+    is_fixed(first, shape) || (!hashed && is_ranged(first, shape))
+}
+
+/// Whether a query fixes a field to a value, or a few.
+pub fn is_fixed(path: &str, shape: &QueryShape) -> bool {
+    shape
+        .filter
+        .iter()
+        .any(|p| p.path == path && matches!(p.comparison, Comparison::Equality | Comparison::OneOf))
+}
+
+/// Whether a query asks for a range of a field.
+pub fn is_ranged(path: &str, shape: &QueryShape) -> bool {
+    shape
+        .filter
+        .iter()
+        .any(|p| p.path == path && matches!(p.comparison, Comparison::Range | Comparison::Prefix))
 }
 
 /// How many different values a key has.
@@ -77,7 +91,8 @@ pub fn needed_values(floor: u64, per_shard: u64, shards: Option<u32>) -> u64 {
 }
 
 /// An id to put first in the key, or to add to it: present everywhere, fine-grained, not dominated,
-/// not rising. Other fields may be as fine, but nothing says that queries ask for them.
+/// not rising, and not of a form that may rise where the order of documents does not tell. Other
+/// fields may be as fine, but nothing says that queries ask for them.
 pub fn fine_field<'a>(
     profile: &'a Profile,
     needed: u64,
@@ -96,9 +111,52 @@ pub fn fine_field<'a>(
             && f.types.non_null() == profile.documents
             && f.distinct.values >= needed as f64
             && f.distinct.top_share <= max_share
-            && f.natural_order.is_none_or(|r| r.abs() < 0.9)
+            && !rising::is_made_in_order(f)
+            && match f.natural_order {
+                Some(r) => r.abs() < rising::CORRELATION,
+                None => !rising::may_rise(f),
+            }
     })
 }
+
+/// What splits the documents that share a value of a key, put behind it: a fine id, else `_id`,
+/// hashed where new documents would all go to the end of their range.
+pub fn splitter(
+    profile: &Profile,
+    needed: u64,
+    key: &ShardKey,
+    version: Option<(u32, u32)>,
+    max_share: f64,
+) -> KeyFields {
+    let used: Vec<&str> = key.fields.iter().map(|(path, _)| path.as_str()).collect();
+    let mut fields = key.fields.clone();
+    if let Some(finer) = fine_field(profile, needed, &used, max_share) {
+        fields.push((finer.path.as_str().to_owned(), false));
+        return fields;
+    }
+    let rises = profile.field("_id").is_none_or(rising::may_rise);
+    let one_hash_more =
+        key.fields.iter().all(|(_, hashed)| !hashed) && version.is_none_or(|v| v >= (4, 4));
+    if rises && (!one_hash_more || used.contains(&"_id")) {
+        return vec![("_id".to_owned(), true)];
+    }
+    fields.push(("_id".to_owned(), rises));
+    fields
+}
+
+/// Different values a key needs, and for each shard (SK-1); documents per value from which more
+/// documents will hardly bring more values.
+pub const MIN_VALUES: i64 = 1000;
+/// See [`MIN_VALUES`].
+pub const VALUES_PER_SHARD: i64 = 100;
+/// See [`MIN_VALUES`].
+pub const MIN_REPEATS: i64 = 10;
+/// The share of one value above which a key fails (SK-2), and documents to count first.
+pub const FAIL_SHARE: f64 = 0.30;
+/// See [`FAIL_SHARE`].
+pub const MIN_DOCUMENTS: i64 = 50;
+/// The share of reads that must name the key (SK-4).
+pub const MIN_TARGETED: f64 = 0.8;
 
 /// The share of one value that `K002` warns about, as configured for a namespace.
 pub fn max_share(settings: &Settings, namespace: &Namespace) -> f64 {

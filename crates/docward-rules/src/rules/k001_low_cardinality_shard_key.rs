@@ -49,7 +49,7 @@ declare_rule! {
 threshold!(
     MIN_VALUES,
     "min-values",
-    Int(1000),
+    Int(sharding::MIN_VALUES),
     "different values",
     "SK-1",
     "different values a shard key needs at least"
@@ -57,7 +57,7 @@ threshold!(
 threshold!(
     PER_SHARD,
     "values-per-shard",
-    Int(100),
+    Int(sharding::VALUES_PER_SHARD),
     "different values per shard",
     "SK-1",
     "different values a shard key needs for each shard"
@@ -65,7 +65,7 @@ threshold!(
 threshold!(
     MIN_REPEATS,
     "min-repeats",
-    Int(10),
+    Int(sharding::MIN_REPEATS),
     "documents per value",
     "no figure in source",
     "documents per value from which more documents will hardly bring more values"
@@ -76,7 +76,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(key) = sharding::declared(cx.settings(), collection) else { return };
     let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
     let max_share = sharding::max_share(cx.settings(), &collection.namespace);
-    if let Some((path, arrays)) = sharding::array_field(profile, key) {
+    if let Some((path, arrays)) = sharding::array_field(profile, &key.fields) {
         cx.report(arrays_refused(collection, profile, key, (path, arrays), max_share));
         return;
     }
@@ -131,10 +131,9 @@ fn draft(
     max_share: f64,
 ) -> Draft {
     let ns = &collection.namespace;
-    let used: Vec<&str> = key.fields.iter().map(|(path, _)| path.as_str()).collect();
-    let finer = sharding::fine_field(profile, needed.min(profile.documents / 2), &used, max_share);
-    let mut proposal = key.fields.clone();
-    proposal.push((finer.map_or("_id", |f| f.path.as_str()).to_owned(), false));
+    let finer = needed.min(profile.documents / 2);
+    let proposal = sharding::splitter(profile, finer, key, version, max_share);
+    let keeps_prefix = proposal.starts_with(&key.fields);
     let key_text = sharding::key_text(&key.fields);
     let status = key.fields.len() == 1 && words::is_status(&key.fields[0].0);
     let draft = Draft::new(
@@ -150,7 +149,7 @@ fn draft(
         format!(
             "use {}, or begin with a field queries ask for; {}",
             sharding::key_text(&proposal),
-            sharding::how_to_change(version, true)
+            sharding::how_to_change(version, keeps_prefix)
         ),
         profile.seen().estimated(!values.exact),
     )
@@ -159,7 +158,7 @@ fn draft(
     .data("exact", values.exact)
     .data("needed", needed)
     .clauses(if status { &["SK-1", "SK-7"] } else { &["SK-1"] });
-    match sharding::change_command(version, ns, &proposal, true) {
+    match sharding::change_command(version, ns, &proposal, keeps_prefix) {
         Some(command) => draft.fix(Some("RF-17"), Safety::Manual, command),
         None => draft,
     }
@@ -208,6 +207,21 @@ mod tests {
         let todo = |version: &str| run("{\"status\":1}", version, &statuses(3))[0].todo.clone();
         assert!(todo(",version=4.2").contains("anew"), "{}", todo(",version=4.2"));
         assert!(todo(",version=6.0").contains("refine"), "{}", todo(",version=6.0"));
+    }
+
+    #[test]
+    fn sk_10_rising_ids_are_hashed_behind_a_few_values() {
+        let todo = |key: &str, more: &str| {
+            let body = "x60 {\"_id\": ObjectId(\"$oid\"), \"status\": \"a\"}\nx60 {\"_id\": ObjectId(\"$oid\"), \"status\": \"b\"}";
+            run(key, more, body)[0].todo.clone()
+        };
+        let refined = todo("{\"status\":1}", ",version=6.0");
+        assert!(refined.contains("{ status: 1, _id: \"hashed\" }"), "{refined}");
+        assert!(refined.contains("refine"), "{refined}");
+        // One hashed field is all a key may have.
+        let changed = todo("{\"status\":\"hashed\"}", ",version=6.0");
+        assert!(changed.contains("use { _id: \"hashed\" }"), "{changed}");
+        assert!(changed.contains("reshardCollection"), "{changed}");
     }
 
     #[test]

@@ -54,7 +54,7 @@ threshold!(
 threshold!(
     FAIL,
     "fail-share",
-    Float(0.30),
+    Float(sharding::FAIL_SHARE),
     "share of documents",
     "SK-2",
     "share of one value above which the key fails"
@@ -62,7 +62,7 @@ threshold!(
 threshold!(
     MIN_DOCUMENTS,
     "min-documents",
-    Int(50),
+    Int(sharding::MIN_DOCUMENTS),
     "documents",
     "no figure in source",
     "documents to count before a share says anything"
@@ -75,7 +75,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };
     let Some(key) = sharding::declared(cx.settings(), collection) else { return };
     // K001 says that the server refuses such a key at all.
-    if sharding::array_field(profile, key).is_some() {
+    if sharding::array_field(profile, &key.fields).is_some() {
         return;
     }
     if profile.documents < cx.count(&MIN_DOCUMENTS) {
@@ -137,10 +137,8 @@ fn draft(
     version: Option<(u32, u32)>,
 ) -> Draft {
     let ns = &collection.namespace;
-    let used: Vec<&str> = key.fields.iter().map(|(path, _)| path.as_str()).collect();
-    let finer = sharding::fine_field(profile, profile.documents / 2, &used, top.warn);
-    let mut proposal = key.fields.clone();
-    proposal.push((finer.map_or("_id", |f| f.path.as_str()).to_owned(), false));
+    let proposal = sharding::splitter(profile, profile.documents / 2, key, version, top.warn);
+    let keeps_prefix = proposal.starts_with(&key.fields);
     let key_text = sharding::key_text(&key.fields);
     let draft = Draft::new(
         Subject::Collection(ns.clone()),
@@ -156,7 +154,7 @@ fn draft(
         format!(
             "use {}, so that the frequent value can be split; {}",
             sharding::key_text(&proposal),
-            sharding::how_to_change(version, true)
+            sharding::how_to_change(version, keeps_prefix)
         ),
         profile.seen().estimated(!top.exact || !top.values.exact),
     )
@@ -165,7 +163,7 @@ fn draft(
     .data("values", top.values.shown())
     .data("exact", top.exact && top.values.exact)
     .clauses(if top.values.most >= 20.0 { &["SK-2", "SK-8"] } else { &["SK-2"] });
-    match sharding::change_command(version, ns, &proposal, true) {
+    match sharding::change_command(version, ns, &proposal, keeps_prefix) {
         Some(command) => draft.fix(Some("RF-17"), Safety::Manual, command),
         None => draft,
     }

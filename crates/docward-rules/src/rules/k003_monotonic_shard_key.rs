@@ -1,10 +1,8 @@
 //! SK-3, SK-5, SK-6, AP-S2.7: a ranged shard key must not begin with a value that rises with time.
 
-use docward_model::{
-    BsonType, Collection, Draft, Field, Profile, Safety, ShardKey, Subject, TextClass,
-};
+use docward_model::{Collection, Draft, Field, Profile, Safety, ShardKey, Subject};
 
-use crate::facts::{classes, ids, sharding, text, words};
+use crate::facts::{ids, rising, sharding};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -47,7 +45,7 @@ declare_rule! {
 threshold!(
     CORRELATION,
     "min-correlation",
-    Float(0.90),
+    Float(rising::CORRELATION),
     "rank correlation",
     "no figure in source",
     "correlation of value and order of documents from which a field counts as rising"
@@ -65,83 +63,20 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };
     let Some(key) = sharding::declared(cx.settings(), collection) else { return };
     // K001 says that the server refuses such a key at all.
-    if sharding::array_field(profile, key).is_some() {
+    if sharding::array_field(profile, &key.fields).is_some() {
         return;
     }
     let Some((path, false)) = key.fields.first().map(|(path, hashed)| (path, *hashed)) else {
         return;
     };
     let Some(field) = profile.field(path) else { return };
-    let limits = ids::Limits {
-        rising_share: cx.limit(&RISING),
-        ..ids::Limits::of(cx.settings(), &collection.namespace)
-    };
-    let Some(reason) = rises(profile, field, cx.limit(&CORRELATION), &limits) else { return };
+    let pairs = ids::Limits::of(cx.settings(), &collection.namespace).order_pairs;
+    let by_order =
+        || rising::by_order(profile, field, cx.limit(&CORRELATION), (cx.limit(&RISING), pairs));
+    let Some(reason) = rising::by_type(field).map(str::to_owned).or_else(by_order) else { return };
     let max_share = sharding::max_share(cx.settings(), &collection.namespace);
     let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
     cx.report(draft(collection, profile, key, field, &reason, (version, max_share)));
-}
-
-/// Why the field rises with time, if it does.
-fn rises(
-    profile: &Profile,
-    field: &Field,
-    correlation: f64,
-    limits: &ids::Limits,
-) -> Option<String> {
-    let order = field.natural_order;
-    if field.path.as_str() == "_id" {
-        if field.is_only(BsonType::ObjectId) {
-            return Some("ObjectIds begin with their time".to_owned());
-        }
-        let id = ids::judge(profile, limits.rising_share, limits.order_pairs)?;
-        if matches!(id.kind, ids::IdKind::OrderedUuid | ids::IdKind::Ulid) {
-            return Some("its ids begin with their time".to_owned());
-        }
-        let words = id.kind == ids::IdKind::Natural && !is_sequence(field);
-        if id.order == ids::Order::Rising && !words {
-            return Some(format!("{} of neighbouring ids rise", text::percent(id.rising)));
-        }
-    }
-    if classes::is_only(field, classes::Class::Date) && words::is_creation_time(field.path.leaf()) {
-        return Some("new documents have the latest time".to_owned());
-    }
-    let follows = order.filter(|r| r.abs() >= correlation && is_counter(field))?;
-    let direction = if follows > 0.0 { "rise" } else { "fall" };
-    Some(format!("its values {direction} with the order of documents (correlation {follows:.2})"))
-}
-
-/// Texts of one length with digits in each behind the same prefix, as `ORD-000123`: numbers that are
-/// given out in order.
-fn is_sequence(field: &Field) -> bool {
-    let prefix =
-        |value: &str| value.find(|c: char| c.is_ascii_digit()).map(|at| value[..at].to_owned());
-    let common = field.examples.first().and_then(|first| prefix(first));
-    classes::is_only(field, classes::Class::Text)
-        && field.text.as_ref().is_some_and(|t| t.lengths.min == t.lengths.max && t.lengths.max > 1)
-        && common.is_some()
-        && field.examples.iter().all(|value| prefix(value) == common)
-}
-
-/// Dates, and numbers or time-ordered ids that nearly every document has its own of. Words that were
-/// loaded in alphabetical order follow the order of documents too, but new ones will not.
-fn is_counter(field: &Field) -> bool {
-    if classes::is_only(field, classes::Class::Date) {
-        return field.distinct.values >= 20.0;
-    }
-    let own = 2.0 * field.distinct.values >= field.types.non_null() as f64;
-    let ordered_text = field.text.as_ref().is_some_and(|t| {
-        let ordered = t.count(|c| {
-            matches!(c, TextClass::UuidV7 | TextClass::Ulid | TextClass::ObjectIdHex)
-                || c.is_date()
-                || c.is_number()
-        });
-        2 * ordered > t.total()
-    });
-    own && (ordered_text
-        || is_sequence(field)
-        || classes::is_only(field, classes::Class::Number)
-        || classes::is_only(field, classes::Class::ObjectId))
 }
 
 fn draft(
@@ -172,7 +107,7 @@ fn draft(
         }
     };
     let keep = if is_id { "; keep the rising `_id` itself, it is good for its index" } else { "" };
-    let is_date = classes::is_only(field, classes::Class::Date);
+    let is_date = rising::is_dated(field);
     let draft = Draft::new(
         Subject::Collection(ns.clone()),
         format!(
@@ -278,6 +213,33 @@ mod tests {
         assert_eq!(run("{\"_id\":1}", &body).len(), 1);
         assert!(run("{\"orderNo\":1}", &words).is_empty());
         assert!(run("{\"_id\":1}", &words).is_empty());
+    }
+
+    #[test]
+    fn sk_3_the_remedy_does_not_rise() {
+        let body = |other: &dyn Fn(u32) -> u32| -> String {
+            let oid = |n: u32| format!("ObjectId(\"{:08x}{:016x}\")", 1_700_000_000 + n, n);
+            (0..300u32)
+                .map(|i| {
+                    let at = i * 611 % 997;
+                    format!("{{\"_id\": {}, \"otherId\": {}}}\n", oid(at), oid(other(at)))
+                })
+                .collect()
+        };
+        // Made with the document, in a file that is not in their order.
+        let own = run("{\"_id\":1}", &body(&|at| at));
+        assert!(!own[0].todo.contains("otherId"), "{}", own[0].todo);
+        // References to things that were there before.
+        let reference = run("{\"_id\":1}", &body(&|at| at % 29));
+        assert!(reference[0].todo.contains("{ otherId: 1, _id: 1 }"), "{}", reference[0].todo);
+    }
+
+    #[test]
+    fn sk_6_the_time_of_creation_may_be_text_in_any_order() {
+        let body: String = (0..100)
+            .map(|i| format!("{{\"createdAt\": \"2024-03-{:02}T10:30:00Z\"}}\n", 1 + i * 11 % 28))
+            .collect();
+        assert!(run("{\"createdAt\":1}", &body)[0].clauses.contains(&"SK-6"));
     }
 
     #[test]

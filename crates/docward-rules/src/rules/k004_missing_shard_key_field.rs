@@ -61,7 +61,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };
     let Some(key) = sharding::declared(cx.settings(), collection) else { return };
     // K001 says that the server refuses such a key at all.
-    if sharding::array_field(profile, key).is_some() {
+    if sharding::array_field(profile, &key.fields).is_some() {
         return;
     }
     for (path, _) in &key.fields {

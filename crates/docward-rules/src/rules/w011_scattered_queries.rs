@@ -14,11 +14,11 @@ declare_rule! {
     /// # Scattered queries
     ///
     /// ## What it checks
-    /// Works out which share of the reads of a sharded collection goes to one or two shards: those whose
-    /// filter fixes the first field of the shard key to a value (any prefix of the key for a range key, the
-    /// hashed field for a hashed one), also beside an `$or`. The key is the one declared in `docward.toml`;
-    /// where a router's log says how many shards it asked, that is used instead, unless there are two in
-    /// all. Reports less than 80 %.
+    /// Works out which share of the reads of a sharded collection goes to a few shards: those whose filter
+    /// fixes the first field of the shard key to a value, or asks for a range of it when it is not hashed,
+    /// also beside an `$or`. The key is the one declared in `docward.toml`; where a router's log says how many
+    /// shards it asked, that is used instead (one or two count as few), unless there are two in all. Reports
+    /// less than 80 %.
     ///
     /// ## Why it matters
     /// A query without the key is sent to all shards and waits for the slowest; adding shards then adds load
@@ -61,7 +61,7 @@ declare_rule! {
 threshold!(
     MIN_TARGETED,
     "min-targeted",
-    Float(0.8),
+    Float(sharding::MIN_TARGETED),
     "share of reads",
     "SK-4",
     "a smaller share of reads with the key is reported"

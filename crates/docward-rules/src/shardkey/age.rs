@@ -1,0 +1,253 @@
+//! Which of the sampled documents are newest, and what that says about a key (SK-3).
+
+use std::collections::BTreeSet;
+
+use docward_model::{
+    BsonType, Field, KeyCheck, KeySpread, Profile, SampledDocument, SampledValue, Verdict,
+};
+
+use super::{Judge, is_plain, places};
+use crate::facts::{ids, rising, text};
+
+/// Sorts documents from the oldest to the newest.
+pub(super) type Age = (i64, u64);
+
+/// Different times below which documents were loaded at once, and tell nothing.
+const LEAST_TIMES: usize = 20;
+
+/// What tells how old documents are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Clock<'a> {
+    /// A field: ids that begin with their time, or the time of creation.
+    Field(u32, BsonType, &'a Field),
+    /// The order in which documents lie.
+    Position,
+    /// Nothing: they came in another order and have no such field.
+    Nothing,
+}
+
+impl<'a> Clock<'a> {
+    /// The best there is. A time in the document is better than its position: exports may be sorted
+    /// by anything. Of two times `_id` is the better one, unless all ids were made in a small part of
+    /// the time in which documents came into being: then they were loaded, in any order.
+    pub(super) fn of(profile: &'a Profile) -> Self {
+        let is_id = |f: &Field| f.path.as_str() == "_id" && rising::is_timed_id(f);
+        let is_birth = |f: &Field| {
+            rising::by_type(f).is_some() && f.path.as_str() != "_id" && is_plain(profile, f)
+        };
+        let first = |test: &dyn Fn(&Field) -> bool| {
+            let mut fields = profile.fields.iter().enumerate().filter(|(_, f)| test(f));
+            fields.find_map(|(at, field)| Self::telling(profile, at as u32, field))
+        };
+        match (first(&is_id), first(&is_birth)) {
+            (Some((_, Some(ids))), Some((birth, Some(births)))) if ids < births / 10 => birth,
+            (Some((clock, _)), _) | (None, Some((clock, _))) => clock,
+            (None, None) if profile.shuffled || is_sorted_by_chance(profile) => Self::Nothing,
+            (None, None) => Self::Position,
+        }
+    }
+
+    /// A field as a clock, when nearly all documents have it and it tells them apart; with the
+    /// milliseconds between the oldest and the newest, when it counts time.
+    fn telling(profile: &Profile, at: u32, field: &'a Field) -> Option<(Self, Option<i64>)> {
+        let kind = main_kind(profile, at)?;
+        let clock = Self::Field(at, kind, field);
+        let mut ages: Vec<Age> = profile.sample.iter().filter_map(|d| clock.age(d)).collect();
+        ages.sort_unstable();
+        let span = ages.last()?.0.saturating_sub(ages.first()?.0);
+        let span = match kind {
+            BsonType::ObjectId => Some(span.saturating_mul(1000)),
+            BsonType::Date => Some(span),
+            _ => None,
+        };
+        // Positions tell documents of one second apart, but must not pass for times.
+        let times: BTreeSet<Age> = match kind {
+            BsonType::String | BsonType::BinData => ages.iter().copied().collect(),
+            _ => ages.iter().map(|age| (age.0, 0)).collect(),
+        };
+        let tells = ages.len() * 20 >= profile.sample.len() * 19 && times.len() >= LEAST_TIMES;
+        tells.then_some((clock, span))
+    }
+
+    pub(super) fn age(&self, document: &SampledDocument) -> Option<Age> {
+        match *self {
+            Self::Field(field, kind, _) => {
+                let of = |v: &&SampledValue| v.field == field && v.kind == kind;
+                let value = document.values.iter().find(of)?;
+                Some(match kind {
+                    BsonType::String | BsonType::BinData => (value.order, value.rest),
+                    _ => (value.order, document.position),
+                })
+            }
+            Self::Position => Some((document.position as i64, 0)),
+            Self::Nothing => None,
+        }
+    }
+
+    /// What `newest` means, for messages.
+    fn words(&self) -> String {
+        match self {
+            Self::Field(_, _, field) => format!("newest documents by `{}`", field.path.as_str()),
+            Self::Position => "last documents as they lie".to_owned(),
+            Self::Nothing => "newest documents".to_owned(),
+        }
+    }
+}
+
+/// Whether documents lie in the order of random ids: an export that was sorted by `_id`.
+fn is_sorted_by_chance(profile: &Profile) -> bool {
+    ids::judge(profile, ids::RISING_SHARE, ids::ORDER_PAIRS).is_some_and(|id| {
+        matches!(id.kind, ids::IdKind::RandomUuidText | ids::IdKind::RandomUuidBinary)
+            && matches!(id.order, ids::Order::Rising | ids::Order::Falling)
+    })
+}
+
+/// The type that most sampled values of a field have.
+fn main_kind(profile: &Profile, field: u32) -> Option<BsonType> {
+    let values = profile.sample.iter().flat_map(|d| &d.values).filter(|v| v.field == field);
+    let mut kinds: Vec<BsonType> = values.map(|v| v.kind).collect();
+    kinds.sort_unstable_by_key(|kind| *kind as u8);
+    let main = kinds.chunk_by(|a, b| a == b).max_by_key(|same| same.len())?;
+    main.first().copied()
+}
+
+impl Judge<'_> {
+    /// Whether a field rises by itself.
+    pub(super) fn rises(&self, path: &str) -> bool {
+        let Some((_, field)) = self.field(path) else { return false };
+        if rising::by_type(field).is_some() {
+            return true;
+        }
+        let key = [(path.to_owned(), false)];
+        let (placed, blurred) = self.places(&key);
+        let hot = || places::newest(&placed, self.chunks()).is_some_and(|newest| newest.is_hot());
+        match self.clock {
+            Clock::Field(..) => !blurred && hot(),
+            Clock::Position => {
+                self.by_order(field).is_some() || (!blurred && rising::is_counter(field) && hot())
+            }
+            Clock::Nothing => rising::is_made_in_order(field),
+        }
+    }
+
+    fn by_order(&self, field: &Field) -> Option<String> {
+        rising::by_order(self.profile, field, self.limits.correlation, self.limits.rising_ids)
+    }
+
+    /// SK-3.
+    pub(super) fn monotonic(&self, key: &[(String, bool)], spread: &KeySpread) -> KeyCheck {
+        let (verdict, evidence) = self.hot_end(key, spread);
+        KeyCheck { clause: "SK-3", verdict, evidence }
+    }
+
+    fn hot_end(&self, key: &[(String, bool)], spread: &KeySpread) -> (Verdict, String) {
+        let Some((first, hashed)) = key.first() else {
+            return (Verdict::Unknown, "the key has no field".to_owned());
+        };
+        let field = self.field(first).map(|(_, field)| field);
+        if let (false, Some(reason)) = (*hashed, field.and_then(rising::by_type)) {
+            return (
+                Verdict::Fail,
+                format!("`{first}` rises: {reason}, so every insert goes to the last chunk"),
+            );
+        }
+        if let Some(found) = self.coarse_before_rising(key) {
+            return found;
+        }
+        if *hashed {
+            let evidence = "hashed: it does not matter whether the field rises";
+            return (Verdict::Pass, evidence.to_owned());
+        }
+        let Some(field) = field else {
+            return (Verdict::Unknown, "no document has its first field".to_owned());
+        };
+        match (self.clock, spread.newest_share) {
+            (_, Some(share)) => self.measured(field, share, spread.hot_end),
+            (_, None) if rising::is_made_in_order(field) => (
+                Verdict::Fail,
+                format!(
+                    "every document has its own `{first}`, which begins with its time: inserts go to the last chunk"
+                ),
+            ),
+            (Clock::Nothing, None) if rising::is_random(field) => {
+                (Verdict::Pass, "random UUIDs come in no order".to_owned())
+            }
+            (Clock::Nothing, None) => {
+                let came = if self.profile.shuffled {
+                    "documents were drawn at random (--full reads them as they lie)"
+                } else {
+                    "documents lie in the order of their random ids"
+                };
+                let evidence = format!(
+                    "{came} and no field tells their age: whether `{first}` rises is not known"
+                );
+                (Verdict::Unknown, evidence)
+            }
+            (Clock::Position, None) => match self.by_order(field) {
+                Some(reason) => (Verdict::Fail, format!("`{first}` rises: {reason}")),
+                None => (Verdict::Unknown, self.why_no_order(key)),
+            },
+            (Clock::Field(..), None) => (Verdict::Unknown, self.why_no_order(key)),
+        }
+    }
+
+    fn why_no_order(&self, key: &[(String, bool)]) -> String {
+        let (_, blurred) = self.places(key);
+        if blurred {
+            "its values begin alike for too long to be put in order".to_owned()
+        } else {
+            "too few documents to see an order".to_owned()
+        }
+    }
+
+    /// A verdict by the chunks that the newest documents go to.
+    fn measured(&self, first: &Field, share: f64, hot: bool) -> (Verdict, String) {
+        let newest = self.clock.words();
+        let goes = format!(
+            "{} of the {newest} go to one of {} chunks",
+            text::percent(share),
+            self.chunks()
+        );
+        if !hot {
+            return (Verdict::Pass, goes);
+        }
+        let follows = first.natural_order.is_some_and(|r| r.abs() >= self.limits.correlation);
+        if matches!(self.clock, Clock::Position) && follows && !rising::is_counter(first) {
+            return (
+                Verdict::Unknown,
+                format!(
+                    "documents lie in the order of `{}`: they were sorted by it, or it rises, and no field tells their age",
+                    first.path.as_str()
+                ),
+            );
+        }
+        (Verdict::Fail, goes)
+    }
+
+    /// A rising field splits what the fields before it leave together, and new documents go to the end
+    /// of each part: with few values before it, to few chunks (SK-10 asks for many).
+    fn coarse_before_rising(&self, key: &[(String, bool)]) -> Option<(Verdict, String)> {
+        let rises = |path: &str| self.rising.get(path).copied().unwrap_or_default();
+        let at = key.iter().skip(1).position(|(path, hashed)| !hashed && rises(path))? + 1;
+        let before = &key[..at];
+        // One value per document: each of them is an end of its own.
+        if self.is_unique(before) {
+            return None;
+        }
+        let (ends, _) = self.values(before, &self.places(before).0);
+        if ends >= self.chunks() as f64 {
+            return None;
+        }
+        let names: Vec<&str> = before.iter().map(|(path, _)| path.as_str()).collect();
+        let ends = ends.round() as u64;
+        let evidence = format!(
+            "`{}` rises, and before it {} {} {} only: inserts go to the ends of {}",
+            key[at].0,
+            text::list(&names, 3),
+            text::form(names.len() as u64, "has", "have"),
+            text::plural(ends, "value"),
+            text::form(ends, "one range", "so few ranges")
+        );
+        Some((Verdict::Fail, evidence))
+    }
+}

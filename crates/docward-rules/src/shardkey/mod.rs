@@ -1,0 +1,394 @@
+//! Shard keys measured and ranked (ALG-9, SK-1 to SK-13): how many values a key has, whether one of
+//! them dominates, whether it rises with time, how evenly it would spread and how many reads name it.
+//!
+//! Single fields are judged by their profile. What several fields do together, and how chunks would
+//! fall, is worked out on documents drawn at random.
+
+mod age;
+mod change;
+mod places;
+mod propose;
+mod spread;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use docward_model::{
+    BsonType, Collection, Evidence, Field, FieldShape, KeyCheck, KeyFields, KeyReport, KeySpread,
+    KeyVerdict, Namespace, Profile, QueryStats, Settings, Verdict,
+};
+
+use crate::facts::{ids, rising, sharding, text};
+use age::Clock;
+use places::CHUNKS;
+
+/// Ranges that make a hash dear (SK-9).
+const RANGES: f64 = 0.2;
+
+/// What is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct KeyQuestion {
+    /// Keys to judge; none means to propose.
+    pub keys: Vec<KeyFields>,
+    /// Shards to spread over.
+    pub shards: Option<u32>,
+    /// A field that says where documents must live, put first in every proposal (SK-11).
+    pub zone: Option<String>,
+}
+
+/// Judges and proposes keys for a collection.
+pub fn shard_keys(
+    collection: &Collection,
+    evidence: &Evidence,
+    settings: &Settings,
+    question: &KeyQuestion,
+) -> Option<KeyReport> {
+    let profile = collection.profile.as_ref()?;
+    let shards = question.shards.or(settings.shards).unwrap_or(3).max(2);
+    let reads: Vec<&QueryStats> = evidence
+        .workload
+        .iter()
+        .flat_map(|w| w.of(&collection.namespace))
+        .filter(|s| s.shape.operation.is_read())
+        .collect();
+    let mut judge = Judge {
+        collection,
+        profile,
+        shards,
+        limits: Limits::of(settings, &collection.namespace),
+        reads: evidence.workload.is_some().then_some(reads),
+        version: settings.server_version.or(evidence.deployment.server_version),
+        current: sharding::declared(settings, collection).map(|key| key.fields.clone()),
+        clock: Clock::of(profile),
+        rising: BTreeMap::new(),
+    };
+    let candidates = judge.candidates();
+    let asked = question.keys.iter().flatten().map(|(path, _)| path.as_str());
+    judge.rising = candidates
+        .iter()
+        .copied()
+        .chain(asked)
+        .map(|path| (path.to_owned(), judge.rises(path)))
+        .collect();
+
+    let judged: Vec<KeyVerdict> = question.keys.iter().map(|key| judge.verdict(key)).collect();
+    let is_good = |v: &KeyVerdict| v.verdict == Verdict::Pass;
+    let mut proposals = judge.proposals(&candidates, question.zone.as_deref());
+    proposals.retain(|p| !judged.iter().any(|j| is_good(j) && j.fields == p.fields));
+    proposals.truncate(propose::PROPOSALS);
+    let nothing = proposals
+        .is_empty()
+        .then(|| judge.why_nothing(question.zone.as_deref()))
+        .filter(|_| !judged.iter().any(is_good));
+    let zones = match (&question.zone, proposals.first()) {
+        (Some(zone), Some(best)) => judge.zone_plan(zone, &best.fields),
+        _ => Vec::new(),
+    };
+    Some(KeyReport {
+        namespace: collection.namespace.clone(),
+        documents: judge.documents(),
+        read: profile.documents,
+        sampled: profile.sample.len() as u64,
+        shards,
+        reads: judge.reads.as_ref().map(|reads| reads.iter().map(|s| s.count).sum()),
+        judged,
+        proposals,
+        nothing,
+        zones,
+    })
+}
+
+/// Where keys fail: the figures of `K001` to `K003` and `W011`, as configured for a namespace.
+struct Limits {
+    values: u64,
+    values_per_shard: u64,
+    repeats: f64,
+    warn_share: f64,
+    fail_share: f64,
+    documents: u64,
+    correlation: f64,
+    rising_ids: (f64, u64),
+    targeted: f64,
+}
+
+impl Limits {
+    fn of(settings: &Settings, namespace: &Namespace) -> Self {
+        let read =
+            |code: &str, key: &str, default: f64| settings.number_at(code, key, namespace, default);
+        let count = |code: &str, key: &str, default: i64| read(code, key, default as f64) as u64;
+        let pairs = ids::Limits::of(settings, namespace).order_pairs;
+        Self {
+            values: count("K001", "min-values", sharding::MIN_VALUES),
+            values_per_shard: count("K001", "values-per-shard", sharding::VALUES_PER_SHARD),
+            repeats: read("K001", "min-repeats", sharding::MIN_REPEATS as f64),
+            warn_share: sharding::max_share(settings, namespace),
+            fail_share: read("K002", "fail-share", sharding::FAIL_SHARE),
+            documents: count("K002", "min-documents", sharding::MIN_DOCUMENTS),
+            correlation: read("K003", "min-correlation", rising::CORRELATION),
+            rising_ids: (read("K003", "rising-share", ids::RISING_SHARE), pairs),
+            targeted: read("W011", "min-targeted", sharding::MIN_TARGETED),
+        }
+    }
+}
+
+struct Judge<'a> {
+    collection: &'a Collection,
+    profile: &'a Profile,
+    shards: u32,
+    limits: Limits,
+    reads: Option<Vec<&'a QueryStats>>,
+    version: Option<(u32, u32)>,
+    current: Option<KeyFields>,
+    /// What tells the newest documents.
+    clock: Clock<'a>,
+    /// Which of the fields in question rise by themselves.
+    rising: BTreeMap<String, bool>,
+}
+
+impl<'a> Judge<'a> {
+    /// Documents there are, read or not.
+    fn documents(&self) -> u64 {
+        self.profile.total.max(self.profile.documents)
+    }
+
+    fn field(&self, path: &str) -> Option<(u32, &'a Field)> {
+        let at = self.profile.fields.iter().position(|f| f.path.as_str() == path)?;
+        Some((at as u32, &self.profile.fields[at]))
+    }
+
+    /// Chunks in the simulation.
+    fn chunks(&self) -> usize {
+        CHUNKS * self.shards as usize
+    }
+
+    /// Different values a key needs (SK-1).
+    fn needed(&self) -> u64 {
+        let Limits { values, values_per_shard, .. } = self.limits;
+        sharding::needed_values(values, values_per_shard, Some(self.shards))
+    }
+
+    fn verdict(&self, key: &[(String, bool)]) -> KeyVerdict {
+        let refusals = self.refusals(key);
+        let holds_arrays = sharding::array_field(self.profile, key).is_some();
+        let hidden = self.not_comparable(key);
+        let spread = (!holds_arrays && hidden.is_none()).then(|| self.spread(key));
+        let targeted = self.share_of_reads(|s| sharding::is_targeted(key, &s.shape));
+        let hashed_ranges = key
+            .first()
+            .filter(|(_, hashed)| *hashed)
+            .and_then(|(path, _)| self.share_of_reads(|s| asks_range(s, path)));
+
+        let mut checks = Vec::new();
+        if let Some(spread) = &spread {
+            checks.push(self.cardinality(key, spread));
+            checks.push(self.frequency(key, spread));
+            checks.push(self.monotonic(key, spread));
+        } else if let Some(why) = hidden {
+            let again = "not known, for the same reason".to_owned();
+            let unknown =
+                |clause, evidence| KeyCheck { clause, verdict: Verdict::Unknown, evidence };
+            checks.extend([
+                unknown("SK-1", why),
+                unknown("SK-2", again.clone()),
+                unknown("SK-3", again),
+            ]);
+        }
+        checks.push(self.targeting(key, targeted));
+        if let Some(share) = hashed_ranges {
+            checks.push(KeyCheck {
+                clause: "SK-9",
+                verdict: if share > RANGES { Verdict::Fail } else { Verdict::Pass },
+                evidence: format!(
+                    "{} of the reads ask for a range of the hashed field, which goes to all shards",
+                    text::percent(share)
+                ),
+            });
+        }
+        let has = |verdict: Verdict| checks.iter().any(move |c| c.verdict == verdict);
+        // Without a workload, SK-4 is open for every key and says nothing about this one.
+        let open = checks.iter().any(|c| c.verdict == Verdict::Unknown && c.clause != "SK-4");
+        let verdict = if !refusals.is_empty() || has(Verdict::Fail) {
+            Verdict::Fail
+        } else if open {
+            Verdict::Unknown
+        } else {
+            Verdict::Pass
+        };
+        let (change, commands) =
+            if refusals.is_empty() { self.change(key) } else { (String::new(), Vec::new()) };
+        KeyVerdict {
+            fields: key.to_vec(),
+            verdict,
+            refusals,
+            checks,
+            spread,
+            targeted,
+            hashed_ranges,
+            change,
+            commands,
+        }
+    }
+
+    /// Why the values of a key cannot be compared, if they cannot.
+    fn not_comparable(&self, key: &[(String, bool)]) -> Option<String> {
+        key.iter().find_map(|(path, hashed)| {
+            let (at, field) = self.field(path)?;
+            let mostly = |kind: BsonType| field.types.of(kind) * 2 > field.count;
+            if mostly(BsonType::Object) {
+                let inside = self.profile.children(field).find(|c| c.distinct.values >= 2.0);
+                let instead = inside.map_or(String::new(), |c| {
+                    format!("; name a field inside, as `{}`", c.path.as_str())
+                });
+                return Some(format!(
+                    "`{path}` holds embedded documents, which are not compared as a whole{instead}"
+                ));
+            }
+            if *hashed && mostly(BsonType::Decimal) {
+                return Some(format!(
+                    "hashing cuts the decimals of `{path}` to whole numbers, which were not counted"
+                ));
+            }
+            // Of wide documents the sample keeps the first scalars only.
+            let sample = &self.profile.sample;
+            let kept = sample.iter().filter(|d| d.values.iter().any(|v| v.field == at)).count();
+            let expected = field.types.non_null() as f64 / self.profile.documents.max(1) as f64;
+            (!is_container(field) && 2.0 * (kept as f64) < expected * sample.len() as f64)
+                .then(|| format!("`{path}` comes too late in wide documents to be compared"))
+        })
+    }
+
+    /// SK-1.
+    fn cardinality(&self, key: &[(String, bool)], spread: &KeySpread) -> KeyCheck {
+        let needed = self.needed();
+        let documents = self.profile.documents;
+        let check = |verdict, evidence| KeyCheck { clause: "SK-1", verdict, evidence };
+        if let Some((path, _)) = key.iter().find(|(path, _)| self.field(path).is_none()) {
+            let evidence =
+                format!("no document has `{path}`: all of them share the value null in it");
+            if key.len() == 1 {
+                return check(Verdict::Fail, evidence);
+            }
+        }
+        if self.is_unique(key) {
+            return check(
+                Verdict::Pass,
+                format!(
+                    "every document has a value of its own, {} now; {} are needed for {} shards",
+                    text::count(spread.values as u64),
+                    text::count(needed),
+                    self.shards
+                ),
+            );
+        }
+        let values = spread.values.round() as u64;
+        let about = if spread.exact { "" } else { "about " };
+        let cut = key
+            .iter()
+            .find(|(path, hashed)| *hashed && self.is_cut_by_hashing(path))
+            .map_or(String::new(), |(path, _)| {
+                format!(" (hashing cuts `{path}` to whole numbers)")
+            });
+        let counted = format!(
+            "{about}{} in {}{cut}",
+            text::plural(values, "different value"),
+            text::plural(documents, "document")
+        );
+        let repeats = documents as f64 / spread.values.max(1.0);
+        if values >= needed {
+            check(
+                Verdict::Pass,
+                format!("{counted}; {} are needed for {} shards", text::count(needed), self.shards),
+            )
+        } else if documents < 2 * needed && repeats < self.limits.repeats {
+            // A small collection cannot show many values of anything.
+            check(Verdict::Unknown, format!("{counted}: too few documents to tell"))
+        } else {
+            check(
+                Verdict::Fail,
+                format!("{counted}; {} are needed for {} shards", text::count(needed), self.shards),
+            )
+        }
+    }
+
+    /// SK-2.
+    fn frequency(&self, key: &[(String, bool)], spread: &KeySpread) -> KeyCheck {
+        let share = spread.top_share;
+        let has = format!("the most frequent value has {} of the documents", text::percent(share));
+        let (verdict, evidence) = if self.is_unique(key) {
+            (Verdict::Pass, "no value comes twice".to_owned())
+        } else if self.profile.documents < self.limits.documents {
+            (Verdict::Unknown, "too few documents to tell".to_owned())
+        } else if share > self.limits.fail_share {
+            (Verdict::Fail, format!("{has}: they can never be split"))
+        } else if share > self.limits.warn_share {
+            let fail = text::percent(self.limits.fail_share);
+            (Verdict::Pass, format!("{has}: watch it, above {fail} it fails"))
+        } else {
+            (Verdict::Pass, has)
+        };
+        KeyCheck { clause: "SK-2", verdict, evidence }
+    }
+
+    /// SK-4.
+    fn targeting(&self, key: &[(String, bool)], targeted: Option<f64>) -> KeyCheck {
+        let (verdict, evidence) = match (targeted, &self.reads) {
+            (Some(share), _) => {
+                let by_range = key.first().and_then(|(path, _)| {
+                    let ranged = |s: &QueryStats| {
+                        sharding::is_targeted(key, &s.shape) && !sharding::is_fixed(path, &s.shape)
+                    };
+                    self.share_of_reads(ranged).filter(|share| *share > 0.0)
+                });
+                let by_range = by_range.map_or(String::new(), |share| {
+                    format!(
+                        " ({} by a range, which goes to the shards that hold it)",
+                        text::percent(share)
+                    )
+                });
+                (
+                    if share < self.limits.targeted { Verdict::Fail } else { Verdict::Pass },
+                    format!(
+                        "{} of the reads name its first field{by_range}; {} are asked for",
+                        text::percent(share),
+                        text::percent(self.limits.targeted)
+                    ),
+                )
+            }
+            (None, Some(_)) => {
+                (Verdict::Unknown, "the workload shows no reads of this collection".to_owned())
+            }
+            (None, None) => (Verdict::Unknown, "no workload was given (--workload LOG)".to_owned()),
+        };
+        KeyCheck { clause: "SK-4", verdict, evidence }
+    }
+
+    fn share_of_reads(&self, test: impl Fn(&QueryStats) -> bool) -> Option<f64> {
+        let reads = self.reads.as_ref()?;
+        let all: u64 = reads.iter().map(|s| s.count).sum();
+        let with: u64 = reads.iter().filter(|s| test(s)).map(|s| s.count).sum();
+        (all > 0).then(|| with as f64 / all as f64)
+    }
+}
+
+/// Whether every document has one value at the field: it lies in no array and under no key that is data.
+fn is_plain(profile: &Profile, field: &Field) -> bool {
+    let mut at = Some(field);
+    while let Some(f) = at {
+        if f.shape != FieldShape::Named || f.types.of(BsonType::Array) > 0 {
+            return false;
+        }
+        at = profile.parent(f);
+    }
+    true
+}
+
+/// Whether some values are objects or arrays.
+fn is_container(field: &Field) -> bool {
+    field.types.of(BsonType::Object) + field.types.of(BsonType::Array) > 0
+}
+
+fn asks_range(stats: &QueryStats, path: &str) -> bool {
+    sharding::is_ranged(path, &stats.shape)
+        || stats.shape.sort.first().is_some_and(|(by, _)| by == path)
+}

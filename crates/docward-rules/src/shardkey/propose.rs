@@ -1,0 +1,205 @@
+//! Keys worth proposing, and their order (ALG-9, SK-10, SK-11).
+
+use std::cmp::Ordering;
+
+use docward_model::{BsonType, CollectionKind, Field, KeyFields, KeyVerdict, QueryStats, Verdict};
+
+use super::{Judge, RANGES, is_plain};
+use crate::facts::{rising, sharding, text, words};
+
+/// Fields tried.
+const FIELDS: usize = 24;
+/// Proposals made.
+pub(super) const PROPOSALS: usize = 5;
+/// Documents below which a collection needs no shards and tells nothing about keys.
+const LEAST_DOCUMENTS: u64 = 100;
+
+impl<'a> Judge<'a> {
+    /// Keys that can be recommended, best first: by the reads they target, then by how evenly they
+    /// spread.
+    pub(super) fn proposals(&self, fields: &[&str], zone: Option<&str>) -> Vec<KeyVerdict> {
+        let no_zone = zone.is_some_and(|zone| self.field(zone).is_none());
+        if self.documents() < LEAST_DOCUMENTS || no_zone {
+            return Vec::new();
+        }
+        let ranged = |path: &str| (path.to_owned(), false);
+        let mut keys: Vec<KeyFields> = Vec::new();
+        match zone {
+            Some(zone) => {
+                let finer = fields.iter().filter(|f| **f != zone);
+                keys.extend(finer.map(|f| vec![ranged(zone), ranged(f)]));
+            }
+            None => {
+                for first in fields {
+                    keys.push(vec![ranged(first)]);
+                    keys.push(vec![((*first).to_owned(), true)]);
+                    for second in fields.iter().filter(|f| *f != first) {
+                        keys.push(vec![ranged(first), ranged(second)]);
+                    }
+                }
+            }
+        }
+        let mut passed: Vec<KeyVerdict> = keys
+            .iter()
+            .map(|key| self.verdict(key))
+            .filter(|verdict| self.is_worth_it(verdict, zone.is_some()))
+            .collect();
+        passed.sort_by(|a, b| {
+            self.rank(a, zone.is_some())
+                .partial_cmp(&self.rank(b, zone.is_some()))
+                .unwrap_or(Ordering::Equal)
+                .then_with(|| a.fields.cmp(&b.fields))
+        });
+        if zone.is_some() {
+            return passed;
+        }
+        // A longer key says something new when reads ask for its second field within the first, or
+        // when the first alone does not do.
+        let singles: Vec<(String, bool)> =
+            passed.iter().filter(|v| v.fields.len() == 1).map(|v| v.fields[0].clone()).collect();
+        let mut out: Vec<KeyVerdict> = Vec::new();
+        for verdict in passed {
+            let first = &verdict.fields[0];
+            let same_first = out.iter().filter(|o| o.fields[0] == *first).count();
+            let is_new = verdict.fields.len() == 1
+                || self.is_read_within(&verdict.fields)
+                || (!singles.contains(first) && same_first == 0);
+            if is_new && same_first < 2 {
+                out.push(verdict);
+            }
+        }
+        out
+    }
+
+    /// Whether a key is known to spread. Where nothing tells the age of documents, values that each
+    /// document has its own of may be given out in order.
+    fn is_worth_it(&self, key: &KeyVerdict, for_zone: bool) -> bool {
+        let may_rise = |path: &str| self.field(path).is_none_or(|(_, f)| rising::is_own(f));
+        key.refusals.is_empty()
+            && key.spread.is_some()
+            && key.checks.iter().all(|check| match (check.clause, check.verdict) {
+                (_, Verdict::Pass) | ("SK-4", Verdict::Unknown) => true,
+                // A zone key begins with the field it has to, whether reads name it or not.
+                ("SK-4", Verdict::Fail) => for_zone,
+                ("SK-3", Verdict::Unknown) => {
+                    key.fields.iter().all(|(path, hashed)| *hashed || !may_rise(path))
+                }
+                _ => false,
+            })
+    }
+
+    /// Whether reads that fix the first field ask for a range or an order of the second, often enough
+    /// to keep such documents together (SK-10).
+    fn is_read_within(&self, key: &[(String, bool)]) -> bool {
+        let [(first, _), (second, _), ..] = key else { return false };
+        let within = |s: &QueryStats| {
+            sharding::is_fixed(first, &s.shape)
+                && (s.shape.filter.iter().any(|p| p.path == *second)
+                    || s.shape.sort.first().is_some_and(|(by, _)| by == second))
+        };
+        self.share_of_reads(within).is_some_and(|share| share > RANGES)
+    }
+
+    /// Smaller is better: reads that name the key, then what kind of field it begins with, then
+    /// whether reads ask within it, then how evenly it spreads. A zone comes first whatever reads
+    /// name, so there the field behind it decides.
+    fn rank(&self, key: &KeyVerdict, for_zone: bool) -> (f64, u8, bool, f64, usize) {
+        let decisive = key.fields.get(usize::from(for_zone)).map_or("", |(path, _)| path.as_str());
+        let named = if for_zone {
+            self.share_of_reads(|s| {
+                sharding::is_fixed(decisive, &s.shape) || sharding::is_ranged(decisive, &s.shape)
+            })
+        } else {
+            key.targeted
+        };
+        let even = key.spread.map_or(f64::MAX, |spread| {
+            (spread.fullest_shard * 20.0).round()
+                + (spread.newest_share.unwrap_or(0.0) * 10.0).round()
+                + (spread.top_share * 20.0).round()
+        });
+        (
+            -(named.unwrap_or(0.0) * 20.0).round(),
+            self.likelihood(decisive),
+            !self.is_read_within(&key.fields),
+            even,
+            key.fields.len(),
+        )
+    }
+
+    /// How likely reads name a field, when no workload says: ids of other things, then the document's
+    /// own, then anything but times and amounts.
+    fn likelihood(&self, path: &str) -> u8 {
+        let Some((_, field)) = self.field(path) else { return 5 };
+        let kind = |kind: BsonType| field.types.of(kind) * 2 > field.count;
+        if path == "_id" {
+            1
+        } else if rising::is_dated(field) || kind(BsonType::Decimal) || kind(BsonType::Double) {
+            4
+        } else if words::is_id(&field.name) {
+            0
+        } else if kind(BsonType::String) {
+            2
+        } else {
+            3
+        }
+    }
+
+    /// Fields a key may be made of: scalars that every document has, those that reads name first.
+    pub(super) fn candidates(&self) -> Vec<&'a str> {
+        let asked = |path: &str| -> u64 {
+            let reads = self.reads.iter().flatten();
+            let names = |s: &&&QueryStats| {
+                s.shape.filter.iter().any(|p| p.path == path)
+                    || s.shape.sort.first().is_some_and(|(by, _)| by == path)
+            };
+            reads.filter(names).map(|s| s.count).sum()
+        };
+        let scalar = |field: &Field| {
+            [BsonType::Object, BsonType::Double, BsonType::Bool, BsonType::BinData]
+                .iter()
+                .all(|&kind| field.types.of(kind) * 2 < field.count.max(1))
+        };
+        let mut fields: Vec<&'a Field> = self
+            .profile
+            .fields
+            .iter()
+            .filter(|f| {
+                f.types.non_null() * 100 >= self.profile.documents * 99
+                    && f.distinct.values >= 2.0
+                    && is_plain(self.profile, f)
+                    && scalar(f)
+                    && f.text.as_ref().is_none_or(|t| t.lengths.quantile(0.99) <= 200)
+            })
+            .collect();
+        fields.sort_by(|a, b| {
+            let key = |f: &Field| (asked(f.path.as_str()), f.distinct.values as u64);
+            key(b).cmp(&key(a)).then_with(|| a.path.cmp(&b.path))
+        });
+        fields.into_iter().take(FIELDS).map(|f| f.path.as_str()).collect()
+    }
+
+    pub(super) fn why_nothing(&self, zone: Option<&str>) -> String {
+        if self.collection.kind == CollectionKind::Capped {
+            return "capped collections cannot be sharded".to_owned();
+        }
+        if self.documents() < self.needed() {
+            return format!(
+                "the collection has {}: too few to need shards, or to tell a good key",
+                text::plural(self.documents(), "document")
+            );
+        }
+        if let Some(zone) = zone {
+            if self.field(zone).is_none() {
+                return format!("no document has `{zone}`");
+            }
+            return format!("no field behind `{zone}` spreads the documents of each zone");
+        }
+        if self.reads.as_ref().is_some_and(|r| !r.is_empty()) {
+            return format!(
+                "no key of one or two fields spreads the documents and is named by {} of the reads: shape the queries around a common field first",
+                text::percent(self.limits.targeted)
+            );
+        }
+        "no field or pair of fields is known to have enough values without one dominating or rising; add a field made for it".to_owned()
+    }
+}
