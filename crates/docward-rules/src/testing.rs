@@ -236,7 +236,7 @@ impl Example {
                 let (times, text) = repeated(rest);
                 for _ in 0..times {
                     let row = to_value(&parse(&counter.fill(text))).expect("BSON");
-                    recorder.add(Entry::Ran(operation(row, &current, counter.i)));
+                    recorder.add(Entry::Ran(Box::new(operation(row, &current, counter.i))));
                 }
             } else if let Some(rest) = line.strip_prefix("log ") {
                 let recorder = workload.get_or_insert_with(recorder);

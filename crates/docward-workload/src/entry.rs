@@ -6,7 +6,7 @@ use docward_model::{AccessControl, Namespace, Value};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
     /// An operation ended.
-    Ran(Ran),
+    Ran(Box<Ran>),
     /// A connection was made.
     #[expect(missing_docs, reason = "the names say it")]
     Accepted { at: i64, connection: i64, open: u64 },
@@ -134,9 +134,9 @@ pub fn log_entry(line: &Value) -> Option<Entry> {
     let attr = line.get("attr").unwrap_or(&nothing);
     let number = |key: &str| attr.get(key).and_then(Value::as_int);
     Some(match id {
-        id::SLOW => Entry::Ran(ran(at, attr, line.get("ctx").and_then(Value::as_text))),
+        id::SLOW => Entry::Ran(Box::new(ran(at, attr, line.get("ctx").and_then(Value::as_text)))),
         _ if message == "Slow query" => {
-            Entry::Ran(ran(at, attr, line.get("ctx").and_then(Value::as_text)))
+            Entry::Ran(Box::new(ran(at, attr, line.get("ctx").and_then(Value::as_text))))
         }
         id::ACCEPTED => Entry::Accepted {
             at,

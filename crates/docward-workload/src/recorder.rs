@@ -520,7 +520,7 @@ mod tests {
         let (off, restart) = (line(22120, "{}"), line(20698, "{}"));
         let on = line(21951, r#"{"options":{"security":{"authorization":"enabled"}}}"#);
         let said = |lines: &[String]| record(lines).sources[0].access_control.map(|a| a.on);
-        assert_eq!(said(&[off.clone()]), Some(false));
+        assert_eq!(said(std::slice::from_ref(&off)), Some(false));
         assert_eq!(said(&[off.clone(), restart.clone(), on.clone()]), Some(true));
         assert_eq!(said(&[on, restart, off]), Some(false));
     }

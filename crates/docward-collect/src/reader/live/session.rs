@@ -182,10 +182,10 @@ impl Session {
         }
     }
 
-    /// Whether nothing can be asked without a login.
+    /// Whether nothing can be asked without a login. A list of databases would come back empty.
     fn asks_for_login(&self) -> bool {
-        let rest = doc! { "nameOnly": true, "authorizedDatabases": true };
-        self.ask("admin", Read::ListDatabases, rest).is_err_and(|error| is_forbidden(&error))
+        let answer = self.ask("admin", Read::GetCmdLineOpts, Document::new());
+        answer.is_err_and(|error| is_forbidden(&error))
     }
 
     /// Whether no server would do because it belongs to another replica set than was asked for.
