@@ -96,7 +96,7 @@ fn orders() -> String {
             "\"_id\": {}, \"status\": \"s{}\", \"region\": \"{}\", \"userId\": {}, \"createdAt\": {}, \"late\": \"{}\", \"score\": 0.{:09}, \"sub\": {{\"tenant\": {}}}, \"tags\": [1, 2]",
             oid(i),
             noise(i) % 3,
-            if noise(i + 7) % 2 == 0 { "EU" } else { "US" },
+            if noise(i + 7).is_multiple_of(2) { "EU" } else { "US" },
             noise(i + 11) % 1200,
             date(i),
             if i >= 2600 { 9 } else { noise(i + 3) % 9 },
@@ -183,7 +183,7 @@ fn sk_3_documents_drawn_at_random_are_judged_by_type() {
 #[test]
 fn sk_3_the_measured_hot_end_decides() {
     let nested = documents(3000, |i| {
-        let made = if i % 100 == 0 { "\"2024-01-01\"".to_owned() } else { date(i) };
+        let made = if i.is_multiple_of(100) { "\"2024-01-01\"".to_owned() } else { date(i) };
         format!(
             "\"_id\": \"{:08x}\", \"meta\": {{\"at\": {}, \"seq\": {i}}}, \"madeOn\": {made}, \"n\": {}, \"customer\": {{\"createdAt\": {}}}",
             noise(i),
