@@ -479,7 +479,7 @@ fn documents_that_break_their_validator_are_counted_by_the_server() {
     servers.command("db_shop", strict);
     let found = json(&[&servers.uri(), "--sample", "40", "--select", "V006"]);
     let what = found["findings"][0]["what"].as_str().unwrap();
-    assert_eq!(what, "10 of 500 stored documents break their own validator, as the server counts");
+    assert_eq!(what, "10 of 500 stored documents break the validator, as the server counts");
     servers.command(
         "db_shop",
         doc! { "delete": "t_user", "deletes": [{ "q": { "email": { "$not": { "$regex": "@" } } }, "limit": 0 }] },

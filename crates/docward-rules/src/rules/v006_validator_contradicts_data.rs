@@ -138,9 +138,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Subject::Collection(collection.namespace.clone()),
             match counted {
                 Some(invalid) => format!(
-                    "{} of {} stored documents break their own validator, as the server counts{}{}{more}",
+                    "{} of {} stored documents {} the validator, as the server counts{}{}{more}",
                     text::count(invalid),
                     text::count(profile.total.max(invalid)),
+                    text::form_of(invalid, profile.total.max(invalid), "breaks", "break"),
                     if shown.is_empty() { "" } else { ": " },
                     shown.join("; "),
                 ),
