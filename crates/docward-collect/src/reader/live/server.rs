@@ -296,11 +296,11 @@ fn users(reply: &Value) -> Vec<User> {
         .iter()
         .map(|user| {
             let roles = user.get("roles").map_or(&[][..], Value::items).iter();
-            User {
-                database: text(user, "db"),
-                name: text(user, "user"),
-                roles: roles.map(|role| (text(role, "db"), text(role, "role"))).collect(),
-            }
+            let mut roles: Vec<_> =
+                roles.map(|role| (text(role, "db"), text(role, "role"))).collect();
+            // The server lists them in any order.
+            roles.sort();
+            User { database: text(user, "db"), name: text(user, "user"), roles }
         })
         .collect();
     users.sort();
