@@ -1,11 +1,10 @@
 //! Blocks of documents out to the profilers, profiles back.
 //!
 //! One thread reads and cuts; the others profile (and read plain BSON files themselves, see `pull`).
-//! The reader fills a block of a few MiB with whole
-//! documents, possibly of several small files, and sends it to one of two workers in turn.
-//! Each worker keeps one profiler per collection, and they are merged when the collection is
-//! closed. Where blocks are cut depends on the input alone, and merging is exact, so the outcome
-//! does not depend on timing or on the number of workers. Threads are started with the second
+//! The reader fills a block with whole documents, possibly of several small files, and sends it to
+//! one of two workers in turn. Each worker keeps one profiler per collection, and they are merged
+//! when the collection is closed. Merging is exact whoever had which block, so the outcome does not
+//! depend on timing or on the number of workers. Threads are started with the second
 //! block: small inputs never pay for them. Buffers go round; when all are out, the reader waits.
 
 use std::{

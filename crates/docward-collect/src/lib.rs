@@ -50,7 +50,8 @@ pub struct Request {
     /// Read catalogue facts only, no documents.
     pub metadata_only: bool,
     /// Threads that profile, besides the caller's, which reads what they cannot read themselves.
-    /// With one (or none), everything happens on the caller's thread. The outcome is the same for any number.
+    /// With one (or none), everything happens on the caller's thread. The outcome is the same for
+    /// any number.
     pub threads: usize,
     /// Read only so many documents of each collection, the first ones.
     pub sample: Option<u64>,

@@ -10,7 +10,7 @@ use std::{
 };
 
 use docward_bson::{json, value::to_value};
-use docward_model::{Problem, Source, SourceKind, Value, Workload, WorkloadKind};
+use docward_model::{Problem, Source, SourceKind, Value, Workload, WorkloadKind, text};
 use docward_workload::{Recorder, log_entry};
 
 use crate::{Progress, stream::Stream};
@@ -44,8 +44,8 @@ pub fn read_logs(files: &[String], progress: &dyn Progress, stop: &AtomicBool) -
         recorder.begin(name, WorkloadKind::Log);
         let mut log = Log::new(name, &mut recorder);
         let outcome = log.read(progress, stop);
-        let (entries, bad, first_bad) = (log.entries, log.bad, log.first_bad.take());
-        let log_before = log.before;
+        let (entries, before) = (log.entries, log.before);
+        let (bad, first_bad) = (log.bad, log.first_bad.take());
         let mut source = Source {
             kind: SourceKind::Log,
             name: name.clone(),
@@ -65,11 +65,10 @@ pub fn read_logs(files: &[String], progress: &dyn Progress, stop: &AtomicBool) -
                 "{lines} could not be read, the first is line {line}: {why}; the others are in the report"
             )));
         }
-        if log_before > 0 && entries > 0 {
-            let lines =
-                if log_before == 1 { "line".to_owned() } else { format!("{log_before} lines") };
+        if before > 0 && entries > 0 {
             progress.note(&format!(
-                "{name}: the first {lines} are no log entries and were passed over"
+                "{name}: {} at the beginning passed over, because no log entry begins there",
+                text::plural(before, "line")
             ));
         }
         logs.sources.push(source);
@@ -283,7 +282,7 @@ fn not_structured(line: &[u8]) -> String {
     let logged = dated || worded || head.windows(4).any(|w| w == b" I  " || w == b" I -");
     if logged {
         "a text log, as servers before 4.4 write it; docward reads structured logs only: take the \
-         log of a server of 4.4 or later, or turn on its profiler"
+         log of a server of 4.4 or later"
             .to_owned()
     } else {
         "not a structured server log: it begins with something else than JSON documents; name the \

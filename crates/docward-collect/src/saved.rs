@@ -7,13 +7,15 @@
 
 use std::{
     fs::{self, File},
-    io::{self, BufReader, BufWriter, Read, Write},
+    io::{self, BufWriter, Read as _, Write as _},
     path::Path,
 };
 
 use docward_model::{Evidence, Problem, Source};
-use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
+use flate2::{Compression, write::GzEncoder};
 use serde::{Deserialize, Serialize};
+
+use crate::stream::Stream;
 
 /// The version of the format that is written, and the only one that is read.
 const VERSION: u32 = 1;
@@ -149,15 +151,12 @@ impl SavedEvidence {
 
 /// Whether a file begins as evidence does.
 pub(crate) fn is_saved(path: &Path) -> bool {
-    let mut start = Vec::new();
-    let read = open(path).and_then(|file| file.take(64).read_to_end(&mut start));
-    read.is_ok() && start.starts_with(BEGINNING.as_bytes())
+    open(path).is_ok_and(|mut text| text.peek(BEGINNING.len()) == BEGINNING.as_bytes())
 }
 
 /// The text of a file, unpacked if need be.
-fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    let mut magic = [0; 2];
-    let is_packed = File::open(path)?.read(&mut magic)? == 2 && magic == [0x1f, 0x8b];
-    let file = BufReader::new(File::open(path)?);
-    Ok(if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) })
+fn open(path: &Path) -> io::Result<Stream<'static>> {
+    let mut stream = Stream::open(path)?;
+    let is_packed = stream.peek(2) == [0x1f, 0x8b];
+    Ok(if is_packed { stream.gunzip() } else { stream })
 }

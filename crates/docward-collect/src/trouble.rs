@@ -45,7 +45,10 @@ pub(crate) enum Trouble {
          an archive"
     )]
     NothingInside,
-    #[error("{seconds} s are over: what was not read by then is not judged")]
+    #[error(
+        "{seconds} s are over: what was not read by then is not judged; allow more time, or read less \
+             with --db, --collection or --sample"
+    )]
     OutOfTime { seconds: u64 },
     #[error("{0}")]
     Saved(String),

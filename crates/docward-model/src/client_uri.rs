@@ -95,14 +95,14 @@ impl ClientUri {
         } else {
             (true, text.strip_prefix("mongodb+srv://").ok_or(UriFault::Scheme)?)
         };
+        // Taking such a text apart would make a host or a database of a piece of the password. What
+        // stands for a password that is filled in later may hold anything else (`[pwd]`, `%s`).
+        if user_part(text).is_some_and(|login| login.contains(['@', '/', '?', '#'])) {
+            return Err(UriFault::Unescaped);
+        }
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, tail) = rest.split_at(end);
         let path = tail.split('?').next().unwrap_or_default();
-        // An `@` behind the first `/` belongs to a login with an unescaped character: taking the
-        // text apart there would make a host or a database of a piece of the password.
-        if path.contains('@') || (!authority.contains('@') && tail.contains('@')) {
-            return Err(UriFault::Unescaped);
-        }
         let (login, hosts) = match authority.rsplit_once('@') {
             Some((login, hosts)) => (Some(login), hosts),
             None => (None, authority),
@@ -185,6 +185,42 @@ impl ClientUri {
         let scheme = if self.srv { "mongodb+srv" } else { "mongodb" };
         format!("{scheme}://{}", self.hosts.join(","))
     }
+}
+
+/// The part before the host, as far as it can be told: user and password.
+pub fn user_part(uri: &str) -> Option<&str> {
+    let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+    let before_options = rest.split('?').next().unwrap_or(rest);
+    match before_options.rsplit_once('@') {
+        Some((user, _)) => Some(user),
+        // A question mark inside of the password; an option has a name and a value.
+        None => {
+            let (user, _) = rest.rsplit_once('@')?;
+            let after = user.split_once('?')?.1;
+            let is_option = after.contains('=') && are_hosts(before_options);
+            (!is_option).then_some(user)
+        }
+    }
+}
+
+/// Whether text before the options has ports where ports belong.
+fn are_hosts(text: &str) -> bool {
+    text.split('/').next().unwrap_or(text).split(',').all(|host| match host.rsplit_once(':') {
+        Some((_, port)) => host.ends_with(']') || port.bytes().all(|b| b.is_ascii_digit()),
+        None => true,
+    })
+}
+
+/// Whether user or password hold characters that have to be escaped. Whatever is then said about
+/// such a connection string may quote the password as a host or a port.
+pub fn is_unescaped(uri: &str) -> bool {
+    user_part(uri).is_some_and(|user| {
+        user.matches(':').count() > 1
+            || user.contains(['@', '/', '?', '#', '[', ']', ' '])
+            || user.split('%').skip(1).any(|rest| {
+                !rest.get(..2).is_some_and(|code| code.bytes().all(|b| b.is_ascii_hexdigit()))
+            })
+    })
 }
 
 /// Whether a host has a port that is a number, or none. A path is a socket of the file system.
@@ -319,5 +355,27 @@ mod tests {
         assert_eq!(uri("mongodb://app@host").password, Password::Absent);
         let keys = uri("mongodb://key:secret@host/?authMechanism=MONGODB-AWS");
         assert_eq!(keys.password, Password::Absent);
+    }
+
+    #[test]
+    fn what_has_to_be_escaped_is_noticed() {
+        for uri in [
+            "mongodb://ann:p@ss@host/",
+            "mongodb://ann:p/ss@host/?tls=true",
+            "mongodb://ann:p?ss@host",
+            "mongodb://ann:p?s=s@host",
+            "mongodb://ann:p:ss@host",
+            "mongodb://ann:100%@host",
+        ] {
+            assert!(is_unescaped(uri), "{uri}");
+        }
+        for uri in [
+            "mongodb://host:27017/?appName=a@b",
+            "mongodb://ann:p%40ss@host/",
+            "mongodb://ann@host/",
+            "mongodb://host",
+        ] {
+            assert!(!is_unescaped(uri), "{uri}");
+        }
     }
 }

@@ -6,7 +6,7 @@
 
 mod bson_type;
 mod catalogue;
-mod client_uri;
+pub mod client_uri;
 mod evidence;
 mod finding;
 mod growth;

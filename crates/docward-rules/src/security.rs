@@ -213,7 +213,10 @@ impl SelfCheck<'_> {
         if open || server.and_then(|s| s.start.as_ref()).is_some_and(|s| !s.authorization) {
             return unknown("roles bind nobody while access control is off");
         }
-        let working = users.iter().filter(|u| accounts::business_database(u).is_some()).count();
+        let working = users
+            .iter()
+            .filter(|u| accounts::business_database(self.evidence, u).is_some())
+            .count();
         match working {
             0 => unknown("no account works on a business database, so there is none to judge"),
             n => (

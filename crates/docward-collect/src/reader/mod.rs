@@ -557,7 +557,6 @@ fn differs(format: &Format, claim: Claim) -> bool {
     }
 }
 
-/// The reading list for a file the user named: itself, and its metadata if that lies beside it.
 /// When the newest of the files was written to, Unix time in milliseconds.
 fn last_written(items: &[Item]) -> Option<i64> {
     let written = items.iter().filter_map(|item| match &item.origin {
@@ -568,6 +567,7 @@ fn last_written(items: &[Item]) -> Option<i64> {
     Some(newest.as_millisecond())
 }
 
+/// The reading list for a file the user named: itself, and its metadata if that lies beside it.
 fn named_file(path: &Path, display: &str, bytes: u64) -> Vec<Item> {
     let file_name =
         path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

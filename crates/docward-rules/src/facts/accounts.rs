@@ -1,17 +1,65 @@
 //! Accounts: what their roles let them do, and who uses them.
 
-use docward_model::{ClientUri, Evidence, Purpose, User};
+use docward_model::{ClientUri, CustomRole, Evidence, Purpose, User};
 
 use super::server;
 
-/// Roles that let their holder do more than read and write one business database, as `role@db`.
-pub fn powerful_roles(user: &User) -> Vec<String> {
-    let powerful = user.roles.iter().filter(|(_, role)| is_powerful(role));
-    powerful.map(|(db, role)| format!("{role}@{db}")).collect()
+/// A role as (database, role).
+pub type Role = (String, String);
+
+/// Roles of an account that let it do more than read and write one business database.
+#[derive(Debug)]
+pub struct Powers<'a> {
+    /// Those it has itself.
+    pub own: Vec<&'a Role>,
+    /// Those it has through roles that people made.
+    pub held: Vec<(&'a CustomRole, Vec<&'a Role>)>,
 }
 
-/// Whether a role lets its holder do more than read and write one business database.
-pub fn is_powerful(role: &str) -> bool {
+impl<'a> Powers<'a> {
+    /// What an account may do.
+    pub fn of(evidence: &'a Evidence, user: &'a User) -> Self {
+        let powerful = |roles: &'a [Role]| -> Vec<&'a Role> {
+            roles.iter().filter(|(_, role)| is_powerful(role)).collect()
+        };
+        let held = custom_roles(evidence, user)
+            .map(|role| (role, powerful(&role.inherits)))
+            .filter(|(_, powerful)| !powerful.is_empty());
+        Self { own: powerful(&user.roles), held: held.collect() }
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.own.is_empty() && self.held.is_empty()
+    }
+
+    /// As messages list them: `root@admin`, `root@admin by app@admin`.
+    pub fn words(&self) -> Vec<String> {
+        let own = self.own.iter().map(|(db, role)| format!("{role}@{db}"));
+        let held = self.held.iter().flat_map(|(by, roles)| {
+            roles
+                .iter()
+                .map(move |(db, role)| format!("{role}@{db} by {}@{}", by.name, by.database))
+        });
+        own.chain(held).collect()
+    }
+}
+
+/// Whether an account has a role.
+pub fn has_role(user: &User, database: &str, name: &str) -> bool {
+    user.roles.iter().any(|(db, role)| db == database && role == name)
+}
+
+/// The roles that people made and an account has.
+fn custom_roles<'a>(
+    evidence: &'a Evidence,
+    user: &'a User,
+) -> impl Iterator<Item = &'a CustomRole> {
+    let custom = evidence.server.iter().flat_map(|server| &server.custom_roles);
+    custom.filter(|role| has_role(user, &role.database, &role.name))
+}
+
+fn is_powerful(role: &str) -> bool {
     role.ends_with("AnyDatabase")
         || matches!(
             role,
@@ -27,10 +75,12 @@ pub fn is_powerful(role: &str) -> bool {
         )
 }
 
-/// The business database an account reads and writes.
-pub fn business_database(user: &User) -> Option<&str> {
+/// The business database an account reads or writes, by itself or through a role that people made.
+pub fn business_database<'a>(evidence: &'a Evidence, user: &'a User) -> Option<&'a str> {
+    let held = custom_roles(evidence, user).flat_map(|role| &role.inherits);
     user.roles
         .iter()
+        .chain(held)
         .find(|(db, role)| {
             matches!(role.as_str(), "readWrite" | "read" | "dbOwner")
                 && !server::is_system_database(db)

@@ -1,10 +1,13 @@
 //! SE-8, SC-5: accounts of applications that may do more than their work needs.
 
-use docward_model::{CustomRole, Draft, Evidence, Safety, Seen, Severity, Subject, Unit, User};
+use docward_model::{Draft, Evidence, Safety, Seen, Severity, Subject, Unit, User};
 
 use crate::{
     Cx, declare_rule,
-    facts::{accounts, names, server, shell, text},
+    facts::{
+        accounts::{self, Powers, Role},
+        names, shell, text,
+    },
     threshold,
 };
 
@@ -82,34 +85,19 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         cx.skip(docward_model::Need::Server);
         return;
     };
-    let custom = evidence.server.as_ref().map_or(&[][..], |s| &s.custom_roles);
     let administrators = cx.words(&ADMINISTRATORS);
     for user in users {
-        let own: Vec<&Role> =
-            user.roles.iter().filter(|(_, role)| accounts::is_powerful(role)).collect();
-        let held: Vec<(&CustomRole, Vec<&Role>)> = custom
-            .iter()
-            .filter(|role| has(user, &role.database, &role.name))
-            .map(|role| {
-                (role, role.inherits.iter().filter(|(_, r)| accounts::is_powerful(r)).collect())
-            })
-            .filter(|(_, powerful): &(_, Vec<_>)| !powerful.is_empty())
-            .collect();
-        if own.is_empty() && held.is_empty() {
+        let powers = Powers::of(evidence, user);
+        if powers.is_empty() {
             continue;
         }
-        let works_on = business_database(user, custom);
+        let works_on = accounts::business_database(evidence, user);
         let administers = administrators.iter().any(|word| names_word(&user.name, word));
         // An administrator's account that a client uses is told by S010.
         if works_on.is_none() && (administers || accounts::is_used_by_client(evidence, user)) {
             continue;
         }
-        let mut powerful: Vec<String> =
-            own.iter().map(|(db, role)| format!("{role}@{db}")).collect();
-        for (role, inherited) in &held {
-            let inherited = inherited.iter().map(|(db, role)| format!("{role}@{db}"));
-            powerful.extend(inherited.map(|i| format!("{i} by {}@{}", role.name, role.database)));
-        }
+        let powerful = powers.words();
         let what = match works_on {
             Some(database) => format!(
                 "account `{}` works on `{database}` and has {} too",
@@ -137,18 +125,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .data("roles", powerful)
         .key(format!("{}.{}", user.database, user.name));
         draft = match works_on {
-            Some(_) => draft.fix(None, Safety::Guarded, fewer_roles(user, &own, &held)),
+            Some(_) => draft.fix(None, Safety::Guarded, fewer_roles(user, &powers)),
             None => draft.severity(Severity::Info),
         };
         cx.report(draft);
     }
-}
-
-/// A role as (database, role).
-type Role = (String, String);
-
-fn has(user: &User, database: &str, name: &str) -> bool {
-    user.roles.iter().any(|(db, role)| db == database && role == name)
 }
 
 /// Whether the words of a name hold this one, or these in a row: `dba` is in `dba-li`, not in `feedback`.
@@ -159,7 +140,7 @@ fn names_word(name: &str, word: &str) -> bool {
 
 /// Commands that take the powerful roles and nothing else. Who owns a database has no other role
 /// there, so gets the part of it that reads and writes first.
-fn fewer_roles(user: &User, own: &[&Role], held: &[(&CustomRole, Vec<&Role>)]) -> String {
+fn fewer_roles(user: &User, Powers { own, held }: &Powers<'_>) -> String {
     let list = |roles: &[&Role]| {
         let role = |(db, role): &&Role| {
             format!("{{role: {}, db: {}}}", shell::quote(role), shell::quote(db))
@@ -170,7 +151,7 @@ fn fewer_roles(user: &User, own: &[&Role], held: &[(&CustomRole, Vec<&Role>)]) -
     let (database, name) = (shell::database(&user.database), shell::quote(&user.name));
     let owned: Vec<Role> = own
         .iter()
-        .filter(|(db, role)| role == "dbOwner" && !has(user, db, "readWrite"))
+        .filter(|(db, role)| role == "dbOwner" && !accounts::has_role(user, db, "readWrite"))
         .map(|(db, _)| (db.clone(), "readWrite".to_owned()))
         .collect();
     if !owned.is_empty() {
@@ -189,19 +170,6 @@ fn fewer_roles(user: &User, own: &[&Role], held: &[(&CustomRole, Vec<&Role>)]) -
         ));
     }
     commands.join("; ")
-}
-
-/// The business database an account reads or writes, by itself or through a role of your own.
-fn business_database<'a>(user: &'a User, custom: &'a [CustomRole]) -> Option<&'a str> {
-    let held = custom.iter().filter(|role| has(user, &role.database, &role.name));
-    user.roles
-        .iter()
-        .chain(held.flat_map(|role| &role.inherits))
-        .find(|(db, role)| {
-            matches!(role.as_str(), "readWrite" | "read" | "dbOwner")
-                && !server::is_system_database(db)
-        })
-        .map(|(db, _)| db.as_str())
 }
 
 #[cfg(test)]

@@ -66,14 +66,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         cx.skip(Need::Uris);
         return;
     }
-    let users = evidence.server.as_ref().and_then(|server| server.users.as_ref());
     let mut by_account: BTreeMap<(&str, &str), Vec<&ClientUri>> = BTreeMap::new();
     for client in &clients {
         let name = client.user.as_deref().unwrap_or_default();
         by_account.entry((name, &client.auth_source)).or_default().push(client);
     }
     for ((name, _), uris) in by_account {
-        administrators(name, &uris, users.map(Vec::as_slice), clients.len() as u64, cx);
+        administrators(name, &uris, evidence, clients.len() as u64, cx);
         several_clients(name, &uris, clients.len() as u64, cx);
     }
 }
@@ -81,17 +80,17 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 fn administrators(
     name: &str,
     uris: &[&ClientUri],
-    users: Option<&[User]>,
+    evidence: &Evidence,
     clients: u64,
     cx: &mut Cx<'_>,
 ) {
+    let users = evidence.server.as_ref().and_then(|server| server.users.as_ref());
     let roles = match users {
         Some(users) => {
             let user = users.iter().find(|user| accounts::is_account_of(uris[0], user));
-            let Some(user) = user.filter(|user| accounts::business_database(user).is_none()) else {
-                return;
-            };
-            accounts::powerful_roles(user)
+            let works = |user: &&User| accounts::business_database(evidence, user).is_some();
+            let Some(user) = user.filter(|user| !works(user)) else { return };
+            accounts::Powers::of(evidence, user).words()
         }
         None => Vec::new(),
     };
@@ -156,7 +155,9 @@ mod tests {
     const USERS: &str = r#"server {"authorization": true, "users": [
         {"user": "li", "roles": [{"db": "admin", "role": "root"}]},
         {"user": "order", "roles": [{"db": "db_order", "role": "readWrite"}]},
-        {"user": "both", "roles": [{"db": "db_order", "role": "readWrite"}, {"db": "admin", "role": "clusterAdmin"}]}]}"#;
+        {"user": "app", "roles": [{"db": "admin", "role": "everything"}]},
+        {"user": "both", "roles": [{"db": "db_order", "role": "readWrite"}, {"db": "admin", "role": "clusterAdmin"}]}],
+        "roles": [{"db": "admin", "role": "everything", "inheritedRoles": [{"db": "admin", "role": "root"}]}]}"#;
 
     #[test]
     fn se_9_clients_do_not_log_in_as_administrators() {
@@ -165,6 +166,7 @@ mod tests {
         assert_eq!(with("li@10.0.0.5"), [Severity::Error]);
         assert!(with("order@10.0.0.5").is_empty());
         assert!(with("both@10.0.0.5").is_empty(), "S004 tells it");
+        assert_eq!(with("app@10.0.0.5"), [Severity::Error], "by a role that people made");
         assert!(with("li@10.0.0.5/db_order").is_empty(), "another account of that name");
         assert!(found(&format!("{users}\nsource mongodb://li@10.0.0.5")).is_empty(), "no client");
     }

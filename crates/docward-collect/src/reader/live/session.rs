@@ -4,10 +4,10 @@
 use std::{future::Future, time::Duration};
 
 use docward_bson::value::to_value;
-use docward_model::{Namespace, Value};
+use docward_model::{Namespace, Value, client_uri::is_unescaped};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use mongodb::{
-    Client,
+    Client, Collection,
     bson::{Bson, Document, RawDocumentBuf, doc},
     error::{Error, ErrorKind},
     options::{
@@ -18,10 +18,7 @@ use mongodb::{
 };
 use tokio::runtime::Runtime;
 
-use super::{
-    trouble::{LiveTrouble, is_forbidden, redact, words},
-    uri::is_unescaped,
-};
+use super::trouble::{LiveTrouble, is_forbidden, redact, words};
 
 /// How long to look for a server, unless the connection string says.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -133,7 +130,6 @@ impl Session {
         options.app_name.get_or_insert_with(|| "docward".to_owned());
         options.max_pool_size.get_or_insert(POOL);
         let default_database = options.default_database.clone();
-        let has_login = options.credential.is_some();
         let asked = options.clone();
         let criteria = options
             .selection_criteria
@@ -164,7 +160,7 @@ impl Session {
             runtime,
         };
         match session.ask("admin", Read::Hello, Document::new()) {
-            Ok(_) if !has_login && session.asks_for_login() => {
+            Ok(_) if !session.logged_in && session.asks_for_login() => {
                 Err((session.name, LiveTrouble::NoLogin))
             }
             Ok(_) => Ok(session),
@@ -262,10 +258,7 @@ impl Session {
         way: Way,
         batch_size: u32,
     ) -> impl Future<Output = Result<RawBatchCursor, Error>> + Send + 'static {
-        let options = CollectionOptions::builder().selection_criteria(self.criteria.clone());
-        let database = self.client.database(&namespace.database);
-        let collection = database
-            .collection_with_options::<RawDocumentBuf>(&namespace.collection, options.build());
+        let collection = self.collection(namespace);
         async move {
             let stage = match way {
                 Way::Random(size) => {
@@ -288,16 +281,19 @@ impl Session {
         }
     }
 
-    /// Documents by their `_id`s, one by one as they come.
+    fn collection(&self, namespace: &Namespace) -> Collection<RawDocumentBuf> {
+        let options = CollectionOptions::builder().selection_criteria(self.criteria.clone());
+        let database = self.client.database(&namespace.database);
+        database.collection_with_options(&namespace.collection, options.build())
+    }
+
+    /// Documents by their `_id`s.
     pub(super) fn by_ids(
         &self,
         namespace: &Namespace,
         ids: Vec<Bson>,
     ) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> + use<> {
-        let options = CollectionOptions::builder().selection_criteria(self.criteria.clone());
-        let database = self.client.database(&namespace.database);
-        let collection = database
-            .collection_with_options::<RawDocumentBuf>(&namespace.collection, options.build());
+        let collection = self.collection(namespace);
         async move {
             let cursor = collection.find(doc! { "_id": { "$in": ids } }).await?;
             cursor.try_collect().await

@@ -3,9 +3,8 @@
 
 use std::time::Duration;
 
+use docward_model::client_uri::user_part;
 use mongodb::error::{Error, ErrorKind};
-
-use super::uri::user_part;
 
 /// A situation in which a server did not give what was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -53,8 +52,8 @@ pub(crate) enum LiveTrouble {
     )]
     Cut { documents: u64, why: String },
     #[error(
-        "was dropped while it was read, after {documents} documents; these are in the report, what \
-         it held besides is not"
+        "was dropped while it was read; {documents} of its documents are in the report; leave it out \
+         with --collection if it comes and goes"
     )]
     Dropped { documents: u64 },
     #[error(

@@ -1,4 +1,6 @@
-//! Connection strings: options that only other drivers know, and passwords that are not escaped.
+//! Options of connection strings that only other drivers know.
+
+use docward_model::client_uri::is_unescaped;
 
 /// Options of connection strings that the driver takes, in lower case.
 const KNOWN: &[&str] = &[
@@ -72,42 +74,6 @@ fn is_taken(name: &str, value: &str) -> bool {
         || NEVER_LEFT_OUT.iter().any(|beginning| name.starts_with(beginning))
 }
 
-/// The part before the host, as far as it can be told: user and password.
-pub(super) fn user_part(uri: &str) -> Option<&str> {
-    let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
-    let before_options = rest.split('?').next().unwrap_or(rest);
-    match before_options.rsplit_once('@') {
-        Some((user, _)) => Some(user),
-        // A question mark inside of the password; an option has a name and a value.
-        None => {
-            let (user, _) = rest.rsplit_once('@')?;
-            let after = user.split_once('?')?.1;
-            let is_option = after.contains('=') && are_hosts(before_options);
-            (!is_option).then_some(user)
-        }
-    }
-}
-
-/// Whether text before the options has ports where ports belong.
-fn are_hosts(text: &str) -> bool {
-    text.split('/').next().unwrap_or(text).split(',').all(|host| match host.rsplit_once(':') {
-        Some((_, port)) => host.ends_with(']') || port.bytes().all(|b| b.is_ascii_digit()),
-        None => true,
-    })
-}
-
-/// Whether user or password hold characters that have to be escaped. Whatever is then said about
-/// such a connection string may quote the password as a host or a port.
-pub(super) fn is_unescaped(uri: &str) -> bool {
-    user_part(uri).is_some_and(|user| {
-        user.matches(':').count() > 1
-            || user.contains(['@', '/', '?', '#', '[', ']', ' '])
-            || user.split('%').skip(1).any(|rest| {
-                !rest.get(..2).is_some_and(|code| code.bytes().all(|b| b.is_ascii_hexdigit()))
-            })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,27 +97,5 @@ mod tests {
         check("mongodb://ann:p?ss@h/?a=1", "mongodb://ann:p?ss@h/?a=1", &[]);
         // Another way to the server is not left out quietly.
         check("mongodb://h/?proxyHost=p", "mongodb://h/?proxyHost=p", &[]);
-    }
-
-    #[test]
-    fn what_has_to_be_escaped_is_noticed() {
-        for uri in [
-            "mongodb://ann:p@ss@host/",
-            "mongodb://ann:p/ss@host/?tls=true",
-            "mongodb://ann:p?ss@host",
-            "mongodb://ann:p?s=s@host",
-            "mongodb://ann:p:ss@host",
-            "mongodb://ann:100%@host",
-        ] {
-            assert!(is_unescaped(uri), "{uri}");
-        }
-        for uri in [
-            "mongodb://host:27017/?appName=a@b",
-            "mongodb://ann:p%40ss@host/",
-            "mongodb://ann@host/",
-            "mongodb://host",
-        ] {
-            assert!(!is_unescaped(uri), "{uri}");
-        }
     }
 }
