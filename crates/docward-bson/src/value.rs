@@ -72,3 +72,11 @@ fn value(tag: u8, bytes: &[u8], depth: u32) -> Result<Value, Fault> {
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
+
+/// Bytes out of their hexadecimal digits.
+pub fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> =
+        digits.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect();
+    let (pairs, []) = digits.as_deref()?.as_chunks::<2>() else { return None };
+    Some(pairs.iter().map(|[high, low]| high << 4 | low).collect())
+}

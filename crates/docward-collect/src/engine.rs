@@ -8,7 +8,7 @@
 //! block: small inputs never pay for them. Buffers go round; when all are out, the reader waits.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::File,
     ops::Range,
     sync::{
@@ -57,6 +57,8 @@ pub(crate) struct Outcome {
     pub(crate) damaged: BTreeMap<FileId, Damages>,
     /// Profiles of the collections that were closed.
     pub(crate) profiles: BTreeMap<Slot, Profiled>,
+    /// Profilers of those that were asked to be kept, as bytes.
+    pub(crate) states: BTreeMap<Slot, Vec<u8>>,
 }
 
 /// Damaged documents of a file.
@@ -124,15 +126,19 @@ enum Job<'a> {
     Profile(Block),
     /// Read a file together with the other workers.
     Pull(Slot, Arc<Pull<'a>>),
+    /// Go on with what is known of a collection.
+    Resume(Slot, Box<Profiler>),
     Close(Slot),
-    Finish(Slot, Vec<Profiler>),
+    /// Put the parts together; whether their state is wanted, too.
+    Finish(Slot, Vec<Profiler>, bool),
 }
 
 enum Reply {
     Profiled(Block, Notes),
     Pulled(Pulled),
     Part(usize, Slot, Option<Box<Profiler>>),
-    Finished(Slot, Box<Profiled>),
+    Finished(Slot, Box<Profiled>, Option<Vec<u8>>),
+    Resumed,
     Died,
 }
 
@@ -167,6 +173,8 @@ pub(crate) struct Engine<'scope, 'env> {
     close_behind_block: Vec<Slot>,
     /// Collections being closed: what each worker had of them.
     closing: BTreeMap<Slot, Vec<Option<Option<Box<Profiler>>>>>,
+    /// Collections whose profilers are wanted besides their profiles.
+    kept: BTreeSet<Slot>,
     /// A collection whose parts are thrown away when they come.
     discarding: Option<Slot>,
     finishing: usize,
@@ -206,6 +214,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
             positions: BTreeMap::new(),
             close_behind_block: Vec::new(),
             closing: BTreeMap::new(),
+            kept: BTreeSet::new(),
             discarding: None,
             finishing: 0,
             died: false,
@@ -364,6 +373,47 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         }
     }
 
+    /// Where the next documents of a collection are said to stand. Parts of it may come in turns.
+    pub(crate) fn turn_to(&mut self, slot: Slot, position: u64) {
+        let present = self.positions.entry(slot).or_default();
+        if present.bytes != position {
+            *present = Position { bytes: position, ..Position::default() };
+        }
+    }
+
+    /// Where the next document of a collection will stand.
+    pub(crate) fn position(&self, slot: Slot) -> u64 {
+        self.positions.get(&slot).map_or(0, |position| position.bytes)
+    }
+
+    /// Wants the profiler of a collection besides its profile.
+    pub(crate) fn keep_state(&mut self, slot: Slot) {
+        self.kept.insert(slot);
+    }
+
+    /// Goes on with a collection that an earlier run read in part.
+    pub(crate) fn resume(&mut self, slot: Slot, file: FileId, profiler: Profiler) {
+        self.outcome.read.insert(file, (profiler.documents(), profiler.bytes()));
+        self.positions.entry(slot).or_default();
+        match self.workers.first() {
+            None => {
+                self.local.profilers.insert(slot, profiler);
+            }
+            Some(worker) => {
+                if worker.send(Job::Resume(slot, Box::new(profiler))).is_err() {
+                    self.died = true;
+                }
+            }
+        }
+    }
+
+    /// Takes over a collection that an earlier run has read to its end.
+    pub(crate) fn adopt(&mut self, slot: Slot, file: FileId, profiled: Profiled) {
+        let profile = &profiled.profile;
+        self.outcome.read.insert(file, (profile.documents, profile.sizes.sum));
+        self.finished(slot, profiled, None);
+    }
+
     /// Says that no more documents of a collection will come, so that its memory can go.
     pub(crate) fn close(&mut self, slot: Slot) {
         if self.positions.remove(&slot).is_none() {
@@ -380,7 +430,8 @@ impl<'scope, 'env> Engine<'scope, 'env> {
     fn close_now(&mut self, slot: Slot) {
         if self.workers.is_empty() {
             if let Some(profiler) = self.local.profilers.remove(&slot) {
-                self.finished(slot, profiler.finish());
+                let state = self.kept.contains(&slot).then(|| profiler.save());
+                self.finished(slot, profiler.finish(), state);
             }
             return;
         }
@@ -512,20 +563,21 @@ impl<'scope, 'env> Engine<'scope, 'env> {
                     let parts = parts.into_iter().flatten().flatten().map(|part| *part).collect();
                     self.finishing += 1;
                     let worker = &self.workers[slot.0 % self.workers.len()];
-                    if worker.send(Job::Finish(slot, parts)).is_err() {
+                    if worker.send(Job::Finish(slot, parts, self.kept.contains(&slot))).is_err() {
                         self.died = true;
                     }
                 }
             }
-            Reply::Finished(slot, profiled) => {
+            Reply::Finished(slot, profiled, state) => {
                 self.finishing -= 1;
-                self.finished(slot, *profiled);
+                self.finished(slot, *profiled, state);
             }
+            Reply::Resumed => {}
             Reply::Died => self.died = true,
         }
     }
 
-    fn finished(&mut self, slot: Slot, mut profiled: Profiled) {
+    fn finished(&mut self, slot: Slot, mut profiled: Profiled, state: Option<Vec<u8>>) {
         profiled.links.shrink(self.expected);
         if !self.keep_samples {
             profiled.profile.sample = Vec::new();
@@ -534,6 +586,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
             profiled.profile.tracked = Vec::new();
         }
         self.outcome.profiles.insert(slot, profiled);
+        self.outcome.states.extend(state.map(|state| (slot, state)));
     }
 
     fn note(&mut self, mut block: Block, notes: Notes) {
@@ -579,11 +632,16 @@ impl Worker {
                 Job::Close(slot) => {
                     Reply::Part(index, slot, self.profilers.remove(&slot).map(Box::new))
                 }
-                Job::Finish(slot, parts) => {
+                Job::Resume(slot, profiler) => {
+                    self.profilers.insert(slot, *profiler);
+                    Reply::Resumed
+                }
+                Job::Finish(slot, parts, keep) => {
                     let mut parts = parts.into_iter();
                     let mut profiler = parts.next().unwrap_or_default();
                     parts.for_each(|part| profiler.merge(part));
-                    Reply::Finished(slot, Box::new(profiler.finish()))
+                    let state = keep.then(|| profiler.save());
+                    Reply::Finished(slot, Box::new(profiler.finish()), state)
                 }
             };
             if replies.send(reply).is_err() {

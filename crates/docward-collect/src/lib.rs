@@ -23,6 +23,7 @@ mod network;
 mod plan;
 mod pull;
 mod reader;
+mod resume;
 mod saved;
 mod stream;
 mod table;
@@ -30,6 +31,7 @@ mod trouble;
 
 pub use log::{Logs, read_logs};
 pub use network::{NetworkFiles, read_network_rules};
+pub use resume::{Resume, Unfinished};
 pub use saved::{SavedError, SavedEvidence};
 
 use std::{collections::BTreeMap, sync::atomic::AtomicBool, time::Duration};
@@ -68,6 +70,10 @@ pub struct Request {
     /// Documents of live collections to look at besides, by the hexadecimal digits of their `_id`s:
     /// those that an earlier run kept track of.
     pub follow: BTreeMap<Namespace, Vec<String>>,
+    /// Keep what a later run needs to go on, when a whole reading of live deployments is interrupted.
+    pub resumable: bool,
+    /// What an earlier run has read already.
+    pub resume: Resume,
 }
 
 impl Default for Request {
@@ -86,6 +92,8 @@ impl Default for Request {
             max_rate: None,
             track: false,
             follow: BTreeMap::new(),
+            resumable: false,
+            resume: Resume::default(),
         }
     }
 }
@@ -121,6 +129,8 @@ pub struct Collected {
     pub problems: Vec<Problem>,
     /// Whether `stop` was set before everything was read.
     pub interrupted: bool,
+    /// What a later run needs to go on; empty when everything was read.
+    pub unfinished: Unfinished,
     /// The date the evidence shows, Unix time in milliseconds: when files were last written to, or
     /// when a deployment was read.
     pub taken_ms: i64,

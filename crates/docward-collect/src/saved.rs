@@ -15,7 +15,10 @@ use docward_model::{Evidence, Problem, Source};
 use flate2::{Compression, write::GzEncoder};
 use serde::{Deserialize, Serialize};
 
-use crate::stream::Stream;
+use crate::{
+    resume::{Resume, Unfinished},
+    stream::Stream,
+};
 
 /// The version of the format that is written, and the only one that is read.
 const VERSION: u32 = 1;
@@ -42,6 +45,9 @@ pub struct SavedEvidence {
     pub problems: Vec<Problem>,
     /// What was seen.
     pub evidence: Evidence,
+    /// What a later run needs to go on.
+    #[serde(default, skip_serializing_if = "Unfinished::is_empty")]
+    pub unfinished: Unfinished,
 }
 
 /// Why evidence could not be read from a file.
@@ -94,7 +100,13 @@ impl SavedEvidence {
             sources,
             problems,
             evidence,
+            unfinished: Unfinished::default(),
         }
+    }
+
+    /// What was read, ready to go on with; `None` when it was altered or is another Docward's.
+    pub fn into_resume(self) -> Option<Resume> {
+        Resume::new(&self.unfinished, self.evidence)
     }
 
     /// Writes the file: whole, or not at all.

@@ -8,7 +8,13 @@ use docward_model::{
 };
 use docward_profile::{Profiled, families, relate};
 
-use crate::{catalogue::Facts, engine::Slot, kinds, plan::Place};
+use crate::{
+    catalogue::Facts,
+    engine::{Outcome, Slot},
+    kinds,
+    plan::Place,
+    resume::{IdRange, Left, Unfinished, pack},
+};
 
 /// A collection as it is being read.
 #[derive(Debug)]
@@ -31,6 +37,10 @@ pub(crate) struct Entry {
     pub(crate) followed: Vec<TrackedDocument>,
     /// Set when nothing more is taken.
     pub(crate) closed: bool,
+    /// Set when everything there is was read.
+    pub(crate) whole: bool,
+    /// What is left to read of a collection that was read in part.
+    pub(crate) left: Vec<IdRange>,
 }
 
 /// Collections by name.
@@ -66,6 +76,8 @@ impl Table {
             shuffled: false,
             followed: Vec::new(),
             closed: false,
+            whole: false,
+            left: Vec::new(),
         });
         self.slots.insert(place.namespace.clone(), slot);
         slot
@@ -94,6 +106,22 @@ impl Table {
     /// Adds an index that `system.indexes` tells of.
     pub(crate) fn add_old_index(&mut self, namespace: Namespace, index: Index) {
         self.old_indexes.entry(namespace).or_default().push(index);
+    }
+
+    /// What a later run needs to go on with collections that were not read to their ends; nothing if
+    /// all were.
+    pub(crate) fn unfinished(&self, outcome: &Outcome) -> Unfinished {
+        let mut unfinished = Unfinished::default();
+        for (at, entry) in self.entries.iter().enumerate() {
+            let slot = Slot(at);
+            let left = match (outcome.profiles.get(&slot), outcome.states.get(&slot)) {
+                (Some(profiled), _) if entry.whole => Left::Whole(pack(&profiled.links.save())),
+                (_, Some(state)) => Left::Part(pack(state), entry.left.clone()),
+                _ => continue,
+            };
+            unfinished.0.insert(entry.namespace.to_string(), left);
+        }
+        unfinished
     }
 
     /// Puts everything together.

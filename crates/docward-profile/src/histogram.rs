@@ -2,6 +2,7 @@
 //! Merging is exact.
 
 use docward_model::Distribution;
+use serde::{Deserialize, Serialize};
 
 use crate::tally::Tally;
 
@@ -12,14 +13,14 @@ const SUB_BITS: u32 = 5;
 const EXACT_LIMIT: u64 = 1000;
 
 /// Counts per value below 64, and per bucket above.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Histogram {
     small: Tally<{ EXACT as usize }>,
     /// What is 64 and above.
     large: Option<Box<Large>>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Large {
     /// Indexed by bucket less the exact ones.
     counts: Vec<u64>,

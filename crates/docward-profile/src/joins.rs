@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_bson::walk::Elements;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     tree::{Kind, NONE, NodeId, Tree},
@@ -21,7 +22,7 @@ const SIBLINGS: usize = 32;
 /// Longer texts are not copied around.
 const TEXT: usize = 512;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Beside {
     /// The document it was taken from: the smallest hash wins, so order is without effect.
     doc_hash: u64,
@@ -31,14 +32,14 @@ pub(crate) struct Beside {
 /// Depth and hash of a path.
 type Rank = (u32, u64);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Field {
     rank: Rank,
     theta: u64,
     values: BTreeMap<u64, Beside>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Joins {
     fields: BTreeMap<NodeId, Field>,
     /// Fields of a higher rank than the ones looked at; ranks asked for only ever fall.
@@ -46,6 +47,15 @@ pub(crate) struct Joins {
 }
 
 impl Joins {
+    /// Every place it speaks of.
+    pub(crate) fn places(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let fields = self.fields.iter().flat_map(|(&node, field)| {
+            let siblings = field.values.values().flat_map(|beside| &beside.siblings);
+            std::iter::once(node).chain(siblings.map(|&(node, _)| node))
+        });
+        fields.chain(self.passed_over.iter().copied())
+    }
+
     pub(crate) fn wants(&self, node: NodeId, value: u64, doc_hash: u64) -> bool {
         match self.fields.get(&node) {
             None => !self.passed_over.contains(&node),

@@ -14,6 +14,7 @@ mod joins;
 mod links;
 mod profiler;
 mod rows;
+mod saved;
 mod sketch;
 mod stats;
 mod tally;

@@ -11,6 +11,7 @@ use docward_model::{
     BsonType, CopiedField, Distribution, FieldPath, Namespace, Reference,
     words::{singular, split},
 };
+use serde::{Deserialize, Serialize};
 
 use crate::{hash, histogram::Histogram};
 
@@ -19,7 +20,7 @@ const IDS: usize = 65_536;
 
 /// The ids of a collection: all of them while few, a sample by hash beyond. References are sampled by
 /// hash too, so what is asked about is what was kept.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct IdSet {
     /// Ids at or above this hash are not known.
     theta: u64,
@@ -74,7 +75,7 @@ impl IdSet {
 }
 
 /// A field that may hold references.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RefField {
     pub(crate) path: FieldPath,
     pub(crate) kind: BsonType,
@@ -92,7 +93,7 @@ pub(crate) struct RefField {
 }
 
 /// A unique code of a collection other than `_id`, with a sample of its values.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct KeyField {
     pub(crate) path: FieldPath,
     pub(crate) kind: BsonType,
@@ -132,7 +133,7 @@ pub(crate) fn key_words(path: &FieldPath) -> Option<(Vec<String>, &'static str)>
 }
 
 /// What a collection leaves behind for comparing it with others.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Links {
     pub(crate) documents: u64,
     pub(crate) id_kind: Option<BsonType>,

@@ -12,6 +12,7 @@ use docward_bson::{
     walk::{self, Fault, FaultKind, find_nul, i32_at, value_len},
 };
 use docward_model::{BlobKind, BsonType, TextClass};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     hash,
@@ -55,7 +56,7 @@ pub struct Damage {
 }
 
 /// A large document, as noted while reading.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Large {
     pub(crate) bytes: u64,
     pub(crate) hash: u64,
@@ -67,7 +68,7 @@ pub(crate) struct Large {
 }
 
 /// Collects statistics of one collection.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Profiler {
     pub(crate) tree: Tree,
     pub(crate) rows: Rows,
@@ -86,11 +87,12 @@ pub struct Profiler {
     pub(crate) shapes: Sketch,
     /// The fields of those sets.
     pub(crate) shape_fields: BTreeMap<u64, Vec<NodeId>>,
+    #[serde(skip)]
     scratch: Scratch,
 }
 
 /// State of the document being read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Scratch {
     /// Set while the document belongs to the sample.
     row: Option<Row>,

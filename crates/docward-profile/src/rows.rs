@@ -6,6 +6,8 @@
 //! hold, the samples of two collections meet: the parents kept here are those whose references are
 //! kept there.
 
+use serde::{Deserialize, Serialize};
+
 use crate::tree::NodeId;
 
 /// Documents kept.
@@ -18,7 +20,7 @@ const LEAVES: usize = 128;
 const ARRAYS: usize = 32;
 
 /// A scalar of a sampled document.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Leaf {
     pub(crate) node: NodeId,
     pub(crate) tag: u8,
@@ -33,7 +35,7 @@ pub(crate) struct Leaf {
 }
 
 /// A sampled document.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Row {
     pub(crate) hash: u64,
     /// Type and value of a short `_id`.
@@ -69,7 +71,7 @@ impl Row {
 }
 
 /// The sample: at most twice [`ROWS`] while reading, cut to it when settled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Rows {
     theta: u64,
     /// Bound of the [`FEW`] smallest hashes; falls like `theta`.

@@ -7,8 +7,11 @@
 //! against other collections, and everything exactly while there are at most `k` values. Merging is
 //! exact and independent of order, which HyperLogLog with heavy hitters is not.
 
+use serde::{Deserialize, Serialize};
+
 /// Hash table of at most `2k` counted hashes; `k` smallest are what counts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "Saved", into = "Saved")]
 pub(crate) struct Sketch {
     /// Hashes at or above are left out.
     theta: u64,
@@ -24,6 +27,36 @@ struct Slot {
     /// 0 is an empty slot (a real hash of 0 is stored as 1).
     hash: u64,
     count: u32,
+}
+
+/// A sketch at rest: its table is made anew when it is read.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    theta: u64,
+    k: u32,
+    counts: Vec<(u64, u32)>,
+}
+
+impl From<Sketch> for Saved {
+    fn from(sketch: Sketch) -> Self {
+        let used = sketch.slots.iter().filter(|slot| slot.hash != 0);
+        Self {
+            theta: sketch.theta,
+            k: sketch.k,
+            counts: used.map(|slot| (slot.hash, slot.count)).collect(),
+        }
+    }
+}
+
+impl From<Saved> for Sketch {
+    fn from(saved: Saved) -> Self {
+        let mut sketch = Self::new(saved.k);
+        for (hash, count) in saved.counts {
+            sketch.insert(hash, count);
+        }
+        sketch.theta = sketch.theta.min(saved.theta);
+        sketch
+    }
 }
 
 /// What an insertion did.

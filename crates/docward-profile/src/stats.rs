@@ -1,6 +1,7 @@
 //! What is kept per place in the documents. Everything here merges exactly.
 
 use docward_model::{BlobKind, BsonType, Distribution, TextClass};
+use serde::{Deserialize, Serialize};
 
 use crate::{histogram::Histogram, sketch::Sketch, tally::Tally, values::OBJECT_ID_DIGITS};
 
@@ -17,7 +18,7 @@ const CASE_GROUPS: usize = 512;
 const KINDS: usize = BsonType::COUNT + TextClass::COUNT;
 
 /// Statistics of one place, in the order in which a value touches them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[repr(C)]
 pub(crate) struct Stats {
     /// Distinct scalars with counts.
@@ -47,7 +48,7 @@ pub(crate) struct Stats {
     pub(crate) examples: Vec<(u64, String)>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Doubles {
     pub(crate) min: f64,
     pub(crate) max: f64,
@@ -94,13 +95,13 @@ impl Doubles {
     }
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Arrays {
     pub(crate) lengths: Histogram,
     pub(crate) bytes: Histogram,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Blobs {
     pub(crate) sizes: Histogram,
     pub(crate) kinds: Vec<(BlobKind, u64)>,
@@ -111,7 +112,7 @@ pub(crate) struct Blobs {
 }
 
 /// One lower-case form: hash of the spelling first kept, its text, and another spelling if there is one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Spelling {
     lower: u64,
     raw: u64,
@@ -120,7 +121,7 @@ pub(crate) struct Spelling {
 }
 
 /// Bottom-k sample of lower-case forms with their spellings, sorted by `lower`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Cases {
     theta: u64,
     groups: Vec<Spelling>,

@@ -1,8 +1,11 @@
 //! Counters that take four bytes each while they are small, because a place has more than a hundred
 //! of them and the hot path is bound by how many cache lines it touches. Exact at any height.
 
+use serde::{Deserialize, Serialize};
+
 /// `N` counters.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Vec<u64>", into = "Vec<u64>")]
 pub(crate) struct Tally<const N: usize> {
     low: [u32; N],
     /// What no longer fits, in full.
@@ -12,6 +15,20 @@ pub(crate) struct Tally<const N: usize> {
 impl<const N: usize> Default for Tally<N> {
     fn default() -> Self {
         Self { low: [0; N], high: None }
+    }
+}
+
+impl<const N: usize> From<Tally<N>> for Vec<u64> {
+    fn from(tally: Tally<N>) -> Self {
+        tally.all().collect()
+    }
+}
+
+impl<const N: usize> From<Vec<u64>> for Tally<N> {
+    fn from(counts: Vec<u64>) -> Self {
+        let mut tally = Self::default();
+        counts.into_iter().take(N).enumerate().for_each(|(at, n)| tally.add(at, n));
+        tally
     }
 }
 

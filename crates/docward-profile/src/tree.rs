@@ -6,6 +6,7 @@
 
 use crate::{hash, sketch::Sketch, stats::Stats, text};
 use docward_model::{KeyForm, TextClass};
+use serde::{Deserialize, Serialize};
 
 /// Index of a node.
 pub(crate) type NodeId = u32;
@@ -30,7 +31,7 @@ const FOLD_ALWAYS: usize = 4096;
 const SPARSE_NAMES: usize = 32;
 
 /// What a node stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Root,
     Named,
@@ -39,7 +40,7 @@ pub(crate) enum Kind {
 }
 
 /// Laid out by hand: what every value touches comes first, together.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[repr(C)]
 pub(crate) struct Node {
     /// First sixteen bytes of the name and its NUL, and which of them count.
@@ -79,7 +80,7 @@ pub(crate) struct Node {
 }
 
 /// Keys of a folded object.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Keys {
     pub(crate) distinct: Sketch,
     pub(crate) examples: Vec<(u64, String)>,
@@ -147,13 +148,58 @@ pub(crate) fn key_form(key: &[u8]) -> Option<KeyForm> {
 }
 
 /// The tree.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "Saved")]
 pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
     /// Open addressing over (parent, key).
+    #[serde(skip)]
     table: Vec<NodeId>,
     /// Whether places were left out because there were too many.
     pub(crate) capped: bool,
+}
+
+/// A tree at rest.
+#[derive(Deserialize)]
+struct Saved {
+    nodes: Vec<Node>,
+    capped: bool,
+}
+
+impl TryFrom<Saved> for Tree {
+    type Error = &'static str;
+
+    fn try_from(Saved { nodes, capped }: Saved) -> Result<Self, Self::Error> {
+        let count = nodes.len();
+        let is_below =
+            |at: usize, id: NodeId| id == NONE || (id as usize > at && (id as usize) < count);
+        let is_known = |id: NodeId| id == NONE || (id as usize) < count;
+        let is_sound = |at: usize, node: &Node| {
+            // Whatever lies below a place was met after it, so walks down end, and walks up too.
+            let is_root = node.kind == Kind::Root && at == 0;
+            (is_root || ((node.parent as usize) < at && node.kind != Kind::Root))
+                && node.key_len as usize == node.key.len()
+                && [node.element, node.any].into_iter().all(|id| is_below(at, id))
+                && node.children.iter().all(|&id| id != NONE && is_below(at, id))
+                && node.next.into_iter().chain([node.first, node.alias]).all(is_known)
+        };
+        let ends = |mut id: usize| {
+            (0..=count).any(|_| {
+                let last = nodes[id].alias == NONE;
+                id = if last { id } else { nodes[id].alias as usize };
+                last
+            })
+        };
+        let all = nodes.iter().enumerate();
+        if count == 0 || !all.clone().all(|(at, node)| is_sound(at, node)) || !(0..count).all(ends)
+        {
+            return Err("its places do not fit together");
+        }
+        let size = (count * 4).next_power_of_two().max(256);
+        let mut tree = Self { nodes, table: vec![NONE; size / 2], capped };
+        tree.rehash();
+        Ok(tree)
+    }
 }
 
 impl Tree {

@@ -426,7 +426,35 @@ proptest! {
         a.add_block(&left, 0);
         let mut b = Profiler::new();
         b.add_block(&right, left.len() as u64);
+        // At rest in between: what is read back goes on as if nothing had happened.
+        let saved = a.save();
+        let mut restored = Profiler::restore(&saved).expect("what was saved");
+        restored.add_block(&right, left.len() as u64);
         a.merge(b);
-        prop_assert_eq!(summary(whole.finish()), summary(a.finish()));
+        let whole = summary(whole.finish());
+        prop_assert_eq!(&whole, &summary(a.finish()));
+        prop_assert_eq!(&whole, &summary(restored.finish()));
+    }
+
+    /// Whatever was done to a saved profiler, reading it back and going on does not panic.
+    #[test]
+    fn altered_states_are_refused_or_harmless(
+        documents in prop::collection::vec(any_document(), 1..20),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let block = bytes(&documents);
+        let mut profiler = Profiler::new();
+        profiler.add_block(&block, 0);
+        let mut state = profiler.save();
+        prop_assert!(Profiler::restore(&state[..cut.index(state.len())]).is_none());
+        let at = at.index(state.len());
+        state[at] = byte;
+        if let Some(mut altered) = Profiler::restore(&state) {
+            altered.add_block(&block, 0);
+            let links = altered.finish().links.save();
+            prop_assert!(docward_profile::Links::restore(&links).is_some());
+        }
     }
 }

@@ -139,6 +139,10 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) save_evidence: Option<PathBuf>,
 
+    /// Go on with a whole reading that was interrupted: the file that its --save-evidence wrote
+    #[arg(long, value_name = "FILE", requires = "full")]
+    pub(crate) resume: Option<PathBuf>,
+
     /// Evidence of an earlier date: what has grown since, and when it reaches a limit
     #[arg(long, value_name = "FILE")]
     pub(crate) earlier: Option<PathBuf>,

@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, env, io::IsTerminal, path::Path, thread, time::Duration};
 
 use anyhow::{Context, bail};
-use docward_collect::{Collected, Request, SavedEvidence, collect, read_logs, read_network_rules};
+use docward_collect::{
+    Collected, Request, Resume, SavedEvidence, collect, read_logs, read_network_rules,
+};
 use docward_config::FailOn;
 use docward_model::{
     ClientUri, Evidence, Namespace, NamespacePattern, Problem, Purpose, Report, Settings, Severity,
@@ -52,12 +54,14 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     config.settings.uri_databases.extend(clients.filter_map(|uri| uri.database.clone()));
     let earlier = args.earlier.as_deref().map(read_earlier).transpose()?;
     let mut request = request(args)?;
+    request.resumable = args.reading.full && args.save_evidence.is_some();
+    request.resume = args.resume.as_deref().map(read_unfinished).transpose()?.unwrap_or_default();
     request.track = earlier.is_some() || args.save_evidence.is_some();
     request.follow = earlier.as_ref().map(tracked_ids).unwrap_or_default();
 
     let interrupt = Interrupt::listen();
     let bar = Bar::new(!args.reading.no_progress && !args.judging.quiet);
-    let Collected { mut evidence, mut sources, mut problems, interrupted, taken_ms } =
+    let Collected { mut evidence, mut sources, mut problems, interrupted, unfinished, taken_ms } =
         collect(&request, &bar, interrupt.stop());
     let logs = read_logs(&args.log, &bar, interrupt.stop());
     evidence.workload = logs.workload.or(evidence.workload);
@@ -83,8 +87,9 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     if let Some(path) = &args.save_evidence {
         let (sources, problems) = (sources.clone(), problems.clone());
         let version = env!("CARGO_PKG_VERSION");
-        let saved =
+        let mut saved =
             SavedEvidence::new(version, taken_ms, interrupted, sources, problems, evidence.clone());
+        saved.unfinished = unfinished;
         saved.write(path).with_context(|| format!("cannot write {}", path.display()))?;
     }
     if let Some(earlier) = &earlier {
@@ -146,6 +151,23 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
             && report.checklist.iter().any(|item| item.verdict == Verdict::Fail)
     };
     Ok(if failed { FINDINGS } else { CLEAN })
+}
+
+/// What a whole reading had learnt when it was interrupted.
+fn read_unfinished(path: &Path) -> anyhow::Result<Resume> {
+    let file = path.display();
+    let saved =
+        SavedEvidence::read(path).map_err(|error| anyhow::anyhow!("--resume {file}: {error}"))?;
+    if saved.unfinished.is_empty() {
+        bail!(
+            "--resume {file}: nothing in it can be gone on with. It was read to its end, or not with \
+             --full: `docward audit {file}` judges what is in it"
+        );
+    }
+    let tool = saved.tool.clone();
+    saved.into_resume().with_context(|| {
+        format!("--resume {file}: was altered, or written by another Docward ({tool}); start anew")
+    })
 }
 
 fn read_earlier(path: &Path) -> anyhow::Result<SavedEvidence> {

@@ -23,6 +23,7 @@ use crate::{
     engine::{Engine, FileId, Slot},
     names::{self, Claim, FileName, LOOSE_DATABASE},
     plan::{self, Found, Item, Origin, Place, Root, What},
+    resume::Unfinished,
     saved::{self, SavedEvidence},
     stream::{End, Stream, is_trailing_garbage},
     table::Table,
@@ -63,6 +64,8 @@ pub(crate) struct Reader<'r, 'scope, 'env> {
     saved: Vec<SavedEvidence>,
     /// The newest date any source shows.
     taken_ms: Option<i64>,
+    /// Whether collections of a deployment were not read to their ends.
+    left_open: bool,
 }
 
 /// A source with its reading list.
@@ -103,6 +106,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             out_of_time: false,
             saved: Vec::new(),
             taken_ms: None,
+            left_open: false,
         }
     }
 
@@ -133,6 +137,11 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
 
     fn collected(mut self) -> Collected {
         let outcome = self.engine.finish();
+        let unfinished = if self.left_open && self.request.resumable {
+            self.table.unfinished(&outcome)
+        } else {
+            Unfinished::default()
+        };
         for (file, (documents, bytes)) in outcome.read {
             if let Some(source) =
                 self.source_of.get(&file).and_then(|&source| self.sources.get_mut(source))
@@ -173,6 +182,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             sources: self.sources,
             problems: self.troubles.into_problems(),
             interrupted: self.interrupted,
+            unfinished,
             taken_ms: self.taken_ms.unwrap_or_else(|| jiff::Timestamp::now().as_millisecond()),
         }
     }

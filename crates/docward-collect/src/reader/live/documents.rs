@@ -4,16 +4,16 @@
 //! 100 documents); beyond that it would sort the whole collection. A larger share is taken by
 //! chance while the server passes over the collection in its natural order, without any sort.
 //!
-//! A network cut or a change of primary loses the cursor. The collection is then forgotten and read
-//! again from the start, so no document counts twice.
+//! A network cut or a change of primary loses the cursor. A collection that is read in ranges goes on
+//! where it was; another one is forgotten and read again from the start, so no document counts twice.
 
 use std::time::{Duration, Instant};
 
 use docward_model::Namespace;
-use docward_profile::Profiler;
+use docward_profile::{Profiled, Profiler};
 use futures_util::StreamExt as _;
 use mongodb::{
-    bson::{Bson, Document, doc},
+    bson::{Bson, RawDocument, doc},
     error::Error,
     raw_batch_cursor::RawBatch,
 };
@@ -25,11 +25,13 @@ use super::{
     catalogue::Listed,
     pace::{Patience, wait_for_rate},
     privileges::Resource,
+    ranges::id_of,
     session::{Read, Way, number},
     trouble::{LiveTrouble, code, is_forbidden, is_gone, is_passing, words},
 };
 use crate::{
     engine::{FileId, Slot},
+    resume::{IdRange, Resumed},
     trouble::Trouble,
 };
 
@@ -40,16 +42,16 @@ const SAMPLE: u64 = 10_000;
 const BATCH_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Batches fetched ahead.
-const AHEAD: usize = 2;
+pub(super) const AHEAD: usize = 2;
 
 /// How often a collection is read from the start.
-const ATTEMPTS: u32 = 4;
+pub(super) const ATTEMPTS: u32 = 4;
 
 /// How long to wait before that: a new primary takes some seconds.
-const PAUSE: Duration = Duration::from_secs(1);
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
 /// A server that says nothing for so long is given up.
-const SILENCE: Duration = Duration::from_secs(60);
+pub(super) const SILENCE: Duration = Duration::from_secs(60);
 
 /// How long the server may count the documents of a collection that break its validator.
 const COUNTING: Duration = Duration::from_secs(5);
@@ -58,7 +60,7 @@ const COUNTING: Duration = Duration::from_secs(5);
 const FOLLOWED_AT_ONCE: usize = 32;
 
 /// How often to see whether the run was stopped.
-const GLANCE: Duration = Duration::from_millis(100);
+pub(super) const GLANCE: Duration = Duration::from_millis(100);
 
 /// How to get `wanted` of `documents` documents.
 fn way(wanted: Option<u64>, documents: Option<u64>, version: Option<(u32, u32)>) -> Way {
@@ -76,7 +78,7 @@ fn way(wanted: Option<u64>, documents: Option<u64>, version: Option<(u32, u32)>)
 }
 
 /// How reading a collection ended.
-enum End {
+pub(super) enum End {
     Done,
     Stopped,
     Silent,
@@ -111,16 +113,60 @@ impl Reader<'_, '_, '_> {
         if self.request.metadata_only || !listed.has_documents {
             return;
         }
+        if !self.is_known(deployment, listed) {
+            self.read_documents_of(deployment, listed);
+        }
+        self.count_invalid(deployment, listed);
+        self.follow(deployment, listed);
+        // Another source may have more of it.
+        if self.open_ended == 0 && !self.remaining.contains_key(&listed.namespace) {
+            self.engine.close(listed.slot);
+            self.table.entry(listed.slot).closed = true;
+        }
+    }
+
+    /// Takes over a collection that an earlier run has read to its end.
+    fn is_known(&mut self, deployment: &Deployment, listed: &Listed) -> bool {
+        let Some(Resumed::Whole(known)) = self.request.resume.0.get(&listed.namespace) else {
+            return false;
+        };
+        let (profile, links) = (**known).clone();
+        let file = self.live_file(deployment, &listed.namespace);
+        let entry = self.table.entry(listed.slot);
+        (entry.taken, entry.shuffled, entry.whole) = (profile.documents, profile.shuffled, true);
+        self.engine.adopt(listed.slot, file, Profiled { profile, links });
+        true
+    }
+
+    /// What is to be read in ranges of `_id`s: what an earlier run left, or a large collection.
+    fn ranges(
+        &mut self,
+        deployment: &Deployment,
+        listed: &Listed,
+        file: FileId,
+    ) -> Option<Vec<IdRange>> {
+        if let Some(Resumed::Part(profiler, left)) = self.request.resume.0.get(&listed.namespace) {
+            self.table.entry(listed.slot).taken += profiler.documents();
+            self.engine.resume(listed.slot, file, (**profiler).clone());
+            return Some(left.clone());
+        }
+        if self.is_read_in_ranges(listed) { self.split(deployment, listed) } else { None }
+    }
+
+    fn read_documents_of(&mut self, deployment: &mut Deployment, listed: &Listed) {
         let Listed { namespace, slot, stats, .. } = listed;
         let slot = *slot;
         let wanted = self.wanted();
         let documents = stats.map(|stats| stats.documents);
         let mut way = way(wanted, documents, self.table.server_version);
-        self.table.entry(slot).shuffled |= matches!(way, Way::Random(_));
         let before = self.table.entry(slot).taken;
+        let mut file = self.live_file(deployment, namespace);
+        let mut ranges = self.ranges(deployment, listed, file);
         for attempt in 1.. {
-            let file = self.live_file(deployment, namespace);
-            let end = self.read_once(deployment, listed, way, file);
+            let end = match &mut ranges {
+                Some(ranges) => self.read_ranges(deployment, listed, ranges, file),
+                None => self.read_once(deployment, listed, way, file),
+            };
             let taken = self.table.entry(slot).taken - before;
             // The server's count may be off; who has read to the end knows better.
             let is_whole = way == Way::Everything && matches!(end, End::Done);
@@ -141,12 +187,20 @@ impl Reader<'_, '_, '_> {
                     // The random walk met the same documents again and again.
                     let other_way =
                         matches!(way, Way::Random(_)) && matches!(code(&error), Some(28_799));
-                    let again = is_passing(&error) && !is_gone(&error) && attempt < ATTEMPTS;
-                    if other_way || (again && before == 0) {
+                    let in_ranges = ranges.is_some();
+                    let passes = is_passing(&error) && !is_gone(&error);
+                    // Not every kind of collection can be cut up.
+                    if in_ranges && !passes && taken == 0 && !is_forbidden(&error) {
+                        ranges = None;
+                        continue;
+                    }
+                    let again = passes && attempt < ATTEMPTS && before == 0 && !in_ranges;
+                    if other_way || again {
                         if other_way {
                             way = Way::First(wanted.unwrap_or(SAMPLE));
                         }
                         self.forget(file, slot);
+                        file = self.live_file(deployment, namespace);
                         std::thread::sleep(PAUSE * (attempt - 1));
                         continue;
                     }
@@ -156,14 +210,15 @@ impl Reader<'_, '_, '_> {
             if let Some(documents) = documents.filter(|_| !is_whole) {
                 self.leave_unread(deployment.source, slot, documents.saturating_sub(taken));
             }
+            self.left_open |= !is_whole;
+            self.table.entry(slot).whole = is_whole;
             break;
         }
-        self.count_invalid(deployment, listed);
-        self.follow(deployment, listed);
-        // Another source may have more of it.
-        if self.open_ended == 0 && !self.remaining.contains_key(namespace) {
-            self.engine.close(slot);
-            self.table.entry(slot).closed = true;
+        let entry = self.table.entry(slot);
+        entry.shuffled |= matches!(way, Way::Random(_)) || ranges.is_some();
+        entry.left = ranges.unwrap_or_default();
+        if self.request.resumable && !entry.left.is_empty() {
+            self.engine.keep_state(slot);
         }
     }
 
@@ -280,7 +335,7 @@ impl Reader<'_, '_, '_> {
                 Ok(None) => return End::Done,
                 Ok(Some(Err(error))) => return End::Failed(error),
                 Ok(Some(Ok(batch))) => {
-                    if let Err(error) = self.take_batch(&batch, listed.slot, file) {
+                    if let Err(error) = self.take_batch(&batch, listed.slot, file, |_| true) {
                         return End::Failed(Box::new(error));
                     }
                     if let Some(rate) = self.request.max_rate {
@@ -294,7 +349,7 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Waits, unless the run is stopped meanwhile.
-    fn rest(&mut self, mut time: Duration) {
+    pub(super) fn rest(&mut self, mut time: Duration) {
         while !time.is_zero() && !self.is_stopped() {
             let some = time.min(GLANCE);
             std::thread::sleep(some);
@@ -302,11 +357,20 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Hands the documents of a batch to the profilers.
-    fn take_batch(&mut self, batch: &RawBatch, slot: Slot, file: FileId) -> Result<(), Error> {
-        let (mut documents, mut bytes) = (0, 0);
+    /// Hands the documents of a batch that are wanted to the profilers; returns the last one.
+    pub(super) fn take_batch<'b>(
+        &mut self,
+        batch: &'b RawBatch,
+        slot: Slot,
+        file: FileId,
+        mut is_wanted: impl FnMut(&RawDocument) -> bool,
+    ) -> Result<Option<&'b RawDocument>, Error> {
+        let (mut documents, mut bytes, mut last) = (0, 0, None);
         for document in batch.doc_slices()? {
-            let Some(document) = document?.as_document() else { continue };
+            let Some(document) = document?.as_document().filter(|found| is_wanted(found)) else {
+                continue;
+            };
+            last = Some(document);
             let document = document.as_bytes();
             self.engine.writer().extend_from_slice(document);
             self.engine.wrote(slot, file);
@@ -315,19 +379,16 @@ impl Reader<'_, '_, '_> {
         }
         self.table.entry(slot).taken += documents;
         self.progress.advance(bytes, documents);
-        Ok(())
+        Ok(last)
     }
 }
 
-/// An `_id` out of the hexadecimal digits of its type and value.
-fn id_of(digits: &str) -> Option<Bson> {
-    let digit = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
-    let bytes: Vec<u8> = (0..digits.len()).step_by(2).map(digit).collect::<Option<_>>()?;
-    let (tag, value) = bytes.split_first()?;
-    let length = u8::try_from(value.len() + 8).ok()?;
-    let document = [&[length, 0, 0, 0, *tag, b'_', 0][..], value, &[0]].concat();
-    let mut document = Document::from_reader(&document[..]).ok()?;
-    document.remove("_")
+/// Documents per batch, for so many readers at a time.
+pub(super) fn batch_size(listed: &Listed, max_rate: Option<u64>, readers: u64) -> u32 {
+    let average = listed.stats.map_or(0, |stats| stats.average_bytes).max(64);
+    // At a limited rate batches are small, so that documents come evenly.
+    let most = max_rate.map_or(50_000, |rate| rate.clamp(16, 50_000));
+    (BATCH_BYTES / readers / average).clamp(16, most) as u32
 }
 
 /// Lets the driver fetch documents, a little ahead of who receives them. Ends when nobody does.
@@ -338,10 +399,7 @@ fn fetch(
     max_rate: Option<u64>,
     sender: mpsc::Sender<Result<RawBatch, Box<Error>>>,
 ) {
-    let average = listed.stats.map_or(0, |stats| stats.average_bytes).max(64);
-    // At a limited rate batches are small, so that documents come evenly.
-    let most = max_rate.map_or(50_000, |rate| rate.clamp(16, 50_000));
-    let batch_size = (BATCH_BYTES / average).clamp(16, most) as u32;
+    let batch_size = batch_size(listed, max_rate, 1);
     let cursor = deployment.session.cursor(&listed.namespace, way, batch_size);
     deployment.session.spawn(async move {
         let mut cursor = match cursor.await {
@@ -378,15 +436,6 @@ mod tests {
         assert_eq!(way(5, 100), Way::Share(0.05));
         assert_eq!(way(10_000, 200_000), Way::Share(0.05), "5 % are sorted");
         assert_eq!(way(10_000, 200_001), Way::Random(10_000));
-    }
-
-    #[test]
-    fn ids_come_back_from_their_digits() {
-        assert_eq!(id_of("1007000000"), Some(Bson::Int32(7)));
-        assert_eq!(id_of("02030000006162 00".replace(' ', "").as_str()), Some("ab".into()));
-        for broken in ["", "10", "1007", "zz07000000", "100", "5507000000"] {
-            assert_eq!(id_of(broken), None, "{broken}");
-        }
     }
 
     #[test]

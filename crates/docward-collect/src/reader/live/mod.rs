@@ -6,12 +6,13 @@
 //! same data gives the same findings.
 //!
 //! Read on: `session` (connecting and asking), `catalogue` (collections), `server` (facts about
-//! the whole), `documents` (what is read, and how), `privileges` (what was not allowed).
+//! the whole), `documents` (what is read, and how), `ranges` (a large collection in parts), `privileges` (what was not allowed).
 
 mod catalogue;
 mod documents;
 mod pace;
 mod privileges;
+mod ranges;
 mod server;
 mod session;
 mod trouble;
@@ -76,6 +77,7 @@ impl Reader<'_, '_, '_> {
         for collection in &collections {
             if self.is_stopped() {
                 self.sources[source].sampled = true;
+                self.left_open = true;
                 break;
             }
             self.read_live_collection(&mut deployment, collection);

@@ -84,6 +84,32 @@ pub(super) enum Way {
     First(u64),
 }
 
+/// Documents between two `_id`s, the lower one included. Bounds of an index know no types: they do
+/// not leave out what a comparison in a filter would.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Bounds {
+    pub(super) from: Option<Bson>,
+    pub(super) to: Option<Bson>,
+}
+
+/// A collection that is read in ranges.
+pub(super) struct Reading(Collection<RawDocumentBuf>);
+
+impl Reading {
+    /// Opens a cursor on the documents between two `_id`s, in the order of the index.
+    pub(super) async fn range_cursor(
+        &self,
+        bounds: Bounds,
+        batch_size: u32,
+    ) -> Result<RawBatchCursor, Error> {
+        let hint = Hint::Keys(doc! { "_id": 1 });
+        let mut options = FindOptions::builder().batch_size(batch_size).hint(hint).build();
+        options.min = bounds.from.map(|id| doc! { "_id": id });
+        options.max = bounds.to.map(|id| doc! { "_id": id });
+        self.0.find(doc! {}).with_options(options).batch().await
+    }
+}
+
 /// A deployment that answered. The driver's client stays in here: nothing outside can write with it.
 pub(crate) struct Session {
     /// The hosts of the connection string; never user or options.
@@ -279,6 +305,11 @@ impl Session {
             let options = AggregateOptions::builder().batch_size(batch_size).build();
             collection.aggregate([stage]).with_options(options).batch().await
         }
+    }
+
+    /// A collection to open several cursors on.
+    pub(super) fn reading(&self, namespace: &Namespace) -> Reading {
+        Reading(self.collection(namespace))
     }
 
     fn collection(&self, namespace: &Namespace) -> Collection<RawDocumentBuf> {

@@ -1,0 +1,294 @@
+//! A large collection in ranges of its `_id`s: several are read at a time, and reading can go on where it
+//! was broken off, after a lost connection as well as in another run.
+//!
+//! The ranges are cut at `_id`s drawn by a random walk, sorted by the server. They are bounds of the
+//! index on `_id`, which orders all types, so no document is left out because its `_id` is of another
+//! type than a bound's. Within a range documents come in the order of their `_id`s.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+use docward_bson::value::{hex, unhex};
+use docward_model::CollectionKind;
+use futures_util::StreamExt as _;
+use mongodb::{
+    bson::{Bson, Document, RawDocument, RawDocumentBuf, cstr, doc},
+    error::Error,
+    raw_batch_cursor::RawBatch,
+};
+use tokio::sync::mpsc;
+
+use super::{
+    super::Reader,
+    Deployment,
+    catalogue::Listed,
+    documents::{AHEAD, ATTEMPTS, End, GLANCE, PAUSE, SILENCE, batch_size},
+    pace::{Patience, wait_for_rate},
+    session::{Bounds, Read},
+    trouble::{is_gone, is_passing},
+};
+use crate::{engine::FileId, resume::IdRange};
+
+/// Smaller collections are read in one go.
+const LEAST_DOCUMENTS: u64 = 20_000;
+const LEAST_BYTES: u64 = 32 * 1024 * 1024;
+
+/// Ranges read at a time, at most: each takes a connection.
+const READERS: usize = 4;
+
+/// Ranges for each reader, so that all are busy to the end.
+const RANGES_EACH: usize = 4;
+
+/// `_id`s drawn for each range, so that ranges are about equally large.
+const DRAWN_EACH: usize = 16;
+
+/// What is said to lie between the beginnings of two ranges: more than any collection has.
+const APART: u64 = 1 << 48;
+
+/// What a reader of ranges says. Ranges are known by their number.
+enum News {
+    Batch(usize, RawBatch),
+    Done(usize),
+    Failed(usize, Box<Error>),
+}
+
+impl Reader<'_, '_, '_> {
+    /// Whether a collection is read in ranges: where that makes it faster, or lets a later run go on.
+    pub(super) fn is_read_in_ranges(&mut self, listed: &Listed) -> bool {
+        let asked = self.request.full && (self.request.threads > 2 || self.request.resumable);
+        let entry = self.table.entry(listed.slot);
+        let has_index = entry.indexes.iter().flatten().any(docward_model::Index::is_id);
+        let is_large = listed.stats.is_some_and(|stats| {
+            stats.documents >= LEAST_DOCUMENTS && stats.data_bytes >= LEAST_BYTES
+        });
+        asked && is_large && has_index && entry.kind == CollectionKind::Plain && entry.taken == 0
+    }
+
+    /// Cuts a collection into ranges; `None` when the server does not draw.
+    pub(super) fn split(&self, deployment: &Deployment, listed: &Listed) -> Option<Vec<IdRange>> {
+        let ranges = self.readers() * RANGES_EACH;
+        let drawn = (ranges * DRAWN_EACH) as i64;
+        let pipeline = vec![
+            doc! { "$sample": { "size": drawn } },
+            doc! { "$project": { "_id": 1 } },
+            doc! { "$sort": { "_id": 1 } },
+        ];
+        let rest = doc! {
+            "aggregate": &listed.namespace.collection,
+            "pipeline": pipeline,
+            "cursor": { "batchSize": drawn as i32 },
+        };
+        let ids =
+            deployment.session.list(&listed.namespace.database, Read::Aggregate, rest).ok()?;
+        let mut bounds: Vec<String> =
+            ids.iter().skip(DRAWN_EACH).step_by(DRAWN_EACH).filter_map(digits_of).collect();
+        bounds.dedup();
+        let from = std::iter::once(None).chain(bounds.iter().cloned().map(Some));
+        let to = bounds.iter().cloned().map(Some).chain([None]);
+        let ranges = from.zip(to).enumerate().map(|(at, (from, to))| IdRange {
+            from,
+            to,
+            after: None,
+            position: at as u64 * APART,
+        });
+        Some(ranges.collect())
+    }
+
+    fn readers(&self) -> usize {
+        self.request.threads.clamp(1, READERS)
+    }
+
+    /// Reads what is left of ranges, which afterwards say what still is.
+    pub(super) fn read_ranges(
+        &mut self,
+        deployment: &Deployment,
+        listed: &Listed,
+        ranges: &mut Vec<IdRange>,
+        file: FileId,
+    ) -> End {
+        let readers = self.readers().min(ranges.len());
+        let queue = Arc::new(Mutex::new((0..ranges.len()).collect::<VecDeque<_>>()));
+        let (sender, mut news) = mpsc::channel(AHEAD.max(readers));
+        let size = batch_size(listed, self.request.max_rate, readers as u64);
+        let all: Arc<[IdRange]> = ranges.clone().into();
+        for _ in 0..readers {
+            read_queue(deployment, listed, &all, Arc::clone(&queue), size, sender.clone());
+        }
+        let mut done = vec![false; ranges.len()];
+        let mut failures = vec![0; ranges.len()];
+        let began = Instant::now();
+        let before = self.table.entry(listed.slot).taken;
+        let mut last = began;
+        let end = loop {
+            if done.iter().all(|done| *done) {
+                break End::Done;
+            }
+            let heard =
+                deployment.session.wait(async { tokio::time::timeout(GLANCE, news.recv()).await });
+            if self.is_stopped() {
+                break End::Stopped;
+            }
+            match heard {
+                Err(_) if last.elapsed() > SILENCE => break End::Silent,
+                Err(_) => continue,
+                Ok(None) => break End::Done,
+                Ok(Some(News::Done(at))) => done[at] = true,
+                Ok(Some(News::Batch(at, batch))) => {
+                    failures[at] = 0;
+                    if let Err(error) = self.take_part(&batch, listed, &mut ranges[at], file) {
+                        break End::Failed(Box::new(error));
+                    }
+                    if let Some(rate) = self.request.max_rate {
+                        let taken = self.table.entry(listed.slot).taken - before;
+                        self.rest(wait_for_rate(rate, taken, began));
+                    }
+                }
+                Ok(Some(News::Failed(at, error))) => {
+                    failures[at] += 1;
+                    if !is_passing(&error) || is_gone(&error) || failures[at] >= ATTEMPTS {
+                        break End::Failed(error);
+                    }
+                    // The others wait in the queue of the channel meanwhile.
+                    self.rest(PAUSE * (failures[at] - 1));
+                    let again = VecDeque::from([at]);
+                    let queue = Arc::new(Mutex::new(again));
+                    read_queue(
+                        deployment,
+                        listed,
+                        &ranges.clone().into(),
+                        queue,
+                        size,
+                        sender.clone(),
+                    );
+                }
+            }
+            last = Instant::now();
+        };
+        let mut at = 0;
+        ranges.retain(|_| {
+            at += 1;
+            !done[at - 1]
+        });
+        end
+    }
+
+    /// Hands the documents of a batch to the profilers, and notes how far its range is read.
+    fn take_part(
+        &mut self,
+        batch: &RawBatch,
+        listed: &Listed,
+        range: &mut IdRange,
+        file: FileId,
+    ) -> Result<(), Error> {
+        self.engine.turn_to(listed.slot, range.position);
+        let mut skip = range.after.take();
+        let last = self.take_batch(batch, listed.slot, file, |document| {
+            // The bound where reading goes on is the document that was read last.
+            skip.take().is_none_or(|after| id_digits(document).as_ref() != Some(&after))
+        })?;
+        range.position = self.engine.position(listed.slot);
+        range.after = last.and_then(id_digits).or(skip);
+        Ok(())
+    }
+}
+
+/// Lets the driver read ranges out of a queue, one after the other. Ends when nobody receives.
+fn read_queue(
+    deployment: &Deployment,
+    listed: &Listed,
+    ranges: &Arc<[IdRange]>,
+    queue: Arc<Mutex<VecDeque<usize>>>,
+    batch_size: u32,
+    sender: mpsc::Sender<News>,
+) {
+    let session = deployment.session.reading(&listed.namespace);
+    let ranges = Arc::clone(ranges);
+    deployment.session.spawn(async move {
+        loop {
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let Some(at) = next else { return };
+            let range = &ranges[at];
+            let bound = |digits: &Option<String>| digits.as_deref().and_then(id_of);
+            let from = bound(&range.after).or_else(|| bound(&range.from));
+            let bounds = Bounds { from, to: bound(&range.to) };
+            let mut cursor = match session.range_cursor(bounds, batch_size).await {
+                Ok(cursor) => cursor,
+                Err(error) => {
+                    let _ = sender.send(News::Failed(at, Box::new(error))).await;
+                    return;
+                }
+            };
+            let mut patience = Patience::default();
+            loop {
+                let asked = Instant::now();
+                let (news, is_last) = match cursor.next().await {
+                    Some(Ok(batch)) => (News::Batch(at, batch), false),
+                    Some(Err(error)) => (News::Failed(at, Box::new(error)), true),
+                    None => (News::Done(at), true),
+                };
+                let failed = matches!(news, News::Failed(..));
+                let pause = patience.pause(asked.elapsed());
+                if sender.send(news).await.is_err() || failed {
+                    return;
+                }
+                if is_last {
+                    break;
+                }
+                tokio::time::sleep(pause).await;
+            }
+        }
+    });
+}
+
+/// The `_id` of a document as the hexadecimal digits of its type and value.
+fn id_digits(document: &RawDocument) -> Option<String> {
+    let mut wrapped = RawDocumentBuf::new();
+    wrapped.append(cstr!(""), document.get("_id").ok()??);
+    // Its length, the type, an empty name; then the value, and the end.
+    let bytes = wrapped.as_bytes();
+    let value = bytes.get(6..bytes.len().checked_sub(1)?)?;
+    Some(hex(&[&bytes[4..5], value].concat()))
+}
+
+fn digits_of(document: &Document) -> Option<String> {
+    id_digits(&RawDocumentBuf::try_from(document).ok()?)
+}
+
+/// An `_id` out of the hexadecimal digits of its type and value.
+pub(super) fn id_of(digits: &str) -> Option<Bson> {
+    let bytes = unhex(digits)?;
+    let (tag, value) = bytes.split_first()?;
+    let length = i32::try_from(value.len() + 7).ok()?.to_le_bytes();
+    let document = [&length[..], &[*tag, 0], value, &[0]].concat();
+    let mut document = Document::from_reader(&document[..]).ok()?;
+    document.remove("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_come_back_from_their_digits() {
+        assert_eq!(id_of("1007000000"), Some(Bson::Int32(7)));
+        assert_eq!(id_of("0203000000616200"), Some("ab".into()));
+        for broken in ["", "10", "1007", "zz07000000", "100", "5507000000"] {
+            assert_eq!(id_of(broken), None, "{broken}");
+        }
+        for id in [
+            Bson::Int32(7),
+            "x".repeat(500).into(),
+            doc! { "day": 3, "shop": "a" }.into(),
+            Bson::Null,
+            Bson::Boolean(true),
+            bson::oid::ObjectId::new().into(),
+            Bson::MaxKey,
+        ] {
+            let digits = digits_of(&doc! { "a": 1, "_id": id.clone() });
+            assert_eq!(digits.as_deref().and_then(id_of), Some(id));
+        }
+    }
+}

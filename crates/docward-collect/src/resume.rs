@@ -1,0 +1,104 @@
+//! What an interrupted reading leaves behind, and how a later one goes on with it.
+//!
+//! Only whole readings (`--full`) of running deployments can go on: of a finished collection the profile
+//! and its links are kept, of the one that was being read the profiler itself and the ranges of `_id`s
+//! that are left. It travels in the evidence file, packed, in the form of this version of Docward.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Read as _, Write as _},
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use docward_model::{Evidence, Namespace, Profile};
+use docward_profile::{Links, Profiler};
+use flate2::{Compression, read::GzDecoder, write::GzEncoder};
+use serde::{Deserialize, Serialize};
+
+/// No state of a collection unpacks to more.
+const LARGEST: u64 = 1 << 30;
+
+/// A part of a collection between two `_id`s, and how far it was read. Bounds are hexadecimal digits of
+/// the BSON type and value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct IdRange {
+    /// The lowest `_id`; from the first one on without.
+    pub(crate) from: Option<String>,
+    /// Beyond the highest `_id`; up to the last one without.
+    pub(crate) to: Option<String>,
+    /// The last `_id` that was read.
+    pub(crate) after: Option<String>,
+    /// Where its next document stands among all, as if ranges lay far apart.
+    pub(crate) position: u64,
+}
+
+/// A collection of an interrupted reading.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Left {
+    /// Read to its end: its links. The profile is in the evidence.
+    Whole(String),
+    /// Read in part: its profiler and what is left to read.
+    Part(String, Vec<IdRange>),
+}
+
+/// What an interrupted reading leaves besides evidence, by collection.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Unfinished(pub(crate) BTreeMap<String, Left>);
+
+impl Unfinished {
+    /// Whether everything was read.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// A collection that an earlier reading came to.
+#[derive(Clone, Debug)]
+pub(crate) enum Resumed {
+    /// Nothing more to read.
+    Whole(Box<(Profile, Links)>),
+    /// To go on with.
+    Part(Box<Profiler>, Vec<IdRange>),
+}
+
+/// What an earlier reading learnt, ready to go on with.
+#[derive(Clone, Debug, Default)]
+pub struct Resume(pub(crate) BTreeMap<Namespace, Resumed>);
+
+impl Resume {
+    /// Unpacks what an interrupted reading left; `None` when it was altered or is another version's.
+    pub(crate) fn new(unfinished: &Unfinished, evidence: Evidence) -> Option<Self> {
+        let mut resume = Self::default();
+        for collection in evidence.collections {
+            let Some(left) = unfinished.0.get(&collection.namespace.to_string()) else { continue };
+            let resumed = match left {
+                Left::Whole(links) => {
+                    let links = Links::restore(&unpack(links)?)?;
+                    Resumed::Whole(Box::new((collection.profile.unwrap_or_default(), links)))
+                }
+                Left::Part(profiler, ranges) => {
+                    let profiler = Profiler::restore(&unpack(profiler)?)?;
+                    Resumed::Part(Box::new(profiler), ranges.clone())
+                }
+            };
+            resume.0.insert(collection.namespace, resumed);
+        }
+        Some(resume)
+    }
+}
+
+/// Bytes as text that JSON can hold.
+pub(crate) fn pack(bytes: &[u8]) -> String {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    let packed = packed.write_all(bytes).and_then(|()| packed.finish());
+    STANDARD.encode(packed.unwrap_or_default())
+}
+
+fn unpack(text: &str) -> Option<Vec<u8>> {
+    let packed = STANDARD.decode(text).ok()?;
+    let mut bytes = Vec::new();
+    let unpacked: io::Result<usize> =
+        GzDecoder::new(&packed[..]).take(LARGEST).read_to_end(&mut bytes);
+    unpacked.ok().map(|_| bytes)
+}

@@ -1,0 +1,205 @@
+//! Whole readings of large live collections: in ranges of `_id`s, interrupted, and gone on with.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::process::{Command, Output};
+
+use bson::{Bson, DateTime, Document, doc, oid::ObjectId};
+use docward_testkit::{Launch, Servers};
+use serde_json::Value;
+
+const DOCUMENTS: usize = 24_000;
+
+/// Ids of every kind that people use: a filter on `_id` would pass over all types but one.
+fn id(at: usize) -> Bson {
+    let n = at as i64;
+    match at % 6 {
+        0 => Bson::Int64(n * 7 - 40_000),
+        1 => format!("order-{:06}", at * 31 % 100_003).into(),
+        2 => ObjectId::from_bytes((n as u128 * 0x9e37_79b9).to_be_bytes()[4..].try_into().unwrap())
+            .into(),
+        3 => doc! { "shop": n % 17, "no": n }.into(),
+        4 => DateTime::from_millis(1_700_000_000_000 + n * 60_000).into(),
+        _ => Bson::Double(n as f64 + 0.5),
+    }
+}
+
+fn orders() -> impl Iterator<Item = Document> {
+    (0..DOCUMENTS).map(|at| {
+        let mut order = doc! {
+            "_id": id(at),
+            "orderNo": format!("N{at:08}"),
+            "createTime": "2024-03-01 10:00:00",
+            "amount": at as f64 / 8.0 + 0.01,
+            "note": "x".repeat(1400),
+        };
+        if at % 5 == 0 {
+            order.insert("coupon", (at % 3) as i32);
+        }
+        order
+    })
+}
+
+fn shop() -> Servers {
+    let servers = Launch::replica_set(1).fail_points().start();
+    servers.insert("db_shop.t_order", orders());
+    servers.insert("db_shop.t_zone", (0..50).map(|at| doc! { "_id": at, "zoneName": "north" }));
+    servers
+}
+
+fn docward(arguments: &[&str]) -> Output {
+    let mut all = vec!["audit", "--format", "json", "--no-progress", "--full"];
+    all.extend(arguments);
+    Command::new(assert_cmd::cargo::cargo_bin("docward")).args(all).output().unwrap()
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = docward(arguments);
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// How often the index on `_id` was used.
+fn uses_of_id_index(servers: &Servers) -> i64 {
+    let pipeline = vec![doc! { "$indexStats": {} }, doc! { "$match": { "name": "_id_" } }];
+    let question = doc! { "aggregate": "t_order", "pipeline": pipeline, "cursor": {} };
+    let reply = servers.command("db_shop", question);
+    let index = reply.get_document("cursor").unwrap().get_array("firstBatch").unwrap()[0].clone();
+    index.as_document().unwrap().get_document("accesses").unwrap().get_i64("ops").unwrap()
+}
+
+/// Documents that the server has given out.
+fn returned(servers: &Servers) -> i64 {
+    let status = servers.command("admin", doc! { "serverStatus": 1 });
+    let documents = status.get_document("metrics").unwrap().get_document("document").unwrap();
+    documents.get_i64("returned").unwrap()
+}
+
+fn documents(report: &Value) -> u64 {
+    report["sources"][0]["documents"].as_u64().unwrap()
+}
+
+fn no_problems(report: &Value) {
+    assert_eq!(report["problems"].as_array().unwrap().len(), 0, "{:#}", report["problems"]);
+}
+
+#[test]
+fn ranges_hold_every_document_whatever_the_type_of_its_id() {
+    let servers = shop();
+    let uri = servers.uri();
+    let in_one_go = json(&[&uri, "--threads", "2"]);
+    assert_eq!(uses_of_id_index(&servers), 0, "in its natural order");
+    let in_ranges = json(&[&uri, "--threads", "4"]);
+    assert!(uses_of_id_index(&servers) >= 4, "in ranges");
+    for report in [&in_one_go, &in_ranges] {
+        no_problems(report);
+        assert_eq!(documents(report), DOCUMENTS as u64 + 50);
+    }
+    assert_eq!(in_ranges["findings"], in_one_go["findings"]);
+
+    // Connections break; reading goes on behind the last document, and none counts twice.
+    let point = servers.fail_point(
+        0,
+        doc! { "times": 3 },
+        doc! { "failCommands": ["getMore"], "closeConnection": true, "appName": "docward" },
+    );
+    let before = returned(&servers);
+    let cut = json(&[&uri, "--threads", "4"]);
+    assert!(point.hits() >= 3);
+    no_problems(&cut);
+    assert_eq!(documents(&cut), DOCUMENTS as u64 + 50);
+    assert_eq!(cut["findings"], in_one_go["findings"]);
+    assert!(returned(&servers) - before < DOCUMENTS as i64 * 3 / 2, "not from the start");
+}
+
+#[test]
+fn an_interrupted_reading_is_gone_on_with() {
+    let servers = shop();
+    let uri = servers.uri();
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let whole = json(&[&uri, "--threads", "2", "--save-evidence", &file("whole.json.gz")]);
+    no_problems(&whole);
+
+    let part = file("part.json.gz");
+    let cut = json(&[
+        &uri,
+        "--threads",
+        "2",
+        "--save-evidence",
+        &part,
+        "--max-time",
+        "2",
+        "--max-rate",
+        "5000",
+    ]);
+    let read = documents(&cut);
+    assert!((1000..DOCUMENTS as u64).contains(&read), "{read}");
+    assert_ne!(cut["problems"].as_array().unwrap().len(), 0);
+
+    // Once more interrupted, with another number of threads.
+    let more = file("more.json");
+    let cut = json(&[
+        &uri,
+        "--threads",
+        "1",
+        "--resume",
+        &part,
+        "--save-evidence",
+        &more,
+        "--max-time",
+        "2",
+        "--max-rate",
+        "3000",
+    ]);
+    assert!(
+        (read + 500..DOCUMENTS as u64).contains(&documents(&cut)),
+        "{read} {}",
+        documents(&cut)
+    );
+
+    let before = returned(&servers);
+    let resumed = json(&[&uri, "--threads", "2", "--resume", &more]);
+    no_problems(&resumed);
+    assert_eq!(documents(&resumed), DOCUMENTS as u64 + 50);
+    assert_eq!(resumed["findings"], whole["findings"]);
+    let read_again = returned(&servers) - before;
+    assert!(read_again < (DOCUMENTS as u64 - read) as i64, "{read_again} documents were read");
+
+    // What was read to its end has nothing to go on with.
+    let output = docward(&[&uri, "--resume", &file("whole.json.gz")]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("nothing in it can be gone on with"), "{said}");
+    let altered = std::fs::read_to_string(&more).unwrap();
+    let at = altered.find("\"Part\":[\"").unwrap() + 40;
+    let altered = format!("{}AAAA{}", &altered[..at], &altered[at + 4..]);
+    std::fs::write(file("altered.json"), altered).unwrap();
+    let output = docward(&[&uri, "--resume", &file("altered.json")]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("start anew"), "{said}");
+}
+
+#[test]
+fn a_server_that_went_away_is_no_reason_to_start_anew() {
+    let mut servers = shop();
+    let uri = servers.uri();
+    let directory = tempfile::tempdir().unwrap();
+    let part = directory.path().join("part.json.gz").to_str().unwrap().to_owned();
+    let reading = {
+        let (uri, part) = (format!("{uri}&serverSelectionTimeoutMS=500"), part.clone());
+        std::thread::spawn(move || {
+            json(&[&uri, "--threads", "2", "--save-evidence", &part, "--max-rate", "6000"])
+        })
+    };
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    servers.kill(0);
+    let cut = reading.join().unwrap();
+    let read = documents(&cut);
+    assert!((500..DOCUMENTS as u64).contains(&read), "{read}");
+    assert_ne!(cut["problems"].as_array().unwrap().len(), 0);
+    servers.restart(0);
+    let resumed = json(&[&uri, "--threads", "2", "--resume", &part]);
+    no_problems(&resumed);
+    assert_eq!(documents(&resumed), DOCUMENTS as u64 + 50);
+}
