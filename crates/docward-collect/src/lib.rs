@@ -59,6 +59,8 @@ pub struct Request {
     pub sample: Option<u64>,
     /// Read everything from live deployments too, of which otherwise a sample is read.
     pub full: bool,
+    /// Let live deployments count over all documents, besides what is read.
+    pub pushdown: bool,
     /// Keep the documents drawn at random, as hashes: what compares several fields needs them.
     pub keep_samples: bool,
     /// Stop reading after this time, and report on what was read.
@@ -87,6 +89,7 @@ impl Default for Request {
             threads: 1,
             sample: None,
             full: false,
+            pushdown: false,
             keep_samples: false,
             max_time: None,
             max_rate: None,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    Collection, CollectionKind, CollectionOptions, CollectionStats, Deployment, Evidence, IdOrder,
-    Index, Namespace, Profile, Server, TrackedDocument,
+    Collection, CollectionKind, CollectionOptions, CollectionStats, Counted, Deployment, Evidence,
+    IdOrder, Index, Namespace, Profile, Server, TrackedDocument,
 };
 use docward_profile::{Profiled, families, relate};
 
@@ -27,6 +27,8 @@ pub(crate) struct Entry {
     pub(crate) indexes: Option<Vec<Index>>,
     /// What the server counts.
     pub(crate) stats: Option<CollectionStats>,
+    /// What the server counted over all documents.
+    pub(crate) counted: Option<Box<Counted>>,
     /// Documents handed to the profiler.
     pub(crate) taken: u64,
     /// Documents that are there and were not read, as far as known.
@@ -71,6 +73,7 @@ impl Table {
             options: None,
             indexes: None,
             stats: None,
+            counted: None,
             taken: 0,
             unread: 0,
             shuffled: false,
@@ -138,6 +141,7 @@ impl Table {
                 kind: entry.kind,
                 options: entry.options,
                 stats: entry.stats,
+                counted: entry.counted,
                 profile: None,
             };
             if let Some(Profiled { mut profile, links }) = profiles.remove(&Slot(at))

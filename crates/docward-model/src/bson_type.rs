@@ -69,6 +69,11 @@ impl BsonType {
         })
     }
 
+    /// The type that `bsonType` and `$type` call so.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// The name `bsonType` and `$type` use.
     pub fn name(self) -> &'static str {
         match self {

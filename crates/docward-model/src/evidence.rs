@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BsonType, ClientUri, CollectionStats, Distribution, FieldPath, IndexUsage, Namespace, Network,
-    Profile, Server, Value, Workload,
+    BsonType, ClientUri, CollectionStats, Counted, Distribution, FieldPath, IndexUsage, Namespace,
+    Network, Profile, Server, Value, Workload,
 };
 
 /// Everything known about a deployment, whatever it was read from.
@@ -259,6 +259,9 @@ pub struct Collection {
     pub stats: Option<CollectionStats>,
     /// What its documents look like; `None` when none were read.
     pub profile: Option<Profile>,
+    /// What the server counted over all of them; `None` unless it was asked to.
+    #[serde(default)]
+    pub counted: Option<Box<Counted>>,
 }
 
 impl Collection {
@@ -271,6 +274,7 @@ impl Collection {
             indexes: None,
             stats: None,
             profile: None,
+            counted: None,
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The nouns of Docward: what was seen ([`Evidence`], [`Profile`]), what is asked of it
 //! ([`RuleMeta`], [`Settings`]) and what is said about it ([`Finding`], [`Report`]).
 //!
-//! Plain data. No IO, no clock, no serialisation: `docward-report` owns output shapes and
-//! `docward-collect` owns input shapes, so that neither freezes these types.
+//! Plain data. No IO, no clock. What is seen can be written down as it is (evidence files have a
+//! version); `docward-report` owns the shapes of reports, so that they do not freeze these types.
 
 mod bson_type;
 mod catalogue;
 pub mod client_uri;
+mod counted;
 mod evidence;
 mod finding;
 mod growth;
@@ -27,6 +28,7 @@ mod workload;
 
 pub use bson_type::{BsonType, TypeCounts};
 pub use client_uri::{ClientUri, Password, Purpose, UriFault};
+pub use counted::{Counted, CountedField};
 pub use evidence::{
     Collection, CollectionKind, CollectionOptions, CopiedField, Deployment, DirectionKind,
     Evidence, Index, IndexKey, NameFamily, Reference, TailForm, TimeSeriesOptions,

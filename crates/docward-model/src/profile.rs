@@ -81,6 +81,14 @@ impl Distribution {
     }
 }
 
+impl Distribution {
+    /// Values larger than `limit`, where some limits were counted exactly.
+    pub fn larger_than(&self, exact: &[(u64, u64)], limit: u64) -> u64 {
+        let counted = exact.iter().find(|&&(tier, _)| tier == limit);
+        counted.map_or_else(|| self.at_least(limit + 1), |&(_, n)| n)
+    }
+}
+
 /// How many different values a field has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distinct {
@@ -566,10 +574,7 @@ impl Profile {
 
     /// Documents larger than `bytes`: exact for the rule book's tiers, else from the distribution.
     pub fn documents_larger_than(&self, bytes: u64) -> u64 {
-        self.larger_than
-            .iter()
-            .find(|&&(tier, _)| tier == bytes)
-            .map_or_else(|| self.sizes.at_least(bytes + 1), |&(_, n)| n)
+        self.sizes.larger_than(&self.larger_than, bytes)
     }
 
     /// How much of the collection was read.

@@ -28,6 +28,8 @@ pub enum Need {
     Names,
     /// Documents.
     Documents,
+    /// Documents, or what a server counted over them.
+    Counts,
     /// Collection options (validators, time series, capped).
     Options,
     /// Index definitions.
@@ -51,7 +53,7 @@ impl Need {
     pub fn name(self) -> &'static str {
         match self {
             Self::Names => "names",
-            Self::Documents => "documents",
+            Self::Documents | Self::Counts => "documents",
             Self::Options => "options",
             Self::Indexes => "indexes",
             Self::ShardKeys => "shard keys",

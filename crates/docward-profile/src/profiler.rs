@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Sizes of documents counted exactly (GC-02 and CK-14 tiers).
-pub(crate) const TIERS: [u64; 6] = [102_400, 204_800, 1_048_576, 1_677_721, 10_485_760, 16_777_216];
+pub const TIERS: [u64; 6] = [102_400, 204_800, 1_048_576, 1_677_721, 10_485_760, 16_777_216];
 /// Damaged documents remembered one by one.
 const DAMAGES: usize = 64;
 /// Largest documents remembered.

@@ -70,6 +70,7 @@ pub(crate) fn run(
 fn has(collection: &Collection, rule: &docward_model::RuleMeta) -> bool {
     rule.needs.iter().all(|need| match need {
         Need::Documents => collection.profile.as_ref().is_some_and(|p| p.documents > 0),
+        Need::Counts => has_counts(collection),
         Need::Options => collection.options.is_some(),
         Need::Indexes => collection.indexes.is_some(),
         Need::IndexUsage => has_usage(collection),
@@ -82,6 +83,10 @@ fn has(collection: &Collection, rule: &docward_model::RuleMeta) -> bool {
     })
 }
 
+fn has_counts(collection: &Collection) -> bool {
+    collection.counted.is_some() || collection.profile.as_ref().is_some_and(|p| p.documents > 0)
+}
+
 fn has_usage(collection: &Collection) -> bool {
     collection.indexes.iter().flatten().any(|index| index.usage.is_some())
 }
@@ -91,6 +96,7 @@ fn missing_everywhere(rule: &Rule, evidence: &Evidence, settings: &Settings) -> 
     rule.meta.needs.iter().copied().find(|need| match need {
         Need::Names => !evidence.deployment.names_are_real,
         Need::Documents => !any(|c| c.profile.as_ref().is_some_and(|p| p.documents > 0)),
+        Need::Counts => !any(has_counts),
         Need::Options => !any(|c| c.options.is_some()),
         Need::Indexes => !any(|c| c.indexes.is_some()),
         Need::ShardKeys => settings.shard_keys.is_empty(),

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use docward_bson::{json, value::to_value};
 use docward_model::{
     AccessRule, ClientUri, Collection, CollectionKind, CollectionOptions, CollectionStats,
-    CoreSource, Deployment, Evidence, Finding, Index, IndexKey, IndexUsage, Layer, Namespace,
-    NamespaceOverride, NamespacePattern, Network, Peer, PortRange, ProfileName, Protocol, Purpose,
-    RuleGroup, RuleSettings, Server, Settings, ShardKey, StartOptions, ThresholdSetting,
-    ThresholdValue, Topology, User, Value, WorkloadKind,
+    CoreSource, Counted, Deployment, Evidence, Finding, Index, IndexKey, IndexUsage, Layer,
+    Namespace, NamespaceOverride, NamespacePattern, Network, Peer, PortRange, ProfileName,
+    Protocol, Purpose, RuleGroup, RuleSettings, Server, Settings, ShardKey, StartOptions,
+    ThresholdSetting, ThresholdValue, Topology, User, Value, WorkloadKind,
 };
 use docward_profile::{Links, Profiler, relate};
 use docward_workload::{Entry, Ran, Recorder, log_entry, profile_entry};
@@ -31,6 +31,16 @@ pub(crate) fn check_with(code: &str, settings: &str, body: &str) -> Vec<Finding>
     let mut outcome = Outcome::default();
     engine::run(rule, &example.evidence, &example.settings, &mut outcome);
     outcome.findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
+    outcome.findings
+}
+
+/// Findings of one rule on an example whose first collection a server has counted, too.
+pub(crate) fn check_counted(code: &str, body: &str, counted: Counted) -> Vec<Finding> {
+    let rule = RULES.iter().find(|r| r.meta.code == code).expect("the rule exists");
+    let mut example = Example::new(code, "", body);
+    example.evidence.collections[0].counted = Some(Box::new(counted));
+    let mut outcome = Outcome::default();
+    engine::run(rule, &example.evidence, &example.settings, &mut outcome);
     outcome.findings
 }
 

@@ -55,10 +55,13 @@ Examples:
   docward audit exports/orders.json --namespace db_shop.t_order
   docward audit mongodb://localhost:27017           a running deployment: a sample of each collection
   docward audit \"$MONGODB_URI\" --full              every document of it
+  docward audit \"$MONGODB_URI\" --pushdown          a sample, and figures the server counts over all
   docward audit \"$MONGODB_URI\" --metadata-only     options, indexes and counts, no documents
   docward audit \"$MONGODB_URI\" --save-evidence monday.json.gz
   docward audit monday.json.gz                      what was saved, without the deployment
   docward audit \"$MONGODB_URI\" --earlier monday.json.gz    what has grown since
+  docward audit \"$MONGODB_URI\" --full --resume all.json.gz --save-evidence all.json.gz
+                                                    go on with an interrupted reading
   docward audit \"$MONGODB_URI\" --db 'db_*' --sample 50000
   mongoexport ... | docward audit - --namespace db_shop.t_order
   docward audit dump/ --format json --output report.json
@@ -116,6 +119,11 @@ pub(crate) struct AuditArgs {
     /// Read at most N documents per second from a running deployment
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_rate: Option<u64>,
+
+    /// Let a running deployment count sizes, types and array lengths over all documents; only sums
+    /// travel, besides the sample
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) pushdown: bool,
 
     /// Read the catalogue only, no documents
     #[arg(long)]

@@ -89,8 +89,13 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         let version = env!("CARGO_PKG_VERSION");
         let mut saved =
             SavedEvidence::new(version, taken_ms, interrupted, sources, problems, evidence.clone());
+        let goes_on = !unfinished.is_empty();
         saved.unfinished = unfinished;
         saved.write(path).with_context(|| format!("cannot write {}", path.display()))?;
+        if goes_on && !args.judging.quiet {
+            let file = path.display();
+            complain(&format!("note: not everything was read; go on with --full --resume {file}"));
+        }
     }
     if let Some(earlier) = &earlier {
         if earlier.taken_ms >= taken_ms {
@@ -264,6 +269,7 @@ fn request(args: &AuditArgs) -> anyhow::Result<Request> {
     let reading = reading(&args.sources, &args.reading)?;
     Ok(Request {
         metadata_only: args.metadata_only,
+        pushdown: args.pushdown,
         threads: args.threads.unwrap_or(reading.threads),
         max_time: args.max_time.map(Duration::from_secs),
         max_rate: args.max_rate,

@@ -1,6 +1,6 @@
 //! Types as rules compare them: a path holds one class, or it holds several (DM-09.6).
 
-use docward_model::{BsonType, Collection, CollectionKind, Field, FieldShape, Profile};
+use docward_model::{BsonType, Collection, CollectionKind, Field, FieldShape, Profile, TypeCounts};
 
 /// Types that sort and compare together. Null and undefined belong to none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,8 +52,13 @@ impl Class {
 
 /// The classes of a field with their counts, most frequent first, ties in declaration order.
 pub fn classes(field: &Field) -> Vec<(Class, u64)> {
+    classes_of(&field.types)
+}
+
+/// The same of counts of types.
+pub fn classes_of(types: &TypeCounts) -> Vec<(Class, u64)> {
     let mut found: Vec<(Class, u64)> = Vec::new();
-    for (kind, n) in field.types.values() {
+    for (kind, n) in types.values() {
         if let Some(class) = Class::of(kind) {
             match found.iter_mut().find(|(c, _)| *c == class) {
                 Some(entry) => entry.1 += n,

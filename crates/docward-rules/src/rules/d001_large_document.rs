@@ -1,7 +1,8 @@
 //! DM-05.1, CK-2, LM-3, DM-05.2, LM-1: document sizes against the four tiers of GC-02.
 
 use docward_model::{
-    BsonType, Collection, Draft, LargeDocument, Level, Profile, Safety, Severity, Subject,
+    BsonType, Collection, Distribution, Draft, LargeDocument, Level, Profile, Safety, Seen,
+    Severity, Subject,
 };
 
 use crate::facts::arrays::{self, Limits};
@@ -44,7 +45,7 @@ declare_rule! {
     clauses: ["DM-05.1", "CK-2", "LM-3", "DM-05.2", "LM-1", "CK-14"],
     maturity: Stable,
     scope: Everywhere,
-    needs: [Documents],
+    needs: [Counts],
     thresholds: [WARN, CORE, CRITICAL, HARD],
     check: Collection(check),
 }
@@ -95,11 +96,13 @@ struct Tier {
 }
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = patterns::user_documents(collection) else { return };
-    let Some(tier) = tier(collection, profile, cx) else { return };
-    let max = profile.sizes.max;
-    let (p50, p99) = (profile.sizes.p50(), profile.sizes.p99());
-    let owner = owner(profile, cx.count(&WARN));
+    let read = patterns::user_documents(collection);
+    let Some(figures) = Figures::of(collection, read) else { return };
+    let Some(tier) = tier(collection, &figures, cx) else { return };
+    let Figures { documents, sizes, seen, .. } = &figures;
+    let max = sizes.max;
+    let (p50, p99) = (sizes.p50(), sizes.p99());
+    let owner = read.and_then(|profile| owner(profile, cx.count(&WARN)));
     let owned = owner.map_or_else(String::new, |(name, share)| {
         format!("; `{name}` holds {} of the largest", text::percent(share))
     });
@@ -109,7 +112,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         format!(
             "{} of {} {} {} ({}): median {}, p99 {}, largest {}{owned}",
             text::count(tier.over),
-            text::plural(profile.documents, "document"),
+            text::plural(*documents, "document"),
             match (tier.inclusive, tier.over) {
                 (true, 1) => "reaches",
                 (true, _) => "reach",
@@ -117,14 +120,14 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 (false, _) => "are larger than",
             },
             size(tier.limit),
-            text::percent(tier.over as f64 / profile.documents.max(1) as f64),
+            text::percent(tier.over as f64 / (*documents).max(1) as f64),
             text::bytes(p50),
             text::bytes(p99),
             size(max),
         ),
         tier.why,
-        advice(collection, profile, owner.map(|(name, _)| name), cx),
-        profile.seen(),
+        advice(collection, read, owner.map(|(name, _)| name), cx),
+        *seen,
     )
     .data("p50", p50)
     .data("p99", p99)
@@ -134,10 +137,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     .level(tier.level)
     .severity(tier.severity)
     .examples(
-        profile.largest.iter().take(5).map(|d| format!("_id {}: {}", d.id, text::bytes(d.bytes))),
+        read.iter()
+            .flat_map(|profile| profile.largest.iter().take(5))
+            .map(|d| format!("_id {}: {}", d.id, text::bytes(d.bytes))),
     );
     for limit in [cx.count(&WARN), cx.count(&CORE), cx.count(&CRITICAL)] {
-        draft = draft.data(&format!("over{limit}"), profile.documents_larger_than(limit));
+        draft = draft.data(&format!("over{limit}"), figures.larger_than(limit));
     }
     if let Some((name, share)) = owner {
         draft = draft.data("owner", name).data("ownerShare", share);
@@ -160,14 +165,46 @@ fn version(cx: &Cx<'_>) -> Option<(u32, u32)> {
     cx.settings().server_version.or(cx.evidence().deployment.server_version)
 }
 
-fn tier(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Option<Tier> {
-    let max = profile.sizes.max;
+/// Sizes of documents: as the server counted them, or of those that were read.
+struct Figures<'a> {
+    documents: u64,
+    sizes: &'a Distribution,
+    /// Exact counts.
+    tiers: &'a [(u64, u64)],
+    seen: Seen,
+}
+
+impl<'a> Figures<'a> {
+    fn of(collection: &'a Collection, read: Option<&'a Profile>) -> Option<Self> {
+        match (&collection.counted, read) {
+            (Some(counted), _) if !patterns::holds_server_buckets(collection) => Some(Self {
+                documents: counted.documents,
+                sizes: &counted.sizes,
+                tiers: &counted.larger_than,
+                seen: counted.seen(),
+            }),
+            (_, read) => read.map(|profile| Self {
+                documents: profile.documents,
+                sizes: &profile.sizes,
+                tiers: &profile.larger_than,
+                seen: profile.seen(),
+            }),
+        }
+    }
+
+    fn larger_than(&self, limit: u64) -> u64 {
+        self.sizes.larger_than(self.tiers, limit)
+    }
+}
+
+fn tier(collection: &Collection, figures: &Figures<'_>, cx: &Cx<'_>) -> Option<Tier> {
+    let max = figures.sizes.max;
     let (warn, core, critical, hard) =
         (cx.count(&WARN), cx.count(&CORE), cx.count(&CRITICAL), cx.count(&HARD));
     // A document exactly at an inclusive tier is not "larger than" it, so it is counted apart.
-    let at_least = |limit: u64| profile.documents_larger_than(limit).max(u64::from(max >= limit));
+    let at_least = |limit: u64| figures.larger_than(limit).max(u64::from(max >= limit));
     // CK-14 has a rule of its own (D011); where this one is an error already, it speaks for both.
-    let p99 = profile.sizes.p99() * 10 > hard;
+    let p99 = figures.sizes.p99() * 10 > hard;
     if max >= hard {
         return Some(Tier {
             limit: hard,
@@ -202,7 +239,7 @@ fn tier(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Option<Tier>
         return Some(Tier {
             limit: core,
             inclusive: false,
-            over: profile.documents_larger_than(core),
+            over: figures.larger_than(core),
             clauses: &["CK-2", "DM-05.1"],
             level: Level::Recommended,
             severity: Severity::Warn,
@@ -212,7 +249,7 @@ fn tier(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Option<Tier>
     (max > warn).then(|| Tier {
         limit: warn,
         inclusive: false,
-        over: profile.documents_larger_than(warn),
+        over: figures.larger_than(warn),
         clauses: &["DM-05.1"],
         level: Level::Recommended,
         severity: Severity::Warn,
@@ -235,8 +272,14 @@ fn owner(profile: &Profile, over: u64) -> Option<(&str, f64)> {
 }
 
 /// What to do with the field that owns the bytes.
-fn advice(collection: &Collection, profile: &Profile, owner: Option<&str>, cx: &Cx<'_>) -> String {
-    let Some(field) = owner.and_then(|name| profile.field(name)) else {
+fn advice(
+    collection: &Collection,
+    read: Option<&Profile>,
+    owner: Option<&str>,
+    cx: &Cx<'_>,
+) -> String {
+    let owned = read.zip(owner).and_then(|(profile, name)| Some((profile, profile.field(name)?)));
+    let Some((profile, field)) = owned else {
         return "list the largest documents, find the field that owns their bytes, and move it where it is read on demand".to_owned();
     };
     let name = &field.path;
@@ -289,9 +332,9 @@ fn size(n: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use docward_model::{DataValue, Severity};
+    use docward_model::{Counted, DataValue, Distribution, Severity};
 
-    use crate::testing::{check, check_with};
+    use crate::testing::{check, check_counted, check_with};
 
     /// One document of exactly `bytes`: 5 for the frame, 9 for `_id` as int, 8 for the `s` element.
     fn exactly(bytes: u64) -> String {
@@ -373,5 +416,36 @@ mod tests {
         let found = check("D001", "{\"_id\": \"$pad(200000)\", \"a\": 1}");
         assert!(found[0].todo.starts_with("the key itself is too large"), "{}", found[0].todo);
         assert!(found[0].what.starts_with("1 of 1 document "), "{}", found[0].what);
+    }
+
+    #[test]
+    fn dm_05_1_what_the_server_counted_outvotes_a_sample() {
+        let sizes = |max: u64| Distribution {
+            count: 1_000_000,
+            min: 40,
+            max,
+            sum: 50_000_000,
+            buckets: vec![(40, 40, 999_998), (max, max, 2)],
+            exact: None,
+        };
+        let counted = |max: u64| Counted {
+            documents: 1_000_000,
+            sizes: sizes(max),
+            larger_than: vec![(102_400, u64::from(max > 102_400) * 2)],
+            ..Default::default()
+        };
+        let body = "x200 {\"_id\": $i, \"name\": \"a\"}";
+        let found = check_counted("D001", body, counted(250_000));
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].what.starts_with("2 of 1,000,000 documents are larger than"),
+            "{}",
+            found[0].what
+        );
+        assert_eq!((found[0].seen.sampled, found[0].seen.confidence), (1_000_000, 1.0));
+        // Without any document read, too.
+        let bare = check_counted("D001", "options {}", counted(250_000));
+        assert_eq!(bare.len(), 1);
+        assert_eq!(check_counted("D001", body, counted(102_400)).len(), 0);
     }
 }

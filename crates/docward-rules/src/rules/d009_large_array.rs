@@ -1,10 +1,10 @@
 //! DM-08.1, LM-8: arrays of 1000 elements and more; bounded by design they are information (GC-04).
 
-use docward_model::{Collection, Draft, Field, Level, Subject};
+use docward_model::{Collection, CollectionKind, Draft, Field, FieldPath, Level, Safety, Subject};
 
 use crate::facts::arrays::{self, Limits, Owner};
 use crate::facts::patterns::{self, Bound};
-use crate::facts::{proposals, text};
+use crate::facts::{proposals, shell, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -41,7 +41,7 @@ declare_rule! {
     clauses: ["DM-08.1", "LM-8"],
     maturity: Stable,
     scope: Everywhere,
-    needs: [Documents],
+    needs: [Counts],
     thresholds: [MAX_ELEMENTS],
     check: Collection(check),
 }
@@ -56,9 +56,10 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = patterns::user_documents(collection) else { return };
     let limit = cx.count(&MAX_ELEMENTS);
     let limits = Limits::of(cx.settings(), &collection.namespace);
+    rare(collection, limit, cx);
+    let Some(profile) = patterns::user_documents(collection) else { return };
     for field in &profile.fields {
         let Some(array) = &field.array else { continue };
         let owner =
@@ -157,6 +158,68 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 }
 
 /// An index that has an entry per element.
+/// Arrays that only the server's count shows to be long, because few are.
+fn rare(collection: &Collection, limit: u64, cx: &mut Cx<'_>) {
+    let Some(counted) = &collection.counted else { return };
+    if collection.kind == CollectionKind::TimeSeries || patterns::holds_server_buckets(collection) {
+        return;
+    }
+    let read = patterns::user_documents(collection);
+    for field in &counted.fields {
+        let lengths = &field.lengths;
+        let ns = &collection.namespace;
+        let over = lengths.at_least(limit);
+        // Long lists of numbers are vectors or coordinates.
+        if over == 0 || field.long_of_numbers == over {
+            continue;
+        }
+        let known = read.and_then(|profile| {
+            let known = profile.field(&field.name)?;
+            Some((known, patterns::bound(cx.settings(), collection, profile, known)))
+        });
+        let is_told = known.as_ref().is_some_and(|(known, bound)| {
+            known.array.as_ref().is_some_and(|array| array.lengths.max >= limit)
+                || matches!(bound, Some(Bound::Geometry | Bound::Vector(_)))
+        });
+        let cap = cx.settings().array_cap(ns, &field.name);
+        if is_told || cap.is_some_and(|cap| lengths.max <= cap) {
+            continue;
+        }
+        cx.report(
+            Draft::new(
+                Subject::Field(ns.clone(), FieldPath::new(&field.name)),
+                format!(
+                    "{} of {} in `{}` {} {} elements or more: p99 {}, longest {}",
+                    text::count(over),
+                    text::plural(lengths.count, "array"),
+                    field.name,
+                    text::form(over, "has", "have"),
+                    text::count(limit),
+                    text::count(lengths.p99()),
+                    text::count(lengths.max),
+                ),
+                "each update inside a long array walks and rewrites it",
+                "look at the longest: the server counted them, none was read; then keep the newest few inline and the whole list in a collection of its own",
+                counted.seen(),
+            )
+            .data("p99", lengths.p99())
+            .data("max", lengths.max)
+            .data("limit", limit)
+            .data("over", over)
+            .data("bounded", false)
+            .fix(
+                None,
+                Safety::Safe,
+                format!(
+                    "{}.find({{{}: {{$exists: true}}}}).limit(20)",
+                    shell::collection(ns),
+                    shell::quote(&format!("{}.{}", field.name, limit.saturating_sub(1)))
+                ),
+            ),
+        );
+    }
+}
+
 fn index_on<'a>(collection: &'a Collection, field: &Field) -> Option<&'a str> {
     let dotted = field.path.dotted();
     let inside = format!("{dotted}.");
@@ -171,9 +234,9 @@ fn index_on<'a>(collection: &'a Collection, field: &Field) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use docward_model::{DataValue, Severity};
+    use docward_model::{Counted, CountedField, DataValue, Distribution, Severity, TypeCounts};
 
-    use crate::testing::{check, check_with};
+    use crate::testing::{check, check_counted, check_with};
 
     #[test]
     fn dm_08_1_999_passes_1000_warns() {
@@ -248,5 +311,47 @@ mod tests {
         let longer = body.replace("1000", "2000");
         assert_eq!(check("D009", &longer)[0].severity, Severity::Warn);
         assert_eq!(check("R020", &longer), []);
+    }
+
+    #[test]
+    fn dm_08_1_a_rare_long_array_is_counted_by_the_server() {
+        let counted = |max: u64, long_of_numbers: u64| {
+            let lengths = Distribution {
+                count: 500_000,
+                min: 1,
+                max,
+                sum: 500_000,
+                buckets: vec![(1, 1, 499_999), (max, max, 1)],
+                exact: Some((1000, u64::from(max >= 1000))),
+            };
+            let tags = CountedField {
+                name: "tags".to_owned(),
+                types: TypeCounts::default(),
+                bytes: 0,
+                lengths,
+                long_of_numbers,
+            };
+            Counted { documents: 500_000, fields: vec![tags], ..Counted::default() }
+        };
+        let body = "x200 {\"_id\": $i, \"tags\": [\"a\"]}";
+        let found = check_counted("D009", body, counted(1000, 0));
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].what.starts_with("1 of 500,000 arrays in `tags` has"),
+            "{}",
+            found[0].what
+        );
+        let fix = found[0].fix.as_ref().map(|fix| fix.command.as_str());
+        assert_eq!(
+            fix,
+            Some(
+                "db.getSiblingDB(\"db_shop\").getCollection(\"t_order_item\").find({\"tags.999\": {$exists: true}}).limit(20)"
+            )
+        );
+        assert_eq!(check_counted("D009", body, counted(999, 0)).len(), 0);
+        assert_eq!(check_counted("D009", body, counted(1536, 1)).len(), 0, "a vector");
+        // What was read speaks for itself.
+        let read = "x2 {\"_id\": $i, \"tags\": $array(1000, {\"row\": $j})}";
+        assert_eq!(check_counted("D009", read, counted(1000, 0)).len(), 1);
     }
 }

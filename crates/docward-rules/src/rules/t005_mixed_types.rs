@@ -2,11 +2,11 @@
 //! numbers are `T006`'s.
 
 use docward_model::{
-    BsonType, Collection, DataValue, Draft, Field, FieldShape, Profile, Safety, Severity, Subject,
-    TextClass,
+    BsonType, Collection, CollectionKind, DataValue, Draft, Field, FieldPath, FieldShape, Profile,
+    Safety, Severity, Subject, TextClass,
 };
 
-use crate::facts::classes::{self, Class, classes as classes_of};
+use crate::facts::classes::{self, Class, classes as classes_in};
 use crate::facts::{amounts, dates, fold, names, statements, text};
 use crate::{Cx, declare_rule, threshold};
 
@@ -51,7 +51,7 @@ declare_rule! {
     clauses: ["DM-09.6", "AP-S0.3"],
     maturity: Stable,
     scope: Everywhere,
-    needs: [Documents],
+    needs: [Counts],
     thresholds: [DISCRIMINATED],
     check: Collection(check),
 }
@@ -66,22 +66,91 @@ threshold!(
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
-    let Some(profile) = classes::shaped_by_people(collection) else { return };
     let accuracy = cx.limit(&DISCRIMINATED);
-    let mut drafts = Vec::new();
-    for field in &profile.fields {
+    let mut drafts = rare(collection, accuracy);
+    for (profile, field) in classes::shaped_by_people(collection)
+        .into_iter()
+        .flat_map(|profile| profile.fields.iter().map(move |field| (profile, field)))
+    {
         // Values under data keys belong to as many fields as there are keys.
         if field.shape == FieldShape::AnyKey
             || dates::owns_mix(cx.settings(), &collection.namespace, field)
         {
             continue;
         }
-        let found = classes_of(field);
+        let found = classes_in(field);
         if found.len() > 1 {
             drafts.push(draft(collection, profile, field, &found, accuracy));
         }
     }
     fold::report(cx, &collection.namespace, drafts, "hold values of several types");
+}
+
+/// Fields of several types of which the documents read show one at most, because the others are rare:
+/// the server counted them.
+fn rare(collection: &Collection, accuracy: f64) -> Vec<Draft> {
+    let Some(counted) = &collection.counted else { return Vec::new() };
+    if collection.kind == CollectionKind::TimeSeries {
+        return Vec::new();
+    }
+    let read = classes::shaped_by_people(collection);
+    let mut drafts = Vec::new();
+    for field in &counted.fields {
+        let found = classes::classes_of(&field.types);
+        let known = read.and_then(|profile| Some((profile, profile.field(&field.name)?)));
+        let is_data = read.is_some_and(|profile| profile.dynamic.is_some());
+        // Dates written as text are T001's, also where some are dates.
+        let of_dates = found.iter().all(|(c, _)| matches!(c, Class::Text | Class::Date));
+        let is_told = known.is_some_and(|(_, field)| {
+            classes_in(field).len() > 1 || (of_dates && classes::is_only(field, Class::Text))
+        });
+        if found.len() < 2 || is_data || is_told {
+            continue;
+        }
+        let soft = match known {
+            Some((profile, known)) => softness(profile, known, &found, accuracy).0,
+            None => matches!(names::normalised(&field.name).as_str(), "v" | "value" | "val"),
+        };
+        let kinds: Vec<String> =
+            found.iter().map(|(class, n)| text::plural(*n, class.noun())).collect();
+        let (main, _) = found[0];
+        let odd: u64 = found.iter().skip(1).map(|(_, n)| n).sum();
+        let odd_types: Vec<String> = field
+            .types
+            .values()
+            .into_iter()
+            .filter(|(kind, _)| Class::of(*kind) != Some(main))
+            .map(|(kind, _)| format!("\"{}\"", kind.name()))
+            .collect();
+        let path = FieldPath::new(&field.name);
+        let types = found.iter().map(|(c, n)| (c.noun().to_owned(), DataValue::from(*n)));
+        let mut draft = Draft::new(
+            Subject::Field(collection.namespace.clone(), path.clone()),
+            format!("`{path}` holds {} types: {}", found.len(), kinds.join(", ")),
+            "values of different types do not compare: ranges miss some, sorting groups by type, sums skip strings",
+            format!(
+                "look at the {} first: the server counted them, none was read; then settle on one type for `{path}`",
+                text::plural(odd, "odd value")
+            ),
+            counted.seen(),
+        )
+        .data("types", DataValue::Map(types.collect()))
+        .fix(
+            None,
+            Safety::Safe,
+            format!(
+                "{}.find({{{}: {{$type: [{}]}}}}).limit(20)",
+                statements::collection(&collection.namespace),
+                statements::quoted(&field.name),
+                odd_types.join(", ")
+            ),
+        );
+        if soft {
+            draft = draft.severity(Severity::Info);
+        }
+        drafts.push(draft);
+    }
+    drafts
 }
 
 /// What becomes of the values outside the main class.
@@ -555,8 +624,8 @@ fn conversion(
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{check, check_at};
-    use docward_model::{DataValue, Severity, ThresholdSetting};
+    use crate::testing::{check, check_at, check_counted};
+    use docward_model::{BsonType, Counted, CountedField, DataValue, Severity, ThresholdSetting};
 
     #[test]
     fn dm_09_6_the_line_to_t001_moves_with_its_settings() {
@@ -718,5 +787,31 @@ mod tests {
         assert!(found[0].fix.is_none());
         let mongoose = body.replace("docVersion", "__v");
         assert_eq!(check("T005", &mongoose)[0].severity, Severity::Warn);
+    }
+
+    #[test]
+    fn dm_09_6_ap_s0_3_rare_types_are_counted_by_the_server() {
+        let counted = |types: &[(BsonType, u64)]| {
+            let mut price = CountedField { name: "price".to_owned(), ..CountedField::default() };
+            types.iter().for_each(|&(kind, n)| price.types.add(kind, n));
+            Counted { documents: 1_000_000, fields: vec![price], ..Counted::default() }
+        };
+        let body = "x200 {\"_id\": $i, \"price\": 99.5}";
+        let mixed = counted(&[
+            (BsonType::Double, 999_000),
+            (BsonType::Int, 997),
+            (BsonType::String, 3),
+            (BsonType::Null, 5),
+        ]);
+        let found = check_counted("T005", body, mixed);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].what, "`price` holds 2 types: 999,997 numbers, 3 strings");
+        let fix = found[0].fix.as_ref().map(|fix| fix.command.as_str());
+        assert!(
+            fix.is_some_and(|fix| fix.contains("{\"price\": {$type: [\"string\"]}}")),
+            "{fix:?}"
+        );
+        let plain = counted(&[(BsonType::Double, 999_000), (BsonType::Int, 1000)]);
+        assert_eq!(check_counted("T005", body, plain).len(), 0);
     }
 }

@@ -110,6 +110,7 @@ impl Reader<'_, '_, '_> {
 
     /// Reads the documents of a collection.
     pub(super) fn read_live_collection(&mut self, deployment: &mut Deployment, listed: &Listed) {
+        self.push_down(deployment, listed);
         if self.request.metadata_only || !listed.has_documents {
             return;
         }

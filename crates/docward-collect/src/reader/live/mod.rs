@@ -6,12 +6,14 @@
 //! same data gives the same findings.
 //!
 //! Read on: `session` (connecting and asking), `catalogue` (collections), `server` (facts about
-//! the whole), `documents` (what is read, and how), `ranges` (a large collection in parts), `privileges` (what was not allowed).
+//! the whole), `documents` (what is read, and how), `ranges` (a large collection in parts), `pushdown`
+//! (what the server counts itself), `privileges` (what was not allowed).
 
 mod catalogue;
 mod documents;
 mod pace;
 mod privileges;
+mod pushdown;
 mod ranges;
 mod server;
 mod session;

@@ -16,7 +16,7 @@ use mongodb::{
     },
     raw_batch_cursor::RawBatchCursor,
 };
-use tokio::runtime::Runtime;
+use tokio::{runtime::Runtime, task::JoinHandle};
 
 use super::trouble::{LiveTrouble, is_forbidden, redact, words};
 
@@ -268,13 +268,26 @@ impl Session {
 
     /// Asks several questions at a time, as many as there are connections; answers in order.
     pub(super) fn list_many(&self, questions: Vec<Question>) -> Vec<Result<Vec<Document>, Error>> {
-        let ask = |(database, read, rest): Question| async move {
-            let database = self.client.database(&database);
-            let question = database.run_cursor_command(command(read, rest));
-            question.selection_criteria(self.criteria.clone()).await?.try_collect().await
-        };
-        let answers = stream::iter(questions).map(ask).buffered(POOL as usize);
-        self.wait(answers.collect())
+        self.wait(self.list_meanwhile(questions)).unwrap_or_default()
+    }
+
+    /// Asks several questions while the caller does something else; answers in order.
+    pub(super) fn list_meanwhile(
+        &self,
+        questions: Vec<Question>,
+    ) -> JoinHandle<Vec<Result<Vec<Document>, Error>>> {
+        let (client, criteria) = (self.client.clone(), self.criteria.clone());
+        self.runtime.spawn(async move {
+            let ask = |(database, read, rest): Question| {
+                let database = client.database(&database);
+                let criteria = criteria.clone();
+                async move {
+                    let question = database.run_cursor_command(command(read, rest));
+                    question.selection_criteria(criteria).await?.try_collect().await
+                }
+            };
+            stream::iter(questions).map(ask).buffered(POOL as usize).collect().await
+        })
     }
 
     /// Opens a cursor on documents, in batches of about so many.

@@ -1,0 +1,53 @@
+//! What a server counted over all documents of a collection, without any of them leaving it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Distribution, Seen, TypeCounts, Unit};
+
+/// Figures over all documents of a collection.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counted {
+    /// All documents.
+    pub documents: u64,
+    /// Their sizes in bytes.
+    pub sizes: Distribution,
+    /// Exact counts of documents above a size: `(bytes, documents larger than that)`, ascending.
+    pub larger_than: Vec<(u64, u64)>,
+    /// Top-level fields by name.
+    pub fields: Vec<CountedField>,
+    /// Whether there were more fields than are listed.
+    pub capped: bool,
+}
+
+/// A top-level field over all documents.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CountedField {
+    /// Its name.
+    pub name: String,
+    /// Values by type.
+    pub types: TypeCounts,
+    /// Bytes of all values.
+    pub bytes: u64,
+    /// Elements per array.
+    pub lengths: Distribution,
+    /// Of the arrays of 1,000 elements or more, how many hold nothing but numbers.
+    pub long_of_numbers: u64,
+}
+
+impl Counted {
+    /// A field by name.
+    pub fn field(&self, name: &str) -> Option<&CountedField> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Documents larger than `bytes`: exact for the rule book's tiers, else from the distribution.
+    pub fn documents_larger_than(&self, bytes: u64) -> u64 {
+        self.sizes.larger_than(&self.larger_than, bytes)
+    }
+
+    /// Everything was looked at.
+    pub fn seen(&self) -> Seen {
+        let all = self.documents;
+        Seen { unit: Unit::Documents, sampled: all, total: all, confidence: 1.0 }
+    }
+}

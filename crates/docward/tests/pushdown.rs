@@ -1,0 +1,92 @@
+//! Figures that a running server counts itself.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::process::Command;
+
+use bson::{Bson, Document, doc};
+use docward_testkit::Launch;
+use serde_json::Value;
+
+fn audit(arguments: &[&str]) -> Value {
+    let mut all = vec!["audit", "--format", "json", "--no-progress"];
+    all.extend(arguments);
+    let output = Command::new(assert_cmd::cargo::cargo_bin("docward")).args(all).output().unwrap();
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn finding<'a>(report: &'a Value, rule: &str) -> Option<&'a Value> {
+    report["findings"].as_array().unwrap().iter().find(|finding| finding["rule"] == rule)
+}
+
+/// A collection of which a sample of ten hardly shows the three documents that matter.
+fn needles() -> impl Iterator<Item = Document> {
+    (0..4000).map(|at| {
+        let mut document = doc! {
+            "_id": at, "price": 9.5, "tags": ["a", "b"], "note": "x".repeat(at as usize % 90),
+            "vector": Bson::Array(vec![Bson::Double(0.5); 8]),
+        };
+        match at {
+            1234 => _ = document.insert("price", "9.50"),
+            2345 => _ = document.insert("note", "y".repeat(200_000)),
+            3456 => _ = document.insert("tags", vec!["t"; 1500]),
+            3457 => _ = document.insert("vector", Bson::Array(vec![Bson::Double(0.5); 1536])),
+            _ => {}
+        }
+        document
+    })
+}
+
+#[test]
+fn dm_05_1_dm_08_1_dm_09_6_lm_4_the_server_counts_what_a_sample_misses() {
+    let servers = Launch::standalone().start();
+    servers.insert("db_shop.t_order_item", needles());
+    servers.command("db_shop", doc! { "create": "t_empty" });
+    let uri = servers.uri();
+    // Two documents are not even a sample; nothing is read at all in the other run.
+    for how in [&["--sample", "2"][..], &["--metadata-only"]] {
+        let report = audit(&[&[uri.as_str(), "--pushdown"], how].concat());
+        assert_eq!(report["problems"].as_array().unwrap().len(), 0, "{:#}", report["problems"]);
+        let large = finding(&report, "D001").unwrap();
+        assert!(
+            large["what"].as_str().unwrap().starts_with("1 of 4,000 documents is larger than"),
+            "{large:#}"
+        );
+        assert_eq!(
+            (&large["seen"]["sampled"], &large["seen"]["total"]),
+            (&4000.into(), &4000.into())
+        );
+        let arrays: Vec<_> =
+            report["findings"].as_array().unwrap().iter().filter(|f| f["rule"] == "D009").collect();
+        assert_eq!(arrays.len(), 1, "the vector is none: {arrays:#?}");
+        assert_eq!(arrays[0]["data"]["max"], 1500);
+        let mixed = finding(&report, "T005").unwrap();
+        assert_eq!(mixed["what"], "`price` holds 2 types: 3,999 numbers, 1 string");
+    }
+    let blind = audit(&[&uri, "--metadata-only"]);
+    assert!(finding(&blind, "D001").is_none());
+
+    // The figures are those of a whole reading.
+    let whole = audit(&[&uri, "--full"]);
+    let counted = audit(&[&uri, "--pushdown", "--metadata-only"]);
+    let figures = |report: &Value| {
+        let data = &finding(report, "D001").unwrap()["data"];
+        ["p50", "p99", "max", "over102400", "over1048576"].map(|key| data[key].clone())
+    };
+    assert_eq!(figures(&counted), figures(&whole));
+}
+
+#[test]
+fn what_cannot_be_counted_is_told() {
+    let servers = Launch::standalone().fail_points().start();
+    servers.insert("db_shop.t_order_item", needles());
+    let _point = servers.fail_point(
+        0,
+        doc! { "times": 1 },
+        doc! { "failCommands": ["aggregate"], "errorCode": 292, "namespace": "db_shop.t_order_item", "appName": "docward" },
+    );
+    let report = audit(&[&servers.uri(), "--pushdown", "--metadata-only", "--select", "D001"]);
+    let problems = report["problems"].to_string();
+    // Whichever of the questions about the collection met the failure, the rest goes on.
+    assert!(problems.contains("t_order_item"), "{problems}");
+}
