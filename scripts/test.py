@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 STEPS = [
     ("fmt", ["cargo", "fmt", "--all", "--check"]),
     ("clippy", ["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
-    ("server", [sys.executable, "scripts/mongod.py"]),
+    ("servers", [sys.executable, "scripts/mongod.py", "--all"]),
     ("tests", ["cargo", "test", "--workspace", "--quiet"]),
     ("fuzz-smoke", ["cargo", "test", "--quiet", "--manifest-path", "fuzz/Cargo.toml", "--target-dir", "target"]),
     ("examples", ["cargo", "xtask", "examples", "--check"]),

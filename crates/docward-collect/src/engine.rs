@@ -20,7 +20,7 @@ use std::{
     time::Instant,
 };
 
-use docward_profile::{Damage, Profiled, Profiler, last_id};
+use docward_profile::{Damage, Profiled, Profiler, array_documents, last_id};
 
 use crate::{
     Progress,
@@ -103,6 +103,23 @@ struct Position {
     last_id: Vec<u8>,
 }
 
+/// What a server sent in one answer.
+pub(crate) trait Sent: Send {
+    /// The BSON array of documents.
+    fn array(&self) -> &[u8];
+}
+
+/// Documents of one collection out of an answer.
+struct Answer {
+    slot: Slot,
+    file: FileId,
+    sent: Box<dyn Sent>,
+    /// Documents at its beginning that are not wanted.
+    skip: usize,
+    position: u64,
+    previous_id: Vec<u8>,
+}
+
 #[derive(Default)]
 struct Block {
     bytes: Vec<u8>,
@@ -124,6 +141,8 @@ impl Block {
 
 enum Job<'a> {
     Profile(Block),
+    /// Documents as a server sent them.
+    ProfileAnswer(Answer),
     /// Read a file together with the other workers.
     Pull(Slot, Arc<Pull<'a>>),
     /// Go on with what is known of a collection.
@@ -135,6 +154,8 @@ enum Job<'a> {
 
 enum Reply {
     Profiled(Block, Notes),
+    /// How many bytes of it there were, for those that wait.
+    ProfiledAnswer(usize, Notes),
     Pulled(Pulled),
     Part(usize, Slot, Option<Box<Profiler>>),
     Finished(Slot, Box<Profiled>, Option<Vec<u8>>),
@@ -373,6 +394,54 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         }
     }
 
+    /// Takes the documents of an answer, without copying them, but for the first `skip`. Returns how
+    /// many there are, and their bytes.
+    pub(crate) fn take_answer(
+        &mut self,
+        slot: Slot,
+        file: FileId,
+        sent: Box<dyn Sent>,
+        skip: usize,
+    ) -> (u64, u64) {
+        let present = self.positions.entry(slot).or_default();
+        let position = present.bytes;
+        let (mut documents, mut last) = (0, None);
+        for document in array_documents(sent.array()).skip(skip) {
+            documents += 1;
+            present.bytes += document.len() as u64;
+            last = Some(document);
+        }
+        let bytes = present.bytes - position;
+        if let Some(last) = last {
+            let previous_id = std::mem::replace(&mut present.last_id, last_id(last));
+            self.send_answer(Answer { slot, file, sent, skip, position, previous_id });
+        }
+        (documents, bytes)
+    }
+
+    fn send_answer(&mut self, answer: Answer) {
+        let number = self.blocks;
+        self.blocks += 1;
+        if self.workers.is_empty() {
+            if number == 0 || self.threads <= 1 {
+                let notes = self.local.profile_answer(&answer);
+                return self.take_notes(notes);
+            }
+            self.start();
+        }
+        // One in work and one waiting for each worker; an answer has some megabytes.
+        let workers = self.workers.len().min(BLOCK_WORKERS);
+        while self.in_flight >= 2 * workers && !self.died {
+            self.wait();
+        }
+        self.in_flight += 1;
+        self.bytes_in_flight += answer.sent.array().len();
+        if self.workers[number % workers].send(Job::ProfileAnswer(answer)).is_err() {
+            self.died = true;
+        }
+        self.poll();
+    }
+
     /// Where the next documents of a collection are said to stand. Parts of it may come in turns.
     pub(crate) fn turn_to(&mut self, slot: Slot, position: u64) {
         let present = self.positions.entry(slot).or_default();
@@ -543,6 +612,11 @@ impl<'scope, 'env> Engine<'scope, 'env> {
                 self.bytes_in_flight -= block.bytes.len();
                 self.note(block, notes);
             }
+            Reply::ProfiledAnswer(bytes, notes) => {
+                self.in_flight -= 1;
+                self.bytes_in_flight -= bytes;
+                self.take_notes(notes);
+            }
             Reply::Pulled(pulled) => {
                 self.pulling -= 1;
                 let read = self.outcome.read.entry(self.pulled_file).or_default();
@@ -590,6 +664,17 @@ impl<'scope, 'env> Engine<'scope, 'env> {
     }
 
     fn note(&mut self, mut block: Block, notes: Notes) {
+        self.take_notes(notes);
+        block.segments.clear();
+        block.filled = 0;
+        if block.bytes.len() > BLOCK {
+            block.bytes.truncate(BLOCK);
+            block.bytes.shrink_to(BLOCK);
+        }
+        self.spare.push(block);
+    }
+
+    fn take_notes(&mut self, notes: Notes) {
         for (file, documents, bytes) in notes.read {
             let read = self.outcome.read.entry(file).or_default();
             read.0 += documents;
@@ -598,13 +683,6 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         for (file, damages, count) in notes.damaged {
             self.outcome.damaged.entry(file).or_default().add(damages, count);
         }
-        block.segments.clear();
-        block.filled = 0;
-        if block.bytes.len() > BLOCK {
-            block.bytes.truncate(BLOCK);
-            block.bytes.shrink_to(BLOCK);
-        }
-        self.spare.push(block);
     }
 }
 
@@ -622,6 +700,10 @@ impl Worker {
                 Job::Profile(block) => {
                     let notes = self.profile(&block);
                     Reply::Profiled(block, notes)
+                }
+                Job::ProfileAnswer(answer) => {
+                    let notes = self.profile_answer(&answer);
+                    Reply::ProfiledAnswer(answer.sent.array().len(), notes)
                 }
                 Job::Pull(slot, pull) => {
                     let pulled = pull.work(index, self.profilers.entry(slot).or_default());
@@ -648,6 +730,17 @@ impl Worker {
                 return;
             }
         }
+    }
+
+    fn profile_answer(&mut self, answer: &Answer) -> Notes {
+        let Answer { slot, file, sent, skip, position, previous_id } = answer;
+        let profiler = self.profilers.entry(*slot).or_default();
+        let before = (profiler.documents(), profiler.bytes());
+        profiler.add_array(sent.array(), *skip, *position, previous_id);
+        let read = (*file, profiler.documents() - before.0, profiler.bytes() - before.1);
+        let (damages, count) = profiler.take_damage();
+        let damaged = if count > 0 { vec![(*file, damages, count)] } else { Vec::new() };
+        Notes { read: vec![read], damaged }
     }
 
     fn profile(&mut self, block: &Block) -> Notes {

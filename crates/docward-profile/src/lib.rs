@@ -26,4 +26,4 @@ pub use between::observe_growth;
 pub use families::families;
 pub use finish::Profiled;
 pub use links::{Links, relate};
-pub use profiler::{Damage, Profiler, TIERS as SIZE_TIERS, last_id};
+pub use profiler::{Damage, Profiler, TIERS as SIZE_TIERS, array_documents, last_id};

@@ -220,6 +220,21 @@ impl Profiler {
         }
     }
 
+    /// Takes in the documents of a BSON array, but for the first `skip`: what a server sends in one
+    /// answer. Positions are as if the documents lay back to back; `previous_id` is what
+    /// [`last_id`] says of the one before.
+    pub fn add_array(&mut self, array: &[u8], skip: usize, position: u64, previous_id: &[u8]) {
+        self.scratch.previous_id.clear();
+        self.scratch.previous_id.extend_from_slice(previous_id);
+        self.scratch.base = position;
+        for document in array_documents(array).skip(skip) {
+            if let Err(fault) = self.document(document, 0, document.len()) {
+                self.scratch.damaged(fault);
+            }
+            self.scratch.base += document.len() as u64;
+        }
+    }
+
     fn document(&mut self, block: &[u8], start: usize, end: usize) -> Result<(), Fault> {
         let size = (end - start) as u64;
         self.documents += 1;
@@ -726,6 +741,12 @@ impl Profiler {
         scratch.damages.sort_by_key(|d| d.offset);
         scratch.damages.truncate(DAMAGES);
     }
+}
+
+/// The documents in a BSON array; whatever else is in it is passed over.
+pub fn array_documents(array: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let elements = walk::Elements::new(array).into_iter().flatten().map_while(Result::ok);
+    elements.filter(|element| element.tag == 0x03).map(|element| element.value)
 }
 
 /// Keeps an `_id` for comparing: its tag and the beginning of its bytes.

@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 
 use crate::{
     certificates::Certificates,
-    program::mongod,
+    program::{mongod, mongod_of},
     supervised::{Down, Supervised},
 };
 
@@ -34,6 +34,7 @@ pub struct Launch {
     auth: bool,
     tls: bool,
     fail_points: bool,
+    version: Option<&'static str>,
     arguments: Vec<String>,
 }
 
@@ -64,6 +65,12 @@ impl Launch {
     /// With the server's test commands, which fail points need.
     pub fn fail_points(mut self) -> Self {
         self.fail_points = true;
+        self
+    }
+
+    /// Of a certain version, one of those that `scripts/mongod.py` knows.
+    pub fn version(mut self, version: &'static str) -> Self {
+        self.version = Some(version);
         self
     }
 
@@ -105,12 +112,13 @@ impl Launch {
         tls: Option<&Certificates>,
         key_file: Option<&Path>,
     ) -> Member {
+        let program = self.version.map_or_else(|| mongod().to_owned(), mongod_of);
         for _ in 0..8 {
             let port = free_port();
             let directory = tempfile::Builder::new().prefix("member-").tempdir_in(common);
             let directory = directory.expect("a temporary directory").keep();
             let arguments = self.arguments(&directory, port, tls, key_file);
-            match Supervised::start(directory, mongod(), &arguments) {
+            match Supervised::start(directory, &program, &arguments) {
                 Ok(process) => return Member { process, port },
                 Err(Down::PortTaken) => {}
                 Err(Down::Other(log)) => panic!("mongod did not come up:\n{log}"),

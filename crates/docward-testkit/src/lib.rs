@@ -25,7 +25,7 @@ mod supervised;
 pub use certificates::Certificates;
 pub use launch::{FailPoint, Launch, Servers};
 pub use load::Refused;
-pub use program::{mongod, repository};
+pub use program::{mongod, mongod_of, repository};
 pub use shell::{Call, NotRunnable, Statement, statements};
 
 pub use mongodb;

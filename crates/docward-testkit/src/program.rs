@@ -14,19 +14,27 @@ pub fn repository() -> &'static Path {
 /// The `mongod` to use, as `scripts/mongod.py` finds or fetches it.
 pub fn mongod() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let script = repository().join("scripts/mongod.py");
-        let output = Command::new("python3")
-            .arg(&script)
-            .output()
-            .expect("python3 is needed to find a mongod: install it, or add it to PATH");
-        let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        assert!(
-            output.status.success() && !path.is_empty(),
-            "{} found no mongod (set DOCWARD_MONGOD to one):\n{}",
-            script.display(),
-            String::from_utf8_lossy(&output.stderr)
-        );
-        PathBuf::from(path)
-    })
+    FOUND.get_or_init(|| ask(&[]))
+}
+
+/// A `mongod` of a certain version, one of those that `scripts/mongod.py` knows.
+pub fn mongod_of(version: &str) -> PathBuf {
+    ask(&[version])
+}
+
+fn ask(arguments: &[&str]) -> PathBuf {
+    let script = repository().join("scripts/mongod.py");
+    let output = Command::new("python3")
+        .arg(&script)
+        .args(arguments)
+        .output()
+        .expect("python3 is needed to find a mongod: install it, or add it to PATH");
+    let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    assert!(
+        output.status.success() && !path.is_empty(),
+        "{} found no mongod (set DOCWARD_MONGOD to one):\n{}",
+        script.display(),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    PathBuf::from(path)
 }

@@ -113,6 +113,43 @@ fn the_shop_has_the_same_findings_live_and_from_files() {
     assert_eq!(names, ["db_shop.system.orders"], "{refused:?}");
 }
 
+/// The findings on older and newer servers, and everything that is asked of them.
+fn check_version(version: &'static str) {
+    let servers = Launch::replica_set(1).version(version).start();
+    let shop = example("shop");
+    let mut settings = std::fs::read_to_string(shop.join("docward.toml")).unwrap();
+    let short = version.rsplit_once('.').unwrap().0;
+    settings.push_str(&format!("\n[deployment]\nserver-version = \"{short}\"\n"));
+    let config = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    std::fs::write(config.path(), settings).unwrap();
+    let config = config.path().to_str().unwrap();
+    let refused = check_twin(&servers, &shop, &["--config", config]);
+    let names: Vec<_> = refused.iter().map(|r| r.namespace.as_str()).collect();
+    assert_eq!(names, ["db_shop.system.orders"], "{refused:?}");
+    let uri = servers.uri();
+    for how in [&["--pushdown", "--sample", "40"][..], &["--metadata-only"], &["--pushdown"]] {
+        let report = json(&[&[uri.as_str(), "--config", config], how].concat());
+        assert_eq!(problems(&report), Vec::<String>::new(), "{version} {how:?}");
+        let server = &report["sources"][0]["server"];
+        assert!(server.to_string().contains(version), "{server:#}");
+    }
+}
+
+#[test]
+fn servers_of_4_4_are_audited() {
+    check_version("4.4.2");
+}
+
+#[test]
+fn servers_of_5_0_are_audited() {
+    check_version("5.0.4");
+}
+
+#[test]
+fn the_newest_servers_of_6_0_are_audited() {
+    check_version("6.0.27");
+}
+
 #[test]
 fn the_clean_shop_has_the_same_findings_live_and_from_files() {
     let servers = Launch::replica_set(1).start();

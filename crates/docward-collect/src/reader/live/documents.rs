@@ -13,7 +13,7 @@ use docward_model::Namespace;
 use docward_profile::{Profiled, Profiler};
 use futures_util::StreamExt as _;
 use mongodb::{
-    bson::{Bson, RawDocument, doc},
+    bson::{Bson, doc},
     error::Error,
     raw_batch_cursor::RawBatch,
 };
@@ -30,7 +30,7 @@ use super::{
     trouble::{LiveTrouble, code, is_forbidden, is_gone, is_passing, words},
 };
 use crate::{
-    engine::{FileId, Slot},
+    engine::{FileId, Sent, Slot},
     resume::{IdRange, Resumed},
     trouble::Trouble,
 };
@@ -336,7 +336,7 @@ impl Reader<'_, '_, '_> {
                 Ok(None) => return End::Done,
                 Ok(Some(Err(error))) => return End::Failed(error),
                 Ok(Some(Ok(batch))) => {
-                    if let Err(error) = self.take_batch(&batch, listed.slot, file, |_| true) {
+                    if let Err(error) = self.take_batch(batch, listed.slot, file, 0) {
                         return End::Failed(Box::new(error));
                     }
                     if let Some(rate) = self.request.max_rate {
@@ -358,29 +358,30 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Hands the documents of a batch that are wanted to the profilers; returns the last one.
-    pub(super) fn take_batch<'b>(
+    /// Hands the documents of an answer to the profilers, but for the first if it was read before.
+    pub(super) fn take_batch(
         &mut self,
-        batch: &'b RawBatch,
+        batch: RawBatch,
         slot: Slot,
         file: FileId,
-        mut is_wanted: impl FnMut(&RawDocument) -> bool,
-    ) -> Result<Option<&'b RawDocument>, Error> {
-        let (mut documents, mut bytes, mut last) = (0, 0, None);
-        for document in batch.doc_slices()? {
-            let Some(document) = document?.as_document().filter(|found| is_wanted(found)) else {
-                continue;
-            };
-            last = Some(document);
-            let document = document.as_bytes();
-            self.engine.writer().extend_from_slice(document);
-            self.engine.wrote(slot, file);
-            documents += 1;
-            bytes += document.len() as u64;
-        }
+        skip: usize,
+    ) -> Result<(), Error> {
+        // What is no list of documents is told before it is handed on.
+        batch.doc_slices()?;
+        let sent = Box::new(Batch(batch));
+        let (documents, bytes) = self.engine.take_answer(slot, file, sent, skip);
         self.table.entry(slot).taken += documents;
         self.progress.advance(bytes, documents);
-        Ok(last)
+        Ok(())
+    }
+}
+
+/// An answer of the driver.
+struct Batch(RawBatch);
+
+impl Sent for Batch {
+    fn array(&self) -> &[u8] {
+        self.0.doc_slices().map_or(&[], |array| array.as_bytes())
     }
 }
 

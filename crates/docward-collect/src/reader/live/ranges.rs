@@ -15,7 +15,7 @@ use docward_bson::value::{hex, unhex};
 use docward_model::CollectionKind;
 use futures_util::StreamExt as _;
 use mongodb::{
-    bson::{Bson, Document, RawDocument, RawDocumentBuf, cstr, doc},
+    bson::{Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, cstr, doc},
     error::Error,
     raw_batch_cursor::RawBatch,
 };
@@ -138,7 +138,7 @@ impl Reader<'_, '_, '_> {
                 Ok(Some(News::Done(at))) => done[at] = true,
                 Ok(Some(News::Batch(at, batch))) => {
                     failures[at] = 0;
-                    if let Err(error) = self.take_part(&batch, listed, &mut ranges[at], file) {
+                    if let Err(error) = self.take_part(batch, listed, &mut ranges[at], file) {
                         break End::Failed(Box::new(error));
                     }
                     if let Some(rate) = self.request.max_rate {
@@ -178,19 +178,21 @@ impl Reader<'_, '_, '_> {
     /// Hands the documents of a batch to the profilers, and notes how far its range is read.
     fn take_part(
         &mut self,
-        batch: &RawBatch,
+        batch: RawBatch,
         listed: &Listed,
         range: &mut IdRange,
         file: FileId,
     ) -> Result<(), Error> {
         self.engine.turn_to(listed.slot, range.position);
-        let mut skip = range.after.take();
-        let last = self.take_batch(batch, listed.slot, file, |document| {
-            // The bound where reading goes on is the document that was read last.
-            skip.take().is_none_or(|after| id_digits(document).as_ref() != Some(&after))
-        })?;
+        let documents = || batch.doc_slices().into_iter().flatten().filter_map(Result::ok);
+        let id_of_document = |found: RawBsonRef<'_>| found.as_document().and_then(id_digits);
+        // The bound where reading goes on is the document that was read last.
+        let first = range.after.as_ref().and_then(|_| documents().next()).and_then(id_of_document);
+        let skip = usize::from(first.is_some() && first == range.after);
+        let last = documents().last().and_then(id_of_document);
+        self.take_batch(batch, listed.slot, file, skip)?;
         range.position = self.engine.position(listed.slot);
-        range.after = last.and_then(id_digits).or(skip);
+        range.after = last.or(range.after.take());
         Ok(())
     }
 }
