@@ -63,6 +63,9 @@ pub struct Request {
     pub pushdown: bool,
     /// Keep the documents drawn at random, as hashes: what compares several fields needs them.
     pub keep_samples: bool,
+    /// Read what clients do from live deployments too: the profiler, long-running operations, query
+    /// statistics.
+    pub server_workload: bool,
     /// Stop reading after this time, and report on what was read.
     pub max_time: Option<Duration>,
     /// Read no more documents of live deployments than this in a second.
@@ -91,6 +94,7 @@ impl Default for Request {
             full: false,
             pushdown: false,
             keep_samples: false,
+            server_workload: true,
             max_time: None,
             max_rate: None,
             track: false,

@@ -60,6 +60,7 @@ pub use settings::{
 pub use shard_key::{KeyCheck, KeyFields, KeyReport, KeySpread, KeyVerdict, key_text};
 pub use value::Value;
 pub use workload::{
-    AccessControl, Comparison, ConnectionHistory, Failure, Lookup, Operation, Predicate, Push,
-    QueryShape, QueryStats, ReadSequence, Workload, WorkloadKind, WorkloadSource,
+    AccessControl, Comparison, ConnectionHistory, Failure, Lookup, NotPrimary, Operation,
+    Predicate, Push, QueryShape, QueryStats, ReadSequence, Running, Workload, WorkloadKind,
+    WorkloadSource,
 };

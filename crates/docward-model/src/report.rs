@@ -19,6 +19,8 @@ pub enum SourceKind {
     NetworkRules,
     /// A running deployment.
     Live,
+    /// What a running deployment says that clients do.
+    Workload,
     /// What was saved of another run.
     Evidence,
     /// Named, but nothing in it could be read as documents or metadata.
@@ -38,6 +40,7 @@ impl SourceKind {
             Self::Log => "log",
             Self::NetworkRules => "network rules",
             Self::Live => "live",
+            Self::Workload => "workload",
             Self::Evidence => "evidence",
             Self::Unknown => "unknown",
         }
@@ -147,10 +150,9 @@ impl Report {
 
     /// Documents read over all sources.
     pub fn documents(&self) -> u64 {
-        let data = self
-            .sources
-            .iter()
-            .filter(|s| !matches!(s.kind, SourceKind::Log | SourceKind::NetworkRules));
+        let data = self.sources.iter().filter(|s| {
+            !matches!(s.kind, SourceKind::Log | SourceKind::Workload | SourceKind::NetworkRules)
+        });
         data.map(|s| s.documents).sum()
     }
 }

@@ -1,5 +1,6 @@
 //! What clients did: operations by shape, what was read together, connections, errors. Out of logs,
-//! the server's profiler or proxy traffic; never the values that were asked for.
+//! the server's profiler, its running operations or its query statistics; never the values that were
+//! asked for.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,9 @@ pub struct Workload {
     pub failures: Vec<Failure>,
     /// Connections made and ended.
     pub connections: ConnectionHistory,
+    /// Times in which a server refused clients because it was not the primary, by source and time.
+    #[serde(default)]
+    pub refusals: Vec<NotPrimary>,
 }
 
 /// A log or a profiler collection.
@@ -63,6 +67,10 @@ pub enum WorkloadKind {
     Log,
     /// `system.profile`: complete at level 2, slow operations at level 1.
     Profiler,
+    /// `$currentOp`: what was running for long when the server was asked.
+    Running,
+    /// `$queryStats`: sums by shape since the server began to keep them.
+    Totals,
 }
 
 /// What an operation does.
@@ -165,10 +173,13 @@ pub struct QueryShape {
     /// The command.
     pub operation: Operation,
     /// Fields of the filter that all have to match, by path; those of several `$or` branches are in
-    /// `branches`.
+    /// `alternatives`.
     pub filter: Vec<Predicate>,
-    /// Whether there is an `$or` at the top, whose branches are not taken apart.
+    /// Whether there is an `$or` at the top.
     pub branches: bool,
+    /// Fields of each branch of the `$or`, when it is the only one and not nested; else empty.
+    #[serde(default)]
+    pub alternatives: Vec<Vec<Predicate>>,
     /// Whether it filters by fields that stages of the pipeline made: no index has them.
     #[serde(default)]
     pub filters_late: bool,
@@ -192,6 +203,9 @@ pub struct QueryShape {
     pub pushes: Vec<Push>,
     /// Paths it sets, removes or increments.
     pub writes: Vec<String>,
+    /// Those of them that it removes.
+    #[serde(default)]
+    pub removes: Vec<String>,
 }
 
 /// Operations of one shape.
@@ -224,6 +238,40 @@ pub struct QueryStats {
     pub indexes_used: Vec<String>,
     /// The applications that sent them, most frequent first.
     pub applications: Vec<(String, u64)>,
+    /// Those that had not ended when the server was asked; they are in no other figure.
+    #[serde(default)]
+    pub running: Running,
+}
+
+/// Operations that were running for long when the server was asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Running {
+    /// How many.
+    pub operations: u64,
+    /// How many of them scan the whole collection.
+    pub collection_scans: u64,
+    /// For how long the longest had been running, in milliseconds.
+    pub most_millis: u64,
+}
+
+/// A time without a longer pause in which one server kept refusing clients because it was not the
+/// primary, or stopped being it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotPrimary {
+    /// Which of the sources shows it.
+    pub source: usize,
+    /// First and last refusal, in milliseconds since 1970.
+    pub span: (i64, i64),
+    /// How many operations were refused.
+    pub count: u64,
+    /// How many of them were writes.
+    pub writes: u64,
+    /// The server's names for the errors, most frequent first.
+    pub errors: Vec<(String, u64)>,
+    /// The applications that were refused, most frequent first.
+    pub applications: Vec<(String, u64)>,
+    /// The hosts they came from, most frequent first.
+    pub hosts: Vec<(String, u64)>,
 }
 
 /// An error the server answered with, or wrote down.
@@ -302,6 +350,11 @@ impl Workload {
     /// Operations recorded.
     pub fn operations(&self) -> u64 {
         self.shapes.iter().map(|s| s.count).sum::<u64>() + self.other_operations
+    }
+
+    /// Operations that were running for long when a server was asked.
+    pub fn running(&self) -> u64 {
+        self.shapes.iter().map(|s| s.running.operations).sum()
     }
 
     /// Shapes of a collection.

@@ -67,12 +67,15 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn header(&self, out: &mut String) {
-        let names: Vec<&str> = self.report.sources.iter().map(|s| s.name.as_str()).collect();
+        // What a deployment says of its clients is no source of its own to who named the deployment.
+        let named = self.report.sources.iter().filter(|s| s.kind != SourceKind::Workload);
+        let names: Vec<&str> = named.map(|s| s.name.as_str()).collect();
         let count_of = |kind| -> u64 {
             let sources = self.report.sources.iter().filter(|s| s.kind == kind);
             sources.map(|s| s.documents).sum()
         };
         let entries = count_of(SourceKind::Log);
+        let recorded = count_of(SourceKind::Workload);
         let rules = count_of(SourceKind::NetworkRules);
         let bytes: u64 = self.report.sources.iter().map(|s| s.bytes).sum();
         let mut read = Vec::new();
@@ -81,6 +84,9 @@ impl Page<'_> {
         }
         if entries > 0 {
             read.push(format!("{} log entries", text::count(entries)));
+        }
+        if recorded > 0 {
+            read.push(text::plural(recorded, "recorded operation"));
         }
         if rules > 0 {
             read.push(text::plural(rules, "network rule"));

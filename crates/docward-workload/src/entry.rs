@@ -2,6 +2,8 @@
 
 use docward_model::{AccessControl, Namespace, Value};
 
+use crate::totals::Totals;
+
 /// What a line of a log says, as far as it is of use.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
@@ -23,6 +25,8 @@ pub enum Entry {
     /// A document above 16 MB was complained about, outside of an operation's own line.
     #[expect(missing_docs, reason = "the names say it")]
     TooLarge { at: i64, namespace: Option<Namespace>, error: Error },
+    /// A server's sums over operations of one shape.
+    Totals(Box<Totals>),
     /// Anything else.
     Other,
 }
@@ -40,7 +44,16 @@ pub struct Error {
     pub too_large: bool,
 }
 
+/// Codes a server refuses or stops operations with because it is not the primary, is no longer, or is
+/// shutting down. The second ones end with the change; the first last as long as clients come.
+const NOT_PRIMARY: [i64; 8] = [10_107, 13_435, 13_436, 10_058, 189, 11_602, 91, 11_600];
+
 impl Error {
+    /// Whether another server would have done what was asked.
+    pub(crate) fn is_not_primary(&self) -> bool {
+        NOT_PRIMARY.contains(&self.code)
+    }
+
     fn new(code: i64, name: &str, text: &str) -> Self {
         let stated = stated_size(text);
         let bytes = stated.filter(|bytes| TOO_LARGE.contains(bytes));
@@ -94,6 +107,10 @@ pub struct Ran {
     pub in_transaction: bool,
     /// The application's name.
     pub application: Option<String>,
+    /// The host it came from, without the port.
+    pub host: Option<String>,
+    /// Whether it had not ended when the server was asked.
+    pub running: bool,
 }
 
 impl Ran {
@@ -215,7 +232,7 @@ pub fn profile_entry(row: &Value) -> Option<Ran> {
     Some(ran)
 }
 
-fn ran(at: i64, attr: &Value, context: Option<&str>) -> Ran {
+pub(crate) fn ran(at: i64, attr: &Value, context: Option<&str>) -> Ran {
     let number = |key: &str| attr.get(key).and_then(Value::as_int).unwrap_or(0).max(0) as u64;
     let text = |key: &str| attr.get(key).and_then(Value::as_text).map(str::to_owned);
     let command = attr.get("command");
@@ -257,7 +274,18 @@ fn ran(at: i64, attr: &Value, context: Option<&str>) -> Ran {
             .filter(|cursor| *cursor != 0),
         in_transaction: is_false("autocommit"),
         application: text("appName"),
+        host: text("remote").or_else(|| text("client")).map(|host| without_port(&host)),
+        running: false,
     }
+}
+
+/// `10.0.0.7:51234` as `10.0.0.7`, `[::1]:51234` and `::1` as `::1`.
+fn without_port(address: &str) -> String {
+    let host = match address.rsplit_once(':') {
+        Some((host, _)) if !host.contains(':') || host.ends_with(']') => host,
+        _ => address,
+    };
+    host.trim_matches(['[', ']']).to_owned()
 }
 
 /// The collection an operation is about; `None` for `db.$cmd` and whole databases.

@@ -1,14 +1,22 @@
 //! Operations in, [`Workload`](docward_model::Workload) out: what clients ask, by shape, without the
 //! values they ask for.
 //!
-//! [`log_entry`] and [`profile_entry`] read what servers write down, one parsed line or row at a
-//! time; [`Recorder`] adds them up in bounded memory. No IO, no clock.
+//! [`log_entry`], [`profile_entry`], [`running_entry`] and [`totals_entry`] read what servers write
+//! down or answer, one parsed line or row at a time; [`Recorder`] adds them up in bounded memory, and
+//! leaves out what Docward did itself ([`is_own`]). No IO, no clock.
 
 mod entry;
+mod own;
 mod recorder;
+mod refusals;
+mod running;
 mod sessions;
 mod shape;
+mod totals;
 mod update;
 
 pub use entry::{Entry, Error, Ran, log_entry, profile_entry};
+pub use own::{is_own, own_name};
 pub use recorder::Recorder;
+pub use running::running_entry;
+pub use totals::{Totals, totals_entry};

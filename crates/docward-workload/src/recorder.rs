@@ -3,14 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    AccessControl, ConnectionHistory, Failure, Namespace, Operation, QueryShape, QueryStats, Value,
-    Workload, WorkloadKind, WorkloadSource,
+    AccessControl, ConnectionHistory, Failure, Namespace, Operation, QueryShape, QueryStats,
+    Running, Value, Workload, WorkloadKind, WorkloadSource,
 };
 
 use crate::{
     entry::{Entry, Error, Ran},
+    own::is_own,
+    refusals::{Refusals, by_count},
     sessions::Sessions,
     shape::shape_of,
+    totals::Totals,
 };
 
 /// Shapes told apart; operations of further ones are counted only.
@@ -43,6 +46,7 @@ pub struct Recorder {
     /// Cursors whose first batch, or a later one, was seen.
     cursors: BTreeSet<i64>,
     connections: Connections,
+    refusals: Refusals,
     span: Option<(i64, i64)>,
     sources: Vec<WorkloadSource>,
 }
@@ -61,6 +65,7 @@ struct Sums {
     scattered: (u64, u64),
     indexes_used: BTreeSet<String>,
     applications: BTreeMap<String, u64>,
+    running: Running,
 }
 
 #[derive(Debug, Default)]
@@ -114,7 +119,12 @@ impl Recorder {
             }
         }
         match entry {
+            // What Docward did itself is no workload, whoever wrote it down.
+            Entry::Ran(ran) if ran.application.as_deref().is_some_and(is_own) => {}
+            Entry::Totals(totals) if totals.application.as_deref().is_some_and(is_own) => {}
+            Entry::Ran(ran) if ran.running => self.running(&ran),
             Entry::Ran(ran) => self.ran(&ran),
+            Entry::Totals(totals) => self.totals(&totals),
             Entry::Accepted { at, connection, open } => {
                 self.saw(at);
                 self.connections.accepted(at, connection, open);
@@ -127,6 +137,11 @@ impl Recorder {
             Entry::Version(..) | Entry::Started { .. } | Entry::AccessControl(_) | Entry::Other => {
             }
         }
+    }
+
+    /// Operations of clients among the entries since the last [`Recorder::begin`].
+    pub fn operations_of_source(&self) -> u64 {
+        self.sources.last().map_or(0, |source| source.operations)
     }
 
     fn saw(&mut self, at: i64) {
@@ -180,8 +195,56 @@ impl Recorder {
         self.failed(key, error.bytes);
     }
 
+    /// An operation that has not ended: what it cost is not known yet.
+    fn running(&mut self, ran: &Ran) {
+        let (Some(namespace), Some(command)) = (&ran.namespace, &ran.command) else { return };
+        let Some(shape) = shape_of(namespace, ran.originating.as_ref().unwrap_or(command)) else {
+            return;
+        };
+        if let Some(source) = self.sources.last_mut() {
+            source.operations += 1;
+        }
+        if self.shapes.len() < SHAPES || self.shapes.contains_key(&shape) {
+            let sums = self.shapes.entry(shape).or_default();
+            sums.running.operations += 1;
+            sums.running.collection_scans += u64::from(is_scan(ran));
+            sums.running.most_millis = sums.running.most_millis.max(ran.millis);
+            sums.sent_by(ran.application.as_ref(), 1);
+        }
+    }
+
+    /// Operations that the server has added up.
+    fn totals(&mut self, totals: &Totals) {
+        let Some(shape) = shape_of(&totals.namespace, &totals.command) else { return };
+        if let Some((first, last)) = totals.span {
+            self.saw(first);
+            self.saw(last);
+        }
+        if let Some(source) = self.sources.last_mut() {
+            source.operations += totals.count;
+        }
+        if self.shapes.len() >= SHAPES && !self.shapes.contains_key(&shape) {
+            self.other += totals.count;
+            return;
+        }
+        self.shapes.entry(shape).or_default().add_totals(totals);
+    }
+
     fn ran(&mut self, ran: &Ran) {
         self.saw(ran.at);
+        let before = self.operations_of_source();
+        let refused = self.refusals.note(self.sources.len().saturating_sub(1), ran);
+        self.statements(ran);
+        // Servers refuse whole commands, whose statements nobody writes down.
+        if refused
+            && self.operations_of_source() == before
+            && let Some(source) = self.sources.last_mut()
+        {
+            source.operations += 1;
+        }
+    }
+
+    fn statements(&mut self, ran: &Ran) {
         let Some(command) = &ran.command else { return };
         // Servers write down the statements of an update or delete one by one, routers the whole.
         let statements = ["updates", "deletes"].iter().find_map(|key| command.get(key));
@@ -231,24 +294,21 @@ impl Recorder {
             shapes: self
                 .shapes
                 .into_iter()
-                .map(|(shape, sums)| {
-                    let mut applications: Vec<_> = sums.applications.into_iter().collect();
-                    applications.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
-                    QueryStats {
-                        shape,
-                        count: sums.count,
-                        millis: sums.millis,
-                        keys_examined: sums.keys_examined,
-                        documents_examined: sums.documents_examined,
-                        most_examined: sums.most_examined,
-                        returned: sums.returned,
-                        response_bytes: sums.response_bytes,
-                        collection_scans: sums.collection_scans,
-                        sorts: sums.sorts,
-                        scattered: sums.scattered,
-                        indexes_used: sums.indexes_used.into_iter().collect(),
-                        applications,
-                    }
+                .map(|(shape, sums)| QueryStats {
+                    shape,
+                    count: sums.count,
+                    millis: sums.millis,
+                    keys_examined: sums.keys_examined,
+                    documents_examined: sums.documents_examined,
+                    most_examined: sums.most_examined,
+                    returned: sums.returned,
+                    response_bytes: sums.response_bytes,
+                    collection_scans: sums.collection_scans,
+                    sorts: sums.sorts,
+                    scattered: sums.scattered,
+                    indexes_used: sums.indexes_used.into_iter().collect(),
+                    applications: by_count(sums.applications),
+                    running: sums.running,
                 })
                 .collect(),
             other_operations: self.other,
@@ -268,22 +328,27 @@ impl Recorder {
                 })
                 .collect(),
             connections: self.connections.finish(),
+            refusals: self.refusals.finish(),
         }
     }
+}
+
+/// Whether the plan reads the whole collection.
+fn is_scan(ran: &Ran) -> bool {
+    let plan = ran.plan.as_deref().unwrap_or_default();
+    plan.split_whitespace().any(|word| word.trim_end_matches(',') == "COLLSCAN")
 }
 
 impl Sums {
     /// Adds an operation, or another batch of one that is counted already.
     fn add(&mut self, ran: &Ran, is_new: bool) {
-        let plan = ran.plan.as_deref().unwrap_or_default();
-        let scans = plan.split_whitespace().any(|w| w.trim_end_matches(',') == "COLLSCAN");
         self.millis = (self.millis.0 + ran.millis, self.millis.1.max(ran.millis));
         self.keys_examined += ran.keys_examined;
         self.documents_examined += ran.documents_examined;
         self.most_examined = self.most_examined.max(ran.documents_examined);
         self.returned += ran.returned;
         self.response_bytes += ran.response_bytes;
-        for keys in index_keys(plan) {
+        for keys in index_keys(ran.plan.as_deref().unwrap_or_default()) {
             if self.indexes_used.len() < INDEXES {
                 self.indexes_used.insert(keys.to_owned());
             }
@@ -292,17 +357,33 @@ impl Sums {
             return;
         }
         self.count += 1;
-        self.collection_scans += u64::from(scans);
+        self.collection_scans += u64::from(is_scan(ran));
         self.sorts += u64::from(ran.sorted);
         if let Some(shards) = ran.shards {
             self.scattered.0 += u64::from(shards > 2);
             self.scattered.1 += 1;
         }
-        if let Some(application) = &ran.application
+        self.sent_by(ran.application.as_ref(), 1);
+    }
+
+    fn add_totals(&mut self, totals: &Totals) {
+        self.count += totals.count;
+        self.millis = (self.millis.0 + totals.millis.0, self.millis.1.max(totals.millis.1));
+        self.keys_examined += totals.keys_examined;
+        self.documents_examined += totals.documents_examined.0;
+        self.most_examined = self.most_examined.max(totals.documents_examined.1);
+        self.returned += totals.returned;
+        self.collection_scans += if totals.scans { totals.count } else { 0 };
+        self.sorts += totals.sorts;
+        self.sent_by(totals.application.as_ref(), totals.count);
+    }
+
+    fn sent_by(&mut self, application: Option<&String>, times: u64) {
+        if let Some(application) = application
             && (self.applications.len() < APPLICATIONS
                 || self.applications.contains_key(application))
         {
-            *self.applications.entry(application.clone()).or_default() += 1;
+            *self.applications.entry(application.clone()).or_default() += times;
         }
     }
 }
@@ -454,6 +535,33 @@ mod tests {
         assert_eq!(count(find, r#"{"q":{"_id":7,"version":3},"u":{"$set":{"n":3}}}"#), 0);
         assert_eq!(count(in_transaction, r#"{"q":{"_id":7},"u":{"$set":{"n":3}}}"#), 0);
         assert_eq!(count(redacted, r####"{"q":{"_id":"###"},"u":{"$set":{"n":"###"}}}"####), 0);
+    }
+
+    #[test]
+    fn ck_12_what_docward_did_itself_is_no_workload() {
+        let line = |application: &str| {
+            ran(1, "conn1", "shop.orders", r#"{"find":"orders","filter":{"a":1}}"#)
+                .replace(r#""type":"command""#, &format!(r#""appName":"{application}""#))
+        };
+        let workload = record(&[line("docward"), line("docward nightly"), line("docwards")]);
+        assert_eq!((workload.operations(), workload.sources[0].entries), (1, 3));
+        assert_eq!(workload.shapes[0].applications, [("docwards".to_owned(), 1)]);
+    }
+
+    #[test]
+    fn ck_12_running_operations_are_in_no_other_figure() {
+        let line = ran(1, "conn1", "shop.orders", r#"{"find":"orders","filter":{"a":1}}"#);
+        let document = docward_bson::json::parse_one(&line).expect("a line");
+        let value = docward_bson::value::to_value(&document).expect("BSON");
+        let Some(Entry::Ran(ran)) = log_entry(&value) else { panic!("an operation") };
+        let mut recorder = Recorder::new();
+        recorder.begin("test", WorkloadKind::Running);
+        recorder.add(Entry::Ran(Box::new(Ran { running: true, ..*ran })));
+        let workload = recorder.finish();
+        let stats = &workload.shapes[0];
+        assert_eq!((workload.operations(), workload.running(), stats.count), (0, 1, 0));
+        assert_eq!((stats.running.collection_scans, stats.running.most_millis), (1, 5));
+        assert_eq!(stats.documents_examined, 0);
     }
 
     #[test]

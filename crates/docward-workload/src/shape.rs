@@ -7,6 +7,13 @@ use crate::update::read_update;
 /// Filters are taken apart this far down.
 const DEPTH: u32 = 8;
 
+/// Branches of an `$or` that are taken apart.
+const BRANCHES: usize = 8;
+
+/// With a sort, the server keeps the order of an index for at most so many combinations of the values
+/// of `$in`; beyond that it sorts in memory.
+const COMBINATIONS: usize = 200;
+
 /// The shape of a command on a collection; `None` for commands that are no data operations.
 pub(crate) fn shape_of(namespace: &Namespace, command: &Value) -> Option<QueryShape> {
     let (name, _) = command.entries().first()?;
@@ -28,6 +35,7 @@ pub(crate) fn shape_of(namespace: &Namespace, command: &Value) -> Option<QuerySh
         operation,
         filter: Vec::new(),
         branches: false,
+        alternatives: Vec::new(),
         filters_late: false,
         sort: Vec::new(),
         in_stored_order: reads_in_stored_order(command),
@@ -38,6 +46,7 @@ pub(crate) fn shape_of(namespace: &Namespace, command: &Value) -> Option<QuerySh
         computes: operation == Operation::Count,
         pushes: Vec::new(),
         writes: Vec::new(),
+        removes: Vec::new(),
     };
     match operation {
         Operation::Aggregate => {
@@ -66,8 +75,19 @@ pub(crate) fn shape_of(namespace: &Namespace, command: &Value) -> Option<QuerySh
     if let Some(update) = command.get("u").or_else(|| command.get("update")) {
         read_update(&mut shape, filter_of(command), update);
     }
+    if !shape.sort.is_empty() {
+        shape.bound_lists(command);
+    }
     shape.filter.sort();
     shape.filter.dedup();
+    shape.alternatives.iter_mut().for_each(|branch| {
+        branch.sort();
+        branch.dedup();
+    });
+    shape.alternatives.sort();
+    shape.alternatives.dedup();
+    shape.removes.sort();
+    shape.removes.dedup();
     shape.lookups.sort();
     shape.lookups.dedup();
     shape.writes.sort();
@@ -130,6 +150,8 @@ trait Read {
     fn matching(&mut self, filter: &Value, made: &[&str]);
     fn join(&mut self, body: &Value);
     fn filter(&mut self, filter: &Value, prefix: &str, depth: u32);
+    fn branch(&mut self, parts: &[Value], prefix: &str, depth: u32);
+    fn bound_lists(&mut self, command: &Value);
     fn field(&mut self, path: String, condition: &Value, depth: u32);
 }
 
@@ -211,6 +233,7 @@ impl Read for QueryShape {
     /// A `$match` behind stages that made or took away fields.
     fn matching(&mut self, filter: &Value, made: &[&str]) {
         let (known, had_branches) = (self.filter.len(), self.branches);
+        let had_alternatives = self.alternatives.clone();
         self.filter(filter, "", 0);
         let below = |path: &str, field: &str| {
             path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -222,6 +245,7 @@ impl Read for QueryShape {
         if !made.is_empty() && (asks_for_made || self.branches != had_branches) {
             self.filter.truncate(known);
             self.branches = had_branches;
+            self.alternatives = had_alternatives;
             self.filters_late = true;
         }
     }
@@ -255,7 +279,7 @@ impl Read for QueryShape {
                 }
                 "$or" => match condition.items() {
                     [only] => self.filter(only, prefix, depth + 1),
-                    _ => self.branches = true,
+                    parts => self.branch(parts, prefix, depth),
                 },
                 "$comment" => {}
                 _ if key.starts_with('$') => self.filter.push(Predicate {
@@ -268,6 +292,57 @@ impl Read for QueryShape {
                 }),
                 _ => self.field(format!("{prefix}{}", without_positions(key)), condition, depth),
             }
+        }
+    }
+
+    /// The branches of an `$or`. Of several, or of one inside another, none is taken apart: an index
+    /// for each would serve none of the combinations.
+    fn branch(&mut self, parts: &[Value], prefix: &str, depth: u32) {
+        let is_only = !self.branches;
+        self.branches = true;
+        self.alternatives.clear();
+        if !is_only || parts.len() > BRANCHES {
+            return;
+        }
+        let mut alternatives = Vec::new();
+        for part in parts {
+            let mut branch = Self {
+                filter: Vec::new(),
+                branches: false,
+                alternatives: Vec::new(),
+                ..self.clone()
+            };
+            branch.filter(part, prefix, depth + 1);
+            if branch.branches {
+                return;
+            }
+            alternatives.push(branch.filter);
+        }
+        self.alternatives = alternatives;
+    }
+
+    /// Several `$in`s multiply: the longest count like ranges until the rest is few enough.
+    fn bound_lists(&mut self, command: &Value) {
+        let mut lists = Vec::new();
+        let stages = command.get("pipeline").map_or(&[][..], Value::items);
+        let filters = filter_of(command).into_iter();
+        for filter in filters.chain(stages.iter().filter_map(|stage| stage.get("$match"))) {
+            in_lists(filter, 0, &mut lists);
+        }
+        lists.sort_by(|a: &(String, usize), b| (b.1, &a.0).cmp(&(a.1, &b.0)));
+        let product = |lists: &[(String, usize)]| {
+            lists.iter().fold(1_usize, |all, (_, n)| all.saturating_mul(*n))
+        };
+        let mut rest = lists.as_slice();
+        while let [(longest, _), shorter @ ..] = rest
+            && product(rest) > COMBINATIONS
+        {
+            for asked in self.filter.iter_mut().filter(|p| p.path == *longest) {
+                if asked.comparison == Comparison::OneOf {
+                    asked.comparison = Comparison::OneOfMany;
+                }
+            }
+            rest = shorter;
         }
     }
 
@@ -284,8 +359,10 @@ impl Read for QueryShape {
         for (operator, value) in operators {
             let comparison = match operator.as_str() {
                 "$eq" | "$all" => Comparison::Equality,
+                // Statistics tell the type of the list only.
+                "$in" if value.as_text().is_some() => Comparison::OneOf,
                 "$in" if value.items().len() <= 1 => Comparison::Equality,
-                "$in" if value.items().len() <= 200 => Comparison::OneOf,
+                "$in" if value.items().len() <= COMBINATIONS => Comparison::OneOf,
                 "$in" => Comparison::OneOfMany,
                 "$gt" | "$gte" | "$lt" | "$lte" => Comparison::Range,
                 "$regex" => {
@@ -317,6 +394,20 @@ impl Read for QueryShape {
                 _ => Comparison::Expression,
             };
             self.filter.push(Predicate { path: path.clone(), comparison });
+        }
+    }
+}
+
+/// The `$in`s that all have to match, with the number of their values.
+fn in_lists(filter: &Value, depth: u32, lists: &mut Vec<(String, usize)>) {
+    if depth > DEPTH {
+        return;
+    }
+    for (key, condition) in filter.entries() {
+        if key == "$and" {
+            condition.items().iter().for_each(|part| in_lists(part, depth + 1, lists));
+        } else if let Some(list) = condition.get("$in") {
+            lists.push((without_positions(key), list.items().len().max(1)));
         }
     }
 }
@@ -418,6 +509,43 @@ pub(crate) mod tests {
         assert!(
             shape(r#"{"find": "c", "filter": {"$or": [{"a": 1}, {"b": 1}]}}"#).unwrap().branches
         );
+    }
+
+    #[test]
+    fn ck_12_the_branches_of_one_or_are_taken_apart() {
+        let branches = |filter: &str| {
+            let shape = shape(&format!(r#"{{"find": "c", "filter": {filter}}}"#)).unwrap();
+            assert!(shape.branches, "{filter}");
+            let paths = |branch: &Vec<Predicate>| {
+                branch.iter().map(|p| p.path.as_str()).collect::<Vec<_>>().join("+")
+            };
+            shape.alternatives.iter().map(paths).collect::<Vec<_>>()
+        };
+        assert_eq!(branches(r#"{"$or": [{"b": 1, "c": 2}, {"a": {"$gt": 1}}]}"#), ["a", "b+c"]);
+        assert_eq!(branches(r#"{"$or": [{"a": 1}, {"a": 2}]}"#), ["a"]);
+        for tangled in [
+            r#"{"$and": [{"$or": [{"a": 1}, {"b": 1}]}, {"$or": [{"c": 1}, {"d": 1}]}]}"#,
+            r#"{"$or": [{"a": 1}, {"$or": [{"b": 1}, {"c": 1}]}]}"#,
+        ] {
+            assert!(branches(tangled).is_empty(), "{tangled}");
+        }
+    }
+
+    #[test]
+    fn ck_12_lists_beyond_200_combinations_count_like_ranges_with_a_sort() {
+        let list = |n: usize| format!("{:?}", (0..n).collect::<Vec<_>>());
+        let kinds = |a: usize, b: usize, sort: &str| {
+            let (a, b) = (list(a), list(b));
+            let filter = filter(&format!(
+                r#"{{"find": "c", "filter": {{"a": {{"$in": {a}}}, "b": {{"$in": {b}}}}}, "sort": {sort}}}"#
+            ));
+            filter.into_iter().map(|(_, comparison)| comparison).collect::<Vec<_>>()
+        };
+        use Comparison::{OneOf, OneOfMany};
+        assert_eq!(kinds(10, 20, r#"{"t": 1}"#), [OneOf, OneOf]);
+        assert_eq!(kinds(10, 21, r#"{"t": 1}"#), [OneOf, OneOfMany]);
+        assert_eq!(kinds(10, 21, "{}"), [OneOf, OneOf]);
+        assert_eq!(kinds(200, 201, "{}"), [OneOf, OneOfMany]);
     }
 
     #[test]

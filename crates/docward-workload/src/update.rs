@@ -32,6 +32,14 @@ pub(crate) fn read_update(shape: &mut QueryShape, filter: Option<&Value>, update
                 }
                 shape.writes.push(path);
             }
+            if name == "$unset" {
+                // A path or a list of them; it has no entries.
+                let paths = body.as_text().into_iter();
+                let paths = paths.chain(body.items().iter().filter_map(Value::as_text));
+                let paths: Vec<String> = paths.map(without_positions).collect();
+                shape.writes.extend_from_slice(&paths);
+                shape.removes.extend(paths);
+            }
         }
     }
     let mut counters = Vec::new();
@@ -50,8 +58,15 @@ pub(crate) fn read_update(shape: &mut QueryShape, filter: Option<&Value>, update
                 "$addToSet" | "$pushAll" => shape.pushes.push(Push { path, capped: false }),
                 "$setOnInsert" | "$pull" | "$pullAll" | "$pop" => {}
                 _ => {
-                    if operator == "$inc" {
-                        counters.push(path.clone());
+                    match operator.as_str() {
+                        "$inc" => counters.push(path.clone()),
+                        "$unset" => shape.removes.push(path.clone()),
+                        // The old name goes, the new one comes.
+                        "$rename" => {
+                            shape.writes.extend(value.as_text().map(without_positions));
+                            shape.removes.push(path.clone());
+                        }
+                        _ => {}
                     }
                     shape.writes.push(path);
                 }
@@ -202,6 +217,22 @@ mod tests {
             (r#"{"n": {"$gt": 60}}"#, r#"{"$push": {"log": 1}, "$inc": {"n": 1}}"#, false),
         ] {
             assert_eq!(pushed(q, u), [Push { path: "log".into(), capped }], "{q} {u}");
+        }
+    }
+
+    #[test]
+    fn dm_06_3_paths_that_are_removed_are_told_apart() {
+        let paths = |u: &str| {
+            let shape = shape(&format!(r#"{{"q": {{}}, "u": {u}, "multi": true}}"#)).unwrap();
+            (shape.writes.join(" "), shape.removes.join(" "))
+        };
+        for (u, writes, removes) in [
+            (r#"{"$set": {"a.0.b": 1}, "$unset": {"c": 1}}"#, "a.b c", "c"),
+            (r#"{"$rename": {"a": "b"}}"#, "a b", "a"),
+            (r#"[{"$set": {"a": 1}}, {"$unset": ["b", "c"]}]"#, "a b c", "b c"),
+            (r#"[{"$unset": "b"}]"#, "b", "b"),
+        ] {
+            assert_eq!(paths(u), (writes.to_owned(), removes.to_owned()), "{u}");
         }
     }
 

@@ -270,6 +270,8 @@ fn request(args: &AuditArgs) -> anyhow::Result<Request> {
     Ok(Request {
         metadata_only: args.metadata_only,
         pushdown: args.pushdown,
+        // The same operations would be counted twice: logs and the profiler write down the slow ones.
+        server_workload: args.log.is_empty(),
         threads: args.threads.unwrap_or(reading.threads),
         max_time: args.max_time.map(Duration::from_secs),
         max_rate: args.max_rate,

@@ -19,14 +19,18 @@ use crate::{
 pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
     let keys = args.key.iter().map(|text| parse_key(text)).collect::<anyhow::Result<Vec<_>>>()?;
     let (config, diagnostics) = config::load(args.reading.config.as_deref(), &args.sources)?;
-    let request = Request { keep_samples: true, ..audit::reading(&args.sources, &args.reading)? };
+    let request = Request {
+        keep_samples: true,
+        server_workload: args.workload.is_empty(),
+        ..audit::reading(&args.sources, &args.reading)?
+    };
     let interrupt = Interrupt::listen();
     let bar = Bar::new(!args.reading.no_progress);
     let Collected { mut evidence, mut problems, interrupted, .. } =
         collect(&request, &bar, interrupt.stop());
     let logs = read_logs(&args.workload, &bar, interrupt.stop());
     interrupt.judging();
-    evidence.workload = logs.workload;
+    evidence.workload = logs.workload.or(evidence.workload);
     problems.extend(logs.problems);
     bar.finish();
     for diagnostic in &diagnostics {

@@ -16,6 +16,7 @@ use std::{
 };
 
 use docward_model::{Namespace, Source, SourceKind, is_server_owned};
+use docward_workload::Recorder;
 
 use crate::{
     Collected, Progress, Request,
@@ -66,6 +67,10 @@ pub(crate) struct Reader<'r, 'scope, 'env> {
     taken_ms: Option<i64>,
     /// Whether collections of a deployment were not read to their ends.
     left_open: bool,
+    /// What servers say that clients do.
+    workload: Recorder,
+    /// Whether they said anything.
+    has_workload: bool,
 }
 
 /// A source with its reading list.
@@ -107,6 +112,8 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             saved: Vec::new(),
             taken_ms: None,
             left_open: false,
+            workload: Recorder::new(),
+            has_workload: false,
         }
     }
 
@@ -172,6 +179,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             self.troubles.add_for("--max-time", &Trouble::OutOfTime { seconds });
         }
         let mut evidence = self.table.into_evidence(outcome.profiles);
+        evidence.workload = self.has_workload.then(|| self.workload.finish());
         for saved in std::mem::take(&mut self.saved) {
             for namespace in evidence.absorb(saved.evidence) {
                 self.progress.note(&format!("{namespace}: in two sources, judged by the first"));

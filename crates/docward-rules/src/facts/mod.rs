@@ -30,6 +30,7 @@ pub mod statements;
 pub mod suffix;
 pub mod text;
 pub mod validators;
+pub mod wanted;
 pub mod words;
 pub mod workload;
 

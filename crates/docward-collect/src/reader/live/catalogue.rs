@@ -12,6 +12,7 @@ use super::{
     privileges::Resource,
     session::{Question, Read, number, tree},
     trouble::{LiveTrouble, code, is_forbidden, is_gone, words},
+    workload::PROFILE,
 };
 use crate::{
     catalogue::{self, Facts},
@@ -82,11 +83,15 @@ pub(super) struct Listed {
 
 impl Reader<'_, '_, '_> {
     /// Lists the collections, and learns about each what can be learnt without its documents.
-    pub(super) fn read_catalogue(&mut self, deployment: &mut Deployment) -> Vec<Listed> {
+    pub(super) fn read_catalogue(
+        &mut self,
+        deployment: &mut Deployment,
+        databases: &[String],
+    ) -> Vec<Listed> {
         let mut listed = Vec::new();
         self.misplaced(deployment);
-        for database in self.databases(deployment) {
-            let mut entries = self.collections(deployment, &database);
+        for database in databases {
+            let mut entries = self.collections(deployment, database);
             entries.retain(|entry| self.is_audited_entry(&entry.namespace));
             for some in entries.chunks(TOGETHER) {
                 if self.is_stopped() {
@@ -132,7 +137,8 @@ impl Reader<'_, '_, '_> {
     fn is_audited_entry(&mut self, namespace: &Namespace) -> bool {
         let is_own = is_server_owned(namespace);
         if is_own && !namespace.collection.starts_with("system.buckets.") {
-            if self.is_wanted(namespace) {
+            // The profiler's collection is read as a workload.
+            if self.is_wanted(namespace) && namespace.collection != PROFILE {
                 self.passed_over.insert(namespace.to_string());
             }
             return false;
@@ -140,7 +146,7 @@ impl Reader<'_, '_, '_> {
         self.is_wanted(namespace)
     }
 
-    fn databases(&mut self, deployment: &mut Deployment) -> Vec<String> {
+    pub(super) fn databases(&mut self, deployment: &mut Deployment) -> Vec<String> {
         let rest = doc! { "nameOnly": true, "authorizedDatabases": true };
         let reply = deployment.session.ask("admin", Read::ListDatabases, rest);
         let mut names: Vec<String> = match &reply {

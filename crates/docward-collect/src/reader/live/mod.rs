@@ -6,8 +6,9 @@
 //! same data gives the same findings.
 //!
 //! Read on: `session` (connecting and asking), `catalogue` (collections), `server` (facts about
-//! the whole), `documents` (what is read, and how), `ranges` (a large collection in parts), `pushdown`
-//! (what the server counts itself), `privileges` (what was not allowed).
+//! the whole), `workload` (what clients do), `documents` (what is read, and how), `ranges` (a large
+//! collection in parts), `pushdown` (what the server counts itself), `privileges` (what was not
+//! allowed).
 
 mod catalogue;
 mod documents;
@@ -19,6 +20,7 @@ mod server;
 mod session;
 mod trouble;
 mod uri;
+mod workload;
 
 pub(crate) use privileges::Missing;
 pub(crate) use session::Session;
@@ -43,6 +45,10 @@ struct Deployment {
     /// Which source of the run it is.
     source: usize,
     missing: Missing,
+    /// The members of a replica set that can be asked one by one; none of a single server.
+    members: Vec<String>,
+    /// The version of the server that answers.
+    version: Option<(u32, u32)>,
 }
 
 impl Reader<'_, '_, '_> {
@@ -71,9 +77,21 @@ impl Reader<'_, '_, '_> {
         if self.request.namespace.is_some() {
             self.troubles.add_for(&*session.name, &Trouble::NamespaceUnused);
         }
-        let mut deployment = Deployment { session, source, missing: Missing::default() };
+        let mut deployment = Deployment {
+            session,
+            source,
+            missing: Missing::default(),
+            members: Vec::new(),
+            version: None,
+        };
         self.read_server(&mut deployment);
-        let collections = self.read_catalogue(&mut deployment);
+        let databases = self.databases(&mut deployment);
+        // Before anything else is read: a profiler that writes everything down would have what
+        // clients did pushed out by what is asked from here on.
+        if self.request.server_workload {
+            self.read_workload(&mut deployment, &databases);
+        }
+        let collections = self.read_catalogue(&mut deployment, &databases);
         self.engine.expect(collections.len());
         self.progress.total_bytes(collections.iter().map(|c| self.expected_bytes(c)).sum());
         for collection in &collections {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::Namespace;
 
-use super::trouble::LiveTrouble;
+use super::{trouble::LiveTrouble, workload::PROFILE};
 
 /// Collections of one database that are named one by one; for more, the database is named.
 const NAMED: usize = 5;
@@ -45,7 +45,8 @@ impl Missing {
     pub(crate) fn into_troubles(self) -> Vec<LiveTrouble> {
         let mut troubles = Vec::new();
         let mut whole = Vec::new();
-        let mut collections: BTreeMap<(String, Vec<&'static str>), Vec<Namespace>> =
+        // A privilege on all collections of a database does not hold for `system.profile`.
+        let mut collections: BTreeMap<(String, bool, Vec<&'static str>), Vec<Namespace>> =
             BTreeMap::new();
         for (resource, actions) in self.actions {
             let actions: Vec<_> = actions.into_iter().collect();
@@ -61,7 +62,7 @@ impl Missing {
                     &[(resource.clone(), actions)],
                 )),
                 Resource::Collection(namespace) => collections
-                    .entry((namespace.database.clone(), actions))
+                    .entry((namespace.database.clone(), namespace.collection == PROFILE, actions))
                     .or_default()
                     .push(namespace),
             }
@@ -70,8 +71,10 @@ impl Missing {
             let effect = "these facts about the deployment are unknown";
             troubles.insert(0, forbidden("the deployment".to_owned(), effect, &whole));
         }
-        for ((database, actions), namespaces) in collections {
-            let effect = if actions.contains(&"find") {
+        for ((database, is_profile, actions), namespaces) in collections {
+            let effect = if is_profile {
+                "what the profiler wrote down was not read"
+            } else if actions.contains(&"find") {
                 "its documents were not read"
             } else {
                 "these facts about it are unknown"

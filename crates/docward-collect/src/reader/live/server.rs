@@ -54,7 +54,9 @@ impl Reader<'_, '_, '_> {
             read_preference: Some(deployment.session.read_preference.to_owned()),
             ..Server::default()
         };
+        let mut primary = None;
         if let Some(hello) = self.fact(deployment, Read::Hello, "hello", Document::new()) {
+            primary = hello.get_str("primary").ok().map(str::to_owned);
             server.host = hello.get_str("me").ok().map(str::to_owned);
             server.topology = Some(topology(&hello));
         }
@@ -62,6 +64,7 @@ impl Reader<'_, '_, '_> {
             server.version = build.get_str("version").ok().map(str::to_owned);
             let version = server.version.as_deref().and_then(catalogue::version);
             self.table.server_version = self.table.server_version.or(version);
+            deployment.version = version;
         }
         let rest = Document::new();
         if let Some(reply) = self.fact(deployment, Read::GetCmdLineOpts, "getCmdLineOpts", rest) {
@@ -86,6 +89,9 @@ impl Reader<'_, '_, '_> {
             let rest = Document::new();
             let status = self.fact(deployment, Read::ReplSetGetStatus, "replSetGetStatus", rest);
             server.members = members(config.as_ref(), status.as_ref());
+            if !deployment.session.direct {
+                deployment.members = askable(server.members.as_deref(), primary.as_deref());
+            }
         }
         self.users(deployment, &mut server);
         if server.topology != Some(Topology::Standalone) {
@@ -256,6 +262,19 @@ fn members(config: Option<&Document>, status: Option<&Document>) -> Option<Vec<M
     }
     members.sort_by(|a, b| a.host.cmp(&b.host));
     (config.is_some() || status.is_some()).then_some(members)
+}
+
+/// The members that hold data, answer, and are known to clients. When their state is not told, only
+/// the primary: to look for one that is down takes seconds.
+fn askable(members: Option<&[Member]>, primary: Option<&str>) -> Vec<String> {
+    let answers = |member: &&Member| {
+        matches!(member.state.as_deref(), Some("PRIMARY" | "SECONDARY"))
+            && member.healthy != Some(false)
+            && member.hidden != Some(true)
+    };
+    let hosts: Vec<_> =
+        members.unwrap_or_default().iter().filter(answers).map(|m| m.host.clone()).collect();
+    if hosts.is_empty() { primary.map(str::to_owned).into_iter().collect() } else { hosts }
 }
 
 fn thousandths(priority: &Bson) -> Option<u64> {

@@ -1,10 +1,11 @@
 //! A connection to a deployment, and the questions that may be asked over it: commands that only
 //! read, and cursors on documents.
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use docward_bson::value::to_value;
 use docward_model::{Namespace, Value, client_uri::is_unescaped};
+use docward_workload::own_name;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use mongodb::{
     Client, Collection,
@@ -12,7 +13,7 @@ use mongodb::{
     error::{Error, ErrorKind},
     options::{
         AggregateOptions, ClientOptions, CollectionOptions, FindOptions, Hint, ReadPreference,
-        SelectionCriteria,
+        SelectionCriteria, ServerAddress,
     },
     raw_batch_cursor::RawBatchCursor,
 };
@@ -32,6 +33,7 @@ pub(super) enum Read {
     Aggregate,
     BuildInfo,
     Count,
+    Find,
     GetCmdLineOpts,
     GetDefaultRwConcern,
     GetParameter,
@@ -52,6 +54,7 @@ impl Read {
             Self::Aggregate => "aggregate",
             Self::BuildInfo => "buildInfo",
             Self::Count => "count",
+            Self::Find => "find",
             Self::GetCmdLineOpts => "getCmdLineOpts",
             Self::GetDefaultRwConcern => "getDefaultRWConcern",
             Self::GetParameter => "getParameter",
@@ -120,6 +123,8 @@ pub(crate) struct Session {
     pub(super) logged_in: bool,
     /// The database of the connection string.
     pub(super) default_database: Option<String>,
+    /// Whether only the server named is talked to, whatever set it belongs to.
+    pub(super) direct: bool,
     client: Client,
     criteria: SelectionCriteria,
     runtime: Runtime,
@@ -153,9 +158,11 @@ impl Session {
         let user = options.credential.as_ref().and_then(|c| c.username.clone());
         let patience = *options.server_selection_timeout.get_or_insert(PATIENCE);
         options.connect_timeout.get_or_insert(PATIENCE);
-        options.app_name.get_or_insert_with(|| "docward".to_owned());
+        // Servers write down who asked: by this name Docward knows its own operations again.
+        options.app_name = Some(own_name(options.app_name.as_deref()));
         options.max_pool_size.get_or_insert(POOL);
         let default_database = options.default_database.clone();
+        let direct = options.direct_connection == Some(true);
         let asked = options.clone();
         let criteria = options
             .selection_criteria
@@ -181,6 +188,7 @@ impl Session {
             name,
             logged_in,
             default_database,
+            direct,
             client,
             criteria,
             runtime,
@@ -264,6 +272,38 @@ impl Session {
         let question = database.run_cursor_command(command(read, rest));
         let question = question.selection_criteria(self.criteria.clone());
         self.wait(async { question.await?.try_collect().await })
+    }
+
+    /// Asks one member of a set, or whoever answers, for a list of documents; stops when they have so
+    /// many bytes, and says whether it did.
+    pub(super) fn list_of(
+        &self,
+        member: Option<&str>,
+        (database, read, rest): Question,
+        most_bytes: usize,
+    ) -> Result<(Vec<Value>, bool), Error> {
+        let criteria = match member.and_then(|host| ServerAddress::parse(host).ok()) {
+            Some(address) => {
+                SelectionCriteria::Predicate(Arc::new(move |server| *server.address() == address))
+            }
+            None => self.criteria.clone(),
+        };
+        let database = self.client.database(&database);
+        let question = database.run_cursor_command(command(read, rest));
+        let question = question.selection_criteria(criteria);
+        self.wait(async {
+            let mut cursor = question.await?;
+            let (mut documents, mut bytes) = (Vec::new(), 0);
+            while let Some(document) = cursor.try_next().await? {
+                let document = document.to_vec().unwrap_or_default();
+                bytes += document.len();
+                documents.extend(to_value(&document).ok());
+                if bytes > most_bytes {
+                    return Ok((documents, true));
+                }
+            }
+            Ok((documents, false))
+        })
     }
 
     /// Asks several questions at a time, as many as there are connections; answers in order.

@@ -1,0 +1,252 @@
+//! What clients do, as the servers tell: rows of the profiler, operations that have been running for
+//! long, and from 7.0 on query statistics. All of it is bounded, and only shapes are kept.
+//!
+//! Each member of a replica set writes down what it did itself, so all are asked.
+
+use std::collections::BTreeSet;
+
+use docward_model::{Namespace, Source, SourceKind, Value, WorkloadKind};
+use docward_workload::{Entry, Ran, profile_entry, running_entry, totals_entry};
+use mongodb::{bson::doc, error::Error};
+
+use super::{
+    super::Reader,
+    Deployment,
+    privileges::Resource,
+    session::{Question, Read},
+    trouble::{is_forbidden, is_gone, is_passing, words},
+};
+
+/// The collection the profiler of a database writes to.
+pub(super) const PROFILE: &str = "system.profile";
+
+/// The newest rows of each profiler that are read.
+const ROWS: u32 = 10_000;
+/// Bytes of one profiler, and of one server's answer, that are read.
+const BYTES: usize = 16 * 1024 * 1024;
+/// How long a server may take to answer, in milliseconds.
+const PATIENCE_MS: u32 = 10_000;
+/// An operation that has been running for so long is worth telling.
+const LONG_SECONDS: u64 = 3;
+/// The first version that has query statistics outside of patches.
+const HAS_STATISTICS: (u32, u32) = (7, 0);
+
+impl Reader<'_, '_, '_> {
+    /// Reads what clients do in these databases.
+    pub(super) fn read_workload(&mut self, deployment: &mut Deployment, databases: &[String]) {
+        let mut members: Vec<Option<String>> =
+            deployment.members.iter().cloned().map(Some).collect();
+        if members.is_empty() {
+            members.push(None);
+        }
+        let mut entries = 0;
+        let mut profiled = BTreeSet::new();
+        for member in &members {
+            if self.is_stopped() {
+                return;
+            }
+            entries += self.profilers(deployment, member.as_deref(), databases, &mut profiled);
+            entries += self.running(deployment, member.as_deref());
+            if deployment.version >= Some(HAS_STATISTICS) {
+                entries += self.statistics(deployment, member.as_deref(), &profiled);
+            }
+        }
+        if entries > 0 {
+            self.has_workload = true;
+            self.sources.push(Source {
+                kind: SourceKind::Workload,
+                name: deployment.session.name.clone(),
+                documents: entries,
+                bytes: 0,
+                sampled: false,
+                server: None,
+            });
+        }
+    }
+
+    /// Reads the profilers of a member; which databases had rows goes to `profiled`.
+    fn profilers(
+        &mut self,
+        deployment: &mut Deployment,
+        member: Option<&str>,
+        databases: &[String],
+        profiled: &mut BTreeSet<String>,
+    ) -> u64 {
+        let mut rows: Vec<Ran> = Vec::new();
+        for database in databases {
+            if self.is_stopped() {
+                break;
+            }
+            let (newest, cut) = match deployment.session.list_of(member, newest(database), BYTES) {
+                Ok(answer) => answer,
+                Err(error) => {
+                    if !self.is_without_profiler(deployment, member, database, &error) {
+                        let namespace = Namespace::new(database.as_str(), PROFILE);
+                        let what = format!("reading {namespace}");
+                        let resource = Resource::Collection(namespace);
+                        self.unanswered(deployment, resource, "find", &what, &error);
+                    }
+                    continue;
+                }
+            };
+            if cut || newest.len() as u64 == u64::from(ROWS) {
+                self.progress.note(&format!(
+                    "{}: of {database}.{PROFILE} only the newest {} rows were read",
+                    deployment.session.name,
+                    newest.len()
+                ));
+            }
+            let known = rows.len();
+            rows.extend(
+                newest.iter().filter_map(profile_entry).filter(|ran| self.is_asked_for(ran)),
+            );
+            if rows.len() > known {
+                profiled.insert(database.clone());
+            }
+        }
+        // Sessions and refusals are followed through time.
+        rows.sort_by_key(|ran| ran.at);
+        self.record(deployment, member, PROFILE, WorkloadKind::Profiler, rows)
+    }
+
+    /// Reads what has been running for long on a member.
+    fn running(&mut self, deployment: &mut Deployment, member: Option<&str>) -> u64 {
+        let stage = doc! { "$currentOp": { "allUsers": true, "idleConnections": false } };
+        match deployment.session.list_of(member, of_server(stage), BYTES) {
+            Ok((rows, _)) => {
+                let long = |row: &Value| running_entry(row, LONG_SECONDS);
+                let rows: Vec<Ran> =
+                    rows.iter().filter_map(long).filter(|ran| self.is_asked_for(ran)).collect();
+                self.record(deployment, member, "$currentOp", WorkloadKind::Running, rows)
+            }
+            Err(error) => {
+                let what = "asking for running operations";
+                self.unanswered(deployment, Resource::Cluster, "inprog", what, &error);
+                0
+            }
+        }
+    }
+
+    /// Reads the query statistics of a member, but for databases whose profiler was read: both tell of
+    /// the same operations. Most servers keep none, so who may not read them is told in a note.
+    fn statistics(
+        &mut self,
+        deployment: &mut Deployment,
+        member: Option<&str>,
+        profiled: &BTreeSet<String>,
+    ) -> u64 {
+        let name = deployment.session.name.clone();
+        let rows = match deployment.session.list_of(
+            member,
+            of_server(doc! { "$queryStats": {} }),
+            BYTES,
+        ) {
+            Ok((rows, _)) => rows,
+            Err(error) => {
+                let why = if is_forbidden(&error) {
+                    "the privilege queryStatsRead on the cluster is missing".to_owned()
+                } else {
+                    words(&error)
+                };
+                self.progress.note(&format!("{name}: query statistics were not read: {why}"));
+                return 0;
+            }
+        };
+        let totals: Vec<Entry> = rows
+            .iter()
+            .filter_map(totals_entry)
+            .filter(|totals| {
+                self.is_wanted(&totals.namespace) && !profiled.contains(&totals.namespace.database)
+            })
+            .map(|totals| Entry::Totals(Box::new(totals)))
+            .collect();
+        self.record_entries(
+            &source_name(&name, member, "$queryStats"),
+            WorkloadKind::Totals,
+            totals,
+        )
+    }
+
+    fn is_asked_for(&self, ran: &Ran) -> bool {
+        ran.namespace.as_ref().is_some_and(|namespace| self.is_wanted(namespace))
+    }
+
+    fn record(
+        &mut self,
+        deployment: &Deployment,
+        member: Option<&str>,
+        what: &str,
+        kind: WorkloadKind,
+        rows: Vec<Ran>,
+    ) -> u64 {
+        let name = source_name(&deployment.session.name, member, what);
+        let entries = rows.into_iter().map(|ran| Entry::Ran(Box::new(ran))).collect();
+        self.record_entries(&name, kind, entries)
+    }
+
+    /// Adds entries of one origin; how many were operations of clients.
+    fn record_entries(&mut self, name: &str, kind: WorkloadKind, entries: Vec<Entry>) -> u64 {
+        if entries.is_empty() {
+            return 0;
+        }
+        self.workload.begin(name, kind);
+        entries.into_iter().for_each(|entry| self.workload.add(entry));
+        self.workload.operations_of_source()
+    }
+
+    /// Whether a database has no profiler to read, as far as the server tells: a privilege that is
+    /// missing for nothing is not worth a word.
+    fn is_without_profiler(
+        &self,
+        deployment: &Deployment,
+        member: Option<&str>,
+        database: &str,
+        error: &Error,
+    ) -> bool {
+        if is_gone(error) {
+            return true;
+        }
+        let rest = doc! { "filter": { "name": PROFILE }, "nameOnly": true };
+        let question = (database.to_owned(), Read::ListCollections, rest);
+        let listed = deployment.session.list_of(member, question, BYTES);
+        is_forbidden(error) && listed.map_or(true, |(listed, _)| listed.is_empty())
+    }
+
+    /// A member that went away meanwhile is left out; other failures are problems.
+    fn unanswered(
+        &mut self,
+        deployment: &mut Deployment,
+        resource: Resource,
+        action: &'static str,
+        what: &str,
+        error: &Error,
+    ) {
+        if is_passing(error) && !deployment.members.is_empty() {
+            let name = &deployment.session.name;
+            self.progress.note(&format!("{name}: {what} failed: {}", words(error)));
+            return;
+        }
+        self.refused(deployment, resource, action, what, error);
+    }
+}
+
+/// The newest rows of a database's profiler.
+fn newest(database: &str) -> Question {
+    let rest = doc! {
+        "find": PROFILE, "sort": { "$natural": -1 }, "limit": ROWS, "maxTimeMS": PATIENCE_MS,
+    };
+    (database.to_owned(), Read::Find, rest)
+}
+
+/// A question about the server as a whole.
+fn of_server(stage: mongodb::bson::Document) -> Question {
+    let rest = doc! { "aggregate": 1, "pipeline": [stage], "cursor": {}, "maxTimeMS": PATIENCE_MS };
+    ("admin".to_owned(), Read::Aggregate, rest)
+}
+
+fn source_name(deployment: &str, member: Option<&str>, what: &str) -> String {
+    match member {
+        Some(member) => format!("mongodb://{member} {what}"),
+        None => format!("{deployment} {what}"),
+    }
+}
