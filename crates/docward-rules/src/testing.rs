@@ -15,7 +15,7 @@ use docward_model::{
     ThresholdSetting, ThresholdValue, Topology, User, Value, WorkloadKind,
 };
 use docward_profile::{Links, Profiler, relate};
-use docward_workload::{Entry, Ran, Recorder, log_entry, profile_entry};
+use docward_workload::{Entry, Ran, Recorder, log_entry, profile_entry, running_entry};
 
 use crate::{Outcome, RULES, engine};
 
@@ -248,6 +248,11 @@ impl Example {
                     let row = to_value(&parse(&counter.fill(text))).expect("BSON");
                     recorder.add(Entry::Ran(Box::new(operation(row, &current, counter.i))));
                 }
+            } else if let Some(rest) = line.strip_prefix("running ") {
+                let recorder = workload.get_or_insert_with(recorder);
+                let row = to_value(&parse(rest)).expect("BSON");
+                let ran = running_entry(&running(row, &current), 3).expect("a long operation");
+                recorder.add(Entry::Ran(Box::new(ran)));
             } else if let Some(rest) = line.strip_prefix("log ") {
                 let recorder = workload.get_or_insert_with(recorder);
                 let (times, text) = repeated(rest);
@@ -413,6 +418,22 @@ fn recorder() -> Recorder {
     let mut recorder = Recorder::new();
     recorder.begin("example", WorkloadKind::Profiler);
     recorder
+}
+
+/// A row of `$currentOp`; what an example leaves out is filled in.
+fn running(row: Value, namespace: &Namespace) -> Value {
+    let mut entries = row.entries().to_vec();
+    for (key, value) in [
+        ("type", Value::Text("op".into())),
+        ("active", Value::Bool(true)),
+        ("client", Value::Text("10.0.0.1:50000".into())),
+        ("ns", Value::Text(namespace.to_string())),
+    ] {
+        if row.get(key).is_none() {
+            entries.push((key.to_owned(), value));
+        }
+    }
+    Value::Map(entries)
 }
 
 /// A row of the profiler; what an example leaves out is filled in. Operations come ten milliseconds

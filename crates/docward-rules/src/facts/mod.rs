@@ -26,6 +26,7 @@ pub mod server;
 pub mod sharding;
 pub mod shell;
 pub mod sizes;
+pub mod slips;
 pub mod statements;
 pub mod suffix;
 pub mod text;

@@ -62,12 +62,18 @@ pub fn lacking_index(
 ) -> Draft {
     let (todo, command) = advice(evidence, stats);
     let at = Subject::Collection(stats.shape.namespace.clone());
-    let draft = Draft::new(at, what, why, todo, Seen::all(stats.count, Unit::Operations))
-        .data("operations", stats.count)
-        .data("documents_examined", stats.documents_examined)
-        .data("returned", stats.returned)
-        .data("max_millis", stats.millis.1)
-        .key(key(&stats.shape));
+    let draft = Draft::new(
+        at,
+        what,
+        why,
+        todo,
+        Seen::all(stats.count + stats.running.operations, Unit::Operations),
+    )
+    .data("operations", stats.count)
+    .data("documents_examined", stats.documents_examined)
+    .data("returned", stats.returned)
+    .data("max_millis", stats.millis.1)
+    .key(key(&stats.shape));
     match command {
         Some(command) => draft.fix(None, Safety::Safe, command),
         None => draft,

@@ -7,8 +7,9 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        naming::{concept, holds_data_keys},
-        shell, text,
+        shell,
+        slips::{is_absent, nearest},
+        text,
     },
     threshold,
 };
@@ -77,7 +78,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .keys
             .iter()
             .filter(|k| k.kind != DirectionKind::Text && is_absent(profile, &k.path))
-            .map(|k| (k.path.as_str(), nearest(profile, &k.path)))
+            .map(|k| (k.path.as_str(), nearest(profile, &k.path, 2)))
             .collect();
         let typo = absent.iter().find_map(|(path, near)| Some((*path, near.clone()?)));
         let comes_and_goes =
@@ -145,52 +146,6 @@ fn report(
             .severity(Severity::Info);
     }
     cx.report(draft);
-}
-
-fn plain(path: &str) -> String {
-    let parts: Vec<_> = path.split('.').filter(|p| p.parse::<u32>().is_err()).collect();
-    parts.join(".")
-}
-
-/// Whether no document has the path, and the documents can tell: nothing on the way is a map with
-/// keys that are data, or an array of arrays.
-fn is_absent(profile: &Profile, path: &str) -> bool {
-    if path.contains("$**") || path == "_id" || path.starts_with("_id.") {
-        return false;
-    }
-    let path = plain(path);
-    let mut known = profile.fields.iter().map(|f| (f, f.path.dotted()));
-    !known.any(|(field, dotted)| {
-        dotted == path
-            || (path.starts_with(&format!("{dotted}.")) && holds_data_keys(profile, field))
-            // Keys folded at the top level.
-            || dotted == "*"
-    })
-}
-
-/// The existing path nearest to the absent one, when near enough to be a slip.
-fn nearest(profile: &Profile, path: &str) -> Option<String> {
-    let path = plain(path);
-    let wanted: Vec<String> = path.split('.').map(concept).collect();
-    let mut best: Option<(usize, String)> = None;
-    for field in &profile.fields {
-        let known = field.path.dotted();
-        if known.contains('*') || known == "_id" {
-            continue;
-        }
-        // The same words in another spelling are nearer than any edit.
-        let same_words = known.split('.').map(concept).eq(wanted.iter().cloned());
-        let distance = if same_words { 0 } else { strsim::damerau_levenshtein(&known, &path) };
-        let allowed = match path.len() {
-            0..=4 => 0,
-            5..=9 => 1,
-            _ => 2,
-        };
-        if distance <= allowed && best.as_ref().is_none_or(|b| (distance, &known) < (b.0, &b.1)) {
-            best = Some((distance, known));
-        }
-    }
-    best.map(|(_, known)| known)
 }
 
 #[cfg(test)]

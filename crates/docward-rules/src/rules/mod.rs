@@ -100,6 +100,9 @@ mod w008_write_too_large;
 mod w009_connection_churn;
 mod w010_read_then_write;
 mod w011_scattered_queries;
+mod w012_not_primary_storm;
+mod w013_mistyped_update_path;
+mod w014_small_part_of_large_documents;
 
 use crate::Rule;
 
@@ -204,4 +207,7 @@ pub static RULES: &[&Rule] = &[
     &w009_connection_churn::W009,
     &w010_read_then_write::W010,
     &w011_scattered_queries::W011,
+    &w012_not_primary_storm::W012,
+    &w013_mistyped_update_path::W013,
+    &w014_small_part_of_large_documents::W014,
 ];

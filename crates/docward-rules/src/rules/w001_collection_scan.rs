@@ -1,6 +1,6 @@
 //! CK-12: queries that read the whole collection.
 
-use docward_model::{Evidence, Severity};
+use docward_model::{Draft, Evidence, QueryStats, Severity};
 
 use crate::{
     Cx, declare_rule,
@@ -14,9 +14,11 @@ declare_rule! {
     /// ## What it checks
     /// Reports operations that filter or sort and were answered by reading the whole collection
     /// (`COLLSCAN`), when one of them examined at least 1000 documents; further batches of a cursor count.
+    /// On a running server, scans that had not ended after some seconds are told, too, as information.
     /// Scans that are meant are not reported: without a filter, in the order of storage (`$natural`,
     /// tailable cursors), or returning at least 80 % of what they examined. The index proposed puts exact
-    /// values before the sort and the sort before ranges, and has the collation of the query.
+    /// values before the sort and the sort before ranges, and has the collation of the query. Each branch
+    /// of an `$or` gets one of its own, and one that serves several queries is proposed for all of them.
     ///
     /// ## Why it matters
     /// The time grows with the collection, every scan pushes other data out of memory, and an update
@@ -78,16 +80,19 @@ threshold!(
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let (least, often) = (cx.count(&MIN_EXAMINED), cx.count(&MIN_COUNT));
     let meant = cx.limit(&MEANT_SHARE);
-    for stats in workload::business_shapes(evidence) {
+    for stats in workload::all_business_shapes(evidence) {
         let shape = &stats.shape;
         let filters = !shape.filter.is_empty() || shape.branches || shape.filters_late;
         let wants_all = shape.sort.is_empty()
             && (!filters || stats.returned as f64 >= meant * stats.documents_examined as f64);
-        if stats.collection_scans == 0
-            || stats.most_examined < least
-            || wants_all
-            || shape.in_stored_order
-        {
+        let wants_order = filters || !shape.sort.is_empty();
+        if stats.collection_scans == 0 || stats.most_examined < least || wants_all {
+            if stats.running.collection_scans > 0 && wants_order && !shape.in_stored_order {
+                cx.report(still_scanning(evidence, stats));
+            }
+            continue;
+        }
+        if shape.in_stored_order {
             continue;
         }
         let mut draft = workload::lacking_index(
@@ -111,6 +116,24 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         }
         cx.report(draft);
     }
+}
+
+/// Scans that had not ended when the server was asked: what they will have examined is not known.
+fn still_scanning(evidence: &Evidence, stats: &QueryStats) -> Draft {
+    let running = stats.running;
+    workload::lacking_index(
+        evidence,
+        stats,
+        format!(
+            "{} was scanning the collection in {} that had not ended, the longest after {} s",
+            workload::words(&stats.shape),
+            text::plural(running.collection_scans, "operation"),
+            running.most_millis / 1000,
+        ),
+        "the time grows with the collection, and each scan pushes other data out of memory",
+    )
+    .data("running_scans", running.collection_scans)
+    .severity(Severity::Info)
 }
 
 #[cfg(test)]
@@ -172,6 +195,22 @@ mod tests {
             ran x5 {"command": {"getMore": 99, "collection": "t_order_item"}, "originatingCommand": {"find": "t_order_item", "filter": {"a": 1}}, "planSummary": "COLLSCAN", "docsExamined": 500000, "nreturned": 50000}"#;
         let found = check("W001", body);
         assert!(found[0].what.contains("up to 500,000 documents"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn ck_12_scans_that_have_not_ended_are_told_as_information() {
+        let row = r#"running {"secs_running": 42, "microsecs_running": 42000000, "planSummary": "COLLSCAN", "command": {"find": "t_order_item", "filter": {"a": 1}}}"#;
+        let found = check("W001", row);
+        assert_eq!(found[0].severity, docward_model::Severity::Info);
+        assert!(found[0].what.contains("after 42 s"), "{}", found[0].what);
+        assert!(found[0].fix.as_ref().is_some_and(|f| f.command.ends_with("createIndex({a: 1})")));
+        for meant in [
+            row.replace("COLLSCAN", "IXSCAN { a: 1 }"),
+            row.replace(r#"{"a": 1}}"#, r#"{}}"#),
+            row.replace(r#""filter""#, r#""hint": {"$natural": 1}, "filter""#),
+        ] {
+            assert!(check("W001", &meant).is_empty(), "{meant}");
+        }
     }
 
     fn proposed(command: &str) -> String {
@@ -243,7 +282,123 @@ mod tests {
 
     #[test]
     fn ck_12_branches_need_indexes_of_their_own() {
-        let found = scan(r#"{"find": "t_order_item", "filter": {"$or": [{"a": 1}, {"b": 1}]}}"#);
+        let query = r#"{"find": "t_order_item", "filter": {"$or": [{"a": 1}, {"b": {"$gt": 1}, "c": 2}]}, "sort": {"t": -1}}"#;
+        let found = scan(query);
         assert!(found[0].todo.contains("each branch"), "{}", found[0].todo);
+        let command = &found[0].fix.as_ref().expect("indexes").command;
+        let both = ["createIndex({a: 1, t: -1}); ", "createIndex({c: 1, t: -1, b: 1})"];
+        assert!(both.iter().all(|index| command.contains(index)), "{command}");
+        // Only the one that is missing.
+        let body = format!(
+            r#"index {{"key": {{"a": 1, "t": -1}}, "name": "i"}}
+            ran x5 {{"command": {query}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}}"#
+        );
+        let command = check("W001", &body)[0].fix.as_ref().expect("an index").command.clone();
+        assert!(!command.contains("{a: 1") && command.ends_with(both[1]), "{command}");
+        // A branch that no index serves makes the others useless.
+        let found =
+            scan(r#"{"find": "t_order_item", "filter": {"$or": [{"a": 1}, {"b": {"$ne": 1}}]}}"#);
+        assert!(
+            found[0].fix.is_none() && found[0].todo.contains("asks for b"),
+            "{}",
+            found[0].todo
+        );
+    }
+
+    #[test]
+    fn ck_12_negations_and_patterns_in_the_middle_are_no_part_of_an_index() {
+        for (filter, index) in [
+            (r#"{"a": 1, "b": {"$ne": 2}, "c": {"$nin": [1]}}"#, "{a: 1}"),
+            (r#"{"a": 1, "b": {"$regex": "x"}}"#, "{a: 1}"),
+            (r#"{"a": 1, "b": {"$regex": "^x"}}"#, "{a: 1, b: 1}"),
+            (r#"{"a": 1, "b": {"$not": {"$gt": 2}}, "c": {"$exists": true}}"#, "{a: 1}"),
+            (r#"{"b": {"$ne": 2}}"#, ""),
+            (r#"{"b": {"$regex": "x"}}"#, ""),
+        ] {
+            let command = proposed(&format!(r#"{{"find": "t_order_item", "filter": {filter}}}"#));
+            let expected =
+                if index.is_empty() { String::new() } else { format!("createIndex({index})") };
+            assert!(
+                command.ends_with(&expected) && command.is_empty() == index.is_empty(),
+                "{filter}: {command}"
+            );
+        }
+    }
+
+    #[test]
+    fn ck_12_lists_stand_before_the_sort_as_long_as_the_server_merges_them() {
+        let of = |n: usize| {
+            let list = format!("{:?}", (0..n).collect::<Vec<_>>());
+            proposed(&format!(
+                r#"{{"find": "t_order_item", "filter": {{"a": {{"$in": {list}}}}}, "sort": {{"t": 1}}}}"#
+            ))
+        };
+        assert!(of(200).ends_with("createIndex({a: 1, t: 1})"), "{}", of(200));
+        assert!(of(201).ends_with("createIndex({t: 1, a: 1})"), "{}", of(201));
+    }
+
+    #[test]
+    fn ck_12_an_array_that_is_asked_for_cannot_be_sorted_by() {
+        let body = r#"{"_id": 1, "u": 1, "items": [{"n": 5}], "t": 1}
+            ran x5 {"command": {"find": "t_order_item", "filter": {"u": 1, "items.n": {"$gt": 3}}, "sort": {"items.n": 1}}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}"#;
+        let command = check("W001", body)[0].fix.as_ref().expect("an index").command.clone();
+        assert!(command.ends_with(r#"createIndex({u: 1, "items.n": 1})"#), "{command}");
+    }
+
+    #[test]
+    fn ck_12_pages_by_id_end_with_the_id() {
+        let command = proposed(
+            r#"{"find": "t_order_item", "filter": {"status": "x", "_id": {"$gt": 5}}, "sort": {"_id": 1}}"#,
+        );
+        assert!(command.ends_with("createIndex({status: 1, _id: 1})"), "{command}");
+        let command = proposed(
+            r#"{"find": "t_order_item", "filter": {"n": {"$gt": 5}}, "sort": {"_id": 1}}"#,
+        );
+        assert!(command.ends_with("createIndex({n: 1})"), "{command}");
+    }
+
+    #[test]
+    fn ck_12_hashed_and_wildcard_indexes_serve_single_fields() {
+        let fix = |index: &str, filter: &str| {
+            let body = format!(
+                r#"index {{"key": {index}, "name": "i"}}
+                ran x5 {{"command": {{"find": "t_order_item", "filter": {filter}}}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}}"#
+            );
+            check("W001", &body)[0].fix.is_some()
+        };
+        assert!(!fix(r#"{"a": "hashed"}"#, r#"{"a": 1}"#));
+        assert!(fix(r#"{"a": "hashed"}"#, r#"{"a": {"$gt": 1}}"#), "a hash has no order");
+        assert!(!fix(r#"{"$**": 1}"#, r#"{"a.b": 1}"#));
+        assert!(!fix(r#"{"a.$**": 1}"#, r#"{"a.b": 1}"#));
+        assert!(fix(r#"{"a.$**": 1}"#, r#"{"b": 1}"#));
+        assert!(fix(r#"{"$**": 1}"#, r#"{"a": 1, "b": 1}"#), "one field at a time");
+    }
+
+    #[test]
+    fn ck_12_one_index_is_proposed_for_all_the_queries_it_serves() {
+        let ran = |command: &str| {
+            format!(
+                "ran x5 {{"command": {{"find": "t_order_item", {command}}}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}}
+            "
+            )
+        };
+        let both = ran(r#""filter": {"b": 1}"#)
+            + &ran(r#""filter": {"a": 1, "b": 1}, "sort": {"t": -1}"#)
+            + &ran(r#""filter": {"c": 1}"#);
+        let found = check("W001", &both);
+        let commands: Vec<_> =
+            found.iter().map(|f| f.fix.as_ref().expect("an index").command.clone()).collect();
+        let shared = commands.iter().filter(|c| c.ends_with("createIndex({b: 1, a: 1, t: -1})"));
+        assert_eq!((shared.count(), commands.len()), (2, 3), "{commands:?}");
+        assert!(found.iter().any(|f| f.todo.contains("it also serves find by {b}")));
+        assert!(commands.iter().any(|c| c.ends_with("createIndex({c: 1})")), "{commands:?}");
+        // Texts compared in another way need an index of their own.
+        let other = ran(r#""filter": {"b": 1}"#)
+            + &ran(r#""filter": {"a": 1, "b": 1}, "collation": {"locale": "en"}"#);
+        let found = check("W001", &other);
+        let shared = found
+            .iter()
+            .filter(|f| f.fix.as_ref().is_some_and(|f| f.command.ends_with("({b: 1})")));
+        assert_eq!(shared.count(), 1);
     }
 }
