@@ -254,6 +254,11 @@ impl Servers {
         self.members[member].port
     }
 
+    /// The log of a member.
+    pub fn log(&self, member: usize) -> PathBuf {
+        self.members[member].process.directory().join("log")
+    }
+
     /// How many servers there are.
     pub fn len(&self) -> usize {
         self.members.len()

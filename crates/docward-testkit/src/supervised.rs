@@ -63,6 +63,11 @@ pub(crate) enum Down {
 }
 
 impl Supervised {
+    /// What the server writes is in here.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// Starts `program` in a directory of its own, which it will lose in the end.
     pub(crate) fn start(
         directory: PathBuf,

@@ -21,8 +21,9 @@ pub struct Wanted {
 
 /// The indexes for a shape: one, or one for each branch of its `$or`. None when no plain index helps.
 pub fn indexes_for(shape: &QueryShape, profile: Option<&Profile>) -> Vec<Wanted> {
-    if let Some(wanted) = index_for(&shape.filter, shape, profile) {
-        return vec![wanted];
+    let common = index_for(&shape.filter, shape, profile);
+    if let Some(wanted) = common.as_ref().filter(|w| !shape.branches || w.equalities > 0) {
+        return vec![wanted.clone()];
     }
     // One branch without an index makes the server scan for all of them.
     let branches = shape.alternatives.iter().map(|branch| {
@@ -30,6 +31,9 @@ pub fn indexes_for(shape: &QueryShape, profile: Option<&Profile>) -> Vec<Wanted>
         index_for(&all, shape, profile)
     });
     let mut wanted = branches.collect::<Option<Vec<_>>>().unwrap_or_default();
+    if wanted.is_empty() {
+        return common.into_iter().collect();
+    }
     wanted.sort();
     // One that is the beginning of another is served by it.
     let all = wanted.clone();

@@ -378,12 +378,13 @@ mod tests {
     fn ck_12_one_index_is_proposed_for_all_the_queries_it_serves() {
         let ran = |command: &str| {
             format!(
-                "ran x5 {{"command": {{"find": "t_order_item", {command}}}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}}
-            "
+                r#"ran x5 {{"command": {{"find": "t_order_item", {command}}}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}}"#
             )
         };
         let both = ran(r#""filter": {"b": 1}"#)
+            + "\n"
             + &ran(r#""filter": {"a": 1, "b": 1}, "sort": {"t": -1}"#)
+            + "\n"
             + &ran(r#""filter": {"c": 1}"#);
         let found = check("W001", &both);
         let commands: Vec<_> =
@@ -394,6 +395,7 @@ mod tests {
         assert!(commands.iter().any(|c| c.ends_with("createIndex({c: 1})")), "{commands:?}");
         // Texts compared in another way need an index of their own.
         let other = ran(r#""filter": {"b": 1}"#)
+            + "\n"
             + &ran(r#""filter": {"a": 1, "b": 1}, "collation": {"locale": "en"}"#);
         let found = check("W001", &other);
         let shared = found

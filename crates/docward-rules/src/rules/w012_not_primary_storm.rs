@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{
-    Draft, Evidence, Level, NotPrimary, Seen, Severity, Subject, Topology, Unit,
-};
+use docward_model::{Draft, Evidence, Level, NotPrimary, Seen, Severity, Subject, Topology, Unit};
 
 use crate::{Cx, declare_rule, facts::text, threshold};
 
@@ -183,7 +181,8 @@ mod tests {
         (0..count).map(line).collect()
     }
 
-    const UPDATE: &str = r#"{"update": "t_order", "updates": [{"q": {"_id": 1}, "u": {"$set": {"a": 1}}}]}"#;
+    const UPDATE: &str =
+        r#"{"update": "t_order", "updates": [{"q": {"_id": 1}, "u": {"$set": {"a": 1}}}]}"#;
 
     #[test]
     fn ap_s1_6_clients_that_stay_with_the_old_primary_are_named() {
@@ -191,8 +190,11 @@ mod tests {
         assert_eq!(found.len(), 1);
         let what = &found[0].what;
         assert!(what.contains("180 operations, 180 of them writes, over 14 min"), "{what}");
-        assert!(what.contains("10.0.0.0") && what.contains("by api"), "{what}");
-        assert_eq!((found[0].severity, found[0].clauses.as_slice()), (Severity::Error, &["AP-S1.6"][..]));
+        assert!(what.contains("10.0.0.0") && what.contains("by `api`"), "{what}");
+        assert_eq!(
+            (found[0].severity, found[0].clauses.as_slice()),
+            (Severity::Error, &["AP-S1.6"][..])
+        );
         assert!(found[0].todo.contains("replicaSet=NAME"), "{}", found[0].todo);
     }
 

@@ -189,8 +189,9 @@ mod tests {
     const DEEP: &str = r#"x100 {"_id": $i, "a": {"b": {"c": {"d": {"e": {"f": {"g": {"value": 1}}}}}}}, "customer": {"address1": "x", "position": {"x": 1}}, "perUser": {"u$i": {"score": 1}}}"#;
 
     fn set(path: &str) -> Vec<docward_model::Finding> {
-        let update =
-            format!(r#"ran x5 {{"command": {{"q": {{"_id": 7}}, "u": {{"$set": {{"{path}": 1}}}}}}}}"#);
+        let update = format!(
+            r#"ran x5 {{"command": {{"q": {{"_id": 7}}, "u": {{"$set": {{"{path}": 1}}}}}}}}"#
+        );
         check("W013", &format!("{DEEP}\n{update}"))
     }
 
@@ -207,7 +208,8 @@ mod tests {
         let found = set("a.b.c.d.e.f.g.value");
         assert!(found[0].what.contains("8 names"), "{}", found[0].what);
         assert!(set("a.b.c.d.e").is_empty(), "5 names are allowed");
-        let positions = r#"ran x5 {"command": {"q": {"_id": 7}, "u": {"$set": {"a.0.b.$[].c.3.d": 1}}}}"#;
+        let positions =
+            r#"ran x5 {"command": {"q": {"_id": 7}, "u": {"$set": {"a.0.b.$[].c.3.d": 1}}}}"#;
         assert!(check("W013", positions).is_empty(), "positions are no names");
     }
 
@@ -223,9 +225,11 @@ mod tests {
 
     #[test]
     fn dm_06_3_paths_that_are_removed_and_few_documents_say_nothing() {
-        let unset = r#"ran x5 {"command": {"q": {"_id": 7}, "u": {"$unset": {"customer.postion": 1}}}}"#;
+        let unset =
+            r#"ran x5 {"command": {"q": {"_id": 7}, "u": {"$unset": {"customer.postion": 1}}}}"#;
         assert!(check("W013", &format!("{DEEP}\n{unset}")).is_empty());
-        let set = r#"ran x5 {"command": {"q": {"_id": 7}, "u": {"$set": {"customer.postion.x": 1}}}}"#;
+        let set =
+            r#"ran x5 {"command": {"q": {"_id": 7}, "u": {"$set": {"customer.postion.x": 1}}}}"#;
         let few = DEEP.replace("x100", "x99");
         assert!(check("W013", &format!("{few}\n{set}")).is_empty());
         assert_eq!(check_with("W013", "min-documents=50", &format!("{few}\n{set}")).len(), 1);

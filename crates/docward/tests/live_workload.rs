@@ -1,0 +1,240 @@
+//! What `docward audit` learns from running servers about their clients, through the real binary.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::{
+    path::Path,
+    process::{Command, Output},
+    time::Duration,
+};
+
+use bson::{Document, doc};
+use docward_testkit::{Launch, Servers, mongodb::Client};
+use serde_json::Value;
+
+fn docward(arguments: &[&str]) -> Output {
+    Command::new(assert_cmd::cargo::cargo_bin("docward")).args(arguments).output().unwrap()
+}
+
+fn audit(arguments: &[&str]) -> Value {
+    let mut all = vec!["audit", "--format", "json", "--no-progress"];
+    all.extend(arguments);
+    let output = docward(&all);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+        panic!("{error}: {}", String::from_utf8_lossy(&output.stderr));
+    })
+}
+
+fn found<'r>(report: &'r Value, rule: &str) -> Vec<&'r Value> {
+    report["findings"].as_array().unwrap().iter().filter(|f| f["rule"] == rule).collect()
+}
+
+fn problems(report: &Value) -> Vec<String> {
+    let problems = report["problems"].as_array().unwrap();
+    problems.iter().map(|p| p["message"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A client with a name of its own.
+fn client(servers: &Servers, uri: &str, name: &str) -> Client {
+    servers.connect(&format!("{uri}&appName={name}"))
+}
+
+fn run(servers: &Servers, client: &Client, command: Document) {
+    servers.wait(client.database("db_shop").run_command(command).into_future()).unwrap();
+}
+
+/// A collection that is scanned by an application while the profiler writes everything down.
+fn profiled_shop(servers: &Servers, uri: &str) {
+    let orders = (0..3000).map(|n| doc! { "_id": n, "status": format!("s{}", n % 7) });
+    servers.insert("db_shop.t_order", orders);
+    servers.command("db_shop", doc! { "profile": 2 });
+    let shop = client(servers, uri, "shop-api");
+    for _ in 0..5 {
+        let filter = doc! { "status": "a-value-nobody-may-print" };
+        run(servers, &shop, doc! { "find": "t_order", "filter": filter });
+    }
+}
+
+#[test]
+fn ck_12_the_profiler_is_read_and_docward_leaves_itself_out() {
+    let servers = Launch::standalone().start();
+    let uri = servers.uri();
+    profiled_shop(&servers, &uri);
+    let saved = servers.directory().join("evidence.json");
+    let saved = saved.to_str().unwrap();
+    // The profiler also writes down what these runs ask; the last one has a name from its user.
+    for arguments in [
+        vec![uri.as_str(), "--full"],
+        vec![uri.as_str(), "--metadata-only"],
+        vec![uri.as_str(), "--db", "db_shop", "--save-evidence", saved],
+        vec![&format!("{uri}&appName=nightly"), "--full", "--save-evidence", saved],
+    ] {
+        let report = audit(&arguments);
+        assert_eq!(problems(&report), Vec::<String>::new());
+        let scans = found(&report, "W001");
+        assert_eq!(scans.len(), 1, "{scans:#?}");
+        assert_eq!(scans[0]["namespace"], "db_shop.t_order");
+        assert_eq!(scans[0]["data"]["operations"], 5, "{arguments:?}");
+        let fix = scans[0]["fix"]["command"].as_str().unwrap();
+        assert!(fix.ends_with("createIndex({status: 1})"), "{fix}");
+        let workload = report["sources"].as_array().unwrap().last().unwrap();
+        assert_eq!((&workload["kind"], &workload["documents"]), (&"workload".into(), &5.into()));
+        assert!(!report.to_string().contains("a-value-nobody-may-print"));
+    }
+    let evidence = std::fs::read_to_string(saved).unwrap();
+    assert!(!evidence.contains("a-value-nobody-may-print"));
+    let evidence: Value = serde_json::from_str(&evidence).unwrap();
+    for shape in evidence["evidence"]["workload"]["shapes"].as_array().unwrap() {
+        assert!(!shape["applications"].to_string().contains("docward"), "{shape:#}");
+    }
+    // Evidence files keep what was learnt.
+    assert_eq!(found(&audit(&[saved]), "W001").len(), 1);
+    // Other collections than those asked about are left out.
+    assert!(found(&audit(&[&uri, "--collection", "t_none"]), "W001").is_empty());
+    // The terminal says what was read.
+    let text = docward(&["audit", &uri, "--no-progress"]);
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(text.contains("5 recorded operations"), "{text}");
+}
+
+#[test]
+fn ck_12_each_member_tells_what_it_did_itself() {
+    let servers = Launch::replica_set(2).start();
+    profiled_shop(&servers, &servers.uri());
+    let other = 1 - servers.primary();
+    let direct = format!("{}&readPreference=secondary", servers.uri_of(other));
+    let reader = client(&servers, &direct, "reports");
+    run(&servers, &reader, doc! { "profile": 2 });
+    let aggregate = doc! {
+        "find": "t_order", "filter": { "note": 1 }, "$readPreference": { "mode": "secondary" },
+    };
+    for _ in 0..3 {
+        run(&servers, &reader, aggregate.clone());
+    }
+    let report = audit(&[&servers.uri()]);
+    assert_eq!(problems(&report), Vec::<String>::new());
+    let whats: Vec<_> = found(&report, "W001").iter().map(|f| f["what"].to_string()).collect();
+    assert!(whats.iter().any(|what| what.contains("{status}")), "{whats:?}");
+    assert!(whats.iter().any(|what| what.contains("{note}")), "{whats:?}");
+}
+
+#[test]
+fn ck_12_missing_privileges_are_named() {
+    let servers = Launch::standalone().auth().start();
+    let uri = servers.uri();
+    profiled_shop(&servers, &uri);
+    let user = servers.create_user("reader", vec!["readAnyDatabase"]);
+    let report = audit(&[&servers.uri_as(Some(&user))]);
+    let problems_of_reader = problems(&report);
+    let named = |action: &str, on: &str| {
+        problems_of_reader
+            .iter()
+            .any(|p| p.starts_with("not allowed: ") && p.contains(action) && p.contains(on))
+    };
+    assert!(named("inprog", "on the deployment"), "{problems_of_reader:#?}");
+    assert!(named("find", "db_shop.system.profile"), "{problems_of_reader:#?}");
+    assert!(named("find", "what the profiler wrote down was not read"), "{problems_of_reader:#?}");
+    assert!(found(&report, "W001").is_empty());
+    // Where the profiler is off, nothing is missing but what concerns the whole.
+    let report = audit(&[&servers.uri_as(Some(&user)), "--db", "admin"]);
+    assert!(problems(&report).iter().all(|p| !p.contains("system.profile")), "{report:#}");
+    let user = servers.create_user("watcher", vec!["readAnyDatabase", "clusterMonitor"]);
+    let report = audit(&[&servers.uri_as(Some(&user))]);
+    assert!(problems(&report).iter().all(|p| p.contains("viewUser")), "{:#?}", problems(&report));
+    assert_eq!(found(&report, "W001").len(), 1);
+}
+
+#[test]
+fn ck_12_scans_that_are_running_are_seen() {
+    let servers = Launch::standalone().start();
+    let uri = servers.uri();
+    servers.insert("db_shop.t_order", (0..300).map(|n| doc! { "_id": n, "status": "new" }));
+    let shop = client(&servers, &uri, "shop-api");
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| {
+            let filter = doc! { "status": "new", "$where": "sleep(100) || false" };
+            let find = doc! { "find": "t_order", "filter": filter, "maxTimeMS": 15_000 };
+            servers.wait(shop.database("db_shop").run_command(find).into_future())
+        });
+        std::thread::sleep(Duration::from_secs(4));
+        let report = audit(&[&uri]);
+        assert_eq!(problems(&report), Vec::<String>::new());
+        let scans = found(&report, "W001");
+        assert_eq!(scans.len(), 1, "{scans:#?}");
+        let what = scans[0]["what"].as_str().unwrap();
+        assert!(what.contains("that had not ended"), "{what}");
+        assert_eq!(scans[0]["severity"], "info");
+        assert!(slow.join().unwrap().is_err(), "it was stopped");
+    });
+}
+
+/// A configuration under which a storm need not last for a minute.
+fn impatient(directory: &Path) -> String {
+    let config = directory.join("docward.toml");
+    std::fs::write(&config, "[rules.W012]\nmin-seconds = 2\nmin-count = 10\n").unwrap();
+    config.display().to_string()
+}
+
+#[test]
+fn ap_s1_6_st_15_a_log_shows_clients_that_stay_with_a_secondary() {
+    let servers = Launch::replica_set(2).start();
+    servers.insert("db_shop.t_order", [doc! { "_id": 1 }]);
+    let other = 1 - servers.primary();
+    let stuck = client(&servers, &servers.uri_of(other), "stuck");
+    let level = doc! { "profile": 0, "slowms": -1 };
+    servers.wait(stuck.database("admin").run_command(level).into_future()).unwrap();
+    for n in 0..16 {
+        let update = doc! { "q": { "_id": 1 }, "u": { "$set": { "n": n } } };
+        let command = doc! { "update": "t_order", "updates": [update] };
+        let refused = servers.wait(stuck.database("db_shop").run_command(command).into_future());
+        assert!(refused.is_err());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let log = servers.log(other);
+    let log = log.to_str().unwrap();
+    let report = audit(&["--log", log, "--config", &impatient(servers.directory())]);
+    let storms = found(&report, "W012");
+    assert_eq!(storms.len(), 1, "{report:#}");
+    let what = storms[0]["what"].as_str().unwrap();
+    assert!(what.contains("16 operations, 16 of them writes,"), "{what}");
+    assert!(what.contains("`stuck`") && what.contains("`127.0.0.1`"), "{what}");
+    assert_eq!(storms[0]["severity"], "error");
+    // With the usual patience some seconds of errors are an election.
+    assert!(found(&audit(&["--log", log]), "W012").is_empty());
+    // Together with the deployment, the connection string is spelt out.
+    let config = impatient(servers.directory());
+    let report = audit(&[&servers.uri(), "--log", log, "--config", &config]);
+    let todo = found(&report, "W012")[0]["todo"].as_str().unwrap().to_owned();
+    assert!(
+        todo.contains("/?replicaSet=rs0") && todo.contains("without directConnection"),
+        "{todo}"
+    );
+}
+
+#[test]
+fn ap_s1_6_clients_that_follow_the_set_make_no_storm() {
+    let servers = Launch::replica_set(3).start();
+    servers.insert("db_shop.t_order", [doc! { "_id": 1 }]);
+    let level = doc! { "profile": 0, "slowms": -1 };
+    for member in 0..3 {
+        let direct = servers.connect(&servers.uri_of(member));
+        servers.wait(direct.database("admin").run_command(level.clone()).into_future()).unwrap();
+    }
+    let shop = client(&servers, &servers.uri(), "shop-api");
+    let orders = shop.database("db_shop").collection::<Document>("t_order");
+    let mut failed = 0;
+    for n in 0..60 {
+        if n == 10 {
+            servers.step_down();
+        }
+        let update = orders.update_one(doc! { "_id": 1 }, doc! { "$set": { "n": n } });
+        failed += usize::from(servers.wait(update.into_future()).is_err());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(failed <= 1, "the driver bridges an election: {failed}");
+    for member in 0..3 {
+        let log = servers.log(member);
+        let config = impatient(servers.directory());
+        let report = audit(&["--log", log.to_str().unwrap(), "--config", &config]);
+        assert!(found(&report, "W012").is_empty(), "{report:#}");
+    }
+}
