@@ -369,7 +369,14 @@ impl<'a> View<'a> {
                 format!("{} {noun}: {}", text::count(places.len() as u64), first(&places)),
             );
         }
-        let gaps = self.gaps(codes);
+        let mut gaps = self.gaps(codes);
+        // A workload of connections, or of operations that have not ended, vouches for nothing.
+        let workload = self.evidence.workload.as_ref();
+        if codes.iter().all(|code| code.starts_with('W'))
+            && workload.is_some_and(|w| w.operations() == 0)
+        {
+            gaps.push("the workload shows no operation that has ended".to_owned());
+        }
         if gaps.is_empty() {
             (Verdict::Pass, none.to_owned())
         } else {
@@ -547,6 +554,8 @@ mod tests {
             let expect = if id == "CK-12" { Verdict::Fail } else { Verdict::Pass };
             assert_eq!(judged(id, scan), expect, "{id}");
         }
+        let running = r#"running {"secs_running": 9, "planSummary": "IXSCAN { a: 1 }", "command": {"find": "t_order_item", "filter": {"a": 1}}}"#;
+        assert_eq!(judged("CK-12", running), Verdict::Unknown, "it has not ended");
         let joined = r#"ran x30 {"command": {"aggregate": "t_order_item", "pipeline": [{"$lookup": {"from": "p", "localField": "p", "foreignField": "_id", "as": "x"}}]}}"#;
         assert_eq!(judged("CK-9", joined), Verdict::Fail);
         let counted = r#"ran x30 {"command": {"count": "t_order_item", "query": {"p": 1}}, "keysExamined": 900}"#;

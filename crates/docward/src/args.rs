@@ -125,7 +125,7 @@ pub(crate) struct AuditArgs {
     #[arg(long, conflicts_with = "full")]
     pub(crate) pushdown: bool,
 
-    /// Read the catalogue only, no documents
+    /// Read the catalogue and the workload only, no documents
     #[arg(long)]
     pub(crate) metadata_only: bool,
 
@@ -139,7 +139,8 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) network_rules: Vec<String>,
 
-    /// A structured mongod or mongos log (4.4 and later, also .gz) that shows the workload
+    /// A structured mongod or mongos log (4.4 and later, also .gz) that shows the workload; without one, a
+    /// running server is asked: its profiler, long-running operations and query statistics
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Vec<String>,
 
@@ -192,7 +193,8 @@ pub(crate) struct ShardKeyArgs {
     #[arg(long, value_name = "JSON")]
     pub(crate) key: Vec<String>,
 
-    /// A structured mongod or mongos log that shows which fields reads name
+    /// A structured mongod or mongos log that shows which fields reads name; without one, a running
+    /// server is asked
     #[arg(long, value_name = "FILE")]
     pub(crate) workload: Vec<String>,
 

@@ -7,14 +7,17 @@ use std::collections::BTreeSet;
 
 use docward_model::{Namespace, Source, SourceKind, Value, WorkloadKind};
 use docward_workload::{Entry, Ran, profile_entry, running_entry, totals_entry};
-use mongodb::{bson::doc, error::Error};
+use mongodb::{
+    bson::{Document, doc},
+    error::Error,
+};
 
 use super::{
     super::Reader,
     Deployment,
     privileges::Resource,
     session::{Question, Read},
-    trouble::{is_forbidden, is_gone, is_passing, words},
+    trouble::{code, is_forbidden, is_gone, is_passing, words},
 };
 
 /// The collection the profiler of a database writes to.
@@ -209,10 +212,11 @@ impl Reader<'_, '_, '_> {
         let rest = doc! { "filter": { "name": PROFILE }, "nameOnly": true };
         let question = (database.to_owned(), Read::ListCollections, rest);
         let listed = deployment.session.list_of(member, question, BYTES);
-        is_forbidden(error) && listed.map_or(true, |(listed, _)| listed.is_empty())
+        !is_passing(error) && listed.map_or(true, |(listed, _)| listed.is_empty())
     }
 
-    /// A member that went away meanwhile is left out; other failures are problems.
+    /// A member that went away meanwhile is left out, as is what this server does not know; other
+    /// failures are problems.
     fn unanswered(
         &mut self,
         deployment: &mut Deployment,
@@ -221,7 +225,10 @@ impl Reader<'_, '_, '_> {
         what: &str,
         error: &Error,
     ) {
-        if is_passing(error) && !deployment.members.is_empty() {
+        // Services that speak the protocol without being MongoDB, and Atlas' small tiers, know no such
+        // questions: command not found, not supported, no such stage, refused by Atlas.
+        let is_unknown = matches!(code(error), Some(59 | 115 | 8000 | 40_324));
+        if is_unknown || (is_passing(error) && !deployment.members.is_empty()) {
             let name = &deployment.session.name;
             self.progress.note(&format!("{name}: {what} failed: {}", words(error)));
             return;
@@ -239,7 +246,7 @@ fn newest(database: &str) -> Question {
 }
 
 /// A question about the server as a whole.
-fn of_server(stage: mongodb::bson::Document) -> Question {
+fn of_server(stage: Document) -> Question {
     let rest = doc! { "aggregate": 1, "pipeline": [stage], "cursor": {}, "maxTimeMS": PATIENCE_MS };
     ("admin".to_owned(), Read::Aggregate, rest)
 }
