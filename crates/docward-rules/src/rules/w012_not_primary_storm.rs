@@ -17,8 +17,8 @@ declare_rule! {
     /// which a server refused at least 20 of them, never pausing for half a minute. However many errors an
     /// election of some seconds makes, they are normal: clients that follow the set try again and succeed.
     /// What servers ask each other in `admin`, `config` and `local` does not count. When only reads were
-    /// refused it is a warning. A log shows refused operations only as far as they are written down: with
-    /// `slowms` at 0, or in the profiler.
+    /// refused it is a warning. A log shows refused operations only as far as they are written down: all of
+    /// them with `slowms` at -1. The profiler of a secondary does not write down refused writes.
     ///
     /// ## Why it matters
     /// A client that knows one server only stays with it when another becomes the primary. Its writes fail
