@@ -4,6 +4,9 @@ use docward_model::RuleMeta;
 
 use crate::suggest;
 
+/// Shards there can be, as for `--shards`: fewer share nothing, and every one of them is counted out.
+pub(crate) const SHARDS: std::ops::RangeInclusive<u32> = 2..=1000;
+
 /// A table of the file.
 #[derive(Clone, Copy)]
 pub(crate) struct Section {

@@ -7,7 +7,7 @@
 
 use docward_model::{ProfileName, RuleMeta, Threshold, ThresholdValue};
 
-use crate::{FailOn, json::Json, threshold};
+use crate::{FailOn, json::Json, keys::SHARDS, threshold};
 
 /// The schema of the file for these rules: pretty JSON, the same bytes for the same rules in any
 /// order.
@@ -212,7 +212,14 @@ fn deployment() -> Json {
         ("type", Json::text("string")),
         ("pattern", Json::text("^[0-9]+\\.[0-9]+(\\.[0-9]+)?$")),
     ]);
-    table([("server-version", version), ("shards", whole("Shards there are or will be.", 1))], &[])
+    let (least, most) = (i64::from(*SHARDS.start()), i64::from(*SHARDS.end()));
+    let shards = Json::object([
+        ("description", Json::text("Shards there are or will be.")),
+        ("type", Json::text("integer")),
+        ("minimum", Json::Int(least)),
+        ("maximum", Json::Int(most)),
+    ]);
+    table([("server-version", version), ("shards", shards)], &[])
         .with("description", Json::text("What is known about the servers."))
 }
 

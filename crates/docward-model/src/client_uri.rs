@@ -120,7 +120,6 @@ impl ClientUri {
             purpose,
             srv,
             hosts,
-            auth_source: database.clone().unwrap_or_else(|| "admin".to_owned()),
             database,
             // Names that lead to others are used with TLS unless the string says otherwise.
             tls: srv,
@@ -128,6 +127,9 @@ impl ClientUri {
         };
         if let Some((_, options)) = tail.split_once('?') {
             options.split(['&', ';']).for_each(|option| uri.set(option));
+        }
+        if uri.auth_source.is_empty() {
+            uri.auth_source = uri.usual_auth_source();
         }
         if let Some(login) = login {
             let (user, password) = match login.split_once(':') {
@@ -159,6 +161,16 @@ impl ClientUri {
             }
             _ => {}
         }
+    }
+
+    /// Where drivers look a login up when the string does not say.
+    fn usual_auth_source(&self) -> String {
+        let (in_path, otherwise) = match self.mechanism.as_deref() {
+            Some("MONGODB-X509" | "MONGODB-AWS" | "MONGODB-OIDC" | "GSSAPI") => (None, "$external"),
+            Some("PLAIN") => (self.database.as_deref(), "$external"),
+            _ => (self.database.as_deref(), "admin"),
+        };
+        in_path.unwrap_or(otherwise).to_owned()
     }
 
     /// What is to be known of a password. Secrets of other logins (keys, tokens) are no passwords that
@@ -304,6 +316,23 @@ mod tests {
         assert!(!uri("mongodb+srv://cluster.example.net/?ssl=false").tls);
         assert_eq!(uri("mongodb://h/?tls=true&tlsInsecure=true").unchecked, ["tlsInsecure"]);
         assert_eq!(uri("mongodb://h/?authSource=admin").auth_source, "admin");
+    }
+
+    #[test]
+    fn se_8_se_9_logins_kept_elsewhere_are_looked_up_in_external() {
+        let source = |rest: &str| uri(&format!("mongodb://u@h/{rest}")).auth_source;
+        for mechanism in ["MONGODB-X509", "MONGODB-AWS", "MONGODB-OIDC", "GSSAPI", "gssapi"] {
+            assert_eq!(source(&format!("?authMechanism={mechanism}")), "$external", "{mechanism}");
+            assert_eq!(
+                source(&format!("db?authMechanism={mechanism}")),
+                "$external",
+                "{mechanism}"
+            );
+        }
+        assert_eq!(source("?authMechanism=PLAIN"), "$external");
+        assert_eq!(source("db?authMechanism=PLAIN"), "db", "as drivers do");
+        assert_eq!(source("db?authMechanism=SCRAM-SHA-256"), "db");
+        assert_eq!(source("?authSource=x&authMechanism=GSSAPI"), "x", "what is said counts");
     }
 
     #[test]

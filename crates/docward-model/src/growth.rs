@@ -49,11 +49,21 @@ impl Observed {
     /// Days after the later date on which the first document reaches `target`; `None` when one is
     /// there already or none gets there.
     pub fn days_until(&self, target: f64) -> Option<f64> {
+        self.days_until_beyond(target, 0.0)
+    }
+
+    /// As [`Self::days_until`], but documents that grew by no more than `step` have no pace: that may
+    /// have happened once.
+    pub fn days_until_beyond(&self, target: f64, step: f64) -> Option<f64> {
         let growing = || self.leaders.iter().filter(|(_, per_day)| *per_day > 0.0);
         if growing().any(|&(now, _)| now as f64 >= target) {
             return None;
         }
-        growing().map(|&(now, per_day)| (target - now as f64) / per_day).min_by(f64::total_cmp)
+        // Half a unit: the pace was divided by the days and is a whole number of units no more.
+        growing()
+            .filter(|(_, per_day)| per_day * self.days() > step + 0.5)
+            .map(|&(now, per_day)| (target - now as f64) / per_day)
+            .min_by(f64::total_cmp)
     }
 }
 

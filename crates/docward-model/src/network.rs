@@ -21,6 +21,9 @@ pub struct Network {
     pub mongodb_ports: Vec<u16>,
     /// Groups of rules, in the order they were read.
     pub groups: Vec<RuleGroup>,
+    /// What was given and could not be read: rules, groups, whole files. Nothing passes while it may
+    /// say otherwise.
+    pub unread: Vec<String>,
 }
 
 impl Network {
@@ -82,6 +85,8 @@ pub struct AccessRule {
     pub ports: Vec<PortRange>,
     /// Whether the platform made it, so that nobody can be asked to remove it.
     pub built_in: bool,
+    /// Whether it was taken over from a wider group, which has it too.
+    pub inherited: bool,
 }
 
 /// Where connections come from.

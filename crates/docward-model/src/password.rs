@@ -107,7 +107,9 @@ fn is_weak(password: &str) -> bool {
     let letters: String = lower.chars().filter(|c| c.is_alphabetic()).collect();
     let core = lower.trim_matches(|c: char| !c.is_alphabetic());
     let read: String = core.chars().map(as_letter).filter(|c| c.is_alphabetic()).collect();
-    is_made_of_words(&letters) || is_made_of_words(&read)
+    // A short word among many signs happens by chance and helps nobody to guess the signs.
+    let is_fair_share = |words: &str| 4 * words.chars().count() >= lower.chars().count();
+    [letters, read].iter().any(|words| is_fair_share(words) && is_made_of_words(words))
 }
 
 fn as_letter(c: char) -> char {
@@ -169,12 +171,17 @@ mod tests {
             "MongoDB@2024!!",
             "Root-Password-1",
             "123456Qwerty!!",
+            "Root@1234567",
         ] {
             assert!(Strength::of(weak).is_weak_word(), "{weak}");
         }
         for fine in
             ["Abcdef1!xyzw", "Correct-Horse-7", "Testament!2024x", "1234567890!@", "天気がいい!Aa1"]
         {
+            assert!(!Strength::of(fine).is_weak_word(), "{fine}");
+        }
+        // Nothing but `db` and `my` is left of these, among many signs.
+        for fine in ["8#92!5@47&6Db", "My6&47@5!29#8"] {
             assert!(!Strength::of(fine).is_weak_word(), "{fine}");
         }
     }

@@ -46,6 +46,12 @@ fn unknown(evidence: impl Into<String>) -> Answer {
     (Verdict::Unknown, evidence.into())
 }
 
+/// What could not be read may open any door.
+fn unread(network: &Network) -> Option<Answer> {
+    (!network.unread.is_empty())
+        .then(|| unknown(format!("not read: {}", text::phrases(&network.unread, 3))))
+}
+
 impl SelfCheck<'_> {
     /// What the rules say about a row: a breach fails it, a suspicion or a rule that is switched off
     /// leaves it open.
@@ -104,6 +110,9 @@ impl SelfCheck<'_> {
                 "{listening}the network rules do not say public_ip (`[]` for none)"
             ));
         }
+        if let Some(answer) = unread(network) {
+            return answer;
+        }
         if !network.has_load_balancer() {
             return (
                 Verdict::Pass,
@@ -147,6 +156,9 @@ impl SelfCheck<'_> {
             return unknown(
                 "none of the groups is known to stand in front of MongoDB: name it under layers",
             );
+        }
+        if let Some(answer) = unread(network) {
+            return answer;
         }
         let balancer: Vec<_> = network::declared(network, Layer::LoadBalancer).collect();
         if balancer.is_empty() && network.has_load_balancer() {
@@ -306,6 +318,13 @@ mod tests {
         };
         check("SC-1", &balancer("203.0.113.1"), Verdict::Pass);
         check("SC-1", &balancer("0.0.0.0/0"), Verdict::Fail);
+        // SE-4: named sources and the listener port, both.
+        let ssh = balancer("203.0.113.1").replace("\"27017\"", "\"27017\", \"22\"");
+        check("SC-1", &ssh, Verdict::Fail);
+        for network in [none.to_owned(), balancer("203.0.113.1")] {
+            let unread = network.replacen("{", "{\"unread\": [\"rule 1 of `clb`\"], ", 1);
+            check("SC-1", &unread, Verdict::Unknown);
+        }
         check("SC-1", "uri mongodb://8.8.8.8", Verdict::Unknown);
     }
 
@@ -323,6 +342,19 @@ mod tests {
         check("SC-2", &group(mongodb, "10.0.0.0/8", "27017"), Verdict::Pass);
         check("SC-2", &group("", "0.0.0.0/0", "*"), Verdict::Unknown);
         check("SC-2", &group("", "0.0.0.0/0", "443"), Verdict::Unknown);
+        // Two halves are everyone.
+        let halves = group(mongodb, "0.0.0.0/1", "27017");
+        let half = r#"{"sources": ["128.0.0.0/1"], "ports": ["27017"]}"#;
+        check("SC-2", &halves, Verdict::Pass);
+        check(
+            "SC-2",
+            &halves.replace("\"rules\": [", &format!("\"rules\": [{half}, ")),
+            Verdict::Fail,
+        );
+        // What could not be read lets nothing pass, and hides no breach.
+        let unread = |text: String| text.replacen("{", "{\"unread\": [\"rule 1 of `x`\"], ", 1);
+        check("SC-2", &unread(group(mongodb, "10.0.0.0/8", "27017")), Verdict::Unknown);
+        check("SC-2", &unread(group(mongodb, "0.0.0.0/0", "27017")), Verdict::Fail);
         // Ports are SE-5, not this row.
         check("SC-2", &group(mongodb, "10.0.0.0/8", "22"), Verdict::Pass);
     }

@@ -325,10 +325,11 @@ fn network(facts: &Value) -> Network {
         sources: list(rule, "sources").iter().map(peer).collect(),
         ports: list(rule, "ports").iter().map(range).collect(),
         built_in: false,
+        inherited: rule.get("inherited").is_some(),
     };
     let group = |group: &Value| RuleGroup {
         name: group.get("name").map(text).expect("a name"),
-        id: None,
+        id: group.get("id").map(text),
         layer: group.get("layer").map(|layer| match text(layer).as_str() {
             "load-balancer" => Layer::LoadBalancer,
             _ => Layer::MongoDb,
@@ -341,6 +342,7 @@ fn network(facts: &Value) -> Network {
         listener_ports: ports("listener_port"),
         mongodb_ports: ports("mongodb_port"),
         groups: list(facts, "groups").iter().map(group).collect(),
+        unread: list(facts, "unread").iter().map(text).collect(),
     }
 }
 

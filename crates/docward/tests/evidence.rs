@@ -156,10 +156,46 @@ fn an_array_that_grew_between_two_dates_is_forecast() {
     audited(&[text(&after), "--save-evidence", text(&friday)]);
     let offline = audited(&[text(&friday), "--earlier", text(&monday)]);
     assert_eq!(finding(&offline, "D008"), Some(found));
+    // Below a week nothing is said, unless the rule is told otherwise.
+    date_back(&monday, -1);
+    let report = audited(&[text(&after), "--earlier", text(&monday)]);
+    assert!(finding(&report, "D008").is_none(), "six days");
+    let config = place.path().join("docward.toml");
+    fs::write(&config, "[rules.D008]\nmin-days = 1\n").unwrap();
+    let arguments = [text(&after), "--earlier", text(&monday), "--config", text(&config)];
+    assert!(finding(&audited(&arguments), "D008").is_some());
     // The wrong way round.
     let output = docward(&["audit", text(&monday), "--earlier", text(&friday)]);
     assert_eq!(code(&output), 2);
     assert!(stdout(&output).contains("give the older of the two files"), "{}", stdout(&output));
+}
+
+/// ALG-6, DM-08.2: an address more is no sign of an array without end.
+#[test]
+fn alg_6_dm_08_2_short_lists_that_gain_one_element_are_left_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let dump = |name: &str, moved: bool| {
+        let documents: Vec<u8> = (0..100)
+            .flat_map(|n| {
+                let length = 1 + n % 4 + i32::from(moved && n < 6);
+                let addresses: Vec<Bson> =
+                    (0..length).map(|a| doc! { "street": format!("street {a}") }.into()).collect();
+                doc! { "_id": n, "name": "x", "addresses": addresses }.to_vec().unwrap()
+            })
+            .collect();
+        let path = place.path().join(name).join("db_shop");
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("t_user.bson"), documents).unwrap();
+        place.path().join(name)
+    };
+    let (before, after) = (dump("before", false), dump("after", true));
+    for days in [1, 8] {
+        let earlier = place.path().join("earlier.json");
+        audited(&[text(&before), "--save-evidence", text(&earlier)]);
+        date_back(&earlier, days);
+        let report = audited(&[text(&after), "--earlier", text(&earlier)]);
+        assert!(finding(&report, "D008").is_none(), "{days} days: {report:#}");
+    }
 }
 
 /// Two random samples of a large collection have hardly a document in common; those of the earlier
@@ -175,10 +211,10 @@ fn live_growth_is_measured_on_the_documents_of_the_earlier_run() {
     let mut arguments = vec![uri.as_str(), "--save-evidence", text(&first)];
     arguments.extend(sampled);
     audited(&arguments);
-    date_back(&first, 2);
+    date_back(&first, 7);
     let push = doc! {
         "update": "t_device",
-        "updates": [{ "q": {}, "u": { "$push": { "events": { "$each": vec![7; 60] } } }, "multi": true }],
+        "updates": [{ "q": {}, "u": { "$push": { "events": { "$each": vec![7; 210] } } }, "multi": true }],
     };
     servers.command("db_iot", push);
     let mut arguments = vec![uri.as_str(), "--earlier", text(&first)];

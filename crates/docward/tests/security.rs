@@ -101,8 +101,45 @@ fn se_5_sc_2_every_cloud_is_understood() {
         let (bad, exit) = audit(&[("rules.json", &format("203.0.113.0/99").to_string())]);
         assert_eq!(exit, 2, "{name}");
         let message = bad["problems"][0]["message"].as_str().unwrap();
-        assert!(message.contains("203.0.113.0/99") && message.contains("line 1"), "{message}");
+        assert!(message.contains("203.0.113.0/99") && message.contains("not judged"), "{message}");
+        assert_eq!(verdict(&bad, "SC-2"), "unknown", "{name}");
     }
+}
+
+#[test]
+fn se_5_sc_2_a_firewall_rule_for_every_machine_is_told_once() {
+    let rule = |name: &str, source: &str, ports: &str, targets: Value| {
+        json!({"name": name, "network": "n/prod", "priority": 1000, "sourceRanges": [source],
+            "targetTags": targets, "allowed": [{"IPProtocol": "tcp", "ports": [ports]}]})
+    };
+    let export = |ports: &str| {
+        json!([
+            rule("world", "0.0.0.0/0", ports, json!([])),
+            rule("mongo", "10.0.0.0/8", "27017", json!(["mongo-a", "mongo-b"]))
+        ])
+    };
+    // All ports of every machine: only the groups that name MongoDB's port tell that it is MongoDB's.
+    for ports in ["27017", "1-65535"] {
+        let (report, exit) = audit(&[("gcp.json", &export(ports).to_string())]);
+        assert_eq!((rules(&report), exit), (vec!["S007"], 1), "{ports}: {report:#}");
+        assert_eq!(verdict(&report, "SC-2"), "fail");
+        assert_eq!(report["sources"][0]["documents"], 3, "a rule of two targets is in two groups");
+    }
+}
+
+#[test]
+fn sc_2_one_odd_rule_does_not_hide_the_others() {
+    let rule = |name: &str, source: &str| {
+        json!({"name": name, "access": "Allow", "direction": "Inbound", "priority": 100, "protocol": "Tcp",
+            "sourceAddressPrefix": source, "destinationPortRange": "27017"})
+    };
+    let (report, exit) = audit(&[(
+        "nsg.json",
+        &json!({"name": "nsg", "securityRules": [rule("odd", "10.0.0.0/64"), rule("open", "INTERNET")]})
+            .to_string(),
+    )]);
+    assert_eq!((rules(&report), exit), (vec!["S007"], 2), "{report:#}");
+    assert!(report["problems"][0]["message"].as_str().unwrap().starts_with("`odd` of `nsg`: "));
 }
 
 #[test]

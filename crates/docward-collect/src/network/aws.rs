@@ -1,17 +1,17 @@
 //! `aws ec2 describe-security-groups`: groups whose rules all let in; nothing keeps out.
 
-use docward_model::{AccessRule, Peer, PortRange, Protocol, RuleGroup};
+use docward_model::{AccessRule, Peer, PortRange, Protocol};
 use serde::Deserialize;
 
 use super::{
-    Fault, group,
-    parts::{Range, protocol},
+    Export, Fault, group,
+    parts::{Entry, Range, protocol, readable},
     typed,
 };
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Export {
+struct Answer {
     security_groups: Vec<Group>,
 }
 
@@ -21,7 +21,7 @@ struct Group {
     group_id: String,
     group_name: Option<String>,
     #[serde(default)]
-    ip_permissions: Vec<Permission>,
+    ip_permissions: Vec<Entry<Permission>>,
 }
 
 #[derive(Deserialize)]
@@ -65,15 +65,17 @@ struct PrefixList {
     prefix_list_id: String,
 }
 
-pub(super) fn groups(text: &str) -> Result<Vec<RuleGroup>, Fault> {
-    let export: Export = typed(text, "aws ec2 describe-security-groups")?;
-    let groups = export.security_groups.into_iter().map(|g| {
-        let rules = g.ip_permissions.into_iter().enumerate();
-        let rules = rules.filter_map(|(number, permission)| permission.rule(number)).collect();
+pub(super) fn groups(text: &str) -> Result<Export, Fault> {
+    let answer: Answer = typed(text, "aws ec2 describe-security-groups")?;
+    let mut export = Export::default();
+    for g in answer.security_groups {
         let name = g.group_name.filter(|name| !name.is_empty());
-        group(name.unwrap_or_else(|| g.group_id.clone()), Some(g.group_id), rules)
-    });
-    Ok(groups.collect())
+        let name = name.unwrap_or_else(|| g.group_id.clone());
+        let read = |number, permission: Permission| Ok(permission.rule(number));
+        let rules = readable(g.ip_permissions, &g.group_id, &mut export.unread, read);
+        export.groups.push(group(name, Some(g.group_id), rules));
+    }
+    Ok(export)
 }
 
 impl Permission {
@@ -97,6 +99,7 @@ impl Permission {
             sources: v4.chain(v6).chain(groups.chain(lists).map(Peer::Named)).collect(),
             ports: vec![ports],
             built_in: false,
+            inherited: false,
         })
     }
 }

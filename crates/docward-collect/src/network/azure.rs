@@ -1,11 +1,11 @@
 //! `az network nsg show` and `az network nsg list`: rules with priorities, some of them the platform's.
 
-use docward_model::{AccessRule, Peer, PortRange, RuleGroup};
+use docward_model::{AccessRule, Peer, PortRange};
 use serde::Deserialize;
 
 use super::{
-    Fault, by_precedence, group, one_or_list,
-    parts::{self, Range, everyone, protocol},
+    Export, Fault, by_precedence, group, one_or_list,
+    parts::{Entry, Filled, Ports, Range, everyone, is_first, protocol, readable},
 };
 
 const FORMAT: &str = "az network nsg";
@@ -15,9 +15,9 @@ const FORMAT: &str = "az network nsg";
 struct Nsg {
     name: String,
     id: Option<String>,
-    security_rules: Vec<Rule>,
+    security_rules: Vec<Entry<Rule>>,
     #[serde(default)]
-    default_security_rules: Vec<Rule>,
+    default_security_rules: Vec<Entry<Rule>>,
 }
 
 #[derive(Deserialize)]
@@ -28,11 +28,11 @@ struct Rule {
     direction: String,
     priority: i64,
     protocol: String,
-    source_address_prefix: Option<Prefix>,
-    source_address_prefixes: Option<Vec<Prefix>>,
+    source_address_prefix: Option<Filled<Prefix>>,
+    source_address_prefixes: Option<Vec<Filled<Prefix>>>,
     source_application_security_groups: Option<Vec<Named>>,
-    destination_port_range: Option<DestinationPorts>,
-    destination_port_ranges: Option<Vec<DestinationPorts>>,
+    destination_port_range: Option<Filled<Ports>>,
+    destination_port_ranges: Option<Vec<Filled<Ports>>>,
 }
 
 #[derive(Deserialize)]
@@ -53,49 +53,42 @@ impl TryFrom<String> for Prefix {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        match text.as_str() {
-            "*" | "Any" | "Internet" => Ok(Self::Everyone),
-            _ if text.starts_with(|c: char| c.is_ascii_alphabetic()) && !text.contains(':') => {
-                Ok(Self::Tag(text))
-            }
-            _ => Range::parse(&text).map(Self::Range),
+        let text = text.trim();
+        if ["*", "any", "internet"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
+            return Ok(Self::Everyone);
         }
+        if text.starts_with(|c: char| c.is_ascii_alphabetic()) && !text.contains(':') {
+            return Ok(Self::Tag(text.to_owned()));
+        }
+        Range::parse(text).map(Self::Range)
     }
 }
 
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
-struct DestinationPorts(PortRange);
-
-impl TryFrom<String> for DestinationPorts {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        parts::ports(&text, docward_model::Protocol::Tcp).map(Self)
-    }
-}
-
-pub(super) fn groups(text: &str) -> Result<Vec<RuleGroup>, Fault> {
-    let groups: Vec<Nsg> = one_or_list(text, FORMAT)?;
-    let groups = groups.into_iter().map(|nsg| {
-        let own = nsg.security_rules.into_iter().filter_map(|rule| rule.rule(false));
-        let built_in = nsg.default_security_rules.into_iter().filter_map(|rule| rule.rule(true));
-        let mut rules: Vec<_> = own.chain(built_in).collect();
+pub(super) fn groups(text: &str) -> Result<Export, Fault> {
+    let list: Vec<Nsg> = one_or_list(text, FORMAT)?;
+    let mut export = Export::default();
+    for nsg in list {
+        let mut read = |entries, built_in| {
+            readable(entries, &nsg.name, &mut export.unread, |_, rule: Rule| rule.rule(built_in))
+        };
+        let mut rules = read(nsg.security_rules, false);
+        rules.extend(read(nsg.default_security_rules, true));
         by_precedence(&mut rules);
-        group(nsg.name, nsg.id, rules.into_iter().map(|(_, rule)| rule).collect())
-    });
-    Ok(groups.collect())
+        let rules = rules.into_iter().map(|(_, rule)| rule).collect();
+        export.groups.push(group(nsg.name, nsg.id, rules));
+    }
+    Ok(export)
 }
 
 impl Rule {
-    fn rule(self, built_in: bool) -> Option<(i64, AccessRule)> {
-        if !self.direction.eq_ignore_ascii_case("inbound") {
-            return None;
+    fn rule(self, built_in: bool) -> Result<Option<(i64, AccessRule)>, String> {
+        if !is_first(&self.direction, "Inbound", "Outbound")? {
+            return Ok(None);
         }
-        let protocol = protocol(&self.protocol)?;
+        let Some(protocol) = protocol(&self.protocol) else { return Ok(None) };
         let prefixes = self.source_address_prefixes.into_iter().flatten();
         let mut sources = Vec::new();
-        for prefix in prefixes.chain(self.source_address_prefix) {
+        for prefix in prefixes.chain(self.source_address_prefix).filter_map(|prefix| prefix.0) {
             match prefix {
                 Prefix::Everyone => sources.extend(everyone()),
                 Prefix::Range(range) => sources.push(Peer::Range(range.0)),
@@ -109,21 +102,26 @@ impl Rule {
             }),
         );
         let ports = self.destination_port_ranges.into_iter().flatten();
-        let ports = ports.chain(self.destination_port_range);
+        let ports = ports.chain(self.destination_port_range).filter_map(|ports| ports.0);
+        let ports: Vec<PortRange> = ports.map(|p| PortRange { protocol, ..p.0 }).collect();
+        if sources.is_empty() || ports.is_empty() {
+            return Err("it names no source or no destination port".to_owned());
+        }
         let rule = AccessRule {
             name: self.name,
-            allows: self.access.eq_ignore_ascii_case("allow"),
+            allows: is_first(&self.access, "Allow", "Deny")?,
             sources,
-            ports: ports.map(|p| PortRange { protocol, ..p.0 }).collect(),
+            ports,
             built_in,
+            inherited: false,
         };
-        Some((self.priority, rule))
+        Ok(Some((self.priority, rule)))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::read;
+    use super::super::{parse, tests::read};
 
     const NSG: &str = r#"{"name": "nsg-mongo", "id": "/subscriptions/1/nsg-mongo",
         "defaultSecurityRules": [
@@ -148,5 +146,54 @@ mod tests {
         ];
         assert_eq!(read(NSG), expect);
         assert_eq!(read(&format!("[{NSG}]")), expect);
+    }
+
+    fn rules(rules: &str) -> String {
+        format!(r#"{{"name": "nsg", "securityRules": [{rules}]}}"#)
+    }
+
+    fn inbound(name: &str, more: &str) -> String {
+        format!(
+            r#"{{"name": "{name}", "access": "Allow", "direction": "Inbound", "priority": 100, "protocol": "Tcp", {more}}}"#
+        )
+    }
+
+    #[test]
+    fn sc_2_se_5_tags_are_known_in_whichever_case() {
+        for everyone in ["INTERNET", "internet", "any", "ANY", "*"] {
+            let more =
+                format!(r#""sourceAddressPrefix": "{everyone}", "destinationPortRange": "27017""#);
+            let expect = ["nsg: r allow 0.0.0.0/0,::/0 27017"];
+            assert_eq!(read(&rules(&inbound("r", &more))), expect, "{everyone}");
+        }
+    }
+
+    #[test]
+    fn sc_2_se_5_empty_texts_are_none() {
+        let more = r#""sourceAddressPrefix": "", "sourceAddressPrefixes": ["10.0.0.0/8"],
+            "destinationPortRange": "", "destinationPortRanges": ["27017"]"#;
+        assert_eq!(read(&rules(&inbound("r", more))), ["nsg: r allow 10.0.0.0/8 27017"]);
+    }
+
+    #[test]
+    fn sc_2_se_5_an_odd_rule_is_named_and_the_others_count() {
+        let good =
+            inbound("good", r#""sourceAddressPrefix": "*", "destinationPortRange": "27017""#);
+        let from = r#""sourceAddressPrefix": "10.0.0.0/33", "destinationPortRange": "27017""#;
+        let nothing = r#""sourceAddressPrefix": "", "destinationPortRange": "27017""#;
+        let fine = r#""sourceAddressPrefix": "*", "destinationPortRange": "27017""#;
+        for (odd, why) in [
+            (inbound("odd", from), "`10.0.0.0/33` is not an address"),
+            (inbound("odd", nothing), "no source"),
+            (inbound("odd", fine).replace("Allow", "Audit"), "neither Allow nor Deny"),
+            (inbound("odd", fine).replace("Inbound", "Sideways"), "neither Inbound nor Outbound"),
+            (r#"{"name": "odd"}"#.to_owned(), "missing field"),
+        ] {
+            let content = parse(&rules(&format!("{odd}, {good}")), "stem").unwrap();
+            assert_eq!(content.network.groups[0].rules.len(), 1, "{odd}");
+            assert_eq!(content.network.unread.len(), 1, "{odd}");
+            let told = &content.network.unread[0];
+            assert!(told.starts_with("`odd` of `nsg`: ") && told.contains(why), "{told}");
+        }
     }
 }

@@ -129,6 +129,7 @@ impl Declared {
                 listener_ports: ports(self.listener_port),
                 mongodb_ports: ports(self.mongodb_port),
                 groups,
+                unread: Vec::new(),
             },
             layers: self.layers.into_iter().map(|(group, l)| (group, l.into())).collect(),
         }
@@ -151,6 +152,7 @@ impl DeclaredRule {
                 None => vec![PortRange::every(protocol)],
             },
             built_in: false,
+            inherited: false,
         }
     }
 }

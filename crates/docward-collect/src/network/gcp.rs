@@ -1,6 +1,6 @@
 //! `gcloud compute firewall-rules list --format=json`: rules of a network, each for some targets or for
-//! every machine. What has the same targets is a group. A rule for every machine that keeps out counts
-//! in the groups of single targets too; one that lets in is judged once, in its own group.
+//! every machine. What has the same targets is a group. A rule for every machine counts in the groups of
+//! single targets too, by its priority.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use docward_model::{AccessRule, Peer, PortRange, RuleGroup};
 use serde::Deserialize;
 
 use super::{
-    Fault, by_precedence, group, one_or_list,
-    parts::{self, Range, everyone, protocol},
+    Export, Fault, by_precedence, group, one_or_list,
+    parts::{Entry, Ports, Range, everyone, is_first, protocol, readable},
     typed,
 };
 
@@ -17,7 +17,7 @@ const FORMAT: &str = "gcloud compute firewall-rules list";
 
 #[derive(Deserialize)]
 struct List {
-    items: Vec<Firewall>,
+    items: Vec<Entry<Firewall>>,
 }
 
 #[derive(Deserialize)]
@@ -56,66 +56,59 @@ struct Traffic {
     #[serde(rename = "IPProtocol")]
     protocol: String,
     #[serde(default)]
-    ports: Vec<TrafficPorts>,
+    ports: Vec<Ports>,
 }
 
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
-struct TrafficPorts(PortRange);
+/// Rules with their priorities.
+type Ranked = Vec<(i64, AccessRule)>;
 
-impl TryFrom<String> for TrafficPorts {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        parts::ports(&text, docward_model::Protocol::Tcp).map(Self)
-    }
-}
-
-pub(super) fn groups(text: &str) -> Result<Vec<RuleGroup>, Fault> {
+pub(super) fn groups(text: &str) -> Result<Export, Fault> {
     // A list as the API has it, or as the command prints it.
     let is_api = !text.trim_start().starts_with('[') && text.contains("\"items\"");
-    let rules: Vec<Firewall> =
+    let entries: Vec<Entry<Firewall>> =
         if is_api { typed::<List>(text, FORMAT)?.items } else { one_or_list(text, FORMAT)? };
-    // By network and target; the empty target is every machine.
-    let mut groups: BTreeMap<(String, String), Vec<(i64, AccessRule)>> = BTreeMap::new();
-    for firewall in rules {
-        let inbound =
-            firewall.direction.as_deref().is_none_or(|d| d.eq_ignore_ascii_case("ingress"));
-        if !inbound || firewall.disabled {
-            continue;
-        }
+    let mut export = Export::default();
+    let firewalls = readable(entries, "firewall-rules", &mut export.unread, |_, rule: Firewall| {
+        let inbound = rule.direction.as_deref().map(|d| is_first(d, "INGRESS", "EGRESS"));
+        Ok((inbound.unwrap_or(Ok(true))? && !rule.disabled).then_some(rule))
+    });
+    // By network: the rules for every machine, and those of each target.
+    let mut networks: BTreeMap<String, (Ranked, BTreeMap<String, Ranked>)> = BTreeMap::new();
+    for firewall in firewalls {
         let network = firewall.network.as_deref().unwrap_or("default");
         let network = network.rsplit('/').next().unwrap_or_default().to_owned();
+        let (for_all, by_target) = networks.entry(network).or_default();
         let mut targets = firewall.target_tags.clone();
         targets.extend(firewall.target_service_accounts.iter().cloned());
-        if targets.is_empty() {
-            targets.push(String::new());
-        }
         let priority = firewall.priority;
         let rules = firewall.rules();
+        let ranked = || rules.iter().map(|rule| (priority, rule.clone()));
+        if targets.is_empty() {
+            for_all.extend(ranked());
+        }
         for target in targets {
-            let group = groups.entry((network.clone(), target)).or_default();
-            group.extend(rules.iter().map(|rule| (priority, rule.clone())));
+            by_target.entry(target).or_default().extend(ranked());
         }
     }
-    let keeping_out: BTreeMap<String, Vec<(i64, AccessRule)>> = groups
-        .iter()
-        .filter(|((_, target), _)| target.is_empty())
-        .map(|((network, _), rules)| {
-            (network.clone(), rules.iter().filter(|(_, rule)| !rule.allows).cloned().collect())
-        })
-        .collect();
-    let groups = groups.into_iter().map(|((network, target), mut rules)| {
-        if target.is_empty() {
-            by_precedence(&mut rules);
-            return group(network, None, rules.into_iter().map(|(_, rule)| rule).collect());
-        }
-        rules.extend(keeping_out.get(&network).into_iter().flatten().cloned());
+    let in_order = |mut rules: Ranked| -> Vec<AccessRule> {
         by_precedence(&mut rules);
-        let name = format!("{network}/{target}");
-        group(name, Some(target), rules.into_iter().map(|(_, rule)| rule).collect())
-    });
-    Ok(groups.collect())
+        rules.into_iter().map(|(_, rule)| rule).collect()
+    };
+    for (network, (for_all, by_target)) in networks {
+        let inherited = |(priority, rule): &(i64, AccessRule)| {
+            (*priority, AccessRule { inherited: true, ..rule.clone() })
+        };
+        let targets = by_target.into_iter().map(|(target, mut rules)| {
+            rules.extend(for_all.iter().map(inherited));
+            group(format!("{network}/{target}"), Some(target), in_order(rules))
+        });
+        let targets: Vec<RuleGroup> = targets.collect();
+        if !for_all.is_empty() {
+            export.groups.push(group(network, None, in_order(for_all)));
+        }
+        export.groups.extend(targets);
+    }
+    Ok(export)
 }
 
 impl Firewall {
@@ -135,6 +128,7 @@ impl Firewall {
                 sources,
                 ports,
                 built_in: false,
+                inherited: false,
             })
         };
         [rule(&self.denied, false), rule(&self.allowed, true)].into_iter().flatten().collect()
@@ -153,7 +147,7 @@ impl Traffic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::read;
+    use super::super::{parse, tests::read};
 
     #[test]
     fn se_5_firewall_rules_of_google_cloud() {
@@ -175,10 +169,48 @@ mod tests {
                 "prod: ssh allow =bastion 22",
                 "prod/mongo: deny-world deny 0.0.0.0/0,::/0 every port",
                 "prod/mongo: allow-mongo allow 0.0.0.0/0 27017,27018-27019",
+                "prod/mongo: ssh allow =bastion 22",
             ]
         );
         let one =
             r#"{"items": [{"name": "a", "allowed": [{"IPProtocol": "tcp", "ports": ["1"]}]}]}"#;
         assert_eq!(read(one), ["default: a allow 0.0.0.0/0,::/0 1"]);
+    }
+
+    #[test]
+    fn sc_2_se_5_rules_for_every_machine_count_in_each_group_by_priority() {
+        let rule = |name: &str, kind: &str, priority: u32, more: &str| {
+            format!(
+                r#"{{"name": "{name}", "network": "n/prod", "priority": {priority}, "{kind}": [{{"IPProtocol": "tcp", "ports": ["27017"]}}]{more}}}"#
+            )
+        };
+        let mongo = r#", "targetTags": ["mongo"], "sourceRanges": ["10.0.0.0/8"]"#;
+        let text = format!(
+            "[{}, {}, {}]",
+            rule("world", "allowed", 800, ""),
+            rule("early", "denied", 700, mongo),
+            rule("late", "allowed", 900, mongo)
+        );
+        assert_eq!(
+            read(&text),
+            [
+                "prod: world allow 0.0.0.0/0,::/0 27017",
+                "prod/mongo: early deny 10.0.0.0/8 27017",
+                "prod/mongo: world allow 0.0.0.0/0,::/0 27017",
+                "prod/mongo: late allow 10.0.0.0/8 27017",
+            ]
+        );
+        let groups = parse(&text, "stem").unwrap().network.groups;
+        let inherited = |at: usize| groups[at].rules.iter().filter(|rule| rule.inherited).count();
+        assert_eq!((groups.len(), inherited(0), inherited(1)), (2, 0, 1));
+    }
+
+    #[test]
+    fn sc_2_an_odd_firewall_rule_is_named() {
+        let text = r#"[{"name": "odd", "sourceRanges": ["10.0.0.0/40"], "allowed": [{"IPProtocol": "tcp"}]},
+            {"name": "good", "allowed": [{"IPProtocol": "tcp", "ports": ["1"]}]}]"#;
+        let network = parse(text, "stem").unwrap().network;
+        assert_eq!((network.groups.len(), network.unread.len()), (1, 1));
+        assert!(network.unread[0].starts_with("`odd` of `firewall-rules`: "));
     }
 }

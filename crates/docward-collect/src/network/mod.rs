@@ -1,8 +1,9 @@
 //! Files about firewalls and security groups: Docward's own short format (TOML or JSON) and what
 //! cloud platforms export (JSON), told apart by their shape. Files in, [`Network`] out.
 //!
-//! A file is understood as a whole or refused with the place at fault: half a list of rules would make
-//! an open door look shut. Only incoming connections matter here; rules for outgoing ones are passed
+//! The own format is understood as a whole or refused with the place at fault. A rule of an export that
+//! is odd is told and left out; it is kept that something was, because half a list of rules would make an
+//! open door look shut. Only incoming connections matter here; rules for outgoing ones are passed
 //! over, and so are protocols without ports (ICMP).
 //!
 //! Read on: `declared` (the own format), `aws`, `azure`, `gcp`, `tencent`, `parts` (addresses and ports).
@@ -14,7 +15,11 @@ mod gcp;
 mod parts;
 mod tencent;
 
-use std::{collections::BTreeMap, io::Read as _, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Read as _,
+    path::Path,
+};
 
 use docward_model::{Layer, Network, Problem, RuleGroup, Source, SourceKind};
 use serde::{Deserialize, de::IgnoredAny};
@@ -68,11 +73,22 @@ struct Content {
     layers: BTreeMap<String, Layer>,
 }
 
+/// What the export of a platform holds.
+#[derive(Debug, Default)]
+struct Export {
+    groups: Vec<RuleGroup>,
+    /// Rules that could not be read, and why.
+    unread: Vec<String>,
+}
+
 /// Reads files about the network. Never fails: what could not be read is in
 /// [`NetworkFiles::problems`].
 pub fn read_network_rules(files: &[String]) -> NetworkFiles {
     let mut read = NetworkFiles::default();
     let mut layers: Vec<(&str, String, Layer)> = Vec::new();
+    let mut unread: Vec<String> = Vec::new();
+    // The file of each group.
+    let mut origins: Vec<&str> = Vec::new();
     for name in files {
         let mut source = Source {
             kind: SourceKind::NetworkRules,
@@ -84,12 +100,19 @@ pub fn read_network_rules(files: &[String]) -> NetworkFiles {
         };
         match content(name) {
             Ok((content, bytes)) => {
-                let rules = content.network.groups.iter().map(|group| group.rules.len() as u64);
-                (source.documents, source.bytes) = (rules.sum(), bytes);
+                let rules = content.network.groups.iter().flat_map(|group| &group.rules);
+                source.documents = rules.filter(|rule| !rule.inherited).count() as u64;
+                source.bytes = bytes;
+                for odd in &content.network.unread {
+                    let message = format!("{odd}; it was not judged, the other rules were");
+                    read.problems.push(Problem { source: name.clone(), message });
+                }
+                origins.extend(content.network.groups.iter().map(|_| name.as_str()));
                 layers.extend(content.layers.into_iter().map(|(group, l)| (&**name, group, l)));
                 join(read.network.get_or_insert_default(), content.network);
             }
             Err(fault) => {
+                unread.push(format!("the file {name}"));
                 read.problems.push(Problem { source: name.clone(), message: fault.to_string() });
             }
         }
@@ -104,10 +127,26 @@ pub fn read_network_rules(files: &[String]) -> NetworkFiles {
                 "layers: no group in the files given has the id or name `{group}`; it was not judged"
             );
             read.problems.push(Problem { source: file.to_owned(), message });
+            unread.push(format!("the group `{group}`, named under layers"));
         }
         named.for_each(|group| group.layer = Some(layer));
     }
+    if let Some(network) = &mut read.network {
+        network.unread.extend(unread);
+        tell_apart(&mut network.groups, &origins);
+    }
     read
+}
+
+/// Groups of several files may have one name, such as that of the network every project has: the file
+/// then tells them apart.
+fn tell_apart(groups: &mut [RuleGroup], origins: &[&str]) {
+    let mut known = BTreeSet::new();
+    for (group, origin) in groups.iter_mut().zip(origins) {
+        if !known.insert((group.name.clone(), group.id.clone())) {
+            group.name = format!("{} in {origin}", group.name);
+        }
+    }
 }
 
 fn join(all: &mut Network, more: Network) {
@@ -118,6 +157,7 @@ fn join(all: &mut Network, more: Network) {
     all.listener_ports.extend(more.listener_ports);
     all.mongodb_ports.extend(more.mongodb_ports);
     all.groups.extend(more.groups);
+    all.unread.extend(more.unread);
 }
 
 /// What a file says, and its length.
@@ -149,7 +189,7 @@ fn parse(text: &str, stem: &str) -> Result<Content, Fault> {
     }
     let keys = keys(text).map_err(Fault::Syntax)?;
     let has = |key: &str| keys.iter().any(|k| k == key);
-    let groups = if has("SecurityGroups") {
+    let Export { groups, unread } = if has("SecurityGroups") {
         aws::groups(text)
     } else if has("securityRules") {
         azure::groups(text)
@@ -162,10 +202,11 @@ fn parse(text: &str, stem: &str) -> Result<Content, Fault> {
     } else {
         return Err(Fault::Shape);
     }?;
-    if groups.is_empty() {
+    if groups.is_empty() && unread.is_empty() {
         return Err(Fault::NoGroups);
     }
-    Ok(Content { network: Network { groups, ..Network::default() }, ..Content::default() })
+    let network = Network { groups, unread, ..Network::default() };
+    Ok(Content { network, ..Content::default() })
 }
 
 /// Whether a text is JSON rather than TOML, in which a table begins with a bracket too.
@@ -271,5 +312,52 @@ mod tests {
             assert!(fault.contains(expect), "{text}: {fault}");
             assert!(!fault.contains('\n'), "{fault}");
         }
+    }
+
+    fn files(contents: &[(&str, &str)]) -> (tempfile::TempDir, NetworkFiles) {
+        let place = tempfile::tempdir().unwrap();
+        let paths = contents.iter().map(|(name, text)| {
+            let path = place.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        });
+        let read = read_network_rules(&paths.collect::<Vec<_>>());
+        (place, read)
+    }
+
+    const TWO_OF_A_NAME: &str = r#"{"SecurityGroups": [
+        {"GroupName": "mongo", "GroupId": "sg-1", "VpcId": "vpc-1"},
+        {"GroupName": "mongo", "GroupId": "sg-2", "VpcId": "vpc-2"}]}"#;
+
+    #[test]
+    fn se_5_a_name_that_several_groups_have_means_all_of_them() {
+        let layers = "[layers]\nmongo = \"mongodb\"";
+        let (_place, read) = files(&[("aws.json", TWO_OF_A_NAME), ("layers.toml", layers)]);
+        let groups = read.network.unwrap().groups;
+        assert_eq!(groups.len(), 2);
+        assert!(groups.iter().all(|group| group.layer == Some(Layer::MongoDb)), "{groups:?}");
+    }
+
+    #[test]
+    fn se_5_groups_of_several_files_are_told_apart() {
+        let set = r#"{"SecurityGroupPolicySet": {"Ingress": []}}"#;
+        let (_place, read) = files(&[("a/sg.json", set), ("b/sg.json", set)]);
+        let groups = read.network.unwrap().groups;
+        assert_eq!((groups.len(), groups[0].name.as_str()), (2, "sg"));
+        assert!(groups[1].name.starts_with("sg in ") && groups[1].name.ends_with("b/sg.json"));
+    }
+
+    #[test]
+    fn sc_2_what_could_not_be_read_is_kept_in_mind() {
+        let odd = r#"{"SecurityGroups": [{"GroupId": "sg-1", "IpPermissions": [
+            {"IpProtocol": "tcp", "IpRanges": [{"CidrIp": "10.0.0.0/64"}]},
+            {"IpProtocol": "tcp", "FromPort": 1, "ToPort": 1, "IpRanges": [{"CidrIp": "10.0.0.0/8"}]}]}]}"#;
+        let (_place, read) =
+            files(&[("odd.json", odd), ("bad.json", "{"), ("l.toml", "[layers]\nx = \"mongodb\"")]);
+        let network = read.network.unwrap();
+        assert_eq!((network.groups[0].rules.len(), read.problems.len()), (1, 3));
+        assert!(network.unread[0].starts_with("rule 1 of `sg-1`: "), "{:?}", network.unread);
+        assert!(network.unread[1].contains("bad.json") && network.unread[2].contains("`x`"));
     }
 }

@@ -1,4 +1,4 @@
-//! Addresses and ports as the formats write them.
+//! Addresses and ports as the formats write them, and entries of lists that may be odd.
 
 use std::{fmt, marker::PhantomData, net::IpAddr};
 
@@ -6,7 +6,9 @@ use docward_model::{Peer, PortRange, Protocol};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use serde::{
     Deserialize, Deserializer,
-    de::{Error, IntoDeserializer, SeqAccess, Visitor},
+    de::{
+        DeserializeOwned, Error, IntoDeserializer, SeqAccess, Visitor, value::StringDeserializer,
+    },
 };
 
 /// Every address there is.
@@ -97,6 +99,70 @@ pub(super) fn protocol(text: &str) -> Option<Protocol> {
         "udp" | "17" => Some(Protocol::Udp),
         "*" | "-1" | "all" | "any" => Some(Protocol::Any),
         _ => None,
+    }
+}
+
+/// A text; an empty one stands for nothing.
+#[derive(Clone, Debug)]
+pub(super) struct Filled<T>(pub(super) Option<T>);
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Filled<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        if text.trim().is_empty() {
+            return Ok(Self(None));
+        }
+        let text: StringDeserializer<D::Error> = text.into_deserializer();
+        T::deserialize(text).map(|value| Self(Some(value)))
+    }
+}
+
+/// A rule in a list. An odd one is kept as such, so that the others can be judged.
+#[derive(Debug)]
+pub(super) struct Entry<T> {
+    /// What it calls itself.
+    name: Option<String>,
+    rule: Result<T, String>,
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Entry<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(from)?;
+        let text = |key| value.get(key).and_then(serde_json::Value::as_str);
+        let name = text("name").or_else(|| text("PolicyDescription"));
+        let name = name.filter(|name| !name.trim().is_empty()).map(str::to_owned);
+        Ok(Self { name, rule: T::deserialize(value).map_err(|error| error.to_string()) })
+    }
+}
+
+/// What can be read of a list of rules, each with its number; `None` is what does not matter here. The
+/// others are told in `unread`.
+pub(super) fn readable<T, R>(
+    entries: Vec<Entry<T>>,
+    group: &str,
+    unread: &mut Vec<String>,
+    read: impl Fn(usize, T) -> Result<Option<R>, String>,
+) -> Vec<R> {
+    let mut all = Vec::new();
+    for (number, Entry { name, rule }) in entries.into_iter().enumerate() {
+        match rule.and_then(|rule| read(number, rule)) {
+            Ok(rule) => all.extend(rule),
+            Err(why) => {
+                let name =
+                    name.map_or_else(|| format!("rule {}", number + 1), |n| format!("`{n}`"));
+                unread.push(format!("{name} of `{group}`: {why}"));
+            }
+        }
+    }
+    all
+}
+
+/// Which of two words a text is, in whichever case.
+pub(super) fn is_first(text: &str, first: &str, second: &str) -> Result<bool, String> {
+    match text {
+        text if text.eq_ignore_ascii_case(first) => Ok(true),
+        text if text.eq_ignore_ascii_case(second) => Ok(false),
+        _ => Err(format!("`{text}` is neither {first} nor {second}")),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Tencent Cloud's `DescribeSecurityGroupPolicies`, as the API answers or `tccli` prints it. The answer
 //! does not name the group: the file does.
 
-use docward_model::{AccessRule, Peer, PortRange, RuleGroup};
+use docward_model::{AccessRule, Peer, PortRange};
 use serde::Deserialize;
 
 use super::{
-    Fault, by_precedence, group,
-    parts::{self, Range, protocol},
+    Export, Fault, by_precedence, group,
+    parts::{self, Entry, Filled, Range, is_first, protocol, readable},
     typed,
 };
 
@@ -27,7 +27,7 @@ struct Answer {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct PolicySet {
-    ingress: Option<Vec<Policy>>,
+    ingress: Option<Vec<Entry<Policy>>>,
 }
 
 #[derive(Deserialize)]
@@ -36,8 +36,8 @@ struct Policy {
     policy_index: Option<i64>,
     protocol: Option<String>,
     port: Option<PolicyPorts>,
-    cidr_block: Option<Block>,
-    ipv6_cidr_block: Option<Block>,
+    cidr_block: Option<Filled<Range>>,
+    ipv6_cidr_block: Option<Filled<Range>>,
     security_group_id: Option<String>,
     address_template: Option<AddressTemplate>,
     action: String,
@@ -49,22 +49,6 @@ struct Policy {
 struct AddressTemplate {
     address_id: Option<String>,
     address_group_id: Option<String>,
-}
-
-/// A range; an empty text is none.
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
-struct Block(Option<Range>);
-
-impl TryFrom<String> for Block {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        if text.trim().is_empty() {
-            return Ok(Self(None));
-        }
-        Range::parse(&text).map(|range| Self(Some(range)))
-    }
 }
 
 /// `ALL`, `27017`, `80,443`, `1000-2000`; an empty text when a template has them.
@@ -82,28 +66,30 @@ impl TryFrom<String> for PolicyPorts {
     }
 }
 
-pub(super) fn groups(text: &str, stem: &str) -> Result<Vec<RuleGroup>, Fault> {
+pub(super) fn groups(text: &str, stem: &str) -> Result<Export, Fault> {
     let answer = if text.contains("\"Response\"") {
         typed::<Wrapped>(text, FORMAT)?.response
     } else {
         typed::<Answer>(text, FORMAT)?
     };
-    let ingress = answer.security_group_policy_set.ingress.into_iter().flatten().enumerate();
-    let mut rules: Vec<_> =
-        ingress.filter_map(|(number, policy)| policy.rule(number as i64)).collect();
+    let mut export = Export::default();
+    let ingress = answer.security_group_policy_set.ingress.unwrap_or_default();
+    let read = |number, policy: Policy| policy.rule(number as i64);
+    let mut rules = readable(ingress, stem, &mut export.unread, read);
     by_precedence(&mut rules);
     let rules = rules.into_iter().map(|(_, rule)| rule).collect();
-    Ok(vec![group(stem.to_owned(), None, rules)])
+    export.groups.push(group(stem.to_owned(), None, rules));
+    Ok(export)
 }
 
 impl Policy {
-    fn rule(self, number: i64) -> Option<(i64, AccessRule)> {
+    fn rule(self, number: i64) -> Result<Option<(i64, AccessRule)>, String> {
         let index = self.policy_index.unwrap_or(number);
         let stated = self.protocol.filter(|text| !text.is_empty());
         let ports = match (stated.as_deref().map(protocol), self.port) {
             // A template of services, whose ports are kept elsewhere.
             (None, _) => Vec::new(),
-            (Some(None), _) => return None,
+            (Some(None), _) => return Ok(None),
             (Some(Some(protocol)), Some(PolicyPorts(ports))) if !ports.is_empty() => {
                 ports.into_iter().map(|range| PortRange { protocol, ..range }).collect()
             }
@@ -119,12 +105,13 @@ impl Policy {
         let name = self.policy_description.filter(|text| !text.trim().is_empty());
         let rule = AccessRule {
             name: name.unwrap_or_else(|| format!("rule {index}")),
-            allows: self.action.eq_ignore_ascii_case("accept"),
+            allows: is_first(&self.action, "ACCEPT", "DROP")?,
             sources,
             ports,
             built_in: false,
+            inherited: false,
         };
-        Some((index, rule))
+        Ok(Some((index, rule)))
     }
 }
 

@@ -6,6 +6,7 @@ use toml_edit::{Item, Value};
 use super::pattern;
 use crate::{
     diagnostic::Diagnostics,
+    keys::SHARDS,
     raw::{self, At, Raw, RawShardKey},
     suggest::excerpt,
 };
@@ -51,9 +52,11 @@ pub(super) fn read(raw: &Raw<'_>, text: &str, settings: &mut Settings, out: &mut
     }
     settings.server_version = raw.server_version.and_then(|text| server_version(text, out));
     if let Some(shards) = raw.shards {
-        settings.shards = u32::try_from(shards.value).ok().filter(|shards| *shards > 0);
+        settings.shards = u32::try_from(shards.value).ok().filter(|shards| SHARDS.contains(shards));
         if settings.shards.is_none() {
-            out.error(shards.at, format!("`shards` must be 1 or more, not {}", shards.value), None);
+            let (least, most) = (SHARDS.start(), SHARDS.end());
+            let message = format!("`shards` must be {least} to {most}, not {}", shards.value);
+            out.error(shards.at, message, None);
         }
     }
 }

@@ -418,16 +418,18 @@ const CASES: &[(&str, &[&str])] = &[
         "[deployment]\nserver-version = 6.0\nshards = 0",
         &[
             "2:18: `server-version` must be a string, not a decimal number; write `server-version = \"6.0\"`",
-            "3:10: `shards` must be 1 or more, not 0",
+            "3:10: `shards` must be 2 to 1000, not 0",
         ],
     ),
     (
         "[deployment]\nserver-version = 'six'\nshards = 99999999999",
         &[
             "2:18: `six` is not a server version; write major and minor, `\"6.0\"`",
-            "3:10: `shards` must be 1 or more, not 99999999999",
+            "3:10: `shards` must be 2 to 1000, not 99999999999",
         ],
     ),
+    ("[deployment]\nshards = 4000000000", &["2:10: `shards` must be 2 to 1000, not 4000000000"]),
+    ("[deployment]\nshards = 1", &["2:10: `shards` must be 2 to 1000, not 1"]),
     (
         "[deployment]\nserver-version = '6'",
         &["2:18: `6` is not a server version; write major and minor, `\"6.0\"`"],

@@ -59,7 +59,22 @@ fn custom_roles<'a>(
     custom.filter(|role| has_role(user, &role.database, &role.name))
 }
 
-fn is_powerful(role: &str) -> bool {
+/// Whether the server itself has a role of this name; all others were made by people.
+pub fn is_built_in(role: &str) -> bool {
+    is_powerful(role)
+        || matches!(
+            role,
+            "read"
+                | "readWrite"
+                | "clusterMonitor"
+                | "enableSharding"
+                | "backup"
+                | "directShardOperations"
+        )
+}
+
+/// Whether a role lets an account do more than read and write one database.
+pub fn is_powerful(role: &str) -> bool {
     role.ends_with("AnyDatabase")
         || matches!(
             role,

@@ -16,6 +16,8 @@ pub const LIMIT: u64 = 1000;
 pub const TAIL: u64 = 10;
 /// How far ahead forecasts look.
 pub const HORIZON_YEARS: f64 = 5.0;
+/// An array that got one element longer may stay so: one address more is no habit.
+pub const ONE_MORE: f64 = 1.0;
 /// Below this a long tail is still a short list.
 const TAIL_FLOOR: u64 = 100;
 const DAY_MS: f64 = 86_400_000.0;
@@ -267,7 +269,7 @@ pub fn unbounded(
         return None;
     }
     let growth = array.growth.filter(|g| limits.credible.holds(g));
-    let observed = array.observed.filter(forecast::is_seen_growing);
+    let observed = array.observed.filter(|seen| limits.credible.is_seen(seen));
     let large = lengths.max >= limits.elements;
     let long_tail = lengths.max >= TAIL_FLOOR && lengths.max >= TAIL * lengths.p50().max(1);
     let dated = time_child(profile, field)
@@ -277,7 +279,8 @@ pub fn unbounded(
         .growth
         .is_some_and(|g| g.rows >= limits.credible.rows && g.days >= limits.credible.days);
     let seen_long = observed.as_ref().is_some_and(|seen| {
-        forecast::first_reach(seen, limits.elements as f64, limits.horizon_days).is_some()
+        let elements = limits.elements as f64;
+        forecast::first_reach(seen, elements, ONE_MORE, limits.horizon_days).is_some()
     });
     let verdict = match growth {
         // What was seen to grow needs no inference from ages.

@@ -29,16 +29,16 @@ impl Credible {
             && growth.days >= self.days
             && growth.per_day > 0.0
     }
-}
 
-/// Whether what was seen on two dates says that something grows: in enough of the documents, over
-/// long enough that a single busy hour is not taken for the rule.
-pub fn is_seen_growing(observed: &Observed) -> bool {
-    observed.documents >= 10
-        && observed.grown >= 3
-        && 20 * observed.grown >= observed.documents
-        && observed.grown > 2 * observed.shrunk
-        && observed.days() >= 1.0
+    /// Whether what was seen on two dates says that something grows: in as many documents and over as
+    /// many days as ages must tell of, and not in single documents only.
+    pub fn is_seen(&self, observed: &Observed) -> bool {
+        observed.documents >= self.rows
+            && observed.days() >= self.days
+            && observed.grown >= 3
+            && 20 * observed.grown >= observed.documents
+            && observed.grown > 2 * observed.shrunk
+    }
 }
 
 /// A day on which a limit is reached.
@@ -70,9 +70,15 @@ pub fn reach(
     Some(Forecast { days, date: text::date(ms)? })
 }
 
-/// When the first of the documents seen on two dates reaches `target`.
-pub fn first_reach(observed: &Observed, target: f64, horizon_days: f64) -> Option<Forecast> {
-    let days = observed.days_until(target).filter(|&days| days <= horizon_days)?;
+/// When the first of the documents seen on two dates reaches `target`. Growth by no more than `step`
+/// is nothing to go by.
+pub fn first_reach(
+    observed: &Observed,
+    target: f64,
+    step: f64,
+    horizon_days: f64,
+) -> Option<Forecast> {
+    let days = observed.days_until_beyond(target, step).filter(|&days| days <= horizon_days)?;
     let ms = observed.to_ms.checked_add((days * DAY_MS) as i64)?;
     Some(Forecast { days, date: text::date(ms)? })
 }
@@ -157,5 +163,35 @@ mod tests {
         ] {
             assert!(!Credible::DEFAULT.holds(&weak), "{weak:?}");
         }
+    }
+
+    const DAY: i64 = 86_400_000;
+
+    /// 100 documents, of which `grown` have grown by `by` to `now` in so many days.
+    fn observed(grown: u64, by: f64, now: u64, days: i64) -> Observed {
+        let per_day = by / days as f64;
+        let mut leaders = [(0, 0.0); 4];
+        leaders[0] = (now, per_day);
+        let (from_ms, to_ms) = (NEWEST - days * DAY, NEWEST);
+        Observed { documents: 100, grown, shrunk: 0, per_day, leaders, from_ms, to_ms }
+    }
+
+    #[test]
+    fn alg_6_dm_08_2_growth_on_two_dates_needs_documents_and_days() {
+        let enough = observed(6, 10.0, 40, 7);
+        assert!(Credible::DEFAULT.is_seen(&enough));
+        assert!(!Credible::DEFAULT.is_seen(&observed(6, 10.0, 40, 6)), "a week, as with ages");
+        assert!(!Credible::DEFAULT.is_seen(&Observed { documents: 49, ..enough }));
+        assert!(!Credible::DEFAULT.is_seen(&observed(4, 10.0, 40, 7)), "one in twenty");
+        assert!(!Credible::DEFAULT.is_seen(&Observed { shrunk: 3, ..enough }));
+        assert!(Credible { days: 1.0, ..Credible::DEFAULT }.is_seen(&observed(6, 1.0, 4, 1)));
+    }
+
+    #[test]
+    fn alg_6_dm_08_2_one_element_more_is_no_pace() {
+        let first = |by: f64| first_reach(&observed(6, by, 4, 7), 1000.0, 1.0, 9999.0);
+        assert_eq!(first(1.0), None);
+        let two = first(2.0).expect("a pace");
+        assert!((two.days - 3486.0).abs() < 1e-6, "996 at 2 in 7 days");
     }
 }

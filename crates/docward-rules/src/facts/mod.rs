@@ -10,6 +10,7 @@ pub mod classes;
 pub mod dates;
 pub mod fold;
 pub mod forecast;
+pub mod groups;
 pub mod ids;
 pub mod indexes;
 pub mod names;

@@ -1,6 +1,6 @@
 //! What rules of firewalls and security groups let in, once those that keep out are taken into account.
 
-use std::net::IpAddr;
+use std::{collections::BTreeSet, fmt, net::IpAddr};
 
 use docward_model::{AccessRule, Layer, Network, Peer, PortRange, Protocol, RuleGroup};
 use ipnet::IpNet;
@@ -13,95 +13,179 @@ const NARROW: u16 = 100;
 pub struct Admission<'a> {
     /// The rule.
     pub rule: &'a AccessRule,
-    /// Addresses it lets in.
-    pub ranges: Vec<IpNet>,
-    /// What else it lets in, known by name only.
-    pub named: Vec<&'a str>,
-    /// On which ports; empty when the file does not tell.
-    pub ports: Vec<PortRange>,
+    /// By ports: earlier rules may keep others out of each.
+    pub ways: Vec<Way<'a>>,
 }
 
-/// What a group lets in, rule by rule. What an earlier rule keeps out as a whole is left out; a range
-/// of which a part is kept out stays.
+/// Ports on which one rule lets the same in.
+#[derive(Debug, PartialEq)]
+pub struct Way<'a> {
+    /// The ports; `None` when the file does not tell.
+    pub ports: Option<PortRange>,
+    /// Addresses that are let in.
+    pub ranges: Vec<IpNet>,
+    /// What else is let in, known by name only.
+    pub named: Vec<&'a str>,
+}
+
+/// What a group lets in, rule by rule. What earlier rules keep out is left out, be it in several
+/// pieces; a range of which only a part is kept out stays.
 pub fn admissions(group: &RuleGroup) -> Vec<Admission<'_>> {
-    let untold = [PortRange::every(Protocol::Any)];
     let mut all = Vec::new();
     for (at, rule) in group.rules.iter().enumerate().filter(|(_, rule)| rule.allows) {
         let denials: Vec<&AccessRule> = group.rules[..at].iter().filter(|r| !r.allows).collect();
-        let is_open = |peer: &Peer, ports: &PortRange| {
-            !denials.iter().any(|denial| {
-                denial.ports.iter().any(|p| p.covers(ports)) && keeps_out(denial, peer)
-            })
+        let ways: Vec<Way<'_>> = if rule.ports.is_empty() {
+            let every = PortRange::every(Protocol::Any);
+            open_to(rule, every, None, &denials).into_iter().collect()
+        } else {
+            rule.ports.iter().flat_map(|&ports| ways(rule, ports, &denials)).collect()
         };
-        let ports = if rule.ports.is_empty() { &untold[..] } else { &rule.ports[..] };
-        let open: Vec<&Peer> =
-            rule.sources.iter().filter(|s| ports.iter().any(|p| is_open(s, p))).collect();
-        if open.is_empty() {
-            continue;
+        if !ways.is_empty() {
+            all.push(Admission { rule, ways });
         }
-        let is_used = |p: &&PortRange| rule.sources.iter().any(|source| is_open(source, p));
-        all.push(Admission {
-            rule,
-            ranges: open
-                .iter()
-                .filter_map(|peer| match peer {
-                    Peer::Range(range) => Some(*range),
-                    Peer::Named(_) => None,
-                })
-                .collect(),
-            named: open
-                .iter()
-                .filter_map(|peer| match peer {
-                    Peer::Named(name) => Some(name.as_str()),
-                    Peer::Range(_) => None,
-                })
-                .collect(),
-            ports: rule.ports.iter().filter(is_used).copied().collect(),
-        });
     }
     all
 }
 
-fn keeps_out(denial: &AccessRule, peer: &Peer) -> bool {
-    match peer {
-        Peer::Range(range) => {
-            denial.sources.iter().any(|s| matches!(s, Peer::Range(r) if r.contains(range)))
+/// What is let in on some ports, cut where the rules before begin or end.
+fn ways<'a>(rule: &'a AccessRule, ports: PortRange, denials: &[&AccessRule]) -> Vec<Way<'a>> {
+    let of = |protocol: Protocol| -> Vec<Way<'a>> {
+        let denied: Vec<PortRange> = denials
+            .iter()
+            .flat_map(|denial| &denial.ports)
+            .filter(|denied| {
+                matches!(denied.protocol, Protocol::Any) || denied.protocol == protocol
+            })
+            .copied()
+            .collect();
+        let pieces = pieces(PortRange { protocol, ..ports }, &denied);
+        let open =
+            pieces.into_iter().filter_map(|piece| open_to(rule, piece, Some(piece), denials));
+        let mut ways: Vec<Way<'a>> = Vec::new();
+        for way in open {
+            match ways.last_mut().map(|last| (last.ports.zip(way.ports).and_then(joined), last)) {
+                Some((Some(both), last)) if last.is_for_same(&way) => last.ports = Some(both),
+                _ => ways.push(way),
+            }
         }
-        Peer::Named(_) => denial.sources.contains(peer) || everyone(&ranges(denial)).len() == 2,
+        ways
+    };
+    if ports.protocol != Protocol::Any {
+        return of(ports.protocol);
     }
+    let (mut tcp, udp) = (of(Protocol::Tcp), of(Protocol::Udp));
+    let same = |(a, b): (&Way<'_>, &Way<'_>)| {
+        let bounds = |way: &Way<'_>| way.ports.map(|p| (p.first, p.last));
+        bounds(a) == bounds(b) && a.is_for_same(b)
+    };
+    if tcp.len() == udp.len() && tcp.iter().zip(&udp).all(same) {
+        let ports = tcp.iter_mut().filter_map(|way| way.ports.as_mut());
+        ports.for_each(|ports| ports.protocol = Protocol::Any);
+    } else {
+        tcp.extend(udp);
+    }
+    tcp
 }
 
-fn ranges(rule: &AccessRule) -> Vec<IpNet> {
-    rule.sources
+/// A range of ports cut wherever one of the others begins or ends.
+fn pieces(ports: PortRange, others: &[PortRange]) -> Vec<PortRange> {
+    let inside = |start: &u32| (u32::from(ports.first) + 1..=u32::from(ports.last)).contains(start);
+    let starts = others.iter().flat_map(|o| [u32::from(o.first), u32::from(o.last) + 1]);
+    let mut starts: Vec<u16> =
+        starts.filter(inside).filter_map(|start| u16::try_from(start).ok()).collect();
+    starts.push(ports.first);
+    starts.sort_unstable();
+    starts.dedup();
+    let ends = starts.iter().skip(1).map(|next| next - 1).chain([ports.last]);
+    starts.iter().zip(ends).map(|(&first, last)| PortRange { first, last, ..ports }).collect()
+}
+
+/// Two ranges of ports as one, when the second begins where the first ends.
+fn joined((a, b): (PortRange, PortRange)) -> Option<PortRange> {
+    let follows = a.protocol == b.protocol && a.last.checked_add(1) == Some(b.first);
+    follows.then_some(PortRange { last: b.last, ..a })
+}
+
+/// Whom a rule lets in on these ports, if anybody; `told` is what the file says of them.
+fn open_to<'a>(
+    rule: &'a AccessRule,
+    ports: PortRange,
+    told: Option<PortRange>,
+    denials: &[&AccessRule],
+) -> Option<Way<'a>> {
+    let about: Vec<&Peer> = denials
         .iter()
-        .filter_map(|peer| match peer {
-            Peer::Range(range) => Some(*range),
-            Peer::Named(_) => None,
-        })
-        .collect()
+        .filter(|denial| denial.ports.iter().any(|p| p.covers(&ports)))
+        .flat_map(|denial| &denial.sources)
+        .collect();
+    // Pieces that make up a whole keep the whole out.
+    let kept_out = IpNet::aggregate(&ranges(about.iter().copied()));
+    let all_kept_out = everyone(&kept_out).len() == 2;
+    let is_open = |peer: &&Peer| match peer {
+        Peer::Range(range) => !kept_out.iter().any(|denied| denied.contains(range)),
+        Peer::Named(_) => !all_kept_out && !about.contains(peer),
+    };
+    let open: Vec<&Peer> = rule.sources.iter().filter(is_open).collect();
+    let name = |peer: &&'a Peer| match peer {
+        Peer::Named(name) => Some(name.as_str()),
+        Peer::Range(_) => None,
+    };
+    (!open.is_empty()).then(|| Way {
+        ports: told,
+        ranges: ranges(open.iter().copied()),
+        named: open.iter().filter_map(name).collect(),
+    })
+}
+
+fn ranges<'p>(peers: impl Iterator<Item = &'p Peer>) -> Vec<IpNet> {
+    let range = |peer: &Peer| match peer {
+        Peer::Range(range) => Some(*range),
+        Peer::Named(_) => None,
+    };
+    peers.filter_map(range).collect()
 }
 
 /// Which kinds of addresses are let in without exception, also when several ranges make up the whole.
-pub fn everyone(ranges: &[IpNet]) -> Vec<&'static str> {
+fn everyone(ranges: &[IpNet]) -> Vec<&'static str> {
     let joined = IpNet::aggregate(&ranges.to_vec());
-    let has =
-        |v4: bool| joined.iter().any(|r| r.prefix_len() == 0 && matches!(r, IpNet::V4(_)) == v4);
-    [(has(true), "0.0.0.0/0"), (has(false), "::/0")]
-        .into_iter()
-        .filter(|(open, _)| *open)
-        .map(|(_, name)| name)
-        .collect()
+    let whole = |kind: &Kind| joined.iter().any(|r| r.prefix_len() == 0 && kind.has(r));
+    KINDS.iter().filter(|kind| whole(kind)).map(|kind| kind.everyone).collect()
+}
+
+/// A kind of addresses.
+struct Kind {
+    /// All of them, as rules write it.
+    everyone: &'static str,
+    has: fn(&IpNet) -> bool,
+}
+
+const KINDS: [Kind; 2] = [
+    Kind { everyone: "0.0.0.0/0", has: |range| matches!(range, IpNet::V4(_)) },
+    Kind { everyone: "::/0", has: |range| matches!(range, IpNet::V6(_)) },
+];
+
+impl Kind {
+    fn has(&self, range: &IpNet) -> bool {
+        (self.has)(range)
+    }
+}
+
+impl Way<'_> {
+    fn is_for_same(&self, other: &Self) -> bool {
+        self.ranges == other.ranges && self.named == other.named
+    }
+
+    fn opens(&self, ports: &[u16]) -> bool {
+        self.ports.is_some_and(|range| ports.iter().any(|&port| range.has(port)))
+    }
 }
 
 impl Admission<'_> {
-    /// Which kinds of addresses it lets in without exception.
-    pub fn everyone(&self) -> Vec<&'static str> {
-        everyone(&self.ranges)
-    }
-
-    /// Whether one of the ports is among those it opens.
-    pub fn opens(&self, ports: &[u16]) -> bool {
-        self.ports.iter().any(|range| ports.iter().any(|&port| range.has(port)))
+    /// The ports it opens, to whomever; empty when the file does not tell.
+    pub fn ports(&self) -> Vec<PortRange> {
+        let mut all: Vec<PortRange> = Vec::new();
+        self.ways.iter().filter_map(|way| way.ports).for_each(|ports| add_ports(&mut all, ports));
+        all
     }
 
     /// Ports it opens besides those that are meant. Without any that are meant only every port at once
@@ -111,22 +195,128 @@ impl Admission<'_> {
             if meant.is_empty() {
                 return !range.is_every();
             }
-            range.protocol == Protocol::Tcp
+            range.protocol != Protocol::Udp
                 && (range.first..=range.last).all(|port| meant.contains(&port))
         };
-        self.ports.iter().filter(|range| !is_meant(range)).copied().collect()
+        self.ports().into_iter().filter(|range| !is_meant(range)).collect()
     }
 
     /// Whether it lets in an address on one of the ports, as far as that can be told: what is known by
     /// name only may hold any address.
     pub fn may_admit(&self, address: IpAddr, ports: &[u16]) -> bool {
-        (self.ports.is_empty() || self.opens(ports))
-            && (!self.named.is_empty() || self.ranges.iter().any(|r| r.contains(&address)))
+        self.ways.iter().any(|way| {
+            (way.ports.is_none() || way.opens(ports))
+                && (!way.named.is_empty() || way.ranges.iter().any(|r| r.contains(&address)))
+        })
     }
+}
 
-    /// `27017, 27019-27020`, for messages.
-    pub fn ports_text(&self) -> String {
-        ports_text(&self.ports)
+fn add_ports(all: &mut Vec<PortRange>, ports: PortRange) {
+    match all.last_mut().and_then(|last| Some((joined((*last, ports))?, last))) {
+        Some((both, last)) => *last = both,
+        None => all.push(ports),
+    }
+}
+
+/// Rules that let everyone in, one by itself or several together.
+#[derive(Debug)]
+pub struct Opening<'a> {
+    /// The rules, in their order.
+    pub rules: Vec<&'a AccessRule>,
+    /// Which kinds of addresses are let in without exception.
+    pub everyone: Vec<&'static str>,
+    /// On which ports; empty when the file does not tell.
+    pub ports: Vec<PortRange>,
+}
+
+impl Opening<'_> {
+    /// Whether one of the ports is among those it opens.
+    pub fn opens(&self, ports: &[u16]) -> bool {
+        self.ports.iter().any(|range| ports.iter().any(|&port| range.has(port)))
+    }
+}
+
+impl fmt::Display for Opening<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<String> = self.rules.iter().map(|rule| format!("`{}`", rule.name)).collect();
+        let together = if names.len() > 1 { " together" } else { "" };
+        let (everyone, ports) = (self.everyone.join(" and "), ports_text(&self.ports));
+        write!(f, "{}{together} ({everyone} on {ports})", super::text::phrases(&names, 5))
+    }
+}
+
+/// Where everyone is let in. Rules that share a port add up: `0.0.0.0/1` in one and `128.0.0.0/1` in
+/// another are everyone.
+pub fn openings<'a>(admissions: &[Admission<'a>]) -> Vec<Opening<'a>> {
+    let mut all: Vec<Opening<'a>> = Vec::new();
+    for admission in admissions {
+        for way in &admission.ways {
+            let everyone = everyone(&way.ranges);
+            if !everyone.is_empty() {
+                add_opening(&mut all, vec![admission.rule], everyone, way.ports);
+            }
+        }
+    }
+    // Together: MongoDB speaks TCP, so other ports are of no use to those who come in pieces.
+    let tcp: Vec<(usize, PortRange, &Way<'a>)> = admissions
+        .iter()
+        .enumerate()
+        .flat_map(|(at, admission)| admission.ways.iter().map(move |way| (at, way)))
+        .filter_map(|(at, way)| Some((at, way.ports?, way)))
+        .filter(|(_, ports, _)| ports.protocol != Protocol::Udp)
+        .collect();
+    let bounds: Vec<PortRange> = tcp.iter().map(|(_, ports, _)| *ports).collect();
+    for piece in pieces(PortRange::every(Protocol::Tcp), &bounds) {
+        let here: Vec<_> = tcp.iter().filter(|(_, ports, _)| ports.has(piece.first)).collect();
+        for kind in &KINDS {
+            if here.iter().any(|(_, _, way)| everyone(&way.ranges).contains(&kind.everyone)) {
+                continue;
+            }
+            let mut parts: Vec<(usize, Vec<IpNet>)> = here
+                .iter()
+                .map(|(at, _, way)| {
+                    (*at, way.ranges.iter().filter(|r| kind.has(r)).copied().collect())
+                })
+                .filter(|(_, ranges): &(usize, Vec<IpNet>)| !ranges.is_empty())
+                .collect();
+            let whole: Vec<IpNet> = parts.iter().flat_map(|(_, ranges)| ranges).copied().collect();
+            if everyone(&whole).is_empty() {
+                continue;
+            }
+            // The widest first, so that no rule is named without which everyone is let in as well.
+            parts.sort_by_key(|(_, ranges)| ranges.iter().map(IpNet::prefix_len).min());
+            let (mut so_far, mut needed) = (Vec::new(), BTreeSet::new());
+            for (at, ranges) in parts {
+                so_far = IpNet::aggregate(&[so_far, ranges].concat());
+                needed.insert(at);
+                if !everyone(&so_far).is_empty() {
+                    break;
+                }
+            }
+            let rules = needed.into_iter().map(|at| admissions[at].rule).collect();
+            add_opening(&mut all, rules, vec![kind.everyone], Some(piece));
+        }
+    }
+    all
+}
+
+fn add_opening<'a>(
+    all: &mut Vec<Opening<'a>>,
+    rules: Vec<&'a AccessRule>,
+    everyone: Vec<&'static str>,
+    ports: Option<PortRange>,
+) {
+    let same_rules = |opening: &Opening<'a>| {
+        opening.rules.len() == rules.len()
+            && opening.rules.iter().zip(&rules).all(|(a, b)| std::ptr::eq(*a, *b))
+    };
+    let known = all.iter_mut().find(|opening| opening.everyone == everyone && same_rules(opening));
+    match (known, ports) {
+        (Some(opening), Some(ports)) => add_ports(&mut opening.ports, ports),
+        (Some(_), None) => {}
+        (None, ports) => {
+            all.push(Opening { rules, everyone, ports: ports.into_iter().collect() });
+        }
     }
 }
 
@@ -135,7 +325,9 @@ pub fn ports_text(ports: &[PortRange]) -> String {
     let shown: Vec<String> = ports.iter().map(PortRange::to_string).collect();
     match ports {
         [] => "ports that the file does not tell".to_owned(),
-        ports if ports.iter().any(PortRange::is_every) => "every port".to_owned(),
+        ports if ports.iter().any(|p| p.is_every() && p.protocol != Protocol::Udp) => {
+            "every port".to_owned()
+        }
         [one] if one.first == one.last => format!("port {one}"),
         _ => format!("ports {}", super::text::phrases(&shown, 5)),
     }
@@ -149,13 +341,16 @@ pub fn declared(network: &Network, layer: Layer) -> impl Iterator<Item = &RuleGr
 /// Groups that nobody declared and that name MongoDB's port: they are about MongoDB, on whichever layer.
 pub fn about_mongodb(network: &Network) -> impl Iterator<Item = &RuleGroup> {
     let undeclared = network.groups.iter().filter(|group| group.layer.is_none());
-    undeclared.filter(|group| admissions(group).iter().any(|a| names_port(a, network)))
+    undeclared.filter(|group| names_port(&admissions(group), network))
 }
 
-fn names_port(admission: &Admission<'_>, network: &Network) -> bool {
-    let narrow = |range: &&PortRange| range.last - range.first < NARROW;
-    let mut named = admission.ports.iter().filter(narrow);
-    named.any(|range| network.server_ports().iter().any(|&port| range.has(port)))
+fn names_port(admissions: &[Admission<'_>], network: &Network) -> bool {
+    let narrow = |range: &PortRange| range.last - range.first < NARROW;
+    // What a wider group says of all machines does not tell which of them MongoDB is on.
+    let own = admissions.iter().filter(|a| !a.rule.inherited);
+    own.flat_map(Admission::ports)
+        .filter(narrow)
+        .any(|range| network.server_ports().iter().any(|&port| range.has(port)))
 }
 
 /// Groups that nobody declared, that do not name MongoDB's port, and that would open it to everyone if
@@ -163,11 +358,22 @@ fn names_port(admission: &Admission<'_>, network: &Network) -> bool {
 pub fn doubtful(network: &Network) -> impl Iterator<Item = &RuleGroup> {
     network.groups.iter().filter(|group| group.layer.is_none()).filter(|group| {
         let admissions = admissions(group);
-        !admissions.iter().any(|a| names_port(a, network))
-            && admissions
-                .iter()
-                .any(|a| !a.everyone().is_empty() && a.opens(network.server_ports()))
+        !names_port(&admissions, network)
+            && openings(&admissions).iter().any(|opening| {
+                opening.opens(network.server_ports())
+                    // The wider group is told itself.
+                    && !opening.rules.iter().all(|rule| rule.inherited)
+            })
     })
+}
+
+/// Findings about a group are told apart by this. Names are unique within one network of a platform
+/// only.
+pub fn group_key(group: &RuleGroup) -> String {
+    match &group.id {
+        Some(id) if *id != group.name => format!("{} {id}", group.name),
+        _ => group.name.clone(),
+    }
 }
 
 /// `` `mongo` (sg-1) ``, for messages.
@@ -197,7 +403,18 @@ mod tests {
 
     fn open(rules: &[AccessRule]) -> Vec<&'static str> {
         let group = RuleGroup { rules: rules.to_vec(), ..RuleGroup::default() };
-        admissions(&group).iter().flat_map(Admission::everyone).collect()
+        let mut all: Vec<_> =
+            openings(&admissions(&group)).into_iter().flat_map(|o| o.everyone).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Where everyone is let in, as messages say it.
+    fn told(rules: &[AccessRule]) -> Vec<String> {
+        let rules = rules.iter().zip(1..);
+        let rules = rules.map(|(rule, n)| AccessRule { name: format!("r{n}"), ..rule.clone() });
+        let group = RuleGroup { rules: rules.collect(), ..RuleGroup::default() };
+        openings(&admissions(&group)).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -218,5 +435,73 @@ mod tests {
         assert_eq!(open(&[rule(false, &["0.0.0.0/0", "::/0"], (80, 80)), allow.clone()]).len(), 2);
         assert_eq!(open(&[rule(false, &["8.0.0.0/8"], all), allow.clone()]).len(), 2);
         assert_eq!(open(&[allow, rule(false, &["0.0.0.0/0", "::/0"], all)]).len(), 2, "too late");
+    }
+
+    #[test]
+    fn sc_2_se_5_rules_that_share_a_port_add_up() {
+        let (port, half, other) = ((27017, 27017), ["0.0.0.0/1"], ["128.0.0.0/1"]);
+        assert_eq!(
+            told(&[rule(true, &half, port), rule(true, &other, port)]),
+            ["`r1`, `r2` together (0.0.0.0/0 on port 27017)"]
+        );
+        // Only where they meet, and without those that add nothing.
+        assert_eq!(
+            told(&[
+                rule(true, &["10.0.0.0/8"], port),
+                rule(true, &half, (27000, 27018)),
+                rule(true, &other, (27017, 28000)),
+            ]),
+            ["`r2`, `r3` together (0.0.0.0/0 on ports 27017-27018)"]
+        );
+        assert_eq!(
+            told(&[rule(true, &["::/1"], port), rule(true, &["8000::/1"], port)]),
+            ["`r1`, `r2` together (::/0 on port 27017)"]
+        );
+        assert!(told(&[rule(true, &half, port), rule(true, &other, (27018, 27018))]).is_empty());
+        assert!(told(&[rule(true, &half, port), rule(true, &["::/1"], port)]).is_empty());
+        // One that does it alone is told alone.
+        assert_eq!(
+            told(&[rule(true, &half, port), rule(true, &["0.0.0.0/0"], port)]),
+            ["`r2` (0.0.0.0/0 on port 27017)"]
+        );
+    }
+
+    #[test]
+    fn sc_2_se_5_denials_in_pieces_keep_out_what_they_make_up() {
+        let port = (27017, 27017);
+        let everyone = rule(true, &["0.0.0.0/0"], port);
+        let halves = [rule(false, &["0.0.0.0/1"], port), rule(false, &["128.0.0.0/1"], port)];
+        assert!(told(&[halves[0].clone(), halves[1].clone(), everyone.clone()]).is_empty());
+        assert_eq!(told(&[halves[0].clone(), everyone]).len(), 1, "half of everyone is too many");
+        // By ports.
+        let denied = |ports| rule(false, &["0.0.0.0/0"], ports);
+        let wide = rule(true, &["0.0.0.0/0"], (27017, 27019));
+        assert_eq!(told(&[denied(port), wide.clone()]), ["`r2` (0.0.0.0/0 on ports 27018-27019)"]);
+        assert_eq!(
+            told(&[denied((27018, 27018)), wide.clone()]),
+            ["`r2` (0.0.0.0/0 on ports 27017, 27019)"]
+        );
+        assert!(told(&[denied(port), denied((27018, 30000)), wide.clone()]).is_empty());
+        // Only one kind of addresses is kept out of one port.
+        let both = rule(true, &["0.0.0.0/0", "::/0"], (27017, 27018));
+        assert_eq!(
+            told(&[denied(port), both]),
+            ["`r2` (::/0 on port 27017)", "`r2` (0.0.0.0/0 and ::/0 on port 27018)"]
+        );
+    }
+
+    #[test]
+    fn sc_2_a_denial_of_tcp_leaves_the_rest_of_a_rule_for_every_protocol() {
+        let any = AccessRule {
+            ports: vec![PortRange::every(Protocol::Any)],
+            ..rule(true, &["0.0.0.0/0"], (0, 0))
+        };
+        assert_eq!(told(std::slice::from_ref(&any)), ["`r1` (0.0.0.0/0 on every port)"]);
+        let denied = rule(false, &["0.0.0.0/0"], (27017, 27017));
+        let group = RuleGroup { rules: vec![denied, any], ..RuleGroup::default() };
+        let admissions = admissions(&group);
+        let openings = openings(&admissions);
+        assert_eq!(openings.len(), 1);
+        assert!(!openings[0].opens(&[27017]) && openings[0].opens(&[27018]), "{openings:?}");
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{Evidence, Namespace};
+use docward_model::{Evidence, Namespace, Settings, ThresholdSetting};
 
 use super::{
-    names,
+    names, server,
     suffix::{Tail, time_tail},
     text,
 };
@@ -34,6 +34,20 @@ fn without_other_prefix(name: &str) -> &str {
         .unwrap_or(name)
 }
 
+/// The prefix that collections are to have, as configured for N006.
+pub fn house_prefix(settings: &Settings, namespace: &Namespace) -> String {
+    match settings.threshold_at("N006", "prefix", Some(&namespace.to_string())) {
+        Some(ThresholdSetting::Text(prefix)) => prefix.clone(),
+        _ => "t_".to_owned(),
+    }
+}
+
+/// The name without the prefix that belongs to the server, if it is not the server's own.
+pub fn without_system(name: &str) -> Option<&str> {
+    name.strip_prefix("system.")
+        .filter(|rest| !rest.is_empty() && !server::is_known_system_name(name))
+}
+
 /// Collections by the names that would be proposed for each.
 #[derive(Debug)]
 pub struct Candidates(BTreeMap<Namespace, BTreeSet<String>>);
@@ -44,7 +58,8 @@ impl Candidates {
         let mut all: BTreeMap<Namespace, BTreeSet<String>> = BTreeMap::new();
         for collection in evidence.collections.iter().filter(|c| c.kind.is_business()) {
             let Namespace { database, collection: name } = &collection.namespace;
-            for proposal in [with_prefix(name, prefix), in_house_letters(name, prefix)] {
+            let bare = without_system(name).unwrap_or(name);
+            for proposal in [with_prefix(bare, prefix), in_house_letters(bare, prefix)] {
                 let target = Namespace::new(database.as_str(), proposal);
                 all.entry(target).or_default().insert(name.clone());
             }

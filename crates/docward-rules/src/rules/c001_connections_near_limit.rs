@@ -1,6 +1,6 @@
 //! CN-03.1: open connections against what the server accepts.
 
-use docward_model::{Draft, Evidence, Seen, Severity, Subject, Unit};
+use docward_model::{Draft, Evidence, Need, Seen, Severity, Subject, Unit};
 
 use crate::{Cx, declare_rule, facts::text, threshold};
 
@@ -51,7 +51,10 @@ threshold!(
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(server) = &evidence.server else { return };
-    let Some(connections) = server.connections else { return };
+    let Some(connections) = server.connections else {
+        cx.skip(Need::Server);
+        return;
+    };
     let limit = connections.current + connections.available;
     if limit == 0 {
         return;
@@ -86,7 +89,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::{Example, check};
 
     /// The figures of the rule book, as open connections of 3,000.
     #[test]
@@ -99,6 +102,17 @@ mod tests {
             check("C001", &facts).len()
         };
         assert_eq!([2400, 2401, 2500, 3000].map(count), [0, 1, 1, 1]);
-        assert!(check("C001", r#"server {"authorization": true}"#).is_empty());
+    }
+
+    #[test]
+    fn cn_03_1_a_server_that_does_not_say_is_not_judged() {
+        let judged = |facts: &str| {
+            let example = Example::new("C001", "", &format!("server {facts}"));
+            let outcome = crate::judge(&example.evidence, &example.settings);
+            assert!(!outcome.findings.iter().any(|f| f.rule == "C001"));
+            !outcome.skipped.iter().any(|skipped| skipped.rule == "C001")
+        };
+        assert!(!judged(r#"{"authorization": true}"#));
+        assert!(judged(r#"{"authorization": true, "connections": 5, "available": 500}"#));
     }
 }

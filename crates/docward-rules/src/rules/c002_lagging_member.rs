@@ -1,6 +1,6 @@
 //! RP-7: members that lag behind the primary.
 
-use docward_model::{Draft, Evidence, Member, Seen, Severity, Subject, Unit};
+use docward_model::{Draft, Evidence, Member, Need, Seen, Severity, Subject, Topology, Unit};
 
 use crate::{Cx, declare_rule, facts::text, threshold};
 
@@ -57,7 +57,12 @@ fn is_read_from(member: &Member) -> bool {
 }
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let Some(members) = evidence.server.as_ref().and_then(|server| server.members.as_ref()) else {
+    let Some(server) = &evidence.server else { return };
+    let Some(members) = &server.members else {
+        // One server on its own has no members.
+        if server.topology != Some(Topology::Standalone) {
+            cx.skip(Need::Server);
+        }
         return;
     };
     let tolerance = cx.count(&TOLERANCE);
@@ -88,12 +93,30 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{check, check_with};
+    use crate::testing::{Example, check, check_with};
+    use docward_model::Topology;
 
     #[test]
     fn rp_7_the_tolerance_is_configured() {
         let set = r#"server {"authorization": true, "members": [{"host": "a:1", "state": "PRIMARY"}, {"host": "b:1", "state": "SECONDARY", "lag": 11}]}"#;
         assert_eq!(check("C002", set).len(), 1);
         assert!(check_with("C002", "tolerance = 60", set).is_empty());
+    }
+
+    #[test]
+    fn rp_7_a_set_that_does_not_say_is_not_judged() {
+        let judged = |facts: &str, topology: Option<Topology>| {
+            let mut example = Example::new("C002", "", &format!("server {facts}"));
+            let server = example.evidence.server.as_mut().expect("a server");
+            server.topology = topology.or(server.topology.take());
+            let outcome = crate::judge(&example.evidence, &example.settings);
+            !outcome.skipped.iter().any(|skipped| skipped.rule == "C002")
+        };
+        assert!(!judged(r#"{"authorization": true, "set": "rs0"}"#, None));
+        assert!(!judged(r#"{"authorization": true}"#, Some(Topology::Sharded)));
+        assert!(judged(r#"{"authorization": true}"#, Some(Topology::Standalone)));
+        let members =
+            r#"{"authorization": true, "members": [{"host": "a:1", "state": "PRIMARY"}]}"#;
+        assert!(judged(members, None));
     }
 }

@@ -16,6 +16,12 @@ declare_rule! {
     /// collections), 10 MB and 16 MB if growth goes on as it has. Dates are counted from the newest
     /// document that was read, and nothing is said about days more than five years away.
     ///
+    /// With `--earlier` sizes of the same documents on two dates take the place of ages, and the dates
+    /// told are those of the first document to get there. It takes as many documents seen twice as
+    /// `min-documents`, dates as far apart as `min-days`, one in twenty of the documents grown and more
+    /// than twice as many grown as shrunk. Only documents kept track of in both runs count, and growth
+    /// that was taken back in between is not seen.
+    ///
     /// ## Why it matters
     /// The server gives no warning before 16 MB: the write that crosses the limit fails, and so does
     /// every later one on that document. A date is a warning that can be planned with.
@@ -62,7 +68,7 @@ threshold!(
     Int(50),
     "documents",
     "no figure in source",
-    "documents of known age needed for a forecast"
+    "documents of known age, or seen on two dates, needed for a forecast"
 );
 threshold!(
     MIN_DAYS,
@@ -70,7 +76,7 @@ threshold!(
     Int(7),
     "days",
     "no figure in source",
-    "days those documents must span"
+    "days those documents must span, or the two dates lie apart"
 );
 threshold!(
     HORIZON,
@@ -83,16 +89,16 @@ threshold!(
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = patterns::user_documents(collection) else { return };
-    if let Some(seen) = profile.observed.filter(forecast::is_seen_growing) {
-        report_seen(collection, profile, &seen, cx);
-        return;
-    }
-    let Some(growth) = profile.growth else { return };
     let credible = Credible {
         correlation: cx.limit(&MIN_CORRELATION),
         rows: cx.count(&MIN_DOCUMENTS),
         days: cx.limit(&MIN_DAYS),
     };
+    if let Some(seen) = profile.observed.filter(|seen| credible.is_seen(seen)) {
+        report_seen(collection, profile, &seen, cx);
+        return;
+    }
+    let Some(growth) = profile.growth else { return };
     if !credible.holds(&growth) || is_one_array(collection, profile, cx) {
         return;
     }
@@ -169,7 +175,9 @@ fn report_seen(collection: &Collection, profile: &Profile, seen: &Observed, cx: 
     }
     let first: Vec<(u64, Forecast)> = limits
         .iter()
-        .filter_map(|&limit| Some((limit, forecast::first_reach(seen, limit as f64, horizon)?)))
+        .filter_map(|&limit| {
+            Some((limit, forecast::first_reach(seen, limit as f64, 0.0, horizon)?))
+        })
         .collect();
     let Some((limit, when)) = first.first() else { return };
     let severe = first.iter().any(|(limit, _)| *limit >= sizes::DANGER);

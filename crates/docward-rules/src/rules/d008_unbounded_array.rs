@@ -21,6 +21,13 @@ declare_rule! {
     /// `growing-id-array`. Where the pace is known, the finding tells the days on which the document of
     /// the longest array reaches 1 MB, 10 MB and 16 MB, up to twenty years ahead.
     ///
+    /// With `--earlier` growth need not be inferred from ages: arrays that got longer between two dates in
+    /// the same documents are a sign of their own, a warning where it stands alone. It takes as many
+    /// documents seen twice as `min-documents`, dates as far apart as `min-days`, one in twenty of the
+    /// documents grown and more than twice as many grown as shrunk. Dates are told from the pace of
+    /// documents that gained more than one element; a gain of one may have happened once. What grew and
+    /// was cut again in between is not seen.
+    ///
     /// ## Why it matters
     /// Every append rewrites a longer document, and at 16 MB the append fails. From then on nothing can
     /// be written to that document until it has been split by hand.
@@ -77,7 +84,7 @@ threshold!(
     Int(50),
     "documents",
     "no figure in source",
-    "documents of known age needed to speak of growth"
+    "documents of known age, or seen on two dates, needed to speak of growth"
 );
 threshold!(
     MIN_DAYS,
@@ -85,7 +92,7 @@ threshold!(
     Int(7),
     "days",
     "no figure in source",
-    "days those documents must span"
+    "days those documents must span, or the two dates lie apart"
 );
 threshold!(
     HORIZON,
@@ -137,7 +144,7 @@ fn report(
     let rate = arrays::longest_rate(profile, field, unbounded.growth.as_ref());
     let at = |target: u64, horizon: f64| {
         if let Some(seen) = &unbounded.observed {
-            return forecast::first_reach(seen, target as f64, horizon);
+            return forecast::first_reach(seen, target as f64, arrays::ONE_MORE, horizon);
         }
         let growth = unbounded.growth?;
         forecast::reach(max as f64, target as f64, rate?, growth.newest_ms, horizon)

@@ -4,7 +4,10 @@ use docward_model::{Collection, Draft, Safety, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
-    facts::{names, renames, server, shell},
+    facts::{
+        renames::{self, Candidates},
+        server, shell,
+    },
 };
 
 declare_rule! {
@@ -46,13 +49,15 @@ declare_rule! {
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let ns = &collection.namespace;
-    let Some(rest) = ns.collection.strip_prefix("system.") else { return };
+    let Some(rest) = renames::without_system(&ns.collection) else { return };
     // In the server's databases N001 says what is not the server's own.
-    if server::is_known_system_name(&ns.collection) || server::is_system_database(&ns.database) {
+    if server::is_system_database(&ns.database) {
         return;
     }
-    let proposal = names::prefixed(rest, "t_");
-    let obstacle = renames::obstacle(cx.evidence(), ns, &proposal, &[]);
+    let prefix = renames::house_prefix(cx.settings(), ns);
+    let proposal = renames::with_prefix(rest, &prefix);
+    let candidates = cx.shared(&prefix, |evidence| Candidates::of(evidence, &prefix));
+    let obstacle = candidates.obstacle(cx.evidence(), ns, &proposal);
     let is_free = obstacle.is_none();
     let todo = obstacle.unwrap_or_else(|| {
         format!(
@@ -81,8 +86,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
-    use docward_model::Severity;
+    use crate::testing::{Example, check, override_at};
+    use docward_model::{Severity, ThresholdSetting};
 
     #[test]
     fn dm_03_4_system_orders_is_found() {
@@ -109,5 +114,28 @@ mod tests {
             "@ db_shop.system.orders\n{\"_id\": 1}\n@ db_shop.t_orders\n{\"_id\": 1}",
         );
         assert!(taken[0].fix.is_none() && taken[0].todo.contains("exists already"), "{taken:?}");
+    }
+
+    #[test]
+    fn dm_03_4_dm_03_1_two_collections_do_not_get_one_name() {
+        let both = "@ db_shop.system.orders\n{\"_id\": 1}\n@ db_shop.Orders\n{\"_id\": 1}";
+        for code in ["N009", "N006"] {
+            let found = check(code, both);
+            assert_eq!(found.len(), 1, "{code}: {found:?}");
+            assert!(found[0].fix.is_none(), "{code}: {found:?}");
+            assert!(found[0].todo.contains("would become `t_orders` as well"), "{}", found[0].todo);
+        }
+    }
+
+    #[test]
+    fn dm_03_4_dm_03_1_the_prefix_is_the_configured_one() {
+        let mut example = Example::new("N009", "", "@ db_shop.system.orders\n{\"_id\": 1}");
+        let prefix = ThresholdSetting::Text("c_".to_owned());
+        example.settings.overrides.push(override_at("db_shop.*", "N006", "prefix", prefix));
+        let outcome = crate::judge(&example.evidence, &example.settings);
+        let found: Vec<_> = outcome.findings.iter().filter(|f| f.rule == "N009").collect();
+        assert_eq!(found.len(), 1);
+        let fix = found[0].fix.as_ref().expect("a command");
+        assert!(fix.command.ends_with(".renameCollection(\"c_orders\")"), "{}", fix.command);
     }
 }

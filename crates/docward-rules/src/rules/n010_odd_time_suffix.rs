@@ -214,6 +214,6 @@ mod tests {
         let taken = named(&["t_log-2024-03", "t_log_202403"]);
         assert!(taken[0].fix.is_none() && taken[0].todo.contains("exists already"), "{taken:?}");
         let twice = named(&["t_log-2024-03", "t_log_2024-03"]);
-        assert!(twice.iter().all(|f| f.fix.is_none()), "{twice:?}");
+        assert!(!twice.is_empty() && twice.iter().all(|f| f.fix.is_none()), "{twice:?}");
     }
 }

@@ -16,6 +16,11 @@ declare_rule! {
     /// Reports arrays of ids (ObjectIds, UUIDs, or values that are another collection's `_id`) that grow
     /// with the age of their document or have 1000 elements and more.
     ///
+    /// With `--earlier` arrays that got longer between two dates in the same documents count as growing,
+    /// under the conditions of `unbounded-array` (D008): by default 50 documents seen twice, at least a
+    /// week apart, one in twenty grown. The day a document is full is told from documents that gained more
+    /// than one id.
+    ///
     /// ## Why it matters
     /// The array is a relation kept on the wrong side. Each id costs more than its 12 bytes, because its
     /// position is stored as text: 500,000 ObjectIds are 9,888,895 bytes, and at about 844,000 the
@@ -88,9 +93,9 @@ fn report(
     let room = arrays::capacity(profile, field, sizes::DOCUMENT_LIMIT);
     let growth = unbounded.and_then(|u| u.growth);
     let observed = unbounded.and_then(|u| u.observed);
-    let seen_full = observed
-        .as_ref()
-        .and_then(|seen| forecast::first_reach(seen, room as f64, limits.horizon_days));
+    let seen_full = observed.as_ref().and_then(|seen| {
+        forecast::first_reach(seen, room as f64, arrays::ONE_MORE, limits.horizon_days)
+    });
     let full = seen_full.or_else(|| {
         let g = growth?;
         let rate = arrays::longest_rate(profile, field, Some(&g))?;

@@ -35,8 +35,9 @@ declare_rule! {
     ///
     /// ## How to fix
     /// Take the powerful roles from the account and leave it the others; give administrators accounts of
-    /// their own. Who has `dbOwner` only gets `readWrite` first. See before what the application really does
-    /// with the role.
+    /// their own. Who has `dbOwner` only gets `readWrite` first. A role of your own is not changed, because
+    /// others may have it: it is taken from the account, which is granted the harmless roles in it. See
+    /// before what the application really does with the role.
     ///
     /// ## When to ignore it
     /// The account belongs to people or to a tool (backup, monitoring): add its name to
@@ -107,11 +108,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             None => format!("account `{}` has {}", user.name, text::list(&powerful, 3)),
         };
         let todo = match works_on {
-            Some(_) => {
-                "take these roles from it, leave it the others, and give administration an account of its own; see first what the application does with them"
-            }
+            Some(_) => format!(
+                "take these roles from it, leave it the others, and give administration an account of its own; see first what the application does with them{}",
+                about_held(user, users, &powers)
+            ),
             None => {
-                "if an application uses it, give that an account with what it needs on its own database; else name it in administrator-names"
+                "if an application uses it, give that an account with what it needs on its own database; else name it in administrator-names".to_owned()
             }
         };
         let mut draft = Draft::new(
@@ -125,7 +127,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .data("roles", powerful)
         .key(format!("{}.{}", user.database, user.name));
         draft = match works_on {
-            Some(_) => draft.fix(None, Safety::Guarded, fewer_roles(user, &powers)),
+            Some(_) => {
+                // Only people know what else a role of theirs lets it do.
+                let safety = if powers.held.is_empty() { Safety::Guarded } else { Safety::Manual };
+                draft.fix(None, safety, fewer_roles(user, &powers))
+            }
             None => draft.severity(Severity::Info),
         };
         cx.report(draft);
@@ -138,8 +144,32 @@ fn names_word(name: &str, word: &str) -> bool {
     !word.is_empty() && name.windows(word.len()).any(|part| part == word)
 }
 
+/// What to know of roles that people made before one is taken: who else has it, and what goes with it.
+fn about_held(user: &User, users: &[User], powers: &Powers<'_>) -> String {
+    let about = powers.held.iter().map(|(role, _)| {
+        let others: Vec<&str> = users
+            .iter()
+            .filter(|other| (&other.database, &other.name) != (&user.database, &user.name))
+            .filter(|other| accounts::has_role(other, &role.database, &role.name))
+            .map(|other| other.name.as_str())
+            .collect();
+        let kept = if others.is_empty() {
+            String::new()
+        } else {
+            format!(" is kept for {} and", text::list(&others, 3))
+        };
+        format!(
+            "; `{}@{}`{kept} is taken from this account as a whole: grant it what that role allows by privileges of its own and the work needs",
+            role.name, role.database
+        )
+    });
+    about.collect()
+}
+
 /// Commands that take the powerful roles and nothing else. Who owns a database has no other role
-/// there, so gets the part of it that reads and writes first.
+/// there, so gets the part of it that reads and writes first. A role that people made is taken as a
+/// whole and what it holds besides is granted: others may have the role too, and it may have its power
+/// through a further role, from which alone it could be taken.
 fn fewer_roles(user: &User, Powers { own, held }: &Powers<'_>) -> String {
     let list = |roles: &[&Role]| {
         let role = |(db, role): &&Role| {
@@ -149,25 +179,29 @@ fn fewer_roles(user: &User, Powers { own, held }: &Powers<'_>) -> String {
     };
     let mut commands = Vec::new();
     let (database, name) = (shell::database(&user.database), shell::quote(&user.name));
-    let owned: Vec<Role> = own
-        .iter()
-        .filter(|(db, role)| role == "dbOwner" && !accounts::has_role(user, db, "readWrite"))
-        .map(|(db, _)| (db.clone(), "readWrite".to_owned()))
-        .collect();
-    if !owned.is_empty() {
-        let owned: Vec<&Role> = owned.iter().collect();
-        commands.push(format!("{database}.grantRolesToUser({name}, [{}])", list(&owned)));
+    let inherited = held.iter().flat_map(|(role, _)| &role.inherits);
+    let mut granted: Vec<Role> = Vec::new();
+    for (db, role) in own.iter().copied().chain(inherited) {
+        let instead = match role.as_str() {
+            "dbOwner" => "readWrite",
+            // What the role has through roles that people made is among what it holds.
+            role if accounts::is_built_in(role) && !accounts::is_powerful(role) => role,
+            _ => continue,
+        };
+        let grant = (db.clone(), instead.to_owned());
+        if !accounts::has_role(user, db, instead) && !granted.contains(&grant) {
+            granted.push(grant);
+        }
     }
-    if !own.is_empty() {
-        commands.push(format!("{database}.revokeRolesFromUser({name}, [{}])", list(own)));
+    if !granted.is_empty() {
+        let granted: Vec<&Role> = granted.iter().collect();
+        commands.push(format!("{database}.grantRolesToUser({name}, [{}])", list(&granted)));
     }
-    for (role, inherited) in held {
-        commands.push(format!(
-            "{}.revokeRolesFromRole({}, [{}])",
-            shell::database(&role.database),
-            shell::quote(&role.name),
-            list(inherited)
-        ));
+    let whole: Vec<Role> =
+        held.iter().map(|(role, _)| (role.database.clone(), role.name.clone())).collect();
+    let taken: Vec<&Role> = own.iter().copied().chain(&whole).collect();
+    if !taken.is_empty() {
+        commands.push(format!("{database}.revokeRolesFromUser({name}, [{}])", list(&taken)));
     }
     commands.join("; ")
 }
@@ -175,7 +209,7 @@ fn fewer_roles(user: &User, Powers { own, held }: &Powers<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
-    use docward_model::Severity;
+    use docward_model::{Safety, Severity};
 
     fn fix(server: &str) -> String {
         let found = check("S004", &format!("server {server}"));
@@ -212,8 +246,24 @@ mod tests {
         assert!(found[0].what.contains("userAdminAnyDatabase@admin by app@db_order"));
         assert_eq!(
             fix(server),
-            r#"db.getSiblingDB("db_order").revokeRolesFromRole("app", [{role: "userAdminAnyDatabase", db: "admin"}])"#
+            r#"db.getSiblingDB("admin").grantRolesToUser("order", [{role: "readWrite", db: "db_order"}]); db.getSiblingDB("admin").revokeRolesFromUser("order", [{role: "app", db: "db_order"}])"#
         );
+    }
+
+    #[test]
+    fn se_8_roles_that_others_have_too_are_not_changed() {
+        // `app` has its power through `ops`, which is no role of the user's own.
+        let server = r#"{"users": [{"user": "order", "roles": [{"db": "admin", "role": "app"}, {"db": "db_log", "role": "read"}]}, {"user": "dba-li", "roles": [{"db": "admin", "role": "app"}]}], "roles": [{"db": "admin", "role": "app", "inheritedRoles": [{"db": "admin", "role": "ops"}, {"db": "db_order", "role": "dbOwner"}, {"db": "db_log", "role": "read"}, {"db": "admin", "role": "root"}]}]}"#;
+        let found = check("S004", &format!("server {server}"));
+        let about: Vec<_> = found.iter().filter(|f| f.what.contains("`order`")).collect();
+        assert_eq!(about.len(), 1, "{found:?}");
+        let fix = about[0].fix.as_ref().expect("commands");
+        assert_eq!(fix.safety, Safety::Manual);
+        assert_eq!(
+            fix.command,
+            r#"db.getSiblingDB("admin").grantRolesToUser("order", [{role: "readWrite", db: "db_order"}]); db.getSiblingDB("admin").revokeRolesFromUser("order", [{role: "app", db: "admin"}])"#
+        );
+        assert!(about[0].todo.contains("`app@admin` is kept for `dba-li`"), "{}", about[0].todo);
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! SE-4, SC-1, SC-2: a load balancer that more can reach than its clients.
 
-use docward_model::{Draft, Evidence, Layer, Need, RuleGroup, Seen, Subject, Unit};
+use docward_model::{Evidence, Layer, Need, RuleGroup};
 
 use crate::{
     Cx, declare_rule,
-    facts::{network, text},
+    facts::{
+        groups::{self, Advice, Told, Words},
+        network,
+    },
 };
 
 declare_rule! {
@@ -13,8 +16,8 @@ declare_rule! {
     /// ## What it checks
     /// Looks at the rules in front of the load balancer (`--network-rules`, layer `load-balancer`; see
     /// docs/security.md). A rule that admits everyone (`0.0.0.0/0`, `::/0`, or ranges that make up the
-    /// whole) is an error, and so are ports besides the declared `listener_port`. A rule that an earlier
-    /// one takes back is not counted.
+    /// whole, be it in several rules for one port) is an error, and so are ports besides the declared
+    /// `listener_port`. What earlier rules keep out is not counted.
     ///
     /// ## Why it matters
     /// The allow-list of the load balancer is the first of two layers that stand between the internet and
@@ -50,73 +53,40 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     if groups.is_empty() && network.has_load_balancer() {
         cx.skip(Need::Network);
     }
+    let ports: Vec<String> = network.listener_ports.iter().map(ToString::to_string).collect();
+    let listener = format!("listener port {}", ports.join(", "));
+    let listener = listener.trim_end();
+    let words = Words {
+        place: |group| format!("the load balancer's group {group}"),
+        meant: format!("its {listener}"),
+        everyone: Advice {
+            why: "everybody on the internet may try to log in; scanners find an open port within hours",
+            todo:
+                "name the public addresses of the clients instead, and open the listener port only"
+                    .to_owned(),
+            clauses: &["SE-4", "SC-1", "SC-2"],
+        },
+        // SC-1 asks for what SE-4 asks of the load balancer, which is named sources and one port.
+        further: Advice {
+            why: "every further port is a way in that nobody watches",
+            todo: format!("open the {listener} only"),
+            clauses: &["SE-4", "SC-1"],
+        },
+    };
+    let mut told = Told::default();
     for group in groups {
-        let (open, named): (Vec<_>, Vec<_>) =
-            network::admissions(group).into_iter().partition(|a| !a.everyone().is_empty());
-        let seen = Seen::all(group.rules.len() as u64, Unit::NetworkRules);
-        let place = network::group_text(group);
-        if !open.is_empty() {
-            let rules: Vec<String> = open
-                .iter()
-                .map(|a| {
-                    format!(
-                        "`{}` ({} on {})",
-                        a.rule.name,
-                        a.everyone().join(" and "),
-                        a.ports_text()
-                    )
-                })
-                .collect();
-            cx.report(
-                Draft::new(
-                    Subject::Deployment,
-                    format!(
-                        "the load balancer's group {place} admits everyone by {}",
-                        text::phrases(&rules, 3)
-                    ),
-                    "everybody on the internet may try to log in; scanners find an open port within hours",
-                    "name the public addresses of the clients instead, and open the listener port only",
-                    seen,
-                )
-                .clauses(&["SE-4", "SC-1", "SC-2"])
-                .data("group", group.name.as_str())
-                .data("rules", open.iter().map(|a| a.rule.name.as_str()).collect::<Vec<_>>())
-                .key(format!("{}.everyone", group.name)),
-            );
-        }
-        let beyond: Vec<_> = named
-            .iter()
-            .filter(|a| !a.rule.built_in)
-            .map(|a| (a, a.beyond(&network.listener_ports)))
-            .filter(|(_, ports)| !ports.is_empty())
-            .collect();
-        if beyond.is_empty() {
-            continue;
-        }
-        let rules: Vec<String> = beyond
-            .iter()
-            .map(|(a, ports)| format!("`{}` ({})", a.rule.name, network::ports_text(ports)))
-            .collect();
-        let listener: Vec<String> =
-            network.listener_ports.iter().map(ToString::to_string).collect();
-        let meant =
-            if listener.is_empty() { String::new() } else { format!(" {}", listener.join(", ")) };
-        cx.report(
-            Draft::new(
-                Subject::Deployment,
-                format!(
-                    "the load balancer's group {place} opens more than its listener port{meant} by {}",
-                    text::phrases(&rules, 3)
-                ),
-                "every further port is a way in that nobody watches",
-                format!("open the listener port{meant} only"),
-                seen,
-            )
-            .clauses(&["SE-4"])
-            .data("group", group.name.as_str())
-            .data("rules", beyond.iter().map(|(a, _)| a.rule.name.as_str()).collect::<Vec<_>>())
-            .key(format!("{}.ports", group.name)),
+        let admissions = network::admissions(group);
+        let open = network::openings(&admissions);
+        let everyone = groups::everyone(group, &open, &words, &mut told);
+        let further = groups::further_ports(
+            group,
+            &admissions,
+            &open,
+            &network.listener_ports,
+            &words,
+            &mut told,
         );
+        everyone.into_iter().chain(further).for_each(|draft| cx.report(draft));
     }
 }
 
@@ -159,5 +129,27 @@ mod tests {
         };
         assert_eq!(count("443"), 0);
         assert_eq!(count("*"), 1);
+    }
+
+    #[test]
+    fn se_4_sc_1_sc_2_rules_are_judged_together() {
+        let rule = |deny: &str, source: &str, ports: &str| {
+            format!(
+                r#"{{{deny}"name": "{source}", "sources": ["{source}"], "ports": ["{ports}"]}}"#
+            )
+        };
+        let (half, other) = ("0.0.0.0/1", "128.0.0.0/1");
+        let open = found(&[rule("", half, "27017"), rule("", other, "27017")].join(", "));
+        assert!(
+            open.len() == 1 && open[0].ends_with("together (0.0.0.0/0 on port 27017)"),
+            "{open:?}"
+        );
+        let deny = r#""deny": true, "#;
+        let shut =
+            [rule(deny, half, "27017"), rule(deny, other, "27017"), rule("", "0.0.0.0/0", "27017")];
+        assert!(found(&shut.join(", ")).is_empty());
+        let part = [rule(deny, "0.0.0.0/0", "27017"), rule("", "0.0.0.0/0", "27017-27019")];
+        let part = found(&part.join(", "));
+        assert!(part.len() == 1 && part[0].ends_with("on ports 27018-27019)"), "{part:?}");
     }
 }

@@ -5,8 +5,8 @@ use docward_model::{Draft, Evidence, Layer, Need, Network, RuleGroup, Seen, Subj
 use crate::{
     Cx, declare_rule,
     facts::{
-        network::{self, Admission},
-        text,
+        groups::{self, Advice, Told, Words},
+        network, text,
     },
 };
 
@@ -16,9 +16,10 @@ declare_rule! {
     /// ## What it checks
     /// Looks at the rules in front of the servers (`--network-rules`, layer `mongodb`; see
     /// docs/security.md). A rule that admits everyone (`0.0.0.0/0`, `::/0`, or ranges that make up the
-    /// whole) is an error, and so are ports besides MongoDB's. Where a load balancer is declared
-    /// (`load_balancer_vip`), its address must be admitted. A group that nobody declared is judged when its
-    /// rules name MongoDB's port, and then only for admitting everyone to it.
+    /// whole, be it in several rules for one port) is an error, and so are ports besides MongoDB's. What
+    /// earlier rules keep out is not counted. Where a load balancer is declared (`load_balancer_vip`), its
+    /// address must be admitted. A group that nobody declared is judged when its rules name MongoDB's port,
+    /// and then only for admitting everyone to it.
     ///
     /// ## Why it matters
     /// This group is the last thing between the network and the servers. Without the load balancer's address
@@ -27,6 +28,10 @@ declare_rule! {
     /// ## Example
     /// ```jsonl,fires
     /// network {"groups": [{"name": "sg-mongo", "rules": [{"sources": ["0.0.0.0/0"], "ports": ["27017"]}]}]}
+    /// ```
+    /// Two halves are everyone:
+    /// ```jsonl,fires
+    /// network {"groups": [{"name": "sg-mongo", "rules": [{"sources": ["0.0.0.0/1"], "ports": ["27017"]}, {"sources": ["128.0.0.0/1"], "ports": ["27017"]}]}]}
     /// ```
     /// ```jsonl,fires
     /// network {"load_balancer_vip": ["10.0.0.100"], "groups": [{"name": "sg-mongo", "layer": "mongodb", "rules": [{"sources": ["203.0.113.10"], "ports": ["27017"]}]}]}
@@ -61,83 +66,40 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     if declared.is_empty() && about.is_empty() {
         cx.skip(Need::Network);
     }
-    for group in about {
-        let open = network::admissions(group)
-            .into_iter()
-            .filter(|a| !a.everyone().is_empty() && a.opens(network.server_ports()))
-            .collect();
-        everyone(group, open, cx);
-    }
+    let meant = network.server_ports();
+    let ports: Vec<String> = meant.iter().map(ToString::to_string).collect();
+    let ports = format!("port {}", ports.join(", "));
+    let words = Words {
+        place: |group| format!("the group {group} in front of MongoDB"),
+        meant: ports.clone(),
+        everyone: Advice {
+            why: "whoever reaches the network reaches the database; only a password is left between them",
+            todo: "name the addresses of the clients and of the load balancer instead, on MongoDB's port only"
+                .to_owned(),
+            clauses: &["SE-5", "SC-2"],
+        },
+        further: Advice {
+            why: "every further port is a way to the machine that MongoDB's own access control does not guard",
+            todo: format!("open {ports} only; if the servers listen elsewhere, declare mongodb_port"),
+            clauses: &["SE-5"],
+        },
+    };
+    let mut told = Told::default();
     for &group in &declared {
-        let (open, named): (Vec<_>, Vec<_>) =
-            network::admissions(group).into_iter().partition(|a| !a.everyone().is_empty());
-        everyone(group, open, cx);
-        further_ports(group, &named, network, cx);
+        let admissions = network::admissions(group);
+        let open = network::openings(&admissions);
+        let everyone = groups::everyone(group, &open, &words, &mut told);
+        let further = groups::further_ports(group, &admissions, &open, meant, &words, &mut told);
+        everyone.into_iter().chain(further).for_each(|draft| cx.report(draft));
+    }
+    for group in about {
+        let mut open = network::openings(&network::admissions(group));
+        open.retain(|opening| opening.opens(meant));
+        if let Some(draft) = groups::everyone(group, &open, &words, &mut told) {
+            cx.report(draft);
+        }
     }
     health_checks(&declared, network, cx);
-}
-
-fn everyone(group: &RuleGroup, open: Vec<Admission<'_>>, cx: &mut Cx<'_>) {
-    if open.is_empty() {
-        return;
-    }
-    let rules: Vec<String> = open
-        .iter()
-        .map(|a| {
-            format!("`{}` ({} on {})", a.rule.name, a.everyone().join(" and "), a.ports_text())
-        })
-        .collect();
-    cx.report(
-        Draft::new(
-            Subject::Deployment,
-            format!(
-                "the group {} in front of MongoDB admits everyone by {}",
-                network::group_text(group),
-                text::phrases(&rules, 3)
-            ),
-            "whoever reaches the network reaches the database; only a password is left between them",
-            "name the addresses of the clients and of the load balancer instead, on MongoDB's port only",
-            Seen::all(group.rules.len() as u64, Unit::NetworkRules),
-        )
-        .data("group", group.name.as_str())
-        .data("rules", open.iter().map(|a| a.rule.name.as_str()).collect::<Vec<_>>())
-        .key(format!("{}.everyone", group.name)),
-    );
-}
-
-fn further_ports(group: &RuleGroup, named: &[Admission<'_>], network: &Network, cx: &mut Cx<'_>) {
-    let beyond: Vec<_> = named
-        .iter()
-        .filter(|a| !a.rule.built_in)
-        .map(|a| (a, a.beyond(network.server_ports())))
-        .filter(|(_, ports)| !ports.is_empty())
-        .collect();
-    if beyond.is_empty() {
-        return;
-    }
-    let rules: Vec<String> = beyond
-        .iter()
-        .map(|(a, ports)| format!("`{}` ({})", a.rule.name, network::ports_text(ports)))
-        .collect();
-    let meant: Vec<String> = network.server_ports().iter().map(ToString::to_string).collect();
-    let meant = meant.join(", ");
-    cx.report(
-        Draft::new(
-            Subject::Deployment,
-            format!(
-                "the group {} in front of MongoDB opens more than port {meant} by {}",
-                network::group_text(group),
-                text::phrases(&rules, 3)
-            ),
-            "every further port is a way to the machine that MongoDB's own access control does not guard",
-            format!("open port {meant} only; if the servers listen elsewhere, declare mongodb_port"),
-            Seen::all(group.rules.len() as u64, Unit::NetworkRules),
-        )
-        .clauses(&["SE-5"])
-        .data("group", group.name.as_str())
-        .data("rules", beyond.iter().map(|(a, _)| a.rule.name.as_str()).collect::<Vec<_>>())
-        .key(format!("{}.ports", group.name)),
-    );
 }
 
 /// Groups on one machine add up, so one of them is enough to let the health checks in.
@@ -179,6 +141,8 @@ fn health_checks(declared: &[&RuleGroup], network: &Network, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use crate::testing::check;
 
     fn found(group: &str, rules: &str) -> Vec<String> {
@@ -222,5 +186,56 @@ mod tests {
         assert!(found("", &rule("443")).is_empty());
         assert!(found("", &rule("*")).is_empty(), "it may be anybody's");
         assert!(found("", &rule("1024-65535")).is_empty(), "it may be anybody's");
+    }
+
+    #[test]
+    fn se_5_sc_2_rules_of_one_port_add_up() {
+        let rule = |source: &str, port: &str| {
+            format!(r#"{{"sources": ["{source}"], "ports": ["{port}"]}}"#)
+        };
+        for layer in ["", r#""layer": "mongodb","#] {
+            let halves = [rule("0.0.0.0/1", "27017"), rule("128.0.0.0/1", "27017")].join(", ");
+            let open = found(layer, &halves);
+            assert!(open.len() == 1 && open[0].contains("admits everyone"), "{open:?}");
+        }
+        assert!(
+            found("", &[rule("0.0.0.0/1", "27017"), rule("128.0.0.0/1", "1")].join(", "))
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn se_5_sc_2_groups_of_one_name_have_findings_of_their_own() {
+        let group = |id: &str| {
+            format!(
+                r#"{{"name": "mongo", "id": "{id}", "layer": "mongodb", "rules": [{{"sources": ["0.0.0.0/0"], "ports": ["27017"]}}, {{"sources": ["10.0.0.1"], "ports": ["22"]}}]}}"#
+            )
+        };
+        let body = format!(r#"network {{"groups": [{}, {}]}}"#, group("sg-1"), group("sg-2"));
+        let found = check("S007", &body);
+        let fingerprints: BTreeSet<_> = found.iter().map(|f| &f.fingerprint).collect();
+        assert_eq!((found.len(), fingerprints.len()), (4, 4), "{found:?}");
+    }
+
+    #[test]
+    fn se_5_sc_2_a_rule_for_every_machine_is_told_once() {
+        let group = |name: &str, layer: &str, inherited: &str, own: &str| {
+            format!(
+                r#"{{"name": "{name}", {layer} "rules": [{{"name": "world", {inherited} "sources": ["0.0.0.0/0"], "ports": ["27017"]}}{own}]}}"#
+            )
+        };
+        let own = r#", {"name": "own", "sources": ["10.0.0.0/8"], "ports": ["27017"]}"#;
+        let (layer, inherited) = (r#""layer": "mongodb","#, r#""inherited": true,"#);
+        let told = |groups: &[String]| -> Vec<String> {
+            let body = format!(r#"network {{"groups": [{}]}}"#, groups.join(", "));
+            check("S007", &body).into_iter().map(|f| f.what).collect()
+        };
+        let wide = group("prod", "", "", "");
+        for layer in ["", layer] {
+            let what = told(&[wide.clone(), group("prod/mongo", layer, inherited, own)]);
+            assert_eq!(what.len(), 1, "{layer}: {what:?}");
+        }
+        // Groups that have a rule of their own each are told each.
+        assert_eq!(told(&[wide, group("other", "", "", "")]).len(), 2);
     }
 }

@@ -1,6 +1,6 @@
 //! SE-9, SE-8: accounts that clients share with administrators, or with each other.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use docward_model::{ClientUri, Draft, Evidence, Level, Need, Seen, Subject, Unit, User};
 
@@ -17,7 +17,8 @@ declare_rule! {
     /// Compares the connection strings of clients (`--uri`) with the accounts of the server and with each
     /// other. A client that logs in with an account that has administrative roles is an error. Without a
     /// server to ask, the names of built-in administrators (`root`, `admin`, `mongouser`) are a warning. Two
-    /// clients that call themselves differently (`appName`) and use one account are an error.
+    /// clients that call themselves differently (`appName`) and use one account of one deployment (the
+    /// strings have a host in common) are an error.
     ///
     /// An account that works on a business database and has administrative roles besides is told by S004.
     ///
@@ -66,24 +67,66 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         cx.skip(Need::Uris);
         return;
     }
-    let mut by_account: BTreeMap<(&str, &str), Vec<&ClientUri>> = BTreeMap::new();
-    for client in &clients {
-        let name = client.user.as_deref().unwrap_or_default();
-        by_account.entry((name, &client.auth_source)).or_default().push(client);
-    }
-    for ((name, _), uris) in by_account {
-        administrators(name, &uris, evidence, clients.len() as u64, cx);
-        several_clients(name, &uris, clients.len() as u64, cx);
+    for account in accounts_of(&clients) {
+        administrators(&account, evidence, clients.len() as u64, cx);
+        several_clients(&account, clients.len() as u64, cx);
     }
 }
 
-fn administrators(
-    name: &str,
-    uris: &[&ClientUri],
-    evidence: &Evidence,
-    clients: u64,
-    cx: &mut Cx<'_>,
-) {
+/// An account of one deployment, with the connection strings that use it.
+struct Account<'a> {
+    name: &'a str,
+    /// The database it is kept in.
+    database: &'a str,
+    /// Where it is, as far as connection strings tell: two deployments may have accounts of one name.
+    hosts: BTreeSet<String>,
+    uris: Vec<&'a ClientUri>,
+}
+
+impl Account<'_> {
+    /// Tells findings about accounts of one name apart.
+    fn key(&self, kind: &str) -> String {
+        let host = self.hosts.first().map_or("", String::as_str);
+        format!("{}@{} {host}.{kind}", self.name, self.database)
+    }
+}
+
+/// Clients by account. Strings that have a host in common lead to one deployment, also when one of
+/// them names fewer of its members.
+fn accounts_of<'a>(clients: &[&'a ClientUri]) -> Vec<Account<'a>> {
+    let mut all: Vec<Account<'a>> = Vec::new();
+    for &uri in clients {
+        let name = uri.user.as_deref().unwrap_or_default();
+        let mut account =
+            Account { name, database: &uri.auth_source, hosts: hosts(uri), uris: Vec::new() };
+        let is_same = |other: &mut Account<'a>| {
+            (other.name, other.database) == (account.name, account.database)
+                && !other.hosts.is_disjoint(&account.hosts)
+        };
+        let same: Vec<Account<'a>> = all.extract_if(.., is_same).collect();
+        for other in same {
+            account.hosts.extend(other.hosts);
+            account.uris.extend(other.uris);
+        }
+        account.uris.push(uri);
+        all.push(account);
+    }
+    all.sort_by(|a, b| (a.name, a.database, &a.hosts).cmp(&(b.name, b.database, &b.hosts)));
+    all
+}
+
+/// Hosts as they compare: in lower case, with their ports.
+fn hosts(uri: &ClientUri) -> BTreeSet<String> {
+    let host = |host: &String| {
+        let host = host.to_ascii_lowercase();
+        let has_port = host.rsplit_once(']').map_or(host.as_str(), |(_, rest)| rest).contains(':');
+        if has_port || uri.srv || host.starts_with('/') { host } else { format!("{host}:27017") }
+    };
+    uri.hosts.iter().map(host).collect()
+}
+
+fn administrators(account: &Account<'_>, evidence: &Evidence, clients: u64, cx: &mut Cx<'_>) {
+    let (name, uris) = (account.name, &account.uris);
     let users = evidence.server.as_ref().and_then(|server| server.users.as_ref());
     let roles = match users {
         Some(users) => {
@@ -119,12 +162,14 @@ fn administrators(
         .level(level)
         .data("account", name)
         .data("roles", roles)
-        .key(format!("{name}.administrator")),
+        .key(account.key("administrator")),
     );
 }
 
-fn several_clients(name: &str, uris: &[&ClientUri], clients: u64, cx: &mut Cx<'_>) {
-    let apps: BTreeSet<&str> = uris.iter().filter_map(|uri| uri.app_name.as_deref()).collect();
+fn several_clients(account: &Account<'_>, clients: u64, cx: &mut Cx<'_>) {
+    let name = account.name;
+    let apps: BTreeSet<&str> =
+        account.uris.iter().filter_map(|uri| uri.app_name.as_deref()).collect();
     if apps.len() < 2 {
         return;
     }
@@ -139,12 +184,14 @@ fn several_clients(name: &str, uris: &[&ClientUri], clients: u64, cx: &mut Cx<'_
         )
         .clauses(&["SE-8", "SC-5"])
         .data("account", name)
-        .key(format!("{name}.clients")),
+        .key(account.key("clients")),
     );
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use crate::testing::check;
     use docward_model::Severity;
 
@@ -188,5 +235,45 @@ mod tests {
         assert_eq!(with("appName=order", "appName=stock"), [Severity::Error]);
         assert!(with("appName=order", "appName=order").is_empty());
         assert!(with("appName=order", "").is_empty(), "nobody says that these are two");
+    }
+
+    #[test]
+    fn se_8_accounts_of_two_deployments_are_two_accounts() {
+        let with = |a: &str, b: &str| {
+            found(&format!(
+                "uri mongodb://x@{a}/?appName=order\nuri mongodb://x@{b}/?appName=stock"
+            ))
+        };
+        assert!(with("10.0.0.5", "10.0.0.6").is_empty());
+        assert!(with("10.0.0.5", "10.0.0.5:27018").is_empty());
+        for (a, b) in [
+            ("10.0.0.5", "10.0.0.5:27017"),
+            ("DB1,db2", "db2,db1"),
+            ("db1:1,db2:1", "db2:1,db3:1"),
+            ("[fd00::1]", "[fd00::1]:27017"),
+        ] {
+            assert_eq!(with(a, b), [Severity::Error], "{a} {b}");
+        }
+        // The third string shows that the others lead to one deployment.
+        let three = "uri mongodb://x@a/?appName=order\nuri mongodb://x@b/?appName=stock\nuri mongodb://x@a,b/?appName=order";
+        assert_eq!(found(three), [Severity::Error]);
+    }
+
+    #[test]
+    fn se_8_se_9_accounts_of_one_name_have_findings_of_their_own() {
+        let body = ["10.0.0.5/?", "10.0.0.5/?authSource=db_order&", "10.0.0.6/?"].map(|at| {
+            format!("uri mongodb://root@{at}appName=a\nuri mongodb://root@{at}appName=b\n")
+        });
+        let findings = check("S010", &body.concat());
+        let fingerprints: BTreeSet<_> = findings.iter().map(|f| &f.fingerprint).collect();
+        assert_eq!((findings.len(), fingerprints.len()), (6, 6), "{findings:?}");
+    }
+
+    #[test]
+    fn se_9_accounts_kept_elsewhere_are_found() {
+        let server = r#"server {"authorization": true, "users": [{"user": "CN=app", "db": "$external", "roles": [{"db": "admin", "role": "root"}]}]}"#;
+        let with = |rest: &str| found(&format!("{server}\nuri mongodb://CN=app@10.0.0.5/{rest}"));
+        assert_eq!(with("?authMechanism=MONGODB-X509"), [Severity::Error]);
+        assert!(with("").is_empty(), "another account of that name");
     }
 }

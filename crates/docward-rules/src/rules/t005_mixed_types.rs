@@ -7,7 +7,7 @@ use docward_model::{
 };
 
 use crate::facts::classes::{self, Class, classes as classes_in};
-use crate::facts::{amounts, dates, fold, names, statements, text};
+use crate::facts::{amounts, dates, fold, names, statements, text, words};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -108,7 +108,7 @@ fn rare(collection: &Collection, accuracy: f64) -> Vec<Draft> {
             continue;
         }
         let soft = match known {
-            Some((profile, known)) => softness(profile, known, &found, accuracy).0,
+            Some((profile, known)) => softness(collection, profile, known, &found, accuracy).0,
             None => matches!(names::normalised(&field.name).as_str(), "v" | "value" | "val"),
         };
         let kinds: Vec<String> =
@@ -229,7 +229,7 @@ fn draft(
         todo.push_str(" by wrapping; take the first element instead if there is only ever one");
     }
 
-    let (soft, soft_reason) = softness(profile, field, found, accuracy);
+    let (soft, soft_reason) = softness(collection, profile, field, found, accuracy);
     let soft = soft || untold.is_some();
     if let Some(reason) = soft_reason {
         todo.push_str(&format!("; {reason}"));
@@ -474,8 +474,28 @@ fn is_epoch_seconds(min: f64, max: f64) -> bool {
     min >= 631_152_000.0 && max <= 4_102_444_800.0
 }
 
+/// Whether ids are words that people chose, as keys of settings are, rather than made by a machine.
+fn are_chosen(id: &Field) -> bool {
+    let is_made = |class: TextClass| {
+        matches!(
+            class,
+            TextClass::Uuid
+                | TextClass::UuidV4
+                | TextClass::UuidV7
+                | TextClass::Ulid
+                | TextClass::ObjectIdHex
+                | TextClass::HexDigest
+                | TextClass::Integer
+                | TextClass::LeadingZero
+                | TextClass::HugeInteger
+        )
+    };
+    id.text.as_ref().is_none_or(|text| text.count(is_made) == 0)
+}
+
 /// Whether the mix is a design that deserves a mention only, and what to say of it.
 fn softness(
+    collection: &Collection,
     profile: &Profile,
     field: &Field,
     found: &[(Class, u64)],
@@ -497,7 +517,10 @@ fn softness(
     // `{_id: "feature.x", value: …}`: the key is the `_id`.
     if matches!(leaf.as_str(), "value" | "val")
         && field.parent.is_none()
-        && profile.field("_id").is_some_and(|id| classes::is_only(id, Class::Text))
+        && profile.field("_id").is_some_and(|id| {
+            classes::is_only(id, Class::Text)
+                && (words::is_settings_name(&collection.namespace.collection) || are_chosen(id))
+        })
     {
         return (true, Some("values of settings may differ by key".to_owned()));
     }
@@ -624,7 +647,7 @@ fn conversion(
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{check, check_at, check_counted};
+    use crate::testing::{check, check_at, check_counted, check_with};
     use docward_model::{BsonType, Counted, CountedField, DataValue, Severity, ThresholdSetting};
 
     #[test]
@@ -708,11 +731,39 @@ mod tests {
         assert_eq!(check("T005", settings)[0].severity, Severity::Info);
         let audit =
             "x3 {\"oldValue\": 1, \"newValue\": \"a\"}\nx3 {\"oldValue\": \"b\", \"newValue\": 2}";
-        for finding in check("T005", audit) {
+        let changes = check("T005", audit);
+        assert_eq!(changes.len(), 2, "{changes:?}");
+        for finding in changes {
             assert_eq!(finding.severity, Severity::Info, "{}", finding.what);
         }
         let other = "x3 {\"_id\": 1, \"value\": 5}\nx3 {\"_id\": 2, \"value\": \"5\"}";
         assert_eq!(check("T005", other)[0].severity, Severity::Warn);
+    }
+
+    #[test]
+    fn ap_s0_3_dm_09_6_ids_that_machines_make_are_no_keys_of_settings() {
+        let drift = |ns: &str, id: &dyn Fn(u32) -> String| {
+            let body: String = (0..6)
+                .map(|i| {
+                    let value = if i % 2 == 0 { "5" } else { "\"5\"" };
+                    format!("{{\"_id\": \"{}\", \"value\": {value}}}\n", id(i))
+                })
+                .collect();
+            let found = check_with("T005", &format!("ns={ns}"), &body);
+            assert_eq!(found.len(), 1, "{ns}: {found:?}");
+            found[0].severity
+        };
+        let uuid = |i: u32| format!("{i:08x}-1234-4abc-8def-0123456789ab");
+        let made: [&dyn Fn(u32) -> String; 4] =
+            [&uuid, &|i| format!("{i:024x}"), &|i| format!("{i:032x}"), &|i| {
+                format!("01ARZ3NDEKTSV4RRFFQ69G5F{i:02}")
+            }];
+        for id in made {
+            assert_eq!(drift("db_iot.t_reading", id), Severity::Warn, "{}", id(1));
+        }
+        assert_eq!(drift("db_iot.t_setting", &uuid), Severity::Info);
+        let words = |i: u32| format!("{}.limit", char::from(b'a' + i as u8));
+        assert_eq!(drift("db_iot.t_option", &words), Severity::Info);
     }
 
     #[test]
