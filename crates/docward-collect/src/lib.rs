@@ -36,7 +36,7 @@ pub use saved::{SavedError, SavedEvidence};
 
 use std::{collections::BTreeMap, sync::atomic::AtomicBool, time::Duration};
 
-use docward_model::{Evidence, Namespace, NamespacePattern, Problem, Source};
+use docward_model::{Evidence, KeyFields, Namespace, NamespacePattern, Problem, Source};
 
 /// What to read, and how.
 #[derive(Clone, Debug)]
@@ -79,6 +79,9 @@ pub struct Request {
     pub resumable: bool,
     /// What an earlier run has read already.
     pub resume: Resume,
+    /// Let a server that can (7.0 and later) analyse these shard keys, and the one a collection has;
+    /// `None` to ask nothing.
+    pub analyze_keys: Option<Vec<KeyFields>>,
 }
 
 impl Default for Request {
@@ -101,6 +104,7 @@ impl Default for Request {
             follow: BTreeMap::new(),
             resumable: false,
             resume: Resume::default(),
+            analyze_keys: None,
         }
     }
 }

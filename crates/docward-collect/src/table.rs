@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
     Collection, CollectionKind, CollectionOptions, CollectionStats, Counted, Deployment, Evidence,
-    IdOrder, Index, Namespace, Profile, Server, TrackedDocument,
+    IdOrder, Index, KeyAnalysis, Namespace, Profile, Server, TrackedDocument,
 };
 use docward_profile::{Profiled, families, relate};
 
@@ -56,6 +56,8 @@ pub(crate) struct Table {
     pub(crate) server_version: Option<(u32, u32)>,
     /// What the first running deployment told.
     pub(crate) server: Option<Server>,
+    /// What it said about shard keys.
+    pub(crate) key_analyses: Vec<KeyAnalysis>,
 }
 
 impl Table {
@@ -181,6 +183,7 @@ impl Table {
             collections,
             references,
             copies,
+            key_analyses: self.key_analyses,
             workload: None,
             network: None,
             uris: Vec::new(),

@@ -40,6 +40,13 @@ pub struct ClientUri {
     pub tls: bool,
     /// Options that switch checks of TLS off, as written.
     pub unchecked: Vec<String>,
+    /// `replicaSet`.
+    pub replica_set: Option<String>,
+    /// `readPreference`, as written.
+    pub read_preference: Option<String>,
+    /// `readPreferenceTags` in their order: a read goes to the members of the first set that any
+    /// member matches. An empty set matches all.
+    pub read_tags: Vec<Vec<(String, String)>>,
 }
 
 /// What stands in the place of a password.
@@ -150,6 +157,9 @@ impl ClientUri {
             "authsource" => self.auth_source = decoded(value),
             "authmechanism" => self.mechanism = Some(value.to_ascii_uppercase()),
             "appname" => self.app_name = Some(decoded(value)),
+            "replicaset" => self.replica_set = Some(decoded(value)).filter(|name| !name.is_empty()),
+            "readpreference" => self.read_preference = Some(decoded(value)),
+            "readpreferencetags" => self.read_tags.push(tag_set(value)),
             "tlsinsecure"
             | "tlsallowinvalidcertificates"
             | "tlsallowinvalidhostnames"
@@ -196,6 +206,22 @@ impl ClientUri {
     pub fn label(&self) -> String {
         let scheme = if self.srv { "mongodb+srv" } else { "mongodb" };
         format!("{scheme}://{}", self.hosts.join(","))
+    }
+}
+
+/// `dc:ny,rack:1` as pairs; what is no pair means nothing to a driver either.
+fn tag_set(text: &str) -> Vec<(String, String)> {
+    let pairs = text.split(',').map(decoded);
+    pairs.filter_map(|p| p.split_once(':').map(|(k, v)| (k.to_owned(), v.to_owned()))).collect()
+}
+
+/// A host in the form in which two of them can be compared: lower case, with its port.
+pub fn with_port(host: &str) -> String {
+    let behind = host.rsplit_once(']').map_or(host, |(_, behind)| behind);
+    if host.starts_with('/') || behind.contains(':') {
+        host.to_ascii_lowercase()
+    } else {
+        format!("{}:27017", host.to_ascii_lowercase())
     }
 }
 
@@ -333,6 +359,33 @@ mod tests {
         assert_eq!(source("db?authMechanism=PLAIN"), "db", "as drivers do");
         assert_eq!(source("db?authMechanism=SCRAM-SHA-256"), "db");
         assert_eq!(source("?authSource=x&authMechanism=GSSAPI"), "x", "what is said counts");
+    }
+
+    #[test]
+    fn rp_6_tag_sets_keep_their_order() {
+        let parsed = uri(
+            "mongodb://h/?replicaSet=rs0&readPreference=secondary&readPreferenceTags=dc:ny,rack:1&readPreferenceTags=dc%3Ala&readPreferenceTags=",
+        );
+        assert_eq!(parsed.replica_set.as_deref(), Some("rs0"));
+        assert_eq!(parsed.read_preference.as_deref(), Some("secondary"));
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        assert_eq!(
+            parsed.read_tags,
+            [vec![pair("dc", "ny"), pair("rack", "1")], vec![pair("dc", "la")], Vec::new()]
+        );
+    }
+
+    #[test]
+    fn hosts_are_compared_with_their_ports() {
+        for (host, expected) in [
+            ("Router1", "router1:27017"),
+            ("10.0.0.1:27018", "10.0.0.1:27018"),
+            ("[fd00::1]", "[fd00::1]:27017"),
+            ("[fd00::1]:27018", "[fd00::1]:27018"),
+            ("/tmp/mongodb-27017.sock", "/tmp/mongodb-27017.sock"),
+        ] {
+            assert_eq!(with_port(host), expected);
+        }
     }
 
     #[test]

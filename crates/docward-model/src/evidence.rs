@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BsonType, ClientUri, CollectionStats, Counted, Distribution, FieldPath, IndexUsage, Namespace,
-    Network, Profile, Server, Value, Workload,
+    BsonType, ClientUri, CollectionStats, Counted, Distribution, FieldPath, IndexUsage,
+    KeyAnalysis, Namespace, Network, Profile, Server, Value, Workload,
 };
 
 /// Everything known about a deployment, whatever it was read from.
@@ -24,6 +24,9 @@ pub struct Evidence {
     pub copies: Vec<CopiedField>,
     /// Collections that differ in a tail of their name only.
     pub families: Vec<NameFamily>,
+    /// What a server said about shard keys it was asked about.
+    #[serde(default)]
+    pub key_analyses: Vec<KeyAnalysis>,
     /// What clients did, when somebody wrote it down.
     pub workload: Option<Workload>,
     /// What stands between the network and the servers, when files about it were given.
@@ -56,6 +59,7 @@ impl Evidence {
             self.deployment.server_version.or(other.deployment.server_version);
         self.server = self.server.take().or(other.server);
         self.workload = self.workload.take().or(other.workload);
+        self.key_analyses.extend(other.key_analyses);
         let mut left_out = Vec::new();
         for collection in other.collections {
             match self.collections.binary_search_by(|c| c.namespace.cmp(&collection.namespace)) {

@@ -7,6 +7,7 @@
 mod bson_type;
 mod catalogue;
 pub mod client_uri;
+mod cluster;
 mod counted;
 mod evidence;
 mod finding;
@@ -28,6 +29,7 @@ mod workload;
 
 pub use bson_type::{BsonType, TypeCounts};
 pub use client_uri::{ClientUri, Password, Purpose, UriFault};
+pub use cluster::{Cluster, KeyAnalysis, KeyMetrics, Router, Shard, ShardPart, ShardedCollection};
 pub use counted::{Counted, CountedField};
 pub use evidence::{
     Collection, CollectionKind, CollectionOptions, CopiedField, Deployment, DirectionKind,
@@ -57,7 +59,9 @@ pub use settings::{
     CoreSource, NamespaceOverride, NamespacePattern, ProfileName, RuleSettings, Settings, ShardKey,
     ThresholdSetting, selects,
 };
-pub use shard_key::{KeyCheck, KeyFields, KeyReport, KeySpread, KeyVerdict, key_text};
+pub use shard_key::{
+    Fullest, KeyCheck, KeyFields, KeyReport, KeySpread, KeyVerdict, Placement, key_text,
+};
 pub use value::Value;
 pub use workload::{
     AccessControl, Comparison, ConnectionHistory, Failure, Lookup, NotPrimary, Operation,

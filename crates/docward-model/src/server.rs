@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Cluster;
+
 /// How the servers are put together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Topology {
@@ -59,6 +61,18 @@ pub struct Server {
     pub custom_roles: Vec<CustomRole>,
     /// Default read and write concern of the cluster.
     pub default_concerns: Option<DefaultConcerns>,
+    /// What the tables of a sharded cluster say; `None` where there are none.
+    #[serde(default)]
+    pub cluster: Option<Cluster>,
+    /// Collections it keeps for itself; `None` when only a part of the deployment was listed.
+    #[serde(default)]
+    pub own_collections: Option<u64>,
+    /// Files of tables and indexes it holds open at this moment, as the storage engine counts.
+    #[serde(default)]
+    pub open_data_handles: Option<u64>,
+    /// Files its process may have open.
+    #[serde(default)]
+    pub max_open_files: Option<u64>,
 }
 
 /// Connections of a server.
@@ -108,6 +122,9 @@ pub struct Member {
     pub arbiter: Option<bool>,
     /// Deliberate delay.
     pub delay_seconds: Option<u64>,
+    /// Tags, sorted; `None` without the set's configuration.
+    #[serde(default)]
+    pub tags: Option<Vec<(String, String)>>,
 }
 
 /// A user of the deployment.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use globset::{Glob, GlobMatcher};
+use serde::{Deserialize, Serialize};
 
 use crate::{Namespace, RuleMeta, Scope, Severity, Threshold, ThresholdValue};
 
@@ -108,8 +109,8 @@ pub enum CoreSource {
     Declared(Vec<NamespacePattern>),
 }
 
-/// A shard key declared for a collection.
-#[derive(Clone, Debug)]
+/// A shard key, declared for a collection or read from a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardKey {
     /// The collection.
     pub namespace: Namespace,

@@ -1,6 +1,6 @@
 //! What is said about shard keys: measured, judged and ranked.
 
-use crate::{Namespace, Verdict};
+use crate::{KeyMetrics, Namespace, ShardPart, Verdict};
 
 /// Fields of a key with whether each is hashed.
 pub type KeyFields = Vec<(String, bool)>;
@@ -20,7 +20,9 @@ pub struct KeyReport {
     pub shards: u32,
     /// Reads the workload shows; `None` without a workload.
     pub reads: Option<u64>,
-    /// Keys that were asked about.
+    /// The key the collection has in its cluster and where its chunks lie, when that is known.
+    pub placement: Option<Placement>,
+    /// The key the collection has, when none was asked about, and keys that were asked about.
     pub judged: Vec<KeyVerdict>,
     /// Keys proposed instead, best first.
     pub proposals: Vec<KeyVerdict>,
@@ -28,6 +30,59 @@ pub struct KeyReport {
     pub nothing: Option<String>,
     /// Commands that keep each value of the zone field on shards of its own, for the best proposal.
     pub zones: Vec<String>,
+}
+
+/// Where the documents of a sharded collection are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placement {
+    /// The key.
+    pub fields: KeyFields,
+    /// What each shard holds; `None` when chunks could not be counted.
+    pub parts: Option<Vec<ShardPart>>,
+    /// Zones that ranges of the key are bound to.
+    pub zones: Vec<String>,
+    /// Whether chunks are moved; `None` when not known.
+    pub balanced: Option<bool>,
+}
+
+impl Placement {
+    /// The share of each shard, by bytes where all of them are known, else by chunks.
+    pub fn shares(&self) -> Option<(Vec<(&ShardPart, f64)>, Fullest)> {
+        let parts = self.parts.as_deref().filter(|parts| !parts.is_empty())?;
+        let bytes: Option<u64> = parts.iter().map(|part| part.data_bytes).sum();
+        let (all, by) = match bytes.filter(|bytes| *bytes > 0) {
+            Some(bytes) => (bytes, Fullest::Data),
+            None => (parts.iter().map(|part| part.chunks).sum(), Fullest::Chunks),
+        };
+        let of = |part: &ShardPart| match by {
+            Fullest::Data => part.data_bytes.unwrap_or(0),
+            _ => part.chunks,
+        };
+        let share = |part| of(part) as f64 / all.max(1) as f64;
+        Some((parts.iter().map(|part| (part, share(part))).collect(), by))
+    }
+}
+
+/// What the share of the fullest shard rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fullest {
+    /// Chunks cut on sampled documents and dealt out evenly.
+    Simulated,
+    /// Chunks counted in the cluster.
+    Chunks,
+    /// Bytes that the shards hold.
+    Data,
+}
+
+impl Fullest {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Simulated => "simulated",
+            Self::Chunks => "chunks",
+            Self::Data => "data",
+        }
+    }
 }
 
 /// A key and what speaks for and against it.
@@ -47,6 +102,8 @@ pub struct KeyVerdict {
     pub targeted: Option<f64>,
     /// Share of reads that ask for a range of the hashed field.
     pub hashed_ranges: Option<f64>,
+    /// What `analyzeShardKey` of the server says, or why it says nothing; `None` when not asked.
+    pub analysis: Option<Result<KeyMetrics, String>>,
     /// How to get there on this server.
     pub change: String,
     /// The commands that do it, in order.
@@ -67,8 +124,10 @@ pub struct KeySpread {
     pub newest_share: Option<f64>,
     /// Whether that is far more than the chunk has of the older documents.
     pub hot_end: bool,
-    /// Share of data on the fullest shard, when chunks are dealt out evenly.
+    /// Share of data on the fullest shard.
     pub fullest_shard: f64,
+    /// What that rests on.
+    pub fullest_by: Fullest,
 }
 
 /// One requirement.

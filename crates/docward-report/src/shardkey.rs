@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use docward_model::{
-    KeyReport, KeyVerdict, Problem, Verdict, key_text,
+    Fullest, KeyMetrics, KeyReport, KeyVerdict, Placement, Problem, Verdict, key_text,
     text::{count, percent, plural},
 };
 use serde_json::{Map, Value, json};
@@ -42,6 +42,14 @@ pub fn shard_keys(
             };
             let _ = writeln!(out, "\n  {word} {}", paint.bold(&key_text(&verdict.fields)));
             checks(&mut out, verdict, paint, width);
+            if let Some(placement) = &report.placement
+                && placement.fields == verdict.fields
+            {
+                let _ = writeln!(out, "    {}", wrap(&placed(placement), width, 4, 4));
+            }
+            if let Some(said) = analysis(verdict) {
+                let _ = writeln!(out, "    {}", wrap(&said, width, 4, 4));
+            }
             if verdict.verdict != Verdict::Fail {
                 change(&mut out, verdict, paint, width);
             }
@@ -97,6 +105,69 @@ fn checks(out: &mut String, verdict: &KeyVerdict, paint: Paint, width: usize) {
     }
 }
 
+/// Where the documents are, shard by shard.
+fn placed(placement: &Placement) -> String {
+    let Some((shares, by)) = placement.shares() else {
+        return "the collection has this key; how its chunks lie could not be read".to_owned();
+    };
+    let shards: Vec<String> = shares
+        .iter()
+        .map(|(part, share)| {
+            let jumbo = match part.jumbo {
+                0 => String::new(),
+                n => format!(", {} too large to be moved", count(n)),
+            };
+            format!("{} {} ({}{jumbo})", part.shard, percent(*share), plural(part.chunks, "chunk"))
+        })
+        .collect();
+    let of = if by == Fullest::Data { "the data" } else { "the chunks" };
+    let mut text = format!("the collection has this key; of {of}: {}", shards.join(" · "));
+    if !placement.zones.is_empty() {
+        text.push_str(&format!("; zones {}", placement.zones.join(", ")));
+    }
+    if placement.balanced == Some(false) {
+        text.push_str("; the balancer does not move its chunks");
+    }
+    text
+}
+
+/// What the server says about the key, beside our own figures.
+fn analysis(verdict: &KeyVerdict) -> Option<String> {
+    let metrics = match verdict.analysis.as_ref()? {
+        Ok(metrics) => metrics,
+        Err(why) => return Some(format!("the server's own analyzeShardKey says nothing: {why}")),
+    };
+    let mut parts = Vec::new();
+    if let Some(values) = metrics.values {
+        let of =
+            metrics.sampled.map_or(String::new(), |n| format!(" in {}", plural(n, "document")));
+        parts.push(format!("{}{of}", plural(values, "value")));
+    }
+    if let Some(share) = most_frequent_share(metrics) {
+        parts.push(format!("most frequent {}", percent(share)));
+    }
+    parts.extend(metrics.monotonicity.clone());
+    let mut shares = |kind: &str, sampled: Option<u64>, one: Option<f64>, all: Option<f64>| {
+        if let (Some(sampled), Some(one)) = (sampled.filter(|n| *n > 0), one) {
+            let all = all.map_or(String::new(), |all| format!(", {} to all", percent(all / 100.0)));
+            let of = count(sampled);
+            parts
+                .push(format!("of {of} sampled {kind} {} to one shard{all}", percent(one / 100.0)));
+        }
+    };
+    shares("reads", metrics.reads, metrics.reads_to_one_shard, metrics.reads_to_all_shards);
+    shares("writes", metrics.writes, metrics.writes_to_one_shard, metrics.writes_to_all_shards);
+    if parts.is_empty() {
+        parts.push("no figures; it needs an index that begins with the key".to_owned());
+    }
+    Some(format!("the server's own analyzeShardKey: {}", parts.join(" · ")))
+}
+
+fn most_frequent_share(metrics: &KeyMetrics) -> Option<f64> {
+    let of = metrics.sampled.or(metrics.documents).filter(|n| *n > 0)?;
+    Some(metrics.most_frequent? as f64 / of as f64)
+}
+
 /// How to get to a key.
 fn change(out: &mut String, verdict: &KeyVerdict, paint: Paint, width: usize) {
     let _ = writeln!(out, "     {}", wrap(&verdict.change, width, 5, 5));
@@ -115,7 +186,12 @@ fn figures(verdict: &KeyVerdict) -> String {
         let about = if spread.exact { "" } else { "about " };
         parts.push(format!("{about}{}", plural(spread.values.round() as u64, "value")));
         parts.push(format!("most frequent {}", percent(spread.top_share)));
-        parts.push(format!("fullest shard {}", percent(spread.fullest_shard)));
+        let measured = match spread.fullest_by {
+            Fullest::Simulated => "",
+            Fullest::Chunks => " of the chunks, as they lie",
+            Fullest::Data => " of the data, as it lies",
+        };
+        parts.push(format!("fullest shard {}{measured}", percent(spread.fullest_shard)));
         if let Some(share) = spread.newest_share {
             parts.push(format!("newest in one chunk {}", percent(share)));
         }
@@ -135,6 +211,7 @@ pub fn shard_keys_json(reports: &[KeyReport], problems: &[Problem]) -> String {
                 "sampled": report.sampled,
                 "shards": report.shards,
                 "reads": report.reads,
+                "current": report.placement.as_ref().map(placement_json),
                 "keys": report.judged.iter().map(verdict_json).collect::<Vec<_>>(),
                 "proposals": report.proposals.iter().map(verdict_json).collect::<Vec<_>>(),
                 "nothing": report.nothing,
@@ -153,13 +230,8 @@ pub fn shard_keys_json(reports: &[KeyReport], problems: &[Problem]) -> String {
 fn verdict_json(verdict: &KeyVerdict) -> Value {
     let round = |n: f64| (n * 1e6).round() / 1e6;
     let spread = verdict.spread;
-    let key: Map<String, Value> = verdict
-        .fields
-        .iter()
-        .map(|(path, hashed)| (path.clone(), if *hashed { json!("hashed") } else { json!(1) }))
-        .collect();
     json!({
-        "key": key,
+        "key": key_json(&verdict.fields),
         "verdict": verdict.verdict.name(),
         "good": verdict.verdict == Verdict::Pass,
         "refusals": verdict.refusals,
@@ -167,13 +239,58 @@ fn verdict_json(verdict: &KeyVerdict) -> Value {
         "exact": spread.map(|s| s.exact),
         "topShare": spread.map(|s| round(s.top_share)),
         "fullestShard": spread.map(|s| round(s.fullest_shard)),
+        "fullestBy": spread.map(|s| s.fullest_by.name()),
         "newestInOneChunk": spread.and_then(|s| s.newest_share).map(round),
         "targeted": verdict.targeted.map(round),
         "hashedRanges": verdict.hashed_ranges.map(round),
         "checks": verdict.checks.iter().map(|c| json!({
             "clause": c.clause, "verdict": c.verdict.name(), "evidence": c.evidence,
         })).collect::<Vec<_>>(),
+        "analyzeShardKey": verdict.analysis.as_ref().map(analysis_json),
         "change": verdict.change,
         "commands": verdict.commands,
     })
+}
+
+fn key_json(fields: &[(String, bool)]) -> Map<String, Value> {
+    let kind = |hashed: bool| if hashed { json!("hashed") } else { json!(1) };
+    fields.iter().map(|(path, hashed)| (path.clone(), kind(*hashed))).collect()
+}
+
+fn placement_json(placement: &Placement) -> Value {
+    let parts = placement.parts.as_ref().map(|parts| {
+        let part = parts.iter().map(|part| {
+            json!({
+                "shard": part.shard, "chunks": part.chunks, "jumbo": part.jumbo,
+                "bytes": part.data_bytes,
+            })
+        });
+        part.collect::<Vec<_>>()
+    });
+    json!({
+        "key": key_json(&placement.fields),
+        "shards": parts,
+        "zones": placement.zones,
+        "balanced": placement.balanced,
+    })
+}
+
+fn analysis_json(answer: &Result<KeyMetrics, String>) -> Value {
+    match answer {
+        Ok(metrics) => json!({
+            "documents": metrics.documents,
+            "sampled": metrics.sampled,
+            "unique": metrics.unique,
+            "values": metrics.values,
+            "mostFrequent": metrics.most_frequent,
+            "monotonicity": metrics.monotonicity,
+            "reads": metrics.reads,
+            "readsToOneShard": metrics.reads_to_one_shard,
+            "readsToAllShards": metrics.reads_to_all_shards,
+            "writes": metrics.writes,
+            "writesToOneShard": metrics.writes_to_one_shard,
+            "writesToAllShards": metrics.writes_to_all_shards,
+        }),
+        Err(why) => json!({"error": why}),
+    }
 }

@@ -1,13 +1,13 @@
 //! The launch checklist (CK-1..9, CK-11..15): each item with a verdict and the evidence for it. CK-10,
 //! which only a person can answer, is not listed. An item is `unknown`, and says why, when something it
-//! rests on was switched off or could not be seen; some need a workload, one a declared shard key.
+//! rests on was switched off or could not be seen; some need a workload, one a shard key.
 
 use docward_model::{
     ChecklistItem, Collection, DataValue, Evidence, Field, Finding, Level, Profile, Settings,
     Severity, Subject, Verdict,
 };
 
-use crate::facts::{business, patterns, text};
+use crate::facts::{business, patterns, sharding, text};
 use crate::{Outcome, RULES, Rule};
 
 /// Core documents stay within this (CK-2).
@@ -270,8 +270,16 @@ impl<'a> View<'a> {
         if instance.iter().any(|f| over(&f)) {
             return (Verdict::Fail, numbers);
         }
-        if !instance.is_empty() && gaps.is_empty() {
-            return (Verdict::Pass, format!("warning: the limit is reached; {numbers}"));
+        if let Some(finding) = instance.first()
+            && gaps.is_empty()
+        {
+            let reached = finding.data.get("collections") == finding.data.get("limit");
+            let what = if reached {
+                "the limit is reached"
+            } else {
+                "more data files than the server may open"
+            };
+            return (Verdict::Pass, format!("warning: {what}; {numbers}"));
         }
         if !gaps.is_empty() {
             return (Verdict::Unknown, gaps.join("; "));
@@ -315,11 +323,16 @@ impl<'a> View<'a> {
 
     /// CK-13.
     fn shard_keys(&self) -> Answer {
+        let mut codes = vec!["K001", "K002", "K003"];
+        // What became of a key shows in a cluster only.
+        if sharding::cluster(self.evidence).is_some() {
+            codes.push("K005");
+        }
         self.clean(
-            &["K001", "K002", "K003"],
-            "declared shard key breaks a requirement",
-            "declared shard keys break a requirement",
-            "the declared shard keys have enough values, none dominates, none rises",
+            &codes,
+            "shard key breaks a requirement",
+            "shard keys break a requirement",
+            "the shard keys have enough values, none dominates, none rises",
         )
     }
 

@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Evidence, Finding, Need, Settings, Skipped};
 
-use crate::{Check, Cx, RULES, Rule, cx::Shared};
+use crate::{Check, Cx, RULES, Rule, cx::Shared, facts::sharding};
 
 /// What came of judging.
 #[derive(Debug, Default)]
@@ -99,7 +99,7 @@ fn missing_everywhere(rule: &Rule, evidence: &Evidence, settings: &Settings) -> 
         Need::Counts => !any(has_counts),
         Need::Options => !any(|c| c.options.is_some()),
         Need::Indexes => !any(|c| c.indexes.is_some()),
-        Need::ShardKeys => settings.shard_keys.is_empty(),
+        Need::ShardKeys => !sharding::has_keys(evidence, settings),
         Need::Workload => evidence.workload.is_none(),
         Need::Server => evidence.server.is_none(),
         Need::IndexUsage => !any(has_usage),

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 
 use docward_bson::{json, value::to_value};
 use docward_model::{
-    AccessRule, ClientUri, Collection, CollectionKind, CollectionOptions, CollectionStats,
+    AccessRule, ClientUri, Cluster, Collection, CollectionKind, CollectionOptions, CollectionStats,
     CoreSource, Counted, Deployment, Evidence, Finding, Index, IndexKey, IndexUsage, Layer,
     Namespace, NamespaceOverride, NamespacePattern, Network, Peer, PortRange, ProfileName,
-    Protocol, Purpose, RuleGroup, RuleSettings, Server, Settings, ShardKey, StartOptions,
-    ThresholdSetting, ThresholdValue, Topology, User, Value, WorkloadKind,
+    Protocol, Purpose, Router, RuleGroup, RuleSettings, Server, Settings, Shard, ShardKey,
+    ShardPart, ShardedCollection, StartOptions, ThresholdSetting, ThresholdValue, Topology, User,
+    Value, WorkloadKind,
 };
 use docward_profile::{Links, Profiler, relate};
 use docward_workload::{Entry, Ran, Recorder, log_entry, profile_entry, running_entry};
@@ -145,11 +146,7 @@ impl Example {
                     to_value(&json::parse_one(keys).expect("keys are a document")).expect("BSON");
                 settings.shard_keys.push(ShardKey {
                     namespace: Namespace::parse(ns).expect("a namespace"),
-                    fields: keys
-                        .entries()
-                        .iter()
-                        .map(|(path, kind)| (path.clone(), *kind == Value::Text("hashed".into())))
-                        .collect(),
+                    fields: key_fields(&keys),
                 });
             }
             _ => {
@@ -372,6 +369,17 @@ fn server(facts: &Value) -> Server {
                 state: member.get("state").map(text),
                 lag_seconds: member.get("lag").and_then(Value::as_int).map(|n| n as u64),
                 delay_seconds: member.get("delay").and_then(Value::as_int).map(|n| n as u64),
+                priority_milli: member
+                    .get("priority")
+                    .and_then(Value::as_int)
+                    .map(|n| n as u64 * 1000),
+                hidden: member.get("hidden").map(Value::is_truthy),
+                arbiter: member.get("arbiter").map(Value::is_truthy),
+                // Tags that were not told are null.
+                tags: match member.get("tags") {
+                    Some(Value::Null) => None,
+                    tags => Some(pairs(tags)),
+                },
                 ..docward_model::Member::default()
             };
             members.items().iter().map(member).collect()
@@ -402,8 +410,62 @@ fn server(facts: &Value) -> Server {
             };
             roles.items().iter().map(custom).collect()
         }),
+        cluster: cluster(facts),
+        own_collections: number("own-collections"),
+        open_data_handles: number("handles"),
+        max_open_files: number("open-files"),
         ..Server::default()
     }
+}
+
+fn key_fields(key: &Value) -> Vec<(String, bool)> {
+    let fields = key.entries().iter();
+    fields.map(|(path, kind)| (path.clone(), *kind == Value::Text("hashed".into()))).collect()
+}
+
+fn pairs(map: Option<&Value>) -> Vec<(String, String)> {
+    let entries = map.map_or(&[][..], Value::entries).iter();
+    entries.map(|(key, value)| (key.clone(), value.as_text().expect("text").to_owned())).collect()
+}
+
+/// `"shards": ["s0"]`, `"sharded": [{"ns": "db.coll", "key": {"a": 1}, "chunks": {"s0": 4}, "jumbo":
+/// {"s0": 1}}]`, `"routers": [{"host": "r1:27017", "ping": SECONDS}]`.
+fn cluster(facts: &Value) -> Option<Cluster> {
+    let list = |key: &str| facts.get(key).map(|list| list.items().to_vec());
+    let text = |value: &Value| value.as_text().expect("text").to_owned();
+    let sharded = |entry: &Value| {
+        let count = |kind: &str, shard: &str| {
+            let counted = entry.get(kind).and_then(|counts| counts.get(shard));
+            counted.and_then(Value::as_int).unwrap_or(0) as u64
+        };
+        let ns = entry.get("ns").map(text).expect("a namespace");
+        let ns = Namespace::parse(&ns).expect("a namespace");
+        let parts = entry.get("chunks").map(|chunks| {
+            let shards = chunks.entries().iter();
+            let part = |shard: &String| ShardPart {
+                shard: shard.clone(),
+                chunks: count("chunks", shard),
+                jumbo: count("jumbo", shard),
+                data_bytes: None,
+            };
+            shards.map(|(shard, _)| part(shard)).collect()
+        });
+        let fields = key_fields(entry.get("key").expect("a key"));
+        ShardedCollection { parts, ..ShardedCollection::by(ns, fields) }
+    };
+    let router = |router: &Value| Router {
+        host: router.get("host").map(text).expect("a host"),
+        ping: router.get("ping").and_then(Value::as_int),
+        up_seconds: None,
+    };
+    let shard = |name: &Value| Shard { name: text(name), ..Shard::default() };
+    let cluster = Cluster {
+        shards: list("shards").map(|shards| shards.iter().map(shard).collect()),
+        collections: list("sharded").map(|sharded_ones| sharded_ones.iter().map(sharded).collect()),
+        routers: list("routers").map(|routers| routers.iter().map(router).collect()),
+        ..Cluster::default()
+    };
+    (cluster != Cluster::default()).then_some(cluster)
 }
 
 /// `x500 …`: how often, and what.

@@ -86,9 +86,12 @@ Examples:
   docward shardkey orders.bson --key '{\"customerId\": 1, \"createdAt\": 1}' --key '{\"_id\": \"hashed\"}'
   docward shardkey dump/ --collection t_order --workload mongod.log  weigh the reads too
   docward shardkey dump/ --collection t_session --zone region      data that must stay in a region
+  docward shardkey \"$MONGODB_URI\" --collection t_order            the key it has, and better ones
   docward shardkey \"$MONGODB_URI\" --collection t_order --full     every document, in the order they lie
 
-Exit codes: 0 no key asked about fails, 1 one of them does, 2 could not run or ran with problems.";
+Servers of 7.0 and later are asked for their own analyzeShardKey as well.
+
+Exit codes: 0 no key asked about, or that the collection has, fails, 1 one of them does, 2 could not run or ran with problems.";
 
 const RULES_EXAMPLES: &str = "\
 Examples:
@@ -129,8 +132,8 @@ pub(crate) struct AuditArgs {
     #[arg(long)]
     pub(crate) metadata_only: bool,
 
-    /// A client's connection string: its database is compared with the catalogue, its login and TLS are
-    /// judged; may be given several times
+    /// A client's connection string: its database is compared with the catalogue, its routers and tags
+    /// with the deployment, its login and TLS are judged; may be given several times
     #[arg(long, value_name = "URI")]
     pub(crate) uri: Vec<String>,
 
@@ -198,7 +201,7 @@ pub(crate) struct ShardKeyArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) workload: Vec<String>,
 
-    /// Shards to spread over (default: from docward.toml, else 3)
+    /// Shards to spread over (default: from docward.toml, else those of the cluster, else 3)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub(crate) shards: Option<u32>,
 

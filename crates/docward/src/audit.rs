@@ -9,7 +9,7 @@ use docward_collect::{
 use docward_config::FailOn;
 use docward_model::{
     ClientUri, Evidence, Namespace, NamespacePattern, Problem, Purpose, Report, Settings, Severity,
-    Verdict,
+    Verdict, key_text,
 };
 use docward_profile::observe_growth;
 use docward_report::{Expand, TerminalOptions};
@@ -120,6 +120,9 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         }
     }
 
+    if !args.judging.quiet {
+        note_other_keys(&evidence, &config.settings);
+    }
     let outcome = judge(&evidence, &config.settings);
     let mut items = Vec::new();
     if shown != Shown::SecurityCheck {
@@ -190,6 +193,22 @@ fn tracked_ids(earlier: &SavedEvidence) -> BTreeMap<Namespace, Vec<String>> {
             Some((collection.namespace.clone(), ids.filter(|id| !id.is_empty()).collect()))
         })
         .collect()
+}
+
+/// Says which declared shard keys are not those the cluster has: the latter are judged.
+pub(crate) fn note_other_keys(evidence: &Evidence, settings: &Settings) {
+    let cluster = evidence.server.as_ref().and_then(|server| server.cluster.as_ref());
+    for declared in &settings.shard_keys {
+        let sharded = cluster.and_then(|cluster| cluster.collection(&declared.namespace));
+        if let Some(sharded) = sharded.filter(|sharded| sharded.key.fields != declared.fields) {
+            complain(&format!(
+                "note: {} is sharded by {}, and docward.toml declares {}; the former was judged",
+                declared.namespace,
+                key_text(&sharded.key.fields),
+                key_text(&declared.fields)
+            ));
+        }
+    }
 }
 
 /// What would otherwise look like a pass: nothing matched, or a declared key that no collection has.

@@ -15,13 +15,14 @@ use crate::{
     put,
 };
 
-/// Runs the command. Exit code 1 when a key that was asked about fails.
+/// Runs the command. Exit code 1 when a key fails that was asked about, or that the collection has.
 pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
     let keys = args.key.iter().map(|text| parse_key(text)).collect::<anyhow::Result<Vec<_>>>()?;
     let (config, diagnostics) = config::load(args.reading.config.as_deref(), &args.sources)?;
     let request = Request {
         keep_samples: true,
         server_workload: args.workload.is_empty(),
+        analyze_keys: Some(keys.clone()),
         ..audit::reading(&args.sources, &args.reading)?
     };
     let interrupt = Interrupt::listen();
@@ -42,6 +43,7 @@ pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
         }
     }
 
+    audit::note_other_keys(&evidence, &config.settings);
     let business: Vec<_> = evidence
         .collections
         .iter()

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use docward_model::{
-    BsonType, Collection, DirectionKind, FieldPath, Index, IndexKey, Profile, Settings,
+    BsonType, Collection, DirectionKind, FieldPath, Index, IndexKey, Profile, ShardKey,
 };
 
 use super::schema::described;
@@ -37,11 +37,11 @@ fn begins_with(long: &Index, short: &Index) -> bool {
 pub fn covering<'a>(
     collection: &'a Collection,
     short: &Index,
-    settings: &Settings,
+    shard_key: Option<&ShardKey>,
 ) -> Option<&'a Index> {
     let indexes = collection.indexes.as_deref()?;
     let duty = short.is_id() || short.hidden || short.ttl_seconds.is_some();
-    if duty || !is_plain(short) || carries_shard_key(collection, short, settings) {
+    if duty || !is_plain(short) || carries_shard_key(short, shard_key) {
         return None;
     }
     let mut best: Option<&Index> = None;
@@ -89,11 +89,10 @@ fn covers(long: &Index, short: &Index, profile: Option<&Profile>) -> bool {
     !extra_arrays
 }
 
-/// Whether a declared shard key needs this very index: a longer one might be multikey.
-pub fn carries_shard_key(collection: &Collection, index: &Index, settings: &Settings) -> bool {
-    settings.shard_keys.iter().any(|key| {
-        key.namespace == collection.namespace
-            && key.fields.len() <= index.keys.len()
+/// Whether the collection's shard key needs this very index: a longer one might be multikey.
+pub fn carries_shard_key(index: &Index, shard_key: Option<&ShardKey>) -> bool {
+    shard_key.is_some_and(|key| {
+        key.fields.len() <= index.keys.len()
             && key.fields.iter().zip(&index.keys).all(|((path, _), k)| *path == k.path)
     })
 }

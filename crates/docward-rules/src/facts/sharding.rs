@@ -1,16 +1,62 @@
-//! Questions about a declared shard key (SK-*): what it is made of, how fine it is, how to change it.
+//! Questions about a shard key (SK-*): what it is made of, how fine it is, how to change it. The key is
+//! the one a cluster has, or else the one that was declared.
 
 use docward_model::{
-    BsonType, Collection, Comparison, Field, KeyFields, Namespace, Profile, QueryShape, Settings,
-    ShardKey,
+    BsonType, Cluster, Comparison, Evidence, Field, KeyFields, Namespace, Profile, QueryShape,
+    Settings, ShardKey,
 };
 
 use super::statements::quoted;
 use super::{names, rising, words};
 
-/// The shard key declared for a collection.
-pub fn declared<'a>(settings: &'a Settings, collection: &Collection) -> Option<&'a ShardKey> {
-    settings.shard_keys.iter().find(|key| key.namespace == collection.namespace)
+/// What the tables of a sharded cluster say, when there is one.
+pub fn cluster(evidence: &Evidence) -> Option<&Cluster> {
+    evidence.server.as_ref()?.cluster.as_ref()
+}
+
+/// The shard key of a collection: the one it has in the cluster, else the one declared for it.
+pub fn key_of<'a>(
+    evidence: &'a Evidence,
+    settings: &'a Settings,
+    namespace: &Namespace,
+) -> Option<&'a ShardKey> {
+    let sharded = cluster(evidence).and_then(|cluster| cluster.collection(namespace));
+    sharded
+        .map(|sharded| &sharded.key)
+        .or_else(|| settings.shard_keys.iter().find(|key| key.namespace == *namespace))
+}
+
+/// Whether any collection has a shard key.
+pub fn has_keys(evidence: &Evidence, settings: &Settings) -> bool {
+    let sharded = cluster(evidence).and_then(|cluster| cluster.collections.as_ref());
+    !settings.shard_keys.is_empty() || sharded.is_some_and(|sharded| !sharded.is_empty())
+}
+
+/// How many shards there are or will be: as declared, else as the cluster has.
+pub fn shards(evidence: &Evidence, settings: &Settings) -> Option<u32> {
+    let there = cluster(evidence).and_then(|cluster| cluster.shards.as_ref());
+    let there = there.and_then(|shards| u32::try_from(shards.len()).ok()).filter(|n| *n > 0);
+    settings.shards.or(there)
+}
+
+/// `; 4 of its 12 chunks are too large to be moved`, where the cluster says so: what a coarse key leads
+/// to has happened.
+pub fn jumbo_text(evidence: &Evidence, namespace: &Namespace) -> String {
+    match jumbo(evidence, namespace) {
+        Some((chunks, jumbo)) => format!(
+            "; {} of its {} {} marked as too large to be moved",
+            super::text::count(jumbo),
+            super::text::plural(chunks, "chunk"),
+            if jumbo == 1 { "is" } else { "are" }
+        ),
+        None => String::new(),
+    }
+}
+
+/// Chunks of a collection and how many are marked as too large to be moved, when any is.
+pub fn jumbo(evidence: &Evidence, namespace: &Namespace) -> Option<(u64, u64)> {
+    let sharded = cluster(evidence)?.collection(namespace)?;
+    sharded.chunks().filter(|(_, jumbo)| *jumbo > 0)
 }
 
 /// The first field of the key that holds arrays, or lies inside one, with how many: the server takes
@@ -83,6 +129,23 @@ pub fn values(profile: &Profile, key: &ShardKey) -> Option<Values> {
         most: product.min(profile.documents as f64),
         exact: fields.iter().all(|f| f.distinct.exact),
     })
+}
+
+/// The smallest share the most frequent combination can have, sampling error taken off: for several
+/// fields their top values need not fall together. With whether it is the share itself. `None` when a
+/// field is not there.
+pub fn least_top_share(profile: &Profile, key: &ShardKey) -> Option<(f64, bool)> {
+    let fields: Option<Vec<&Field>> =
+        key.fields.iter().map(|(path, _)| profile.field(path)).collect();
+    let fields = fields?;
+    let top = |f: &Field| {
+        // Documents without the field have the value null, which does not count here.
+        let present = (f.types.non_null() as f64 / profile.documents.max(1) as f64).min(1.0);
+        (f.distinct.top_share - f.distinct.top_share_error).max(0.0) * present
+    };
+    let together = fields.iter().map(|f| top(f)).sum::<f64>() - (fields.len() as f64 - 1.0);
+    let exact = fields.len() == 1 && fields[0].distinct.top_share_error == 0.0;
+    (!fields.is_empty()).then_some((together.max(0.0), exact))
 }
 
 /// Different values a key needs: enough chunks for every shard, and never below the floor.

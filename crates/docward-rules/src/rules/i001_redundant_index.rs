@@ -4,7 +4,7 @@ use docward_model::{Collection, Draft, Safety, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
-    facts::{indexes::covering, shell},
+    facts::{indexes::covering, sharding, shell},
 };
 
 declare_rule! {
@@ -55,8 +55,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let ns = &collection.namespace;
     let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
     let can_hide = version.is_none_or(|v| v >= (4, 4));
+    let shard_key = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace);
     for index in indexes {
-        let Some(cover) = covering(collection, index, cx.settings()) else { continue };
+        let Some(cover) = covering(collection, index, shard_key) else { continue };
         let same = cover.keys.len() == index.keys.len();
         let how = if !same {
             "is a prefix of"

@@ -6,7 +6,7 @@ use crate::{
     Cx, declare_rule,
     facts::{
         indexes::{covering, indexes_every_field},
-        text,
+        sharding, text,
     },
     threshold,
 };
@@ -70,9 +70,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if n <= max || (!full && indexes_every_field(collection, 0.8, 5)) {
         return;
     }
+    let shard_key = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace);
     let redundant: Vec<_> = indexes
         .iter()
-        .filter(|i| covering(collection, i, cx.settings()).is_some())
+        .filter(|i| covering(collection, i, shard_key).is_some())
         .map(|i| i.name.as_str())
         .collect();
     let first = if redundant.is_empty() {

@@ -6,7 +6,7 @@ use crate::{
     Cx, declare_rule,
     facts::{
         indexes::{carries_shard_key, covering},
-        shell, text,
+        sharding, shell, text,
     },
     threshold,
 };
@@ -69,6 +69,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     };
     let ns = &collection.namespace;
     let alone = matches!(server.topology, None | Some(Topology::Standalone));
+    let shard_key = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace);
     for index in indexes {
         let Some(usage) = index.usage.filter(|usage| usage.operations == 0) else { continue };
         let counted =
@@ -80,8 +81,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let duty = index.is_id() || index.unique || index.ttl_seconds.is_some();
         if duty
             || days < cx.count(&MIN_DAYS)
-            || carries_shard_key(collection, index, cx.settings())
-            || covering(collection, index, cx.settings()).is_some()
+            || carries_shard_key(index, shard_key)
+            || covering(collection, index, shard_key).is_some()
         {
             continue;
         }

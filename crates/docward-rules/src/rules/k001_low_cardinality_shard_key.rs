@@ -10,7 +10,7 @@ declare_rule! {
     /// # Low cardinality shard key
     ///
     /// ## What it checks
-    /// Reports declared shard keys with too few different values: fewer than 1000, or than 100 per
+    /// Reports shard keys, those of a running cluster and those declared in `docward.toml`, with too few different values: fewer than 1000, or than 100 per
     /// shard. A compound key counts as fine as its finest field; it is reported only when all its
     /// fields together cannot reach the bound. Hashing does not help: equal values hash alike. A key on
     /// a field that holds arrays is reported too, because the server refuses it.
@@ -73,22 +73,30 @@ threshold!(
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };
-    let Some(key) = sharding::declared(cx.settings(), collection) else { return };
+    let Some(key) = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace) else {
+        return;
+    };
     let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
     let max_share = sharding::max_share(cx.settings(), &collection.namespace);
     if let Some((path, arrays)) = sharding::array_field(profile, &key.fields) {
         cx.report(arrays_refused(collection, profile, key, (path, arrays), max_share));
         return;
     }
-    let needed =
-        sharding::needed_values(cx.count(&MIN_VALUES), cx.count(&PER_SHARD), cx.settings().shards);
+    let needed = sharding::needed_values(
+        cx.count(&MIN_VALUES),
+        cx.count(&PER_SHARD),
+        sharding::shards(cx.evidence(), cx.settings()),
+    );
     let Some(values) = sharding::values(profile, key) else { return };
     // A small collection has few values of everything: only values that come again and again count.
     let repeats = profile.documents as f64 / values.most.max(1.0);
     if values.most >= needed as f64 || repeats < cx.limit(&MIN_REPEATS) {
         return;
     }
-    cx.report(draft(collection, profile, key, (&values, needed), version, max_share));
+    let jumbo = sharding::jumbo_text(cx.evidence(), &collection.namespace);
+    let mut draft = draft(collection, profile, key, (&values, needed), version, max_share);
+    draft.what.push_str(&jumbo);
+    cx.report(draft);
 }
 
 /// The server takes no arrays in a shard key, so how fine the field is does not matter.

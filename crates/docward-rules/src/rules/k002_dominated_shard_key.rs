@@ -1,6 +1,6 @@
 //! SK-2, SK-8: no value of a shard key may dominate.
 
-use docward_model::{Collection, Draft, Field, Level, Profile, Safety, ShardKey, Subject};
+use docward_model::{Collection, Draft, Level, Profile, Safety, ShardKey, Subject};
 
 use crate::facts::{sharding, text};
 use crate::{Cx, declare_rule, threshold};
@@ -9,7 +9,7 @@ declare_rule! {
     /// # Dominated shard key
     ///
     /// ## What it checks
-    /// Reports declared shard keys of which one value has more than 30 % of the documents, and warns
+    /// Reports shard keys, those of a running cluster and those declared in `docward.toml`, of which one value has more than 30 % of the documents, and warns
     /// above 10 %, however many values there are. A compound key with a fine-grained field passes: that
     /// field splits what the others leave together.
     ///
@@ -73,7 +73,9 @@ const EVEN: f64 = 1.5;
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };
-    let Some(key) = sharding::declared(cx.settings(), collection) else { return };
+    let Some(key) = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace) else {
+        return;
+    };
     // K001 says that the server refuses such a key at all.
     if sharding::array_field(profile, &key.fields).is_some() {
         return;
@@ -81,38 +83,22 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if profile.documents < cx.count(&MIN_DOCUMENTS) {
         return;
     }
-    let Some((share, exact)) = at_least(profile, key) else { return };
+    let Some((share, exact)) = sharding::least_top_share(profile, key) else { return };
     let Some(values) = sharding::values(profile, key) else { return };
     let (warn, fail) = (cx.limit(&WARN), cx.limit(&FAIL));
     if share <= warn || share <= EVEN / values.most.max(1.0) {
         return;
     }
     let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
-    let draft = draft(
+    let mut draft = draft(
         collection,
         profile,
         key,
         &Top { share, exact, values, bound: if share > fail { fail } else { warn }, warn },
         version,
     );
+    draft.what.push_str(&sharding::jumbo_text(cx.evidence(), &collection.namespace));
     cx.report(if share > fail { draft } else { draft.level(Level::Recommended) });
-}
-
-/// The smallest share the most frequent combination can have, sampling error taken off: for several
-/// fields their top values need not fall together. With whether it is the share itself. `None` when a
-/// field is not there.
-fn at_least(profile: &Profile, key: &ShardKey) -> Option<(f64, bool)> {
-    let fields: Option<Vec<&Field>> =
-        key.fields.iter().map(|(path, _)| profile.field(path)).collect();
-    let fields = fields?;
-    let top = |f: &Field| {
-        // Documents without the field have the value null, which does not count here.
-        let present = (f.types.non_null() as f64 / profile.documents.max(1) as f64).min(1.0);
-        (f.distinct.top_share - f.distinct.top_share_error).max(0.0) * present
-    };
-    let together = fields.iter().map(|f| top(f)).sum::<f64>() - (fields.len() as f64 - 1.0);
-    let exact = fields.len() == 1 && fields[0].distinct.top_share_error == 0.0;
-    (!fields.is_empty()).then_some((together.max(0.0), exact))
 }
 
 /// The most frequent value of the key.

@@ -9,7 +9,7 @@ declare_rule! {
     /// # Monotonic shard key
     ///
     /// ## What it checks
-    /// Reports declared shard keys whose first field is ranged and rises with every insert: `_id` as
+    /// Reports shard keys, those of a running cluster and those declared in `docward.toml`, whose first field is ranged and rises with every insert: `_id` as
     /// ObjectId or counter, the time of creation, any field whose values follow the order of the
     /// documents. Hashed fields pass, and so do keys that begin with another field.
     ///
@@ -61,7 +61,9 @@ threshold!(
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };
-    let Some(key) = sharding::declared(cx.settings(), collection) else { return };
+    let Some(key) = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace) else {
+        return;
+    };
     // K001 says that the server refuses such a key at all.
     if sharding::array_field(profile, &key.fields).is_some() {
         return;

@@ -9,7 +9,7 @@ declare_rule! {
     /// # Missing shard key field
     ///
     /// ## What it checks
-    /// Reports declared shard keys of which a field is missing, or null, in some documents.
+    /// Reports shard keys, those of a running cluster and those declared in `docward.toml`, of which a field is missing, or null, in some documents.
     ///
     /// ## Why it matters
     /// The server takes a missing field for null. All such documents share one value of the key: they
@@ -59,7 +59,9 @@ threshold!(
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };
-    let Some(key) = sharding::declared(cx.settings(), collection) else { return };
+    let Some(key) = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace) else {
+        return;
+    };
     // K001 says that the server refuses such a key at all.
     if sharding::array_field(profile, &key.fields).is_some() {
         return;

@@ -16,7 +16,9 @@ declare_rule! {
     /// ## What it checks
     /// Counts the collections of all databases, without views (they store nothing) and without the
     /// server's own. At the limit of 5000 it warns, above it the check fails. The number of data files
-    /// is estimated as collections plus indexes, each of which is one file.
+    /// is estimated as collections plus indexes, each of which is one file. A running server says how many
+    /// of them it holds open and how many files its process may open: more files than that warn, however
+    /// few the collections.
     ///
     /// ## Why it matters
     /// Starting up reads the metadata of each collection in turn; that metadata stays in memory; every
@@ -35,6 +37,14 @@ declare_rule! {
     /// ```jsonl,clean
     /// @ db_iot.t_device
     /// {"_id": 1, "deviceId": 1}
+    /// ```
+    ///
+    /// More files than the server may open:
+    /// ```jsonl,fires
+    /// server {"authorization": true, "handles": 3, "open-files": 3}
+    /// index {"key": {"a": 1}}
+    /// index {"key": {"b": 1}}
+    /// {"_id": 1}
     /// ```
     ///
     /// ## How to fix
@@ -71,13 +81,20 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         c.kind == CollectionKind::System
             || server::is_own_collection(&c.namespace.database, &c.namespace.collection)
     });
-    let system = own.count() as u64;
-    let total = stored.len() as u64 - system;
-    if total < max {
-        return;
-    }
+    let listed = own.count() as u64;
+    let total = stored.len() as u64 - listed;
     let files: u64 =
         stored.iter().map(|c| 1 + c.indexes.as_ref().map_or(1, |i| i.len().max(1)) as u64).sum();
+    let told = evidence.server.as_ref();
+    // A running server's own are counted, not listed; each has its `_id`.
+    let counted = told.and_then(|server| server.own_collections).unwrap_or(0);
+    let (system, files) = (listed + counted, files + 2 * counted);
+    let may_open = told.and_then(|server| server.max_open_files);
+    let open = told.and_then(|server| server.open_data_handles);
+    let crowded = may_open.is_some_and(|most| files > most);
+    if total < max && !crowded {
+        return;
+    }
     let mut families: Vec<_> = evidence
         .families
         .iter()
@@ -99,19 +116,18 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             text::plural(total.saturating_sub(saved), "collection")
         )
     };
+    let todo = if crowded {
+        format!("{todo}; until then let the server open more files (ulimit -n, 64,000 is usual)")
+    } else {
+        todo
+    };
     let over = total > max;
-    cx.report(
-        Draft::new(
+    let draft = Draft::new(
             Subject::Deployment,
+            what(total, max, files, (open, may_open)),
             format!(
-                "{} collections on one instance, limit {}; about {} data files with their indexes",
-                text::count(total),
-                text::count(max),
-                text::count(files)
-            ),
-            format!(
-                "starting up loads the metadata of {0} collections one by one, the cache keeps it, about {1} files need handles, monitoring and upgrades visit each of them, and physical backups copy {1} files until they time out",
-                text::count(total),
+                "starting up loads the metadata of {0} one by one, the cache keeps it, about {1} files need handles, monitoring and upgrades visit each of them, and physical backups copy {1} files until they time out",
+                text::plural(total, "collection"),
                 text::count(files)
             ),
             todo,
@@ -124,16 +140,53 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .data(
             "impacts",
             vec![
-                format!("start: metadata of {} collections is loaded one by one", text::count(total)),
+                format!("start: metadata of {} is loaded one by one", text::plural(total, "collection")),
                 format!("memory: metadata of {} files stays cached", text::count(files)),
-                format!("file handles: about {} of the operating system's limit", text::count(files)),
-                format!("operations: monitoring, migration and upgrade visit {} collections", text::count(total)),
+                handles(files, open, may_open),
+                format!("operations: monitoring, migration and upgrade visit {}", text::plural(total, "collection")),
                 format!("backup: physical copies of {} files time out or fail", text::count(files)),
             ],
         )
         .severity(if over { Severity::Error } else { Severity::Warn })
-        .level(Level::Recommended),
-    );
+        .level(Level::Recommended)
+        .clauses(if total < max { &["DM-12.3"] } else { &["DM-12.1", "DM-12.3", "AP-S0.4"] });
+    let told = [("open_files", open), ("max_open_files", may_open)];
+    let told = told.into_iter().filter_map(|(key, n)| Some((key, n?)));
+    cx.report(told.fold(draft, |draft, (key, n)| draft.data(key, n)));
+}
+
+fn what(total: u64, max: u64, files: u64, (open, may_open): (Option<u64>, Option<u64>)) -> String {
+    let counted = text::plural(total, "collection");
+    let files = format!("about {} data files with their indexes", text::count(files));
+    let limit = if total < max {
+        format!("{counted} on one instance")
+    } else {
+        format!("{counted} on one instance, limit {}", text::count(max))
+    };
+    match (open, may_open) {
+        (Some(open), Some(most)) => format!(
+            "{limit}; {files}, of which {} are open; the server may open {}",
+            text::count(open),
+            text::count(most)
+        ),
+        (Some(open), None) => format!("{limit}; {files}, of which {} are open", text::count(open)),
+        (None, Some(most)) => {
+            format!("{limit}; {files}; the server may open {}", text::count(most))
+        }
+        _ => format!("{limit}; {files}"),
+    }
+}
+
+fn handles(files: u64, open: Option<u64>, may_open: Option<u64>) -> String {
+    let files = text::count(files);
+    match may_open {
+        Some(most) => format!(
+            "file handles: about {files}, {} open now, where the server may open {}",
+            open.map_or_else(|| "an unknown number".to_owned(), text::count),
+            text::count(most)
+        ),
+        None => format!("file handles: about {files} of the operating system's limit"),
+    }
 }
 
 #[cfg(test)]
@@ -171,6 +224,30 @@ mod tests {
         assert_eq!(found[0].data.get("files"), Some(&DataValue::Int(25_000)));
         let Some(DataValue::List(impacts)) = found[0].data.get("impacts") else { panic!() };
         assert_eq!(impacts.len(), 5);
+    }
+
+    #[test]
+    fn dm_12_3_files_are_compared_with_what_the_server_may_open() {
+        let found = |most: u64| {
+            let body = format!(
+                "server {{\"authorization\": true, \"handles\": 2, \"open-files\": {most}}}\nindex {{\"key\": {{\"a\": 1}}}}\n{{\"_id\": 1}}"
+            );
+            crate::testing::check("L001", &body)
+        };
+        assert!(found(3).is_empty(), "a collection and two indexes");
+        let own = "server {\"authorization\": true, \"own-collections\": 4, \"open-files\": 9}\n{\"_id\": 1}";
+        let own = crate::testing::check("L001", own);
+        assert_eq!(own[0].data.get("system_collections"), Some(&DataValue::Int(4)));
+        assert_eq!(own[0].data.get("files"), Some(&DataValue::Int(10)));
+        let over = found(2);
+        assert_eq!(over[0].severity, Severity::Warn);
+        assert!(
+            over[0].what.ends_with(
+                "about 3 data files with their indexes, of which 2 are open; the server may open 2"
+            ),
+            "{}",
+            over[0].what
+        );
     }
 
     #[test]

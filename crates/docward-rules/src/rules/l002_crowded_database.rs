@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{Draft, Evidence, Seen, Subject, TailForm, Unit};
+use docward_model::{Draft, Evidence, Seen, Severity, Subject, TailForm, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -15,7 +15,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports databases with more than 100 business collections. Views, GridFS pairs and the server's
-    /// own collections do not count. The limit for the whole instance is L001's.
+    /// own collections do not count. The limit for the whole instance is L001's; a single database above it
+    /// is an error here, too.
     ///
     /// ## Why it matters
     /// Nobody keeps an overview of that many, and the number usually comes from splitting one collection
@@ -44,7 +45,7 @@ declare_rule! {
     maturity: Stable,
     scope: Everywhere,
     needs: [Names],
-    thresholds: [MAX_COLLECTIONS],
+    thresholds: [MAX_COLLECTIONS, FAIL],
     check: Deployment(check),
 }
 
@@ -57,8 +58,17 @@ threshold!(
     "most business collections of a database"
 );
 
+threshold!(
+    FAIL,
+    "fail-collections",
+    Int(5000),
+    "collections",
+    "DM-12.1: the limit of a whole instance",
+    "business collections of a database above which it is an error"
+);
+
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let max = cx.count(&MAX_COLLECTIONS);
+    let (max, fail) = (cx.count(&MAX_COLLECTIONS), cx.count(&FAIL));
     let mut counts: BTreeMap<&String, u64> = BTreeMap::new();
     for collection in evidence.collections.iter().filter(|c| c.kind.is_business()) {
         let ns = &collection.namespace;
@@ -102,13 +112,16 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 Seen::all(n, Unit::Collections),
             )
             .data("collections", n)
-            .data("limit", max),
+            .data("limit", max)
+            .severity(if n > fail { Severity::Error } else { Severity::Warn }),
         );
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use docward_model::Severity;
+
     use crate::testing::{check, check_with};
 
     fn with(n: usize) -> Vec<docward_model::Finding> {
@@ -124,6 +137,15 @@ mod tests {
     fn dm_12_2_100_pass_101_warn() {
         assert!(with(100).is_empty());
         assert_eq!(with(101).len(), 1);
+        assert_eq!(with(101)[0].severity, Severity::Warn);
+    }
+
+    #[test]
+    fn dm_12_2_more_than_an_instance_should_have_is_an_error() {
+        let body = "@ db_a.t_a\n{\"_id\": 1}\n@ db_a.t_b\n{\"_id\": 1}";
+        let severity = |fail: &str| check_with("L002", fail, body)[0].severity;
+        assert_eq!(severity("max-collections=1,fail-collections=2"), Severity::Warn);
+        assert_eq!(severity("max-collections=1,fail-collections=1"), Severity::Error);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 
 mod c001_connections_near_limit;
 mod c002_lagging_member;
+mod c003_stale_router_list;
+mod c004_single_tagged_reader;
 mod d001_large_document;
 mod d002_growing_document;
 mod d003_array_dominated_document;
@@ -27,6 +29,7 @@ mod k001_low_cardinality_shard_key;
 mod k002_dominated_shard_key;
 mod k003_monotonic_shard_key;
 mod k004_missing_shard_key_field;
+mod k005_jumbo_chunks;
 mod l001_too_many_collections;
 mod l002_crowded_database;
 mod n001_business_data_in_system_database;
@@ -110,6 +113,8 @@ use crate::Rule;
 pub static RULES: &[&Rule] = &[
     &c001_connections_near_limit::C001,
     &c002_lagging_member::C002,
+    &c003_stale_router_list::C003,
+    &c004_single_tagged_reader::C004,
     &d001_large_document::D001,
     &d002_growing_document::D002,
     &d003_array_dominated_document::D003,
@@ -134,6 +139,7 @@ pub static RULES: &[&Rule] = &[
     &k002_dominated_shard_key::K002,
     &k003_monotonic_shard_key::K003,
     &k004_missing_shard_key_field::K004,
+    &k005_jumbo_chunks::K005,
     &l001_too_many_collections::L001,
     &l002_crowded_database::L002,
     &n001_business_data_in_system_database::N001,

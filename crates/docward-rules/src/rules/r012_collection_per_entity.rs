@@ -21,7 +21,8 @@ declare_rule! {
     /// ## What it checks
     /// Reports families of collections that differ in a number or id at the end of their name, such as
     /// `t_device_1` to `t_device_50000`, when at least ten of them hold documents of one shape. Families
-    /// with a time suffix and many members are information.
+    /// with a time suffix and many members are information; a family with more members than an instance
+    /// should have collections (5000, DM-12.1) is an error.
     ///
     /// ## Why it matters
     /// The id belongs in the documents: as part of the name it cannot be indexed or queried across, and
@@ -58,7 +59,7 @@ declare_rule! {
     maturity: Stable,
     scope: Everywhere,
     needs: [Names],
-    thresholds: [MIN_MEMBERS, MIN_PERIODS, SAME_SHAPE],
+    thresholds: [MIN_MEMBERS, MIN_PERIODS, SAME_SHAPE, FAIL],
     check: Deployment(check),
 }
 
@@ -85,6 +86,15 @@ threshold!(
     "share of collections",
     "no figure in source",
     "share of the family whose documents must look alike, where documents were read"
+);
+
+threshold!(
+    FAIL,
+    "fail-members",
+    Int(5000),
+    "collections",
+    "DM-12.1: the limit of a whole instance",
+    "collections of one stem with a number above which it is an error"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -195,6 +205,7 @@ fn report_entities(evidence: &Evidence, family: &NameFamily, cx: &mut Cx<'_>) {
         ),
     };
     let shown: Vec<_> = family.members.iter().take(2).map(String::as_str).collect();
+    let severity = if n > cx.count(&FAIL) { Severity::Error } else { Severity::Warn };
     cx.report(
         Draft::new(
             Subject::Database(family.database.clone()),
@@ -220,6 +231,7 @@ fn report_entities(evidence: &Evidence, family: &NameFamily, cx: &mut Cx<'_>) {
         .data("index", index.as_str())
         .key(family.stem.as_str())
         .clauses(&["DM-12.4", "AP-S0.4"])
+        .severity(severity)
         .fix(Some("RF-12"), Safety::Manual, command),
     );
 }
@@ -271,6 +283,13 @@ mod tests {
     }
 
     const READING: &str = r#"{"_id": 1, "timestamp": ISODate("2024-03-15T10:30:00Z"), "temp": 22}"#;
+
+    #[test]
+    fn dm_12_4_more_than_an_instance_should_have_is_an_error() {
+        let severity = |most: &str| check_with("R012", most, &devices(12, READING))[0].severity;
+        assert_eq!(severity("fail-members=12"), Severity::Warn);
+        assert_eq!(severity("fail-members=11"), Severity::Error);
+    }
 
     #[test]
     fn dm_12_4_devices_merge_into_one_series() {

@@ -65,7 +65,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let limits = ids::Limits::of(cx.settings(), &collection.namespace);
     let Some(id) = ids::judge(profile, limits.rising_share, cx.count(&MIN_PAIRS)) else { return };
     let Some(said) = wording(&id) else { return };
-    let hashed = sharding::declared(cx.settings(), collection)
+    let hashed = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace)
         .and_then(|key| key.fields.first())
         .is_some_and(|(path, hashed)| path == "_id" && *hashed);
     let strings = id.field.types.of(BsonType::String);

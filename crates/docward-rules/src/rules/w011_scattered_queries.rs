@@ -16,7 +16,7 @@ declare_rule! {
     /// ## What it checks
     /// Works out which share of the reads of a sharded collection goes to a few shards: those whose filter
     /// fixes the first field of the shard key to a value, or asks for a range of it when it is not hashed,
-    /// also beside an `$or`. The key is the one declared in `docward.toml`; where a router's log says how many
+    /// also beside an `$or`. The key is the one a running cluster has, else the one declared in `docward.toml`; where a router's log says how many
     /// shards it asked, that is used instead (one or two count as few), unless there are two in all. Reports
     /// less than 80 %.
     ///
@@ -82,10 +82,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         by_collection.entry(&stats.shape.namespace).or_default().push(stats);
     }
     for (namespace, shapes) in by_collection {
-        let key = cx.settings().shard_keys.iter().find(|key| key.namespace == *namespace);
+        let key = sharding::key_of(evidence, cx.settings(), namespace);
         let told: u64 = shapes.iter().map(|s| s.scattered.1).sum();
         // Of two shards in all, nobody can tell two from all of them.
-        let (all, targeted, how) = if told >= often && cx.settings().shards != Some(2) {
+        let (all, targeted, how) = if told >= often
+            && sharding::shards(evidence, cx.settings()) != Some(2)
+        {
             let scattered: u64 = shapes.iter().map(|s| s.scattered.0).sum();
             (told, told - scattered, "went to one or two shards".to_owned())
         } else if let Some(key) = key {

@@ -15,8 +15,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use docward_model::{
-    BsonType, Collection, Evidence, Field, FieldShape, KeyCheck, KeyFields, KeyReport, KeySpread,
-    KeyVerdict, Namespace, Profile, QueryStats, Settings, Verdict,
+    BsonType, Collection, Evidence, Field, FieldShape, KeyAnalysis, KeyCheck, KeyFields, KeyReport,
+    KeySpread, KeyVerdict, Namespace, Placement, Profile, QueryStats, Settings, Verdict,
 };
 
 use crate::facts::{ids, rising, sharding, text};
@@ -45,7 +45,13 @@ pub fn shard_keys(
     question: &KeyQuestion,
 ) -> Option<KeyReport> {
     let profile = collection.profile.as_ref()?;
-    let shards = question.shards.or(settings.shards).unwrap_or(3).max(2);
+    let shards = question.shards.or(sharding::shards(evidence, settings)).unwrap_or(3).max(2);
+    let placement = placement(evidence, &collection.namespace);
+    // The key that is there is the first one to ask about.
+    let keys = match &placement {
+        Some(placement) if question.keys.is_empty() => vec![placement.fields.clone()],
+        _ => question.keys.clone(),
+    };
     let reads: Vec<&QueryStats> = evidence
         .workload
         .iter()
@@ -59,12 +65,15 @@ pub fn shard_keys(
         limits: Limits::of(settings, &collection.namespace),
         reads: evidence.workload.is_some().then_some(reads),
         version: settings.server_version.or(evidence.deployment.server_version),
-        current: sharding::declared(settings, collection).map(|key| key.fields.clone()),
+        current: sharding::key_of(evidence, settings, &collection.namespace)
+            .map(|key| key.fields.clone()),
+        placement: placement.as_ref(),
+        analyses: &evidence.key_analyses,
         clock: Clock::of(profile),
         rising: BTreeMap::new(),
     };
     let candidates = judge.candidates();
-    let asked = question.keys.iter().flatten().map(|(path, _)| path.as_str());
+    let asked = keys.iter().flatten().map(|(path, _)| path.as_str());
     judge.rising = candidates
         .iter()
         .copied()
@@ -72,7 +81,7 @@ pub fn shard_keys(
         .map(|path| (path.to_owned(), judge.rises(path)))
         .collect();
 
-    let judged: Vec<KeyVerdict> = question.keys.iter().map(|key| judge.verdict(key)).collect();
+    let judged: Vec<KeyVerdict> = keys.iter().map(|key| judge.verdict(key)).collect();
     let is_good = |v: &KeyVerdict| v.verdict == Verdict::Pass;
     let mut proposals = judge.proposals(&candidates, question.zone.as_deref());
     proposals.retain(|p| !judged.iter().any(|j| is_good(j) && j.fields == p.fields));
@@ -85,17 +94,32 @@ pub fn shard_keys(
         (Some(zone), Some(best)) => judge.zone_plan(zone, &best.fields),
         _ => Vec::new(),
     };
+    let documents = judge.documents();
+    let counted = judge.reads.as_ref().map(|reads| reads.iter().map(|s| s.count).sum());
     Some(KeyReport {
         namespace: collection.namespace.clone(),
-        documents: judge.documents(),
+        documents,
         read: profile.documents,
         sampled: profile.sample.len() as u64,
         shards,
-        reads: judge.reads.as_ref().map(|reads| reads.iter().map(|s| s.count).sum()),
+        reads: counted,
+        placement,
         judged,
         proposals,
         nothing,
         zones,
+    })
+}
+
+/// Where a cluster keeps the documents of a collection.
+fn placement(evidence: &Evidence, namespace: &Namespace) -> Option<Placement> {
+    let cluster = sharding::cluster(evidence)?;
+    let sharded = cluster.collection(namespace)?;
+    Some(Placement {
+        fields: sharded.key.fields.clone(),
+        parts: sharded.parts.clone(),
+        zones: sharded.zones.clone().unwrap_or_default(),
+        balanced: cluster.balancer_on.map(|on| on && !sharded.balancing_off),
     })
 }
 
@@ -140,6 +164,10 @@ struct Judge<'a> {
     reads: Option<Vec<&'a QueryStats>>,
     version: Option<(u32, u32)>,
     current: Option<KeyFields>,
+    /// Where the cluster keeps the documents.
+    placement: Option<&'a Placement>,
+    /// What the server said about keys.
+    analyses: &'a [KeyAnalysis],
     /// What tells the newest documents.
     clock: Clock<'a>,
     /// Which of the fields in question rise by themselves.
@@ -217,6 +245,9 @@ impl<'a> Judge<'a> {
         };
         let (change, commands) =
             if refusals.is_empty() { self.change(key) } else { (String::new(), Vec::new()) };
+        let analysis = self.analyses.iter().find(|analysis| {
+            analysis.key.namespace == self.collection.namespace && analysis.key.fields == key
+        });
         KeyVerdict {
             fields: key.to_vec(),
             verdict,
@@ -225,6 +256,7 @@ impl<'a> Judge<'a> {
             spread,
             targeted,
             hashed_ranges,
+            analysis: analysis.map(|analysis| analysis.answer.clone()),
             change,
             commands,
         }

@@ -1,6 +1,6 @@
 //! How many values a key has, how frequent the most frequent is, and how chunks of it would fall.
 
-use docward_model::{BsonType, Field, KeySpread};
+use docward_model::{BsonType, Field, Fullest, KeySpread};
 
 use super::{
     Judge,
@@ -15,14 +15,25 @@ impl Judge<'_> {
         let (placed, blurred) = self.places(key);
         let (values, exact) = self.values(key, &placed);
         let newest = if blurred { None } else { places::newest(&placed, self.chunks()) };
+        let measured = self.fullest_measured(key);
+        let (fullest_shard, fullest_by) = measured
+            .unwrap_or_else(|| (places::fullest_shard(&placed, self.shards), Fullest::Simulated));
         KeySpread {
             values,
             exact,
             top_share: self.top_share(key, &placed),
             newest_share: newest.map(|newest| newest.share),
             hot_end: newest.is_some_and(|newest| newest.is_hot()),
-            fullest_shard: places::fullest_shard(&placed, self.shards),
+            fullest_shard,
+            fullest_by,
         }
+    }
+
+    /// The share of the fullest shard as it is, for the key that the collection has.
+    fn fullest_measured(&self, key: &[(String, bool)]) -> Option<(f64, Fullest)> {
+        let placement = self.placement.filter(|placement| placement.fields == key)?;
+        let (shares, by) = placement.shares()?;
+        Some((shares.iter().map(|(_, share)| *share).fold(0.0, f64::max), by))
     }
 
     /// The key's value in every sampled document with its age, sorted by the key, and whether the

@@ -1,6 +1,14 @@
 //! Collections with their options, indexes and counts.
+//!
+//! A few are asked about one by one. Of many, a server that can (`$listCatalog`, 6.0 and later) tells all
+//! indexes over one cursor, and beyond a bound sizes and the use of indexes are left alone: to tell them
+//! the server would open the files of every single collection.
 
-use docward_model::{CollectionKind, CollectionStats, IndexUsage, Namespace, is_server_owned};
+use std::collections::BTreeMap;
+
+use docward_model::{
+    CollectionKind, CollectionStats, Index, IndexUsage, Namespace, is_server_owned,
+};
 use mongodb::{
     bson::{Bson, Document, doc},
     error::Error,
@@ -28,8 +36,34 @@ const SERVERS_OWN: [&str; 2] = ["config", "local"];
 /// Collections that are asked about together: the way to the server and back is the longest part.
 const TOGETHER: usize = 64;
 
+/// Collections from which on indexes are told for all of them at once, where the server can.
+const AT_ONCE_FROM: usize = 500;
+
+/// Collections up to which each is asked for its size and the use of its indexes.
+const STATISTICS_UP_TO: usize = 10_000;
+
 /// What came back for a question.
 type Answer = Result<Vec<Document>, Error>;
+
+/// Indexes by collection.
+type KnownIndexes = BTreeMap<Namespace, Vec<Index>>;
+
+/// What is asked about a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Asked {
+    /// Its indexes, which are not known yet.
+    indexes: bool,
+    /// Its size and the use of its indexes; else only the number of documents.
+    statistics: bool,
+}
+
+/// What came back for a collection.
+struct Answers {
+    /// `None` when they were known before.
+    indexes: Option<Answer>,
+    stats: Answer,
+    usage: Option<Answer>,
+}
 
 /// A collection as `listCollections` names it.
 struct Entry {
@@ -52,21 +86,38 @@ impl Entry {
         self.kind == "view"
     }
 
-    /// Indexes, statistics and use of indexes; a view has none of these.
-    fn questions(&self) -> Vec<Question> {
-        if self.is_view() {
-            return Vec::new();
-        }
+    /// Whether the server keeps it for itself, files and all.
+    fn is_servers_own(&self) -> bool {
+        let Self { namespace, .. } = self;
+        !self.is_view()
+            && is_server_owned(namespace)
+            && !namespace.collection.starts_with("system.buckets.")
+    }
+
+    /// What is to be asked; a view has nothing of it.
+    fn asked(&self, known: &KnownIndexes, statistics: bool) -> Option<Asked> {
+        let indexes = !known.contains_key(&self.namespace);
+        (!self.is_view()).then_some(Asked { indexes, statistics })
+    }
+
+    fn questions(&self, asked: Asked) -> Vec<Question> {
         let Namespace { database, collection } = &self.namespace;
         let aggregate = |stage: Document| {
             let rest = doc! { "aggregate": collection, "pipeline": [stage], "cursor": {} };
             (database.clone(), Read::Aggregate, rest)
         };
-        vec![
-            (database.clone(), Read::ListIndexes, doc! { "listIndexes": collection }),
-            aggregate(doc! { "$collStats": { "storageStats": {}, "count": {} } }),
-            aggregate(doc! { "$indexStats": {} }),
-        ]
+        let mut questions = Vec::new();
+        if asked.indexes {
+            let rest = doc! { "listIndexes": collection };
+            questions.push((database.clone(), Read::ListIndexes, rest));
+        }
+        if asked.statistics {
+            questions.push(aggregate(doc! { "$collStats": { "storageStats": {}, "count": {} } }));
+            questions.push(aggregate(doc! { "$indexStats": {} }));
+        } else {
+            questions.push(aggregate(doc! { "$collStats": { "count": {} } }));
+        }
+        questions
     }
 }
 
@@ -88,41 +139,95 @@ impl Reader<'_, '_, '_> {
         deployment: &mut Deployment,
         databases: &[String],
     ) -> Vec<Listed> {
-        let mut listed = Vec::new();
-        self.misplaced(deployment);
+        let mut own = self.misplaced(deployment);
+        let mut entries = Vec::new();
         for database in databases {
-            let mut entries = self.collections(deployment, database);
-            entries.retain(|entry| self.is_audited_entry(&entry.namespace));
-            for some in entries.chunks(TOGETHER) {
-                if self.is_stopped() {
-                    return listed;
-                }
-                let questions = some.iter().flat_map(Entry::questions).collect();
-                let mut answers = deployment.session.list_many(questions).into_iter();
-                for entry in some {
-                    let answers = if entry.is_view() {
-                        None
-                    } else {
-                        answers.next().zip(answers.next()).zip(answers.next())
-                    };
-                    listed.push(self.read_entry(deployment, entry, answers));
-                }
+            let listed = self.collections(deployment, database);
+            own += listed.iter().filter(|entry| entry.is_servers_own()).count();
+            let audited = |entry: &Entry| self.is_audited_entry(&entry.namespace);
+            entries.extend(listed.into_iter().filter(audited));
+        }
+        let is_whole =
+            self.request.database_glob.is_none() && self.request.collection_glob.is_none();
+        if let Some(server) = self.table.server.as_mut().filter(|_| deployment.is_told && is_whole)
+        {
+            server.own_collections = u64::try_from(own).ok();
+        }
+        let statistics = entries.len() <= STATISTICS_UP_TO;
+        if !statistics {
+            self.progress.note(&format!(
+                "{}: {} collections, more than {STATISTICS_UP_TO}: their sizes and the use of their \
+                 indexes were not asked for; name some with --db or --collection to see them",
+                deployment.session.name,
+                entries.len()
+            ));
+        }
+        let mut known = self.indexes_at_once(deployment, databases, entries.len());
+        let mut listed = Vec::with_capacity(entries.len());
+        let mut entries = entries.into_iter();
+        while !entries.as_slice().is_empty() && !self.is_stopped() {
+            let some: Vec<Entry> = entries.by_ref().take(TOGETHER).collect();
+            let asked: Vec<_> = some.iter().map(|entry| entry.asked(&known, statistics)).collect();
+            let questions = some.iter().zip(&asked);
+            let questions =
+                questions.filter_map(|(entry, asked)| Some(entry.questions((*asked)?))).flatten();
+            let mut answers = deployment.session.list_many(questions.collect()).into_iter();
+            for (entry, asked) in some.iter().zip(asked) {
+                let mut next = |is_asked: bool| is_asked.then(|| answers.next()).flatten();
+                let answers = asked.and_then(|Asked { indexes, statistics }| {
+                    let indexes = next(indexes);
+                    Some(Answers { indexes, stats: next(true)?, usage: next(statistics) })
+                });
+                let known = known.remove(&entry.namespace);
+                listed.push(self.read_entry(deployment, entry, known, answers));
             }
         }
         listed
     }
 
-    /// Learns the names of collections that people made in the server's own databases. Who may not
+    /// The indexes of all collections over one cursor; empty where the server cannot, where the user may
+    /// not, and where there are too few to be worth it. Each collection is then asked.
+    fn indexes_at_once(
+        &self,
+        deployment: &Deployment,
+        databases: &[String],
+        collections: usize,
+    ) -> KnownIndexes {
+        let mut known = KnownIndexes::new();
+        if collections < AT_ONCE_FROM || self.table.server_version < Some((6, 0)) {
+            return known;
+        }
+        let rest = doc! { "aggregate": 1, "cursor": {}, "pipeline": [
+            { "$listCatalog": {} },
+            { "$match": { "type": "collection", "db": { "$in": databases.to_vec() } } },
+            { "$project": { "_id": 0, "db": 1, "name": 1, "indexes": "$md.indexes.spec" } },
+        ] };
+        let told = deployment.session.list_as("admin", Read::Aggregate, rest, |row| {
+            let namespace = Namespace::new(row.get_str("db").ok()?, row.get_str("name").ok()?);
+            // Every shard tells its own; they agree.
+            known.entry(namespace).or_insert(known_indexes(&row)?);
+            None::<()>
+        });
+        if told.is_err() {
+            known.clear();
+        }
+        known
+    }
+
+    /// Learns the names of collections that people made in the server's own databases, and how many
+    /// others there are. Who may not
     /// list them there is told nothing: few may, and few have to.
-    fn misplaced(&mut self, deployment: &mut Deployment) {
+    fn misplaced(&mut self, deployment: &mut Deployment) -> usize {
+        let mut own = 0;
         if self.request.database_glob.is_some() {
-            return;
+            return own;
         }
         for database in SERVERS_OWN {
             let rest = doc! { "nameOnly": true, "authorizedCollections": true };
             let entries = deployment.session.list(database, Read::ListCollections, rest);
             let entries = entries.unwrap_or_default();
             for entry in entries.iter().filter_map(|entry| Entry::read(database, entry)) {
+                own += usize::from(entry.is_servers_own());
                 if !is_server_owned(&entry.namespace) && self.is_wanted(&entry.namespace) {
                     let place = Place { namespace: entry.namespace.clone(), real: true };
                     let slot = self.table.slot(&place);
@@ -132,6 +237,7 @@ impl Reader<'_, '_, '_> {
                 }
             }
         }
+        own
     }
 
     fn is_audited_entry(&mut self, namespace: &Namespace) -> bool {
@@ -176,14 +282,16 @@ impl Reader<'_, '_, '_> {
     }
 
     fn collections(&mut self, deployment: &mut Deployment, database: &str) -> Vec<Entry> {
-        let mut entries = deployment.session.list(database, Read::ListCollections, Document::new());
+        let read = |entry: Document| Entry::read(database, &entry);
+        let rest = Document::new();
+        let mut entries = deployment.session.list_as(database, Read::ListCollections, rest, read);
         if let Err(error) = &entries
             && is_forbidden(error)
         {
             deployment.missing.add(Resource::Database(database.to_owned()), "listCollections");
             // Without the privilege, the names of those it may read are still told.
             let rest = doc! { "nameOnly": true, "authorizedCollections": true };
-            entries = deployment.session.list(database, Read::ListCollections, rest);
+            entries = deployment.session.list_as(database, Read::ListCollections, rest, read);
         }
         let mut entries = match entries {
             Ok(entries) => entries,
@@ -194,15 +302,16 @@ impl Reader<'_, '_, '_> {
                 Vec::new()
             }
         };
-        entries.sort_by(|a, b| a.get_str("name").ok().cmp(&b.get_str("name").ok()));
-        entries.iter().filter_map(|entry| Entry::read(database, entry)).collect()
+        entries.sort_by(|a, b| a.namespace.cmp(&b.namespace));
+        entries
     }
 
     fn read_entry(
         &mut self,
         deployment: &mut Deployment,
         entry: &Entry,
-        answers: Option<((Answer, Answer), Answer)>,
+        known: Option<Vec<Index>>,
+        answers: Option<Answers>,
     ) -> Listed {
         let ns = &entry.namespace;
         let slot = self.table.slot(&Place { namespace: ns.clone(), real: true });
@@ -212,8 +321,8 @@ impl Reader<'_, '_, '_> {
         let validator = validator.filter(|validator| !validator.is_empty()).cloned();
         let mut listed =
             Listed { namespace: ns.clone(), slot, stats: None, has_documents, validator };
-        let Some(((indexes, stats), usage)) = answers else {
-            self.add_catalogue_facts(entry, slot, Some(Vec::new()));
+        let Some(Answers { indexes, stats, usage }) = answers else {
+            self.add_catalogue_facts(entry, slot, Some(Vec::new()), None);
             return listed;
         };
         let mut answered = |reader: &mut Self, answer: Answer, action, what| match answer {
@@ -223,10 +332,14 @@ impl Reader<'_, '_, '_> {
                 None
             }
         };
-        let indexes = answered(self, indexes, "listIndexes", "listing the indexes");
+        let indexes = indexes.and_then(|i| answered(self, i, "listIndexes", "listing the indexes"));
         let shards = answered(self, stats, "collStats", "asking for the size");
-        let usage = answered(self, usage, "indexStats", "asking for the use of indexes");
-        self.add_catalogue_facts(entry, slot, indexes);
+        let usage =
+            usage.and_then(|u| answered(self, u, "indexStats", "asking for the use of indexes"));
+        self.add_catalogue_facts(entry, slot, indexes, known);
+        if deployment.is_told {
+            self.add_shard_sizes(ns, shards.as_deref().unwrap_or_default());
+        }
         listed.stats = match &shards {
             Some(shards) => Some(sum(shards)),
             None => self.count(deployment, ns),
@@ -239,14 +352,30 @@ impl Reader<'_, '_, '_> {
         listed
     }
 
-    fn add_catalogue_facts(&mut self, entry: &Entry, slot: Slot, indexes: Option<Vec<Document>>) {
-        let are_known = indexes.is_some();
+    /// What each shard holds of a sharded collection, as the shards say themselves.
+    fn add_shard_sizes(&mut self, ns: &Namespace, shards: &[Document]) {
+        let cluster = self.table.server.as_mut().and_then(|server| server.cluster.as_mut());
+        let Some(sharded) = cluster.and_then(|cluster| cluster.collection_mut(ns)) else { return };
+        for part in sharded.parts.iter_mut().flatten() {
+            let of =
+                shards.iter().find(|s| s.get_str("shard").is_ok_and(|name| name == part.shard));
+            let storage = of.and_then(|of| of.get_document("storageStats").ok());
+            part.data_bytes = storage.and_then(|storage| number(storage, "size"));
+        }
+    }
+
+    fn add_catalogue_facts(
+        &mut self,
+        entry: &Entry,
+        slot: Slot,
+        indexes: Option<Vec<Document>>,
+        known: Option<Vec<Index>>,
+    ) {
+        let are_told = indexes.is_some();
         if let Some(options) = &entry.options {
-            let facts = facts(&entry.kind, options.clone(), indexes.unwrap_or_default());
+            let mut facts = facts(&entry.kind, options.clone(), indexes.unwrap_or_default());
+            facts.indexes = known.or(facts.indexes.filter(|_| are_told));
             self.table.add_facts(slot, facts);
-            if !are_known {
-                self.table.entry(slot).indexes = None;
-            }
         } else if entry.is_view() {
             self.table.entry(slot).kind = CollectionKind::View;
         }
@@ -302,12 +431,19 @@ fn facts(kind: &str, options: Bson, indexes: Vec<Document>) -> Facts {
     catalogue::facts(&tree(&metadata), kind)
 }
 
+/// Indexes as the server's catalogue has them; `None` when there is one that is not understood.
+fn known_indexes(row: &Document) -> Option<Vec<Index>> {
+    let indexes = row.get_array("indexes").ok()?;
+    indexes.iter().map(|spec| Index::from_value(&tree(spec.as_document()?))).collect()
+}
+
 /// Statistics over all shards.
 fn sum(shards: &[Document]) -> CollectionStats {
     let mut all = CollectionStats { sharded: shards.len() > 1, ..CollectionStats::default() };
     for shard in shards {
-        let Ok(storage) = shard.get_document("storageStats") else { continue };
-        let figure = |key| number(storage, key).unwrap_or_default();
+        // Where there are very many collections, only documents are counted.
+        let storage = shard.get_document("storageStats").ok();
+        let figure = |key| storage.and_then(|s| number(s, key)).unwrap_or_default();
         all.documents += number(shard, "count").unwrap_or_else(|| figure("count"));
         all.data_bytes += figure("size");
         all.storage_bytes += figure("storageSize");
@@ -369,6 +505,36 @@ mod tests {
         assert_eq!((all.documents, all.data_bytes, all.average_bytes), (40, 3000, 75));
         assert_eq!((all.storage_bytes, all.index_bytes), (8192, 16_384));
         assert!(!sum(&[shard(1, 10)]).sharded);
+    }
+
+    #[test]
+    fn dm_12_1_of_very_many_collections_only_documents_are_counted() {
+        let entry = Entry::read("db", &doc! { "name": "t", "type": "collection" }).expect("one");
+        let commands = |known: &KnownIndexes, statistics| {
+            let asked = entry.asked(known, statistics).expect("no view");
+            entry.questions(asked).iter().map(|(_, read, _)| *read).collect::<Vec<_>>()
+        };
+        let none = KnownIndexes::new();
+        assert_eq!(
+            commands(&none, true),
+            [Read::ListIndexes, Read::Aggregate, Read::Aggregate],
+            "indexes, sizes, use"
+        );
+        let known = KnownIndexes::from([(Namespace::new("db", "t"), Vec::new())]);
+        assert_eq!(commands(&known, false), [Read::Aggregate]);
+        assert_eq!(sum(&[doc! { "count": 7 }]).documents, 7);
+    }
+
+    #[test]
+    fn indexes_of_the_catalogue_are_those_of_a_collection() {
+        let row = doc! { "indexes": [
+            { "v": 2, "key": { "_id": 1 }, "name": "_id_" },
+            { "v": 2, "key": { "a": 1, "b": -1 }, "name": "a_1_b_-1", "unique": true },
+        ] };
+        let indexes = known_indexes(&row).expect("indexes");
+        assert!(indexes[0].is_id() && indexes[1].unique);
+        assert_eq!(indexes[1].key_text(), "{ a: 1, b: -1 }");
+        assert_eq!(known_indexes(&doc! { "indexes": [{ "v": 2 }] }), None);
     }
 
     #[test]

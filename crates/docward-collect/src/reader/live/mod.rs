@@ -6,12 +6,14 @@
 //! same data gives the same findings.
 //!
 //! Read on: `session` (connecting and asking), `catalogue` (collections), `server` (facts about
-//! the whole), `workload` (what clients do), `documents` (what is read, and how), `ranges` (a large
-//! collection in parts), `pushdown` (what the server counts itself), `privileges` (what was not
-//! allowed).
+//! the whole), `cluster` (tables of sharded clusters), `key_analysis` (what the server says about shard
+//! keys), `workload` (what clients do), `documents` (what is read, and how), `ranges` (a large collection
+//! in parts), `pushdown` (what the server counts itself), `privileges` (what was not allowed).
 
 mod catalogue;
+mod cluster;
 mod documents;
+mod key_analysis;
 mod pace;
 mod privileges;
 mod pushdown;
@@ -49,6 +51,8 @@ struct Deployment {
     members: Vec<String>,
     /// The version of the server that answers.
     version: Option<(u32, u32)>,
+    /// Whether the facts about servers are those of this deployment, not of an earlier source.
+    is_told: bool,
 }
 
 impl Reader<'_, '_, '_> {
@@ -77,12 +81,14 @@ impl Reader<'_, '_, '_> {
         if self.request.namespace.is_some() {
             self.troubles.add_for(&*session.name, &Trouble::NamespaceUnused);
         }
+        let is_told = self.table.server.is_none();
         let mut deployment = Deployment {
             session,
             source,
             missing: Missing::default(),
             members: Vec::new(),
             version: None,
+            is_told,
         };
         self.read_server(&mut deployment);
         let databases = self.databases(&mut deployment);
@@ -92,6 +98,7 @@ impl Reader<'_, '_, '_> {
             self.read_workload(&mut deployment, &databases);
         }
         let collections = self.read_catalogue(&mut deployment, &databases);
+        self.analyze_keys(&deployment, &collections);
         self.engine.expect(collections.len());
         self.progress.total_bytes(collections.iter().map(|c| self.expected_bytes(c)).sum());
         for collection in &collections {

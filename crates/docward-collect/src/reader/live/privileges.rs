@@ -74,6 +74,8 @@ impl Missing {
         for ((database, is_profile, actions), namespaces) in collections {
             let effect = if is_profile {
                 "what the profiler wrote down was not read"
+            } else if database == "config" && actions.contains(&"find") {
+                "what it says about the cluster is unknown"
             } else if actions.contains(&"find") {
                 "its documents were not read"
             } else {

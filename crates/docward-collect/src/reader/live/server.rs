@@ -73,7 +73,7 @@ impl Reader<'_, '_, '_> {
         self.parameters(deployment, &mut server);
         // Sections that take the server some work are left out.
         let rest = doc! {
-            "repl": 0, "metrics": 0, "locks": 0, "wiredTiger": 0, "tcmalloc": 0, "opLatencies": 0,
+            "repl": 0, "metrics": 0, "locks": 0, "tcmalloc": 0, "opLatencies": 0,
         };
         if let Some(status) = self.fact(deployment, Read::ServerStatus, "serverStatus", rest) {
             server.uptime_seconds = number(&status, "uptime");
@@ -82,6 +82,10 @@ impl Reader<'_, '_, '_> {
                 status.get_datetime("localTime").ok().map(|t| t.timestamp_millis() / 1000);
             server.host = server.host.or_else(|| status.get_str("host").ok().map(str::to_owned));
             server.connections = status.get_document("connections").ok().and_then(connections);
+            server.open_data_handles = open_data_handles(&status);
+        }
+        if let Some(host) = self.fact(deployment, Read::HostInfo, "hostInfo", Document::new()) {
+            server.max_open_files = max_open_files(&host);
         }
         if matches!(server.topology, Some(Topology::ReplicaSet(_))) {
             let rest = Document::new();
@@ -99,6 +103,7 @@ impl Reader<'_, '_, '_> {
             let reply = self.fact(deployment, Read::GetDefaultRwConcern, action, Document::new());
             server.default_concerns = reply.as_ref().map(default_concerns);
         }
+        server.cluster = self.cluster(deployment, server.topology.as_ref());
         let source = &mut self.sources[deployment.source];
         source.server = Some(in_words(&server));
         self.table.server.get_or_insert(server);
@@ -213,6 +218,20 @@ fn start_options(parsed: &Document) -> StartOptions {
     }
 }
 
+/// Files the server's process may have open: in `extra` as documented, or one level deeper (6.0).
+fn max_open_files(host: &Document) -> Option<u64> {
+    let extra = host.get_document("extra").ok()?;
+    let deeper = || number(extra.get_document("extra").ok()?, "maxOpenFiles");
+    number(extra, "maxOpenFiles").or_else(deeper)
+}
+
+/// Files of tables and indexes that the storage engine holds open.
+fn open_data_handles(status: &Document) -> Option<u64> {
+    let engine = status.get_document("wiredTiger").ok()?;
+    let handles = engine.get_document("data-handle").ok()?;
+    number(handles, "connection data handles currently active")
+}
+
 fn connections(document: &Document) -> Option<Connections> {
     Some(Connections {
         current: number(document, "current")?,
@@ -241,6 +260,7 @@ fn members(config: Option<&Document>, status: Option<&Document>) -> Option<Vec<M
             arbiter: member.get_bool("arbiterOnly").ok(),
             delay_seconds: number(member, "secondaryDelaySecs")
                 .or_else(|| number(member, "slaveDelay")),
+            tags: Some(tags(member)),
             ..Member::default()
         });
     }
@@ -275,6 +295,14 @@ fn askable(members: Option<&[Member]>, primary: Option<&str>) -> Vec<String> {
     let hosts: Vec<_> =
         members.unwrap_or_default().iter().filter(answers).map(|m| m.host.clone()).collect();
     if hosts.is_empty() { primary.map(str::to_owned).into_iter().collect() } else { hosts }
+}
+
+fn tags(member: &Document) -> Vec<(String, String)> {
+    let tags = member.get_document("tags").into_iter().flatten();
+    let mut tags: Vec<_> =
+        tags.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
+    tags.sort();
+    tags
 }
 
 fn thousandths(priority: &Bson) -> Option<u64> {
@@ -384,10 +412,19 @@ mod tests {
     }
 
     #[test]
+    fn dm_12_3_the_limit_of_open_files_is_found_at_both_depths() {
+        assert_eq!(max_open_files(&doc! { "extra": { "maxOpenFiles": 64_000 } }), Some(64_000));
+        let deeper = doc! { "extra": { "extra": { "maxOpenFiles": 20_000_i64 } } };
+        assert_eq!(max_open_files(&deeper), Some(20_000));
+        assert_eq!(max_open_files(&doc! { "extra": {} }), None);
+    }
+
+    #[test]
     fn members_join_configuration_and_status() {
         let at = |millis| Bson::DateTime(DateTime::from_millis(millis));
         let config = doc! { "config": { "members": [
-            { "host": "b:1", "votes": 1, "priority": 0.5, "hidden": false, "arbiterOnly": false },
+            { "host": "b:1", "votes": 1, "priority": 0.5, "hidden": false, "arbiterOnly": false,
+              "tags": { "use": "read", "dc": "ny" } },
             { "host": "a:1", "votes": 1, "priority": 1, "secondaryDelaySecs": 3600_i64 },
         ] } };
         let status = doc! { "members": [
@@ -398,6 +435,9 @@ mod tests {
         assert_eq!((both[0].host.as_str(), both[0].lag_seconds), ("a:1", Some(7)));
         assert_eq!(both[0].delay_seconds, Some(3600));
         assert_eq!((both[1].priority_milli, both[1].lag_seconds), (Some(500), None));
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(both[1].tags, Some(vec![pair("dc", "ny"), pair("use", "read")]));
+        assert_eq!(both[0].tags, Some(Vec::new()), "known to have none");
         let only_status = members(None, Some(&status)).unwrap();
         assert_eq!((only_status[0].votes, only_status[0].healthy), (None, Some(true)));
         assert_eq!(members(None, None), None);

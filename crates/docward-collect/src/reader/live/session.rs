@@ -31,6 +31,7 @@ const POOL: u32 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Read {
     Aggregate,
+    AnalyzeShardKey,
     BuildInfo,
     Count,
     Find,
@@ -38,6 +39,7 @@ pub(super) enum Read {
     GetDefaultRwConcern,
     GetParameter,
     Hello,
+    HostInfo,
     ListCollections,
     ListDatabases,
     ListIndexes,
@@ -52,6 +54,7 @@ impl Read {
     fn name(self) -> &'static str {
         match self {
             Self::Aggregate => "aggregate",
+            Self::AnalyzeShardKey => "analyzeShardKey",
             Self::BuildInfo => "buildInfo",
             Self::Count => "count",
             Self::Find => "find",
@@ -59,6 +62,7 @@ impl Read {
             Self::GetDefaultRwConcern => "getDefaultRWConcern",
             Self::GetParameter => "getParameter",
             Self::Hello => "hello",
+            Self::HostInfo => "hostInfo",
             Self::ListCollections => "listCollections",
             Self::ListDatabases => "listDatabases",
             Self::ListIndexes => "listIndexes",
@@ -268,10 +272,28 @@ impl Session {
         read: Read,
         rest: Document,
     ) -> Result<Vec<Document>, Error> {
+        self.list_as(database, read, rest, Some)
+    }
+
+    /// Asks for a list of documents and keeps of each what is made of it: a list may be long.
+    pub(super) fn list_as<T>(
+        &self,
+        database: &str,
+        read: Read,
+        rest: Document,
+        mut keep: impl FnMut(Document) -> Option<T>,
+    ) -> Result<Vec<T>, Error> {
         let database = self.client.database(database);
         let question = database.run_cursor_command(command(read, rest));
         let question = question.selection_criteria(self.criteria.clone());
-        self.wait(async { question.await?.try_collect().await })
+        self.wait(async {
+            let mut cursor = question.await?;
+            let mut kept = Vec::new();
+            while let Some(document) = cursor.try_next().await? {
+                kept.extend(keep(document));
+            }
+            Ok(kept)
+        })
     }
 
     /// Asks one member of a set, or whoever answers, for a list of documents; stops when they have so

@@ -1,0 +1,229 @@
+//! CM-3.4 and AP-S1.5: connection strings that list routers, against the routers there are.
+
+use std::collections::BTreeSet;
+
+use docward_model::{
+    ClientUri, Draft, Evidence, Purpose, Router, Seen, Severity, Subject, Unit,
+    client_uri::with_port,
+};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{sharding, text},
+    threshold,
+};
+
+declare_rule! {
+    /// # Stale router list
+    ///
+    /// ## What it checks
+    /// Compares connection strings that list routers (`mongos`) with those a sharded cluster knows
+    /// (`config.mongos`), both ways: routers that are alive and not in the list, and hosts in the list that
+    /// no router has gone by for an hour. A router is alive when it gave a sign of life within two minutes
+    /// of the newest one; they do so every 30 seconds. SRV names follow DNS and are left out. So are strings
+    /// that share no host with the cluster's table: a load balancer, other names for the same hosts, or
+    /// another deployment. Of the connection string that was audited itself, one host is enough.
+    ///
+    /// ## Why it matters
+    /// Drivers do not look for routers: what is not in the list gets no traffic. Routers that were added to
+    /// take load off stand idle, and hosts that are gone cost each new connection a time-out.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// server {"authorization": true, "clock": 1700000060, "routers": [{"host": "r1:27017", "ping": 1700000050}, {"host": "r2:27017", "ping": 1700000040}]}
+    /// uri mongodb://r1:27017/?appName=shop
+    /// ```
+    /// ```jsonl,clean
+    /// server {"authorization": true, "clock": 1700000060, "routers": [{"host": "r1:27017", "ping": 1700000050}, {"host": "r2:27017", "ping": 1700000040}, {"host": "gone:27017", "ping": 1600000000}]}
+    /// uri mongodb://r1:27017,r2:27017/?appName=shop
+    /// uri mongodb+srv://cluster.example.net/?appName=orders
+    /// ```
+    ///
+    /// ## How to fix
+    /// Update the string with every change of the routers, or use an SRV name, which drivers that support
+    /// it (and servers from 4.0 on) follow within a minute.
+    ///
+    /// ## When to ignore it
+    /// Some routers are set aside for other clients on purpose.
+    C003, "stale-router-list",
+    level: Mandatory,
+    clauses: ["CM-3.4", "AP-S1.5"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris, Server],
+    thresholds: [ALIVE, GONE],
+    check: Deployment(check),
+}
+
+threshold!(
+    ALIVE,
+    "alive-seconds",
+    Int(120),
+    "seconds",
+    "no figure in source; routers give a sign of life every 30 s",
+    "a router that was silent for longer is not asked for in a list"
+);
+threshold!(
+    GONE,
+    "gone-seconds",
+    Int(3600),
+    "seconds",
+    "no figure in source",
+    "a router that was silent for longer does not belong in a list"
+);
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let routers = sharding::cluster(evidence).and_then(|cluster| cluster.routers.as_deref());
+    let Some(routers) = routers.filter(|routers| !routers.is_empty()) else { return };
+    let lists: Vec<&ClientUri> = evidence.uris.iter().filter(|uri| is_list(uri)).collect();
+    let clock = evidence.server.as_ref().and_then(|server| server.clock_seconds);
+    let Some(newest) = routers.iter().filter_map(|router| router.ping).max() else { return };
+    // Clocks of routers differ from the server's: the newest sign of life is the better "now", unless
+    // all of them have been silent for long.
+    let gone = i64::try_from(cx.count(&GONE)).unwrap_or(i64::MAX);
+    let now = clock.filter(|clock| clock - newest > gone).unwrap_or(newest);
+    let alive_within = i64::try_from(cx.count(&ALIVE)).unwrap_or(i64::MAX);
+    let silent_for = |router: &Router| router.ping.map(|ping| (now - ping).max(0));
+    let known: BTreeSet<String> = routers.iter().map(|router| with_port(&router.host)).collect();
+    let alive: BTreeSet<String> = routers
+        .iter()
+        .filter(|router| silent_for(router).is_some_and(|silent| silent <= alive_within))
+        .map(|router| with_port(&router.host))
+        .collect();
+    let not_gone: BTreeSet<String> = routers
+        .iter()
+        .filter(|router| silent_for(router).is_some_and(|silent| silent <= gone))
+        .map(|router| with_port(&router.host))
+        .collect();
+    for uri in lists {
+        let listed: BTreeSet<String> = uri.hosts.iter().map(|host| with_port(host)).collect();
+        if listed.is_disjoint(&known) || (uri.purpose == Purpose::Source && listed.len() == 1) {
+            continue;
+        }
+        let missing: Vec<&String> = alive.difference(&listed).collect();
+        let dead: Vec<&String> = listed.difference(&not_gone).collect();
+        if !missing.is_empty() || !dead.is_empty() {
+            cx.report(draft(uri, &alive, &missing, &dead, evidence.uris.len() as u64));
+        }
+    }
+}
+
+/// Whether the string lists hosts that may be routers: no SRV name, no members of a replica set.
+fn is_list(uri: &ClientUri) -> bool {
+    !uri.srv && uri.replica_set.is_none()
+}
+
+fn draft(
+    uri: &ClientUri,
+    alive: &BTreeSet<String>,
+    missing: &[&String],
+    dead: &[&String],
+    uris: u64,
+) -> Draft {
+    let mut faults = Vec::new();
+    if !missing.is_empty() {
+        faults.push(format!(
+            "lacks {} of {}: {}",
+            text::count(missing.len() as u64),
+            text::plural(alive.len() as u64, "live router"),
+            text::list(missing, 16)
+        ));
+    }
+    if !dead.is_empty() {
+        faults.push(format!(
+            "lists {} no router goes by: {}",
+            text::plural(dead.len() as u64, "host"),
+            text::list(dead, 16)
+        ));
+    }
+    let who = match (&uri.app_name, uri.purpose) {
+        (Some(app), _) => format!("the connection string of `{app}`"),
+        (None, Purpose::Source) => "the connection string that was audited".to_owned(),
+        (None, Purpose::Client) => format!("the connection string of `{}`", uri.label()),
+    };
+    let hosts: Vec<&str> = alive.iter().map(String::as_str).collect();
+    Draft::new(
+        Subject::Deployment,
+        format!("{who} {}", faults.join(", and ")),
+        if missing.is_empty() {
+            "each connection that is tried there waits for its time-out"
+        } else {
+            "drivers do not look for routers: those that are not listed get no traffic, however busy the others are"
+        },
+        format!(
+            "write mongodb://{}/…, and again after every change of the routers; or use mongodb+srv://, which follows DNS",
+            hosts.join(",")
+        ),
+        Seen::all(uris, Unit::ConnectionStrings),
+    )
+    .data("listed", uri.hosts.len() as u64)
+    .data("live", alive.len() as u64)
+    .data("missing", missing.iter().map(|host| (*host).clone()).collect::<Vec<_>>())
+    .data("gone", dead.iter().map(|host| (*host).clone()).collect::<Vec<_>>())
+    .severity(if missing.is_empty() { Severity::Warn } else { Severity::Error })
+    .key(uri.app_name.clone().unwrap_or_else(|| uri.label()))
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::{DataValue, Finding, Severity};
+
+    use crate::testing::check;
+
+    /// A cluster with so many routers alive, all of the same age.
+    fn with(routers: usize, uris: &str) -> Vec<Finding> {
+        let routers: Vec<String> = (0..routers)
+            .map(|n| format!(r#"{{"host": "r{n:02}:27017", "ping": 1700000000}}"#))
+            .collect();
+        let routers = routers.join(", ");
+        check(
+            "C003",
+            &format!(
+                r#"server {{"authorization": true, "clock": 1700000010, "routers": [{routers}, {{"host": "old:27017", "ping": 1690000000}}, {{"host": "napping:27017", "ping": 1699999500}}]}}
+                {uris}"#
+            ),
+        )
+    }
+
+    fn hosts(range: std::ops::Range<usize>) -> String {
+        range.map(|n| format!("r{n:02}:27017")).collect::<Vec<_>>().join(",")
+    }
+
+    #[test]
+    fn cm_3_4_eight_of_sixteen_routers_are_missing_and_named() {
+        let found = with(16, &format!("uri mongodb://{}/?appName=shop", hosts(0..8)));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Error);
+        let Some(DataValue::List(missing)) = found[0].data.get("missing") else { panic!() };
+        assert_eq!(missing.len(), 8);
+        for n in 8..16 {
+            assert!(found[0].what.contains(&format!("r{n:02}:27017")), "{}", found[0].what);
+        }
+        assert!(with(16, &format!("uri mongodb://{}/", hosts(0..16))).is_empty());
+    }
+
+    #[test]
+    fn ap_s1_5_hosts_that_are_gone_are_named_and_a_short_silence_is_none() {
+        let found = with(2, "uri mongodb://r00,R01,old,never/");
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert!(found[0].what.ends_with("`never:27017` and `old:27017`"), "{}", found[0].what);
+        // Silent for minutes: neither asked for nor refused.
+        assert!(with(2, "uri mongodb://r00,r01,napping/").is_empty());
+        assert!(with(2, "uri mongodb://r00,r01/").is_empty());
+    }
+
+    #[test]
+    fn cm_3_4_what_is_no_list_of_routers_is_left_alone() {
+        for uri in [
+            "uri mongodb+srv://cluster.example.net/",
+            "uri mongodb://10.0.0.100:27017/",
+            "uri mongodb://10.0.0.100:27017,10.0.0.100:27018/",
+            "uri mongodb://db1,db2/?replicaSet=rs0",
+            "source mongodb://r00:27017/",
+        ] {
+            assert!(with(4, uri).is_empty(), "{uri}");
+        }
+        assert_eq!(with(4, "source mongodb://r00,r01/").len(), 1);
+        assert!(check("C003", "server {\"authorization\": true}\nuri mongodb://a,b/").is_empty());
+    }
+}
