@@ -350,6 +350,11 @@ impl QueryStats {
         self.documents_examined.max(self.keys_examined)
     }
 
+    /// The same of the operations that did not scan the collection.
+    pub fn examined_through_indexes(&self) -> u64 {
+        self.documents_examined.saturating_sub(self.documents_scanned).max(self.keys_examined)
+    }
+
     /// Documents or keys examined for each document returned; everything when nothing was.
     pub fn examined_per_returned(&self) -> f64 {
         self.examined() as f64 / self.returned.max(1) as f64
