@@ -683,8 +683,7 @@ mod tests {
                 r#"{{"t":{{"$date":"2024-03-15T10:00:01.000Z"}},"s":"I","c":"COMMAND","id":51803,"ctx":"conn1","msg":"Slow query","attr":{{"type":"command","ns":"shop.a","command":{{"find":"a","filter":{{"b":1}},"sort":{{"c":1}}}},"docsExamined":{examined},"nreturned":7,"hasSortStage":true{rest},"planSummary":"{plan}","durationMillis":5}}}}"#
             )
         };
-        let workload =
-            record(&[line("COLLSCAN", 8, ""), line("IXSCAN { b: 1 }", 40_000, "")]);
+        let workload = record(&[line("COLLSCAN", 8, ""), line("IXSCAN { b: 1 }", 40_000, "")]);
         let stats = &workload.shapes[0];
         assert_eq!((stats.most_examined, stats.most_scanned), (40_000, 8));
         assert_eq!((stats.documents_scanned, stats.sorts, stats.sorted), (8, 2, 14));
@@ -723,5 +722,24 @@ mod tests {
         let connections = record(&lines).connections;
         assert_eq!((connections.accepted, connections.most_per_minute), (20, 20));
         assert_eq!(connections.lifetimes, Some((20, 2000)));
+    }
+
+    #[test]
+    fn cn_02_1_the_time_between_two_logs_does_not_count() {
+        let accepted = |day: u32, second: u32| {
+            let line = format!(
+                r#"{{"t":{{"$date":"2024-03-{day:02}T10:00:{second:02}.000Z"}},"s":"I","c":"NETWORK","id":22943,"ctx":"listener","msg":"Connection","attr":{{"connectionId":{second},"connectionCount":2}}}}"#
+            );
+            let document = docward_bson::json::parse_one(&line).expect("a line");
+            log_entry(&docward_bson::value::to_value(&document).expect("BSON")).expect("an entry")
+        };
+        let mut recorder = Recorder::new();
+        for day in [1, 31] {
+            recorder.begin("test", WorkloadKind::Log);
+            recorder.add(accepted(day, 0));
+            recorder.add(accepted(day, 30));
+        }
+        let connections = recorder.finish().connections;
+        assert_eq!((connections.accepted, connections.millis), (4, 60_000));
     }
 }

@@ -415,10 +415,8 @@ fn in_lists(filter: &Value, depth: u32, lists: &mut Vec<(String, usize)>) {
 /// `/^abc/` fixes how a text begins, as far as the server can tell: not without the case of letters or
 /// for each line, with an alternative anywhere, or where the first letter may be left out.
 fn regex(text: &str) -> Comparison {
-    let (pattern, options) = text
-        .strip_prefix('/')
-        .and_then(|rest| rest.rsplit_once('/'))
-        .unwrap_or((text, ""));
+    let (pattern, options) =
+        text.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')).unwrap_or((text, ""));
     let anchored = pattern.strip_prefix('^').or_else(|| pattern.strip_prefix(r"\A"));
     let is_prefix = !options.contains(['i', 'm'])
         && anchored.is_some_and(|rest| begins_with_literal(rest) && !has_alternatives(rest));
@@ -455,8 +453,7 @@ pub(crate) fn fold_positions(path: &str) -> String {
     let is_number = |part: &str| {
         (1..=POSITION_DIGITS).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit())
     };
-    let is_position =
-        |part: &str| is_number(part) || part == "$" || part.starts_with("$[");
+    let is_position = |part: &str| is_number(part) || part == "$" || part.starts_with("$[");
     let mut parts = path.split('.');
     let mut folded = parts.next().unwrap_or_default().to_owned();
     for part in parts {
