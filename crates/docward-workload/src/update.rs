@@ -80,7 +80,7 @@ pub(crate) fn read_update(shape: &mut QueryShape, filter: Option<&Value>, update
     let counted = guards.below.iter().any(|path| counters.contains(path));
     for push in &mut shape.pushes {
         let names = without_positions(&push.path);
-        push.capped |= counted || guards.arrays.iter().any(|array| *array == names);
+        push.capped |= counted || guards.arrays.contains(&names);
     }
 }
 

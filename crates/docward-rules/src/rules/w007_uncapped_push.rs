@@ -8,7 +8,6 @@ use crate::{
     Cx, declare_rule,
     facts::{
         arrays::Limits,
-        forecast,
         patterns::{self, Bound},
         shell, text, workload,
     },
@@ -123,7 +122,7 @@ impl<'e> Array<'e> {
         let credible = Limits::of(settings, namespace).credible;
         let grows = field.array.as_ref().is_some_and(|array| {
             array.growth.is_some_and(|g| credible.holds(&g))
-                || array.observed.is_some_and(|seen| forecast::is_seen_growing(&seen))
+                || array.observed.is_some_and(|seen| credible.is_seen(&seen))
         });
         Self {
             namespace,
