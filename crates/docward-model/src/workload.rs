@@ -141,7 +141,7 @@ pub enum Comparison {
 /// One field of a filter.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Predicate {
-    /// Dotted path.
+    /// Dotted path; `$` stands for a number that is a position in an array, or may be one.
     pub path: String,
     /// How it is compared.
     pub comparison: Comparison,
@@ -159,7 +159,7 @@ pub struct Lookup {
 /// Elements added to an array.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Push {
-    /// The array.
+    /// The array; `$` stands for a position in another one.
     pub path: String,
     /// Whether the statement cuts the array (`$slice`), or the filter or the operator bounds it.
     pub capped: bool,
@@ -201,7 +201,7 @@ pub struct QueryShape {
     pub computes: bool,
     /// Arrays it adds to.
     pub pushes: Vec<Push>,
-    /// Paths it sets, removes or increments.
+    /// Paths it sets, removes or increments; `$` stands for positions in arrays.
     pub writes: Vec<String>,
     /// Those of them that it removes.
     #[serde(default)]
@@ -229,8 +229,18 @@ pub struct QueryStats {
     pub response_bytes: u64,
     /// How many scanned the whole collection.
     pub collection_scans: u64,
+    /// Documents that those examined.
+    #[serde(default)]
+    pub documents_scanned: u64,
+    /// The most documents one of those examined.
+    #[serde(default)]
+    pub most_scanned: u64,
     /// How many sorted in memory.
     pub sorts: u64,
+    /// Documents that those sorted: what they returned, or where that is only a part, at most what
+    /// they examined.
+    #[serde(default)]
+    pub sorted: u64,
     /// How many went to more shards than the two of a targeted query (SK-4), out of those that say.
     pub scattered: (u64, u64),
     /// Keys of the indexes that were used, `{ a: 1, b: -1 }`, sorted.
@@ -325,9 +335,9 @@ pub struct ConnectionHistory {
     pub ended: u64,
     /// The most within one minute.
     pub most_per_minute: u64,
-    /// When the first and the last were accepted, in milliseconds since 1970.
+    /// Milliseconds from the first to the last accepted, added up over the sources.
     #[serde(default)]
-    pub span: Option<(i64, i64)>,
+    pub millis: u64,
     /// The most open at once, as the server counted.
     pub most_open: u64,
     /// Lifetimes known: how many, and their median in milliseconds.
@@ -338,6 +348,11 @@ impl QueryStats {
     /// What was examined: documents, or the keys of an index when those were more.
     pub fn examined(&self) -> u64 {
         self.documents_examined.max(self.keys_examined)
+    }
+
+    /// The same of the operations that did not scan the collection.
+    pub fn examined_through_indexes(&self) -> u64 {
+        self.documents_examined.saturating_sub(self.documents_scanned).max(self.keys_examined)
     }
 
     /// Documents or keys examined for each document returned; everything when nothing was.

@@ -3,7 +3,7 @@
 use std::{any::Any, cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use docward_model::{
-    Collection, Draft, Evidence, Finding, Need, RuleMeta, Settings, Skipped, Threshold,
+    Collection, Draft, Evidence, Finding, Namespace, Need, RuleMeta, Settings, Skipped, Threshold,
     ThresholdSetting, ThresholdValue,
 };
 
@@ -48,17 +48,22 @@ impl<'a> Cx<'a> {
 
     /// A threshold as a number.
     pub fn limit(&self, threshold: &Threshold) -> f64 {
-        match self.configured(threshold) {
-            Some(ThresholdSetting::Int(n)) => *n as f64,
-            Some(ThresholdSetting::Float(n)) => *n,
-            Some(ThresholdSetting::Flag(b)) => f64::from(u8::from(*b)),
-            _ => threshold.default_number(),
-        }
+        number(self.configured(threshold), threshold)
+    }
+
+    /// The same at a namespace, for rules that look at the whole deployment.
+    pub fn limit_at(&self, threshold: &Threshold, namespace: &Namespace) -> f64 {
+        number(self.configured_at(threshold, Some(&namespace.to_string())), threshold)
     }
 
     /// A threshold as a whole number of something.
     pub fn count(&self, threshold: &Threshold) -> u64 {
         self.limit(threshold).max(0.0) as u64
+    }
+
+    /// The same at a namespace, for rules that look at the whole deployment.
+    pub fn count_at(&self, threshold: &Threshold, namespace: &Namespace) -> u64 {
+        self.limit_at(threshold, namespace).max(0.0) as u64
     }
 
     /// A threshold that is on or off.
@@ -88,13 +93,21 @@ impl<'a> Cx<'a> {
     }
 
     fn configured(&self, threshold: &Threshold) -> Option<&'a ThresholdSetting> {
+        self.configured_at(threshold, self.namespace.as_deref())
+    }
+
+    fn configured_at(
+        &self,
+        threshold: &Threshold,
+        namespace: Option<&str>,
+    ) -> Option<&'a ThresholdSetting> {
         debug_assert!(
             self.rule.thresholds.iter().any(|t| std::ptr::eq(*t, threshold)),
             "{} reads the threshold {} without declaring it",
             self.rule.code,
             threshold.key
         );
-        self.settings.threshold_at(self.rule.code, threshold.key, self.namespace.as_deref())
+        self.settings.threshold_at(self.rule.code, threshold.key, namespace)
     }
 
     /// Whether a collection is core business: declared, or else inferred. Inferred means an ordinary
@@ -154,6 +167,15 @@ impl<'a> Cx<'a> {
     /// Says that evidence was missing for this subject.
     pub fn skip(&mut self, need: Need) {
         self.skipped.push(Skipped { rule: self.rule.code, needs: need.name().to_owned() });
+    }
+}
+
+fn number(configured: Option<&ThresholdSetting>, threshold: &Threshold) -> f64 {
+    match configured {
+        Some(ThresholdSetting::Int(n)) => *n as f64,
+        Some(ThresholdSetting::Float(n)) => *n,
+        Some(ThresholdSetting::Flag(b)) => f64::from(u8::from(*b)),
+        _ => threshold.default_number(),
     }
 }
 

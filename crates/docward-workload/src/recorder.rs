@@ -61,7 +61,10 @@ struct Sums {
     returned: u64,
     response_bytes: u64,
     collection_scans: u64,
+    documents_scanned: u64,
+    most_scanned: u64,
     sorts: u64,
+    sorted: u64,
     scattered: (u64, u64),
     indexes_used: BTreeSet<String>,
     applications: BTreeMap<String, u64>,
@@ -74,6 +77,8 @@ struct Connections {
     began: BTreeMap<i64, i64>,
     lifetimes: Vec<u64>,
     minute: (i64, u64),
+    /// When the first and the last of this source were accepted.
+    span: Option<(i64, i64)>,
 }
 
 impl Recorder {
@@ -94,8 +99,7 @@ impl Recorder {
             access_control: None,
         });
         // Connection numbers and sessions of another server are others.
-        self.connections.began.clear();
-        self.connections.minute = (0, 0);
+        self.connections.end_source();
         self.sessions.forget();
         self.cursors.clear();
     }
@@ -162,12 +166,15 @@ impl Recorder {
     fn complained(&mut self, at: i64, namespace: Option<Namespace>, error: Error) {
         let key = (namespace, None, error.code, error.name, error.too_large);
         if let Some(bytes) = error.bytes {
-            let told = self.complaints.get(&bytes).is_some_and(|(then, _)| at - then <= SAME_MS);
+            if let Some((then, _)) = self.complaints.get_mut(&bytes)
+                && at - *then <= SAME_MS
+            {
+                // Counted already, under the key that the first line gave.
+                *then = at;
+                return;
+            }
             if self.complaints.len() < FAILURES || self.complaints.contains_key(&bytes) {
                 self.complaints.insert(bytes, (at, key.clone()));
-            }
-            if told {
-                return;
             }
         }
         self.failed(key, error.bytes);
@@ -227,7 +234,8 @@ impl Recorder {
             self.other += totals.count;
             return;
         }
-        self.shapes.entry(shape).or_default().add_totals(totals);
+        let returns_all = returns_all(&shape);
+        self.shapes.entry(shape).or_default().add_totals(totals, returns_all);
     }
 
     fn ran(&mut self, ran: &Ran) {
@@ -281,8 +289,9 @@ impl Recorder {
             self.other += 1;
             return;
         }
+        let returns_all = returns_all(&shape) && ran.cursor.is_none();
         let sums = self.shapes.entry(shape).or_default();
-        sums.add(ran, continued.is_none() || !known);
+        sums.add(ran, continued.is_none() || !known, returns_all);
     }
 
     /// Ends recording.
@@ -303,6 +312,9 @@ impl Recorder {
                     most_examined: sums.most_examined,
                     returned: sums.returned,
                     response_bytes: sums.response_bytes,
+                    documents_scanned: sums.documents_scanned,
+                    most_scanned: sums.most_scanned,
+                    sorted: sums.sorted,
                     collection_scans: sums.collection_scans,
                     sorts: sums.sorts,
                     scattered: sums.scattered,
@@ -333,6 +345,11 @@ impl Recorder {
     }
 }
 
+/// Whether operations of a shape return all that they sort.
+fn returns_all(shape: &QueryShape) -> bool {
+    shape.operation == Operation::Find && !shape.limited
+}
+
 /// Whether the plan reads the whole collection.
 fn is_scan(ran: &Ran) -> bool {
     let plan = ran.plan.as_deref().unwrap_or_default();
@@ -341,11 +358,15 @@ fn is_scan(ran: &Ran) -> bool {
 
 impl Sums {
     /// Adds an operation, or another batch of one that is counted already.
-    fn add(&mut self, ran: &Ran, is_new: bool) {
+    fn add(&mut self, ran: &Ran, is_new: bool, returns_all: bool) {
         self.millis = (self.millis.0 + ran.millis, self.millis.1.max(ran.millis));
         self.keys_examined += ran.keys_examined;
         self.documents_examined += ran.documents_examined;
         self.most_examined = self.most_examined.max(ran.documents_examined);
+        if is_scan(ran) {
+            self.documents_scanned += ran.documents_examined;
+            self.most_scanned = self.most_scanned.max(ran.documents_examined);
+        }
         self.returned += ran.returned;
         self.response_bytes += ran.response_bytes;
         for keys in index_keys(ran.plan.as_deref().unwrap_or_default()) {
@@ -358,7 +379,11 @@ impl Sums {
         }
         self.count += 1;
         self.collection_scans += u64::from(is_scan(ran));
-        self.sorts += u64::from(ran.sorted);
+        if ran.sorted {
+            let examined = ran.documents_examined.max(ran.keys_examined);
+            self.sorts += 1;
+            self.sorted += if returns_all { ran.returned.min(examined) } else { examined };
+        }
         if let Some(shards) = ran.shards {
             self.scattered.0 += u64::from(shards > 2);
             self.scattered.1 += 1;
@@ -366,15 +391,22 @@ impl Sums {
         self.sent_by(ran.application.as_ref(), 1);
     }
 
-    fn add_totals(&mut self, totals: &Totals) {
+    fn add_totals(&mut self, totals: &Totals, returns_all: bool) {
         self.count += totals.count;
         self.millis = (self.millis.0 + totals.millis.0, self.millis.1.max(totals.millis.1));
         self.keys_examined += totals.keys_examined;
         self.documents_examined += totals.documents_examined.0;
         self.most_examined = self.most_examined.max(totals.documents_examined.1);
         self.returned += totals.returned;
-        self.collection_scans += if totals.scans { totals.count } else { 0 };
+        if totals.scans {
+            self.collection_scans += totals.count;
+            self.documents_scanned += totals.documents_examined.0;
+            self.most_scanned = self.most_scanned.max(totals.documents_examined.1);
+        }
+        let examined = totals.documents_examined.0.max(totals.keys_examined);
+        let sorted = if returns_all { totals.returned.min(examined) } else { examined };
         self.sorts += totals.sorts;
+        self.sorted += sorted / totals.count.max(1) * totals.sorts;
         self.sent_by(totals.application.as_ref(), totals.count);
     }
 
@@ -401,8 +433,8 @@ impl Connections {
         self.minute =
             if self.minute.0 == minute { (minute, self.minute.1 + 1) } else { (minute, 1) };
         self.history.most_per_minute = self.history.most_per_minute.max(self.minute.1);
-        let (first, last) = self.history.span.unwrap_or((at, at));
-        self.history.span = Some((first.min(at), last.max(at)));
+        let (first, last) = self.span.unwrap_or((at, at));
+        self.span = Some((first.min(at), last.max(at)));
         if self.began.len() < CONNECTIONS {
             self.began.insert(connection, at);
         }
@@ -417,7 +449,17 @@ impl Connections {
         }
     }
 
+    /// What comes next is of another server, or of another time.
+    fn end_source(&mut self) {
+        if let Some((first, last)) = self.span.take() {
+            self.history.millis += (last - first).unsigned_abs();
+        }
+        self.began.clear();
+        self.minute = (0, 0);
+    }
+
     fn finish(mut self) -> ConnectionHistory {
+        self.end_source();
         if !self.lifetimes.is_empty() {
             let middle = self.lifetimes.len() / 2;
             let (_, median, _) = self.lifetimes.select_nth_unstable(middle);
@@ -619,6 +661,38 @@ mod tests {
     }
 
     #[test]
+    fn lm_2_lines_with_and_without_a_namespace_are_about_one_document() {
+        let text = "BSONObjectTooLarge: BSONObj size: 17825822 (0x110001E) is invalid.";
+        let told = |attr: &str| {
+            format!(
+                r#"{{"t":{{"$date":"2024-03-15T10:00:01.000Z"}},"s":"I","c":"X","id":23077,"ctx":"conn1","msg":"Assertion","attr":{{"error":"{text}"{attr}}}}}"#
+            )
+        };
+        let failed = format!(
+            r#"{{"t":{{"$date":"2024-03-15T10:00:01.100Z"}},"s":"I","c":"X","id":51803,"ctx":"conn1","msg":"Slow query","attr":{{"ns":"shop.a","command":{{"insert":"a"}},"errCode":10334,"errName":"BSONObjectTooLarge","errMsg":"{text}"}}}}"#
+        );
+        let lines = [told(""), told(r#","namespace":"shop.a""#), failed];
+        let failures = record(&lines).failures;
+        assert_eq!(failures.iter().map(|f| f.count).collect::<Vec<_>>(), [1], "{failures:?}");
+    }
+
+    #[test]
+    fn ck_12_scans_and_sorts_have_figures_of_their_own() {
+        let line = |plan: &str, examined: u32, rest: &str| {
+            format!(
+                r#"{{"t":{{"$date":"2024-03-15T10:00:01.000Z"}},"s":"I","c":"COMMAND","id":51803,"ctx":"conn1","msg":"Slow query","attr":{{"type":"command","ns":"shop.a","command":{{"find":"a","filter":{{"b":1}},"sort":{{"c":1}}}},"docsExamined":{examined},"nreturned":7,"hasSortStage":true{rest},"planSummary":"{plan}","durationMillis":5}}}}"#
+            )
+        };
+        let workload = record(&[line("COLLSCAN", 8, ""), line("IXSCAN { b: 1 }", 40_000, "")]);
+        let stats = &workload.shapes[0];
+        assert_eq!((stats.most_examined, stats.most_scanned), (40_000, 8));
+        assert_eq!((stats.documents_scanned, stats.sorts, stats.sorted), (8, 2, 14));
+        // A first batch is not all that was sorted.
+        let workload = record(&[line("IXSCAN { b: 1 }", 900, r#","cursorid":77"#)]);
+        assert_eq!(workload.shapes[0].sorted, 900);
+    }
+
+    #[test]
     fn se_1_a_later_start_outvotes_an_earlier_one() {
         let line = |id: u32, attr: &str| {
             format!(
@@ -648,5 +722,24 @@ mod tests {
         let connections = record(&lines).connections;
         assert_eq!((connections.accepted, connections.most_per_minute), (20, 20));
         assert_eq!(connections.lifetimes, Some((20, 2000)));
+    }
+
+    #[test]
+    fn cn_02_1_the_time_between_two_logs_does_not_count() {
+        let accepted = |day: u32, second: u32| {
+            let line = format!(
+                r#"{{"t":{{"$date":"2024-03-{day:02}T10:00:{second:02}.000Z"}},"s":"I","c":"NETWORK","id":22943,"ctx":"listener","msg":"Connection","attr":{{"connectionId":{second},"connectionCount":2}}}}"#
+            );
+            let document = docward_bson::json::parse_one(&line).expect("a line");
+            log_entry(&docward_bson::value::to_value(&document).expect("BSON")).expect("an entry")
+        };
+        let mut recorder = Recorder::new();
+        for day in [1, 31] {
+            recorder.begin("test", WorkloadKind::Log);
+            recorder.add(accepted(day, 0));
+            recorder.add(accepted(day, 30));
+        }
+        let connections = recorder.finish().connections;
+        assert_eq!((connections.accepted, connections.millis), (4, 60_000));
     }
 }

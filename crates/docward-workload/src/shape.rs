@@ -290,7 +290,7 @@ impl Read for QueryShape {
                         Comparison::Expression
                     },
                 }),
-                _ => self.field(format!("{prefix}{}", without_positions(key)), condition, depth),
+                _ => self.field(format!("{prefix}{}", fold_positions(key)), condition, depth),
             }
         }
     }
@@ -407,26 +407,60 @@ fn in_lists(filter: &Value, depth: u32, lists: &mut Vec<(String, usize)>) {
         if key == "$and" {
             condition.items().iter().for_each(|part| in_lists(part, depth + 1, lists));
         } else if let Some(list) = condition.get("$in") {
-            lists.push((without_positions(key), list.items().len().max(1)));
+            lists.push((fold_positions(key), list.items().len().max(1)));
         }
     }
 }
 
-/// `/^abc/` fixes how a text begins; without the case of its letters it does not.
+/// `/^abc/` fixes how a text begins, as far as the server can tell: not without the case of letters or
+/// for each line, with an alternative anywhere, or where the first letter may be left out.
 fn regex(text: &str) -> Comparison {
-    let any_case = text.rsplit('/').next().is_some_and(|options| options.contains('i'));
-    if text.starts_with("/^") && !any_case { Comparison::Prefix } else { Comparison::Regex }
+    let (pattern, options) =
+        text.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')).unwrap_or((text, ""));
+    let anchored = pattern.strip_prefix('^').or_else(|| pattern.strip_prefix(r"\A"));
+    let is_prefix = !options.contains(['i', 'm'])
+        && anchored.is_some_and(|rest| begins_with_literal(rest) && !has_alternatives(rest));
+    if is_prefix { Comparison::Prefix } else { Comparison::Regex }
 }
 
-/// `items.3.price` and `items.$[x].price` as `items.price`: positions are values, not names.
-pub(crate) fn without_positions(path: &str) -> String {
-    let is_position = |part: &str| {
-        part.starts_with('$') || (!part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
+fn begins_with_literal(pattern: &str) -> bool {
+    let mut letters = pattern.chars();
+    let is_literal = match letters.next() {
+        Some('\\') => match letters.next() {
+            Some('Q') => return letters.next().is_some_and(|c| c != '\\'),
+            escaped => escaped.is_some_and(|c| !c.is_ascii_alphanumeric()),
+        },
+        first => first.is_some_and(|c| !"^$.[()+{*?|".contains(c)),
     };
-    if !path.split('.').any(is_position) {
-        return path.to_owned();
+    is_literal && !matches!(letters.next(), Some('*' | '?'))
+}
+
+fn has_alternatives(pattern: &str) -> bool {
+    let mut escaped = false;
+    pattern.chars().any(|c| {
+        let is_one = c == '|' && !escaped;
+        escaped = c == '\\' && !escaped;
+        is_one
+    })
+}
+
+/// Numbers with more digits are names: years, days, ids.
+const POSITION_DIGITS: usize = 3;
+
+/// `items.3.price` and `items.$[x].price` as `items.$.price`: positions are values, not names. A number
+/// at the beginning is a name, and so are the parts of a reference (`author.$id`).
+pub(crate) fn fold_positions(path: &str) -> String {
+    let is_number = |part: &str| {
+        (1..=POSITION_DIGITS).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit())
+    };
+    let is_position = |part: &str| is_number(part) || part == "$" || part.starts_with("$[");
+    let mut parts = path.split('.');
+    let mut folded = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        folded.push('.');
+        folded.push_str(if is_position(part) { "$" } else { part });
     }
-    path.split('.').filter(|part| !is_position(part)).collect::<Vec<_>>().join(".")
+    folded
 }
 
 /// What an index can sort by: not the order of storage, and not a score (`{$meta: "textScore"}`).
@@ -498,7 +532,7 @@ pub(crate) mod tests {
             (r#"{"a": {"$oid": "65f3a2b8c1d2e3f4a5b6c7d8"}}"#, vec![("a", C::Equality)]),
             (r#"{"a": {"x": 1}}"#, vec![("a", C::Equality)]),
             (r#"{"$text": {"$search": "x"}}"#, vec![("$text", C::Special)]),
-            (r#"{"items.3.sku": 1}"#, vec![("items.sku", C::Equality)]),
+            (r#"{"items.3.sku": 1}"#, vec![("items.$.sku", C::Equality)]),
         ] {
             assert_eq!(
                 filter(&format!(r#"{{"find": "c", "filter": {text}}}"#)),
@@ -509,6 +543,45 @@ pub(crate) mod tests {
         assert!(
             shape(r#"{"find": "c", "filter": {"$or": [{"a": 1}, {"b": 1}]}}"#).unwrap().branches
         );
+    }
+
+    #[test]
+    fn ck_12_positions_are_told_from_names() {
+        for (path, expected) in [
+            ("items.3.sku", "items.$.sku"),
+            ("items.$[x].sku", "items.$.sku"),
+            ("author.$id", "author.$id"),
+            ("2024", "2024"),
+            ("7.n", "7.n"),
+            ("stats.2024", "stats.2024"),
+            ("", ""),
+        ] {
+            assert_eq!(fold_positions(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn ck_12_only_a_fixed_beginning_is_a_prefix() {
+        for (pattern, is_prefix) in [
+            ("/^abc/", true),
+            (r"/^\.x/", true),
+            (r"/^a\|b/", true),
+            (r"/\Aabc/", true),
+            (r"/^\Qa.b\E/", true),
+            ("/^a+/", true),
+            ("/abc/", false),
+            ("/^.*foo/", false),
+            ("/^a|b/", false),
+            ("/^a(b|c)/", false),
+            ("/^a*b/", false),
+            (r"/^\d/", false),
+            ("/^[ab]/", false),
+            ("/^/", false),
+            ("/^abc/i", false),
+            ("/^abc/m", false),
+        ] {
+            assert_eq!(regex(pattern) == Comparison::Prefix, is_prefix, "{pattern}");
+        }
     }
 
     #[test]

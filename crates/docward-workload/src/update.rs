@@ -2,7 +2,7 @@
 
 use docward_model::{Push, QueryShape, Value};
 
-use crate::shape::without_positions;
+use crate::shape::fold_positions;
 
 /// Expressions are followed this far down.
 const DEPTH: u32 = 8;
@@ -24,7 +24,7 @@ pub(crate) fn read_update(shape: &mut QueryShape, filter: Option<&Value>, update
     if let Value::List(stages) = update {
         for (name, body) in stages.iter().flat_map(Value::entries) {
             for (path, value) in body.entries() {
-                let path = without_positions(path);
+                let path = fold_positions(path);
                 if matches!(name.as_str(), "$set" | "$addFields")
                     && let Some(capped) = appends(value, &path, false, 0)
                 {
@@ -36,7 +36,7 @@ pub(crate) fn read_update(shape: &mut QueryShape, filter: Option<&Value>, update
                 // A path or a list of them; it has no entries.
                 let paths = body.as_text().into_iter();
                 let paths = paths.chain(body.items().iter().filter_map(Value::as_text));
-                let paths: Vec<String> = paths.map(without_positions).collect();
+                let paths: Vec<String> = paths.map(fold_positions).collect();
                 shape.writes.extend_from_slice(&paths);
                 shape.removes.extend(paths);
             }
@@ -49,7 +49,7 @@ pub(crate) fn read_update(shape: &mut QueryShape, filter: Option<&Value>, update
             return;
         }
         for (path, value) in body.entries() {
-            let path = without_positions(path);
+            let path = fold_positions(path);
             match operator.as_str() {
                 "$push" => {
                     let capped = value.get("$slice").is_some();
@@ -63,7 +63,7 @@ pub(crate) fn read_update(shape: &mut QueryShape, filter: Option<&Value>, update
                         "$unset" => shape.removes.push(path.clone()),
                         // The old name goes, the new one comes.
                         "$rename" => {
-                            shape.writes.extend(value.as_text().map(without_positions));
+                            shape.writes.extend(value.as_text().map(fold_positions));
                             shape.removes.push(path.clone());
                         }
                         _ => {}
@@ -79,7 +79,8 @@ pub(crate) fn read_update(shape: &mut QueryShape, filter: Option<&Value>, update
     }
     let counted = guards.below.iter().any(|path| counters.contains(path));
     for push in &mut shape.pushes {
-        push.capped |= counted || guards.arrays.contains(&push.path);
+        let names = without_positions(&push.path);
+        push.capped |= counted || guards.arrays.contains(&names);
     }
 }
 
@@ -111,6 +112,11 @@ fn is_array(value: &Value, path: &str) -> bool {
     }
 }
 
+/// The names in a folded path.
+fn without_positions(path: &str) -> String {
+    path.split('.').filter(|part| *part != "$").collect::<Vec<_>>().join(".")
+}
+
 /// What a filter asks so that an array stays short.
 #[derive(Default)]
 struct Guards {
@@ -135,17 +141,16 @@ impl Guards {
     }
 
     fn field(&mut self, key: &str, condition: &Value) {
-        let path = without_positions(key);
-        let has_position = key.rsplit('.').next().is_some_and(|last| {
-            path != key && !last.is_empty() && last.bytes().all(|b| b.is_ascii_digit())
-        });
         if condition.get("$lt").or_else(|| condition.get("$lte")).is_some() {
-            self.below.push(path.clone());
+            self.below.push(fold_positions(key));
         }
-        let has_room = has_position
-            && condition.get("$exists").is_some_and(|exists| !Value::is_truthy(exists));
-        if has_room || condition.get("$size").is_some() {
-            self.arrays.push(path);
+        let is_number = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+        let last = key.rsplit_once('.').filter(|(_, last)| !last.is_empty() && is_number(last));
+        let is_absent = condition.get("$exists").is_some_and(|exists| !Value::is_truthy(exists));
+        if let Some((array, _)) = last.filter(|_| is_absent) {
+            self.arrays.push(without_positions(&fold_positions(array)));
+        } else if condition.get("$size").is_some() {
+            self.arrays.push(without_positions(&fold_positions(key)));
         }
     }
 
@@ -175,7 +180,7 @@ impl Guards {
 
 fn path_of(expression: &Value) -> Option<String> {
     match expression {
-        Value::Text(text) => text.strip_prefix('$').map(without_positions),
+        Value::Text(text) => text.strip_prefix('$').map(str::to_owned),
         _ => path_of(expression.get("$ifNull")?.items().first()?),
     }
 }
@@ -197,6 +202,7 @@ mod tests {
             ("{}", r#"{"$addToSet": {"log": 1}}"#, false),
             (r#"{"n": {"$lt": 60}}"#, r#"{"$push": {"log": 1}, "$inc": {"n": 1}}"#, true),
             (r#"{"log.59": {"$exists": false}}"#, r#"{"$push": {"log": 1}}"#, true),
+            (r#"{"log.1999": {"$exists": false}}"#, r#"{"$push": {"log": 1}}"#, true),
             (r#"{"log": {"$size": 5}}"#, r#"{"$push": {"log": 1}}"#, true),
             (r#"{"log": {"$exists": true}}"#, r#"{"$push": {"log": 1}}"#, false),
             (r#"{"log.59": {"$exists": true}}"#, r#"{"$push": {"log": 1}}"#, false),
@@ -227,7 +233,7 @@ mod tests {
             (shape.writes.join(" "), shape.removes.join(" "))
         };
         for (u, writes, removes) in [
-            (r#"{"$set": {"a.0.b": 1}, "$unset": {"c": 1}}"#, "a.b c", "c"),
+            (r#"{"$set": {"a.0.b": 1}, "$unset": {"c": 1}}"#, "a.$.b c", "c"),
             (r#"{"$rename": {"a": "b"}}"#, "a b", "a"),
             (r#"[{"$set": {"a": 1}}, {"$unset": ["b", "c"]}]"#, "a b c", "b c"),
             (r#"[{"$unset": "b"}]"#, "b", "b"),

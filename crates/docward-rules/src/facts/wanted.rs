@@ -6,7 +6,10 @@ use docward_model::{
     QueryStats,
 };
 
-use super::{indexes, shell, workload::keys};
+use super::{
+    indexes, shell,
+    workload::{has_position, keys},
+};
 
 /// An index that would serve a shape, or one branch of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +48,8 @@ pub fn indexes_for(shape: &QueryShape, profile: Option<&Profile>) -> Vec<Wanted>
 }
 
 /// The index for fields that all have to match. `$in` counts as equality, with a sort as long as the
-/// server keeps the order. Negations, patterns in the middle and expressions narrow nothing.
+/// server keeps the order. Negations, patterns in the middle and expressions narrow nothing, nor do
+/// positions in an array: only an index on that one position serves them.
 fn index_for(
     filter: &[Predicate],
     shape: &QueryShape,
@@ -82,7 +86,7 @@ fn index_for(
         keys.len()
     };
     let with = |wanted: &dyn Fn(Comparison) -> bool| -> Vec<&str> {
-        let fitting = filter.iter().filter(|p| wanted(p.comparison));
+        let fitting = filter.iter().filter(|p| wanted(p.comparison) && !has_position(&p.path));
         fitting.map(|p| p.path.as_str()).collect()
     };
     let equalities = with(&is_equality).iter().map(|path| add(path, 1)).last().unwrap_or(0);
@@ -95,7 +99,7 @@ fn index_for(
         add(path, 1);
     });
     let begins_new = keys.first().is_some_and(|(path, _)| path != "_id");
-    let is_plain = keys.iter().all(|(path, _)| !path.starts_with('$'));
+    let is_plain = keys.iter().all(|(path, _)| !path.starts_with('$') && !path.is_empty());
     (begins_new && is_plain).then_some(Wanted { keys, equalities, sorts: sorts - equalities })
 }
 
@@ -204,7 +208,7 @@ fn lacking<'e>(evidence: &'e Evidence, shape: &QueryShape) -> Vec<(&'e QueryShap
 /// The measure of W001 to W003 at their defaults.
 fn reads_too_much(stats: &QueryStats) -> bool {
     let average = stats.examined() / stats.count.max(1);
-    let scans = stats.collection_scans > 0 && stats.most_examined >= 1000;
+    let scans = stats.collection_scans > 0 && stats.most_scanned >= 1000;
     scans
         || stats.running.collection_scans > 0
         || (average >= 1000 && (stats.sorts > 0 || stats.examined_per_returned() >= 100.0))
@@ -253,11 +257,33 @@ fn has_collation(index: Option<&str>, shape: &QueryShape, default: Option<&str>)
     if shape.collation.is_empty() {
         return index == default;
     }
-    let options: Vec<&str> = index.unwrap_or_default().split(',').collect();
-    shape.collation.iter().all(|(key, value)| {
-        options.contains(&format!("{key}={}", value.trim_matches('"')).as_str())
-    })
+    let Some(index) = index else { return false };
+    let indexed =
+        |key: &str| index.split(',').find_map(|option| option.strip_prefix(key)?.strip_prefix('='));
+    let asked = |key: &str| {
+        let option = shape.collation.iter().find(|(k, _)| k == key);
+        option.map(|(_, value)| value.trim_matches('"'))
+    };
+    let locale = asked("locale").unwrap_or_default();
+    let is_same = |&(key, default, unless): &(&str, &str, &[&str])| {
+        // Where the locale has a default of its own, only what both say can be compared.
+        let default = (!unless.contains(&locale)).then_some(default);
+        let (index, query) = (indexed(key).or(default), asked(key).or(default));
+        index.zip(query).is_none_or(|(index, query)| index == query)
+    };
+    indexed("locale") == Some(locale) && COLLATION.iter().all(is_same)
 }
+
+/// Options of a collation with the server's defaults, and the locales that have another one.
+const COLLATION: [(&str, &str, &[&str]); 7] = [
+    ("strength", "3", &[]),
+    ("caseLevel", "false", &[]),
+    ("caseFirst", "off", &["da", "mt"]),
+    ("numericOrdering", "false", &[]),
+    ("alternate", "non-ignorable", &["th"]),
+    ("maxVariable", "punct", &[]),
+    ("backwards", "false", &["fr_CA"]),
+];
 
 /// The keys in `{ a: 1, b.c: -1 }`; `None` when they are not all plain.
 fn plain_keys(text: &str) -> Option<Vec<(String, i32)>> {
@@ -375,6 +401,9 @@ fn without_index(shape: &QueryShape, profile: Option<&Profile>) -> String {
         Some(special) => format!("ask for less by {}: nearer, or rarer words", special.path),
         None if shape.filter.iter().any(|p| p.path == "_id") => {
             "the index on _id would serve it: find out why it was not used (a hint, another type or collation of the value)".to_owned()
+        }
+        None if shape.filter.iter().any(|p| has_position(&p.path)) => {
+            "it asks by a number in the path, and an index has one position of an array only: ask for an element by its values, or index the one path that is always asked for".to_owned()
         }
         None if shape.branches => {
             let hopeless = shape

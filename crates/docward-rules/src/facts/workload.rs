@@ -1,7 +1,8 @@
 //! Operations in words, and findings about those that an index would serve better.
 
 use docward_model::{
-    Comparison, Draft, Evidence, Namespace, QueryShape, QueryStats, Safety, Seen, Subject, Unit,
+    Comparison, Draft, Evidence, FieldPath, Namespace, Predicate, QueryShape, QueryStats, Safety,
+    Seen, Settings, Subject, Unit,
 };
 
 use super::{server, shell, wanted::advice, words};
@@ -113,7 +114,124 @@ pub fn all_business_shapes(evidence: &Evidence) -> impl Iterator<Item = &QuerySt
     shapes.filter(|s| is_business(&s.shape.namespace))
 }
 
-/// A text that tells shapes of one collection apart, for fingerprints.
+/// Whether scans of the collection are what is to be said of a shape: most of its operations were
+/// some, or W001 reports them in full.
+pub fn is_told_as_scan(settings: &Settings, stats: &QueryStats) -> bool {
+    let of_w001 = |key: &str, default: f64| {
+        settings.number_at("W001", key, &stats.shape.namespace, default) as u64
+    };
+    let is_reported = stats.collection_scans >= of_w001("min-count", 3.0)
+        && stats.most_scanned >= of_w001("min-examined", 1000.0);
+    stats.collection_scans > 0 && (2 * stats.collection_scans > stats.count || is_reported)
+}
+
+/// Whether a shape sorts so much in memory that W003 is about it.
+pub fn is_told_as_sort(settings: &Settings, stats: &QueryStats) -> bool {
+    let of_w003 = |key: &str, default: f64| {
+        settings.number_at("W003", key, &stats.shape.namespace, default) as u64
+    };
+    !stats.shape.sort.is_empty()
+        && stats.sorts > 0
+        && stats.sorts >= of_w003("min-count", 3.0)
+        && stats.sorted / stats.sorts >= of_w003("min-sorted", 1000.0)
+}
+
+/// Whether a path of an operation has a number in it that may be a position in an array.
+pub fn has_position(path: &str) -> bool {
+    path.split('.').any(|part| part == "$")
+}
+
+/// A path of an operation as documents have it: `items.$.log` is `items[].log`.
+pub fn place(path: &str) -> FieldPath {
+    let mut text = String::new();
+    for part in path.split('.') {
+        match part {
+            "$" => text.push_str("[]"),
+            _ if text.is_empty() => text.push_str(part),
+            _ => text.extend([".", part]),
+        }
+    }
+    FieldPath::new(text)
+}
+
+/// A text that tells shapes of one collection apart, for fingerprints: of named parts, those that a
+/// shape has, so that new ones change nothing for the others.
 pub fn key(shape: &QueryShape) -> String {
-    format!("{shape:?}")
+    let list = |items: &[String]| items.join(",");
+    let fields = |filter: &[Predicate]| {
+        let fields = filter.iter().map(|p| format!("{} {}", p.path, mark(p.comparison)));
+        list(&fields.collect::<Vec<_>>())
+    };
+    let flag = |is: bool| if is { "yes".to_owned() } else { String::new() };
+    let branches: Vec<String> = shape.alternatives.iter().map(|branch| fields(branch)).collect();
+    let sort = shape.sort.iter().map(|(path, up)| format!("{path} {}", if *up { 1 } else { -1 }));
+    let collation = shape.collation.iter().map(|(option, value)| format!("{option} {value}"));
+    let lookups = shape.lookups.iter().map(|lookup| match &lookup.fields {
+        Some((local, foreign)) => format!("{} {local} {foreign}", lookup.from),
+        None => lookup.from.clone(),
+    });
+    let pushes = shape
+        .pushes
+        .iter()
+        .map(|push| format!("{}{}", push.path, if push.capped { " capped" } else { "" }));
+    let parts = [
+        ("operation", shape.operation.name().to_owned()),
+        ("filter", fields(&shape.filter)),
+        ("or", flag(shape.branches)),
+        ("branches", branches.join("|")),
+        ("late", flag(shape.filters_late)),
+        ("sort", list(&sort.collect::<Vec<_>>())),
+        ("natural", flag(shape.in_stored_order)),
+        ("collation", list(&collation.collect::<Vec<_>>())),
+        ("projection", list(shape.projection.as_deref().unwrap_or_default())),
+        ("limit", flag(shape.limited)),
+        ("lookups", list(&lookups.collect::<Vec<_>>())),
+        ("computes", flag(shape.computes)),
+        ("pushes", list(&pushes.collect::<Vec<_>>())),
+        ("writes", list(&shape.writes)),
+        ("removes", list(&shape.removes)),
+    ];
+    let parts = parts.iter().filter(|(_, value)| !value.is_empty());
+    parts.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(";")
+}
+
+/// How a field is compared, in fingerprints: these words never change.
+fn mark(comparison: Comparison) -> &'static str {
+    match comparison {
+        Comparison::Equality => "eq",
+        Comparison::OneOf => "in",
+        Comparison::OneOfMany => "in-many",
+        Comparison::Range => "range",
+        Comparison::Prefix => "prefix",
+        Comparison::Regex => "regex",
+        Comparison::Exists => "exists",
+        Comparison::Negation => "not",
+        Comparison::Special => "special",
+        Comparison::Expression => "expression",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Example;
+
+    #[test]
+    fn ck_12_the_key_of_a_shape_is_made_of_named_parts() {
+        let key = |command: &str| {
+            let example = Example::new("W001", "", &format!(r#"ran {{"command": {command}}}"#));
+            super::key(&example.evidence.workload.expect("operations").shapes[0].shape)
+        };
+        assert_eq!(
+            key(
+                r#"{"find": "t_order_item", "filter": {"a": 1, "b": {"$gt": 1}}, "sort": {"c": -1}, "limit": 5}"#
+            ),
+            "operation=find;filter=a eq,b range;sort=c -1;limit=yes"
+        );
+        assert_eq!(
+            key(
+                r#"{"q": {"$or": [{"a": 1}, {"b": 2}]}, "u": {"$push": {"log": 1}, "$unset": {"d": 1}}}"#
+            ),
+            "operation=update;or=yes;branches=a eq|b eq;pushes=log;writes=d;removes=d"
+        );
+    }
 }

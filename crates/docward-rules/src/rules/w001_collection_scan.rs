@@ -78,15 +78,17 @@ threshold!(
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let (least, often) = (cx.count(&MIN_EXAMINED), cx.count(&MIN_COUNT));
-    let meant = cx.limit(&MEANT_SHARE);
     for stats in workload::all_business_shapes(evidence) {
         let shape = &stats.shape;
+        let namespace = &shape.namespace;
+        let (least, often) =
+            (cx.count_at(&MIN_EXAMINED, namespace), cx.count_at(&MIN_COUNT, namespace));
+        let meant = cx.limit_at(&MEANT_SHARE, namespace);
         let filters = !shape.filter.is_empty() || shape.branches || shape.filters_late;
         let wants_all = shape.sort.is_empty()
             && (!filters || stats.returned as f64 >= meant * stats.documents_examined as f64);
         let wants_order = filters || !shape.sort.is_empty();
-        if stats.collection_scans == 0 || stats.most_examined < least || wants_all {
+        if stats.collection_scans == 0 || stats.most_scanned < least || wants_all {
             if stats.running.collection_scans > 0 && wants_order && !shape.in_stored_order {
                 cx.report(still_scanning(evidence, stats));
             }
@@ -102,7 +104,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 "{} scanned the collection in {}, examining up to {} documents to return {} in all",
                 workload::words(shape),
                 text::plural(stats.collection_scans, "operation"),
-                text::count(stats.most_examined),
+                text::count(stats.most_scanned),
                 text::count(stats.returned),
             ),
             format!(
@@ -138,7 +140,8 @@ fn still_scanning(evidence: &Evidence, stats: &QueryStats) -> Draft {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::{check, check_at};
+    use docward_model::ThresholdSetting;
 
     fn scan(command: &str) -> Vec<docward_model::Finding> {
         check(
@@ -176,6 +179,75 @@ mod tests {
         assert!(scan(r#"{"find": "t_order_item", "filter": {}}"#).is_empty());
         let small = r#"ran x5 {"command": {"find": "t_order_item", "filter": {"a": 1}}, "planSummary": "COLLSCAN", "docsExamined": 99, "nreturned": 1}"#;
         assert!(check("W001", small).is_empty());
+    }
+
+    #[test]
+    fn ck_12_what_was_read_through_an_index_is_no_scan() {
+        let body = r#"ran x5 {"command": {"find": "t_order_item", "filter": {"a": 1}}, "planSummary": "COLLSCAN", "docsExamined": 8, "nreturned": 1}
+            ran x2 {"command": {"find": "t_order_item", "filter": {"a": 1}}, "planSummary": "IXSCAN { a: 1 }", "docsExamined": 40000, "nreturned": 1}"#;
+        assert!(check("W001", body).is_empty());
+    }
+
+    #[test]
+    fn ck_12_thresholds_of_a_namespace_are_heard() {
+        let body = r#"ran x5 {"command": {"find": "t_order_item", "filter": {"a": 1}}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}"#;
+        let at = |n: i64| {
+            check_at("W001", body, ("W001", "min-examined", ThresholdSetting::Int(n))).len()
+        };
+        assert_eq!((at(5000), at(5001)), (1, 0));
+    }
+
+    #[test]
+    fn ck_12_pages_by_id_have_the_id_in_their_index() {
+        for (command, keys) in [
+            (
+                r#"{"find": "t_order_item", "filter": {"status": 1}, "sort": {"_id": -1}}"#,
+                "({status: 1, _id: -1})",
+            ),
+            (
+                r#"{"find": "t_order_item", "filter": {"userId": 1, "_id": {"$gt": 5}}}"#,
+                "({userId: 1, _id: 1})",
+            ),
+        ] {
+            let command = proposed(command);
+            assert!(command.ends_with(keys), "{command}");
+        }
+    }
+
+    #[test]
+    fn ck_12_names_that_look_like_positions_are_indexed_as_they_are() {
+        let index = |path: &str| {
+            proposed(&format!(r#"{{"find": "t_order_item", "filter": {{"{path}": 5}}}}"#))
+        };
+        for (path, keys) in [
+            ("author.$ref", r#"({"author.$ref": 1})"#),
+            ("2024", r#"({"2024": 1})"#),
+            ("stats.2024", r#"({"stats.2024": 1})"#),
+        ] {
+            assert!(index(path).ends_with(keys), "{}", index(path));
+        }
+        // An index on `items.sku` does not serve the third element's.
+        assert_eq!(index("items.3.sku"), "");
+        let beside = r#"{"find": "t_order_item", "filter": {"items.3.sku": 1, "a": 1}}"#;
+        assert!(proposed(beside).ends_with("createIndex({a: 1})"));
+    }
+
+    #[test]
+    fn ck_12_an_index_of_another_strength_does_not_serve() {
+        let is_proposed = |collation: &str, index: &str| {
+            let body = format!(
+                r#"index {{"key": {{"name": 1}}, "name": "n", "collation": {index}}}
+                ran x5 {{"command": {{"find": "t_order_item", "filter": {{"name": "x"}}, "collation": {collation}}}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}}"#
+            );
+            check("W001", &body)[0].fix.is_some()
+        };
+        let en = r#"{"locale": "en"}"#;
+        assert!(is_proposed(en, r#"{"locale": "en", "strength": 2}"#));
+        assert!(!is_proposed(en, r#"{"locale": "en", "strength": 3, "caseFirst": "off"}"#));
+        assert!(!is_proposed(r#"{"locale": "en", "strength": 3}"#, en));
+        assert!(is_proposed(en, r#"{"locale": "en_US", "strength": 3}"#));
+        let danish = r#"{"locale": "da", "strength": 3, "caseFirst": "upper"}"#;
+        assert!(!is_proposed(r#"{"locale": "da"}"#, danish), "its own default");
     }
 
     #[test]

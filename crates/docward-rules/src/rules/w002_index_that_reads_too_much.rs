@@ -15,7 +15,7 @@ declare_rule! {
     /// Reports operations that used an index and still examined at least 100 documents or keys for each
     /// document they returned, matched for a change or removed, and at least 1000 on average. Counts, sums
     /// and other aggregations need what they examine and are not meant, nor are searches for words. Sorts
-    /// in memory are reported by W003.
+    /// in memory are reported by W003, collection scans by W001; single scans of a shape are left out here.
     ///
     /// ## Why it matters
     /// The index narrows the search too little: most documents are read to be thrown away, and that part
@@ -74,23 +74,26 @@ threshold!(
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let (ratio, least, often) =
-        (cx.limit(&MIN_RATIO), cx.count(&MIN_EXAMINED), cx.count(&MIN_COUNT));
     for stats in workload::business_shapes(evidence) {
         let shape = &stats.shape;
+        let namespace = &shape.namespace;
+        let ratio = cx.limit_at(&MIN_RATIO, namespace);
+        let (least, often) =
+            (cx.count_at(&MIN_EXAMINED, namespace), cx.count_at(&MIN_COUNT, namespace));
         let fetches = matches!(
             shape.operation,
             Operation::Find | Operation::Update | Operation::Delete | Operation::FindAndModify
         );
-        let average = stats.examined() / stats.count.max(1);
-        let sorts_in_memory = !shape.sort.is_empty() && stats.sorts >= often;
+        let count = stats.count.saturating_sub(stats.collection_scans);
+        let examined = stats.examined_through_indexes();
+        let average = examined / count.max(1);
         if !fetches
-            || sorts_in_memory
+            || workload::is_told_as_sort(cx.settings(), stats)
+            || workload::is_told_as_scan(cx.settings(), stats)
             || shape.filter.iter().any(|p| p.path == "$text")
-            || stats.collection_scans > 0
-            || stats.count < often
+            || count < often
             || average < least
-            || stats.examined_per_returned() < ratio
+            || (examined as f64) < ratio * stats.returned.max(1) as f64
         {
             continue;
         }
@@ -140,6 +143,24 @@ mod tests {
         assert_eq!(check("W003", sorted).len(), 1);
         let words = r#"ran x20 {"command": {"find": "t_order_item", "filter": {"$text": {"$search": "x"}}, "sort": {"score": {"$meta": "textScore"}}, "limit": 10}, "planSummary": "TEXT {}", "hasSortStage": true, "docsExamined": 8000, "nreturned": 10}"#;
         assert!(check("W002", words).is_empty() && check("W003", words).is_empty());
+    }
+
+    #[test]
+    fn ck_12_one_scan_does_not_hide_the_rest() {
+        let body = r#"ran x20 {"command": {"find": "t_order_item", "filter": {"a": 1, "b": 2}}, "planSummary": "IXSCAN { a: 1 }", "docsExamined": 40000, "nreturned": 1}
+            ran {"command": {"find": "t_order_item", "filter": {"a": 1, "b": 2}}, "planSummary": "COLLSCAN", "docsExamined": 9000000, "nreturned": 1}"#;
+        let found = check("W002", body);
+        assert!(found[0].what.contains("examined 40,000 documents"), "{}", found[0].what);
+        // Nor does it stand for the rest.
+        assert!(check("W002", &body.replace("40000", "4")).is_empty());
+        let scans = body.replace("ran {", "ran x3 {");
+        assert!(check("W002", &scans).is_empty(), "W001 reports it");
+    }
+
+    #[test]
+    fn ck_12_small_sorts_of_what_was_thrown_away_are_meant() {
+        let body = r#"ran x20 {"command": {"find": "t_order_item", "filter": {"u": 7, "n": 3}, "sort": {"t": 1}}, "planSummary": "IXSCAN { u: 1 }", "hasSortStage": true, "docsExamined": 8000, "nreturned": 10}"#;
+        assert_eq!((check("W002", body).len(), check("W003", body).len()), (1, 0));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! CK-12: sorts no index serves.
 
-use docward_model::Evidence;
+use docward_model::{Evidence, Operation};
 
 use crate::{
     Cx, declare_rule,
@@ -13,8 +13,9 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports operations that used an index for their filter but sorted what they found in memory, at
-    /// least 1000 documents on average. Collection scans are reported by W001. Sorts by a score, and of
-    /// what a `$limit` let through, cannot be served by an index and are not meant.
+    /// least 1000 documents on average: what they returned, or where that is only the first of them what
+    /// they examined. Collection scans are reported by W001. Sorts by a score, and of what a `$limit` let
+    /// through, cannot be served by an index and are not meant.
     ///
     /// ## Why it matters
     /// Everything that matches is read and sorted before the first document is returned, even for a page
@@ -61,24 +62,23 @@ threshold!(
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let (least, often) = (cx.count(&MIN_SORTED), cx.count(&MIN_COUNT));
     for stats in workload::business_shapes(evidence) {
         let shape = &stats.shape;
-        let average = stats.examined() / stats.count.max(1);
-        if stats.sorts < often
-            || stats.collection_scans > 0
-            || shape.sort.is_empty()
-            || average < least
+        let average = stats.sorted / stats.sorts.max(1);
+        if !workload::is_told_as_sort(cx.settings(), stats)
+            || workload::is_told_as_scan(cx.settings(), stats)
         {
             continue;
         }
+        let is_all = shape.operation == Operation::Find && !shape.limited;
         let draft = workload::lacking_index(
             evidence,
             stats,
             format!(
-                "{} sorted in memory in {}, about {} documents each time",
+                "{} sorted in memory in {}, {} {} documents each time",
                 workload::words(shape),
                 text::plural(stats.sorts, "operation"),
+                if is_all { "about" } else { "up to" },
                 text::count(average),
             ),
             "everything that matches is read and sorted before the first document is returned; above 100 MB the sort fails or goes to disk",
@@ -90,11 +90,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::{check, check_at};
+    use docward_model::ThresholdSetting;
 
     #[test]
     fn ck_12_the_sort_field_follows_the_equality() {
-        let body = r#"ran x20 {"command": {"find": "t_order_item", "filter": {"userId": 7, "n": {"$gt": 3}}, "sort": {"t": -1}}, "planSummary": "IXSCAN { userId: 1 }", "hasSortStage": true, "docsExamined": 8000, "nreturned": 10}"#;
+        let body = r#"ran x20 {"command": {"find": "t_order_item", "filter": {"userId": 7, "n": {"$gt": 3}}, "sort": {"t": -1}, "limit": 10}, "planSummary": "IXSCAN { userId: 1 }", "hasSortStage": true, "docsExamined": 8000, "nreturned": 10}"#;
         let found = check("W003", body);
         assert!(
             found[0].fix.as_ref().is_some_and(|f| f.command.contains("{userId: 1, t: -1, n: 1}"))
@@ -115,6 +116,31 @@ mod tests {
         assert!(proposed.ends_with("createIndex({u: 1, x: 1, y: -1})"), "{proposed}");
         assert!(fix(r#"{"u": 1, "x": 1, "y": -1}"#).is_none());
         assert!(fix(r#"{"u": 1, "x": -1, "y": 1}"#).is_none());
+    }
+
+    #[test]
+    fn ck_12_what_is_examined_is_not_all_sorted() {
+        let body = r#"ran x20 {"command": {"find": "t_order_item", "filter": {"u": 1, "n": 3}, "sort": {"t": 1}}, "planSummary": "IXSCAN { u: 1 }", "hasSortStage": true, "docsExamined": 90000, "nreturned": 1500}"#;
+        let found = check("W003", body);
+        assert!(found[0].what.contains("about 1,500 documents"), "{}", found[0].what);
+        assert!(check("W003", &body.replace("1500", "15")).is_empty());
+        let page = body.replace(r#""t": 1}}"#, r#""t": 1}, "limit": 15}"#).replace("1500", "15");
+        assert!(check("W003", &page)[0].what.contains("up to 90,000 documents"));
+    }
+
+    #[test]
+    fn ck_12_one_scan_does_not_hide_the_sorts() {
+        let body = r#"ran x20 {"command": {"find": "t_order_item", "filter": {"u": 1}, "sort": {"t": 1}}, "planSummary": "IXSCAN { u: 1 }", "hasSortStage": true, "docsExamined": 2000, "nreturned": 2000}
+            ran {"command": {"find": "t_order_item", "filter": {"u": 1}, "sort": {"t": 1}}, "planSummary": "COLLSCAN", "hasSortStage": true, "docsExamined": 9000, "nreturned": 2000}"#;
+        assert_eq!(check("W003", body).len(), 1);
+    }
+
+    #[test]
+    fn ck_12_thresholds_of_a_namespace_are_heard() {
+        let body = r#"ran x20 {"command": {"find": "t_order_item", "filter": {"u": 1}, "sort": {"t": 1}}, "planSummary": "IXSCAN { u: 1 }", "hasSortStage": true, "docsExamined": 2000, "nreturned": 2000}"#;
+        let at =
+            |n: i64| check_at("W003", body, ("W003", "min-sorted", ThresholdSetting::Int(n))).len();
+        assert_eq!((at(2000), at(2001)), (1, 0));
     }
 
     #[test]

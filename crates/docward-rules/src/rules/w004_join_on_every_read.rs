@@ -73,7 +73,6 @@ struct Reads<'a> {
 }
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let (share, often) = (cx.limit(&MIN_SHARE), cx.count(&MIN_COUNT));
     let mut by_collection = BTreeMap::new();
     for stats in workload::business_shapes(evidence).filter(|s| s.shape.operation.is_read()) {
         let reads: &mut Reads<'_> = by_collection.entry(&stats.shape.namespace).or_default();
@@ -90,6 +89,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
     for (namespace, reads) in by_collection {
         let joined = reads.joined as f64 / reads.all.max(1) as f64;
+        let (share, often) =
+            (cx.limit_at(&MIN_SHARE, namespace), cx.count_at(&MIN_COUNT, namespace));
         if reads.joined < often || joined < share {
             continue;
         }
@@ -164,6 +165,13 @@ mod tests {
             ),
             0
         );
+    }
+
+    #[test]
+    fn ap_s2_3_thresholds_of_a_namespace_are_heard() {
+        let body = r#"ran x19 {"command": {"aggregate": "t_order_item", "pipeline": [{"$lookup": {"from": "t_product", "localField": "p", "foreignField": "_id", "as": "x"}}]}}"#;
+        let at = ("W004", "min-count", docward_model::ThresholdSetting::Int(19));
+        assert_eq!(crate::testing::check_at("W004", body, at).len(), 1);
     }
 
     #[test]

@@ -62,9 +62,12 @@ threshold!(
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let (often, least) = (cx.count(&MIN_COUNT), cx.count(&MIN_EXAMINED));
     for stats in workload::business_shapes(evidence) {
         let shape = &stats.shape;
+        let (often, least) = (
+            cx.count_at(&MIN_COUNT, &shape.namespace),
+            cx.count_at(&MIN_EXAMINED, &shape.namespace),
+        );
         let keys: Vec<&str> = shape
             .filter
             .iter()
@@ -114,6 +117,13 @@ mod tests {
             r#"ran x50 {{"command": {{"count": "t_comment", "query": {filter}}}, "keysExamined": 900, "docsExamined": 0}}"#
         );
         check("W005", &body).len()
+    }
+
+    #[test]
+    fn ck_11_thresholds_of_a_namespace_are_heard() {
+        let body = r#"ran x50 {"command": {"count": "t_comment", "query": {"postId": 7}}, "keysExamined": 900, "docsExamined": 0}"#;
+        let at = ("W005", "min-examined", docward_model::ThresholdSetting::Int(901));
+        assert!(crate::testing::check_at("W005", body, at).is_empty());
     }
 
     #[test]

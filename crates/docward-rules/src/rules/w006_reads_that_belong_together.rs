@@ -69,9 +69,10 @@ threshold!(
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let (often, least) = (cx.count(&MIN_COUNT), cx.limit(&MIN_SHARE));
     let sequences = evidence.workload.iter().flat_map(|w| &w.sequences);
     for pair in sequences {
+        let (often, least) =
+            (cx.count_at(&MIN_COUNT, &pair.then), cx.limit_at(&MIN_SHARE, &pair.then));
         let share = pair.following as f64 / pair.reads.1.max(1) as f64;
         if pair.count < often
             || share < least
@@ -152,6 +153,12 @@ mod tests {
         let found = check("W006", &requests(30, 0, 1));
         assert_eq!(found.len(), 1);
         assert!(found[0].todo.contains("embed it in `t_order`"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_07_2_thresholds_of_a_namespace_are_heard() {
+        let at = ("W006", "min-count", docward_model::ThresholdSetting::Int(31));
+        assert!(crate::testing::check_at("W006", &requests(30, 0, 1), at).is_empty());
     }
 
     #[test]

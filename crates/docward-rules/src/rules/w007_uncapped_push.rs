@@ -1,10 +1,16 @@
 //! DM-08.2, DM-08.4, AP-S2.1: writes that let an array grow without end.
 
-use docward_model::{Draft, Evidence, Field, FieldPath, Level, Seen, Severity, Subject, Unit};
+use docward_model::{
+    Draft, Evidence, Field, FieldPath, Level, Namespace, Seen, Settings, Severity, Subject, Unit,
+};
 
 use crate::{
     Cx, declare_rule,
-    facts::{shell, text, workload},
+    facts::{
+        arrays::Limits,
+        patterns::{self, Bound},
+        shell, text, workload,
+    },
     threshold,
 };
 
@@ -14,9 +20,9 @@ declare_rule! {
     /// ## What it checks
     /// Reports updates that add to an array with `$push`, `$addToSet` or `$concatArrays` in a pipeline, and
     /// nothing that bounds it: no `$slice`, no counter in the filter (`count: {$lt: 60}` with `$inc` of it),
-    /// no question for its length (`$size`) or a free place, no `maxItems` in the validator, no cap declared
-    /// in `docward.toml`. It is an error when the documents show that the array grows or is long already;
-    /// without documents it is a warning.
+    /// no question for its length (`$size`) or a free place, no cap in the validator or declared in
+    /// `docward.toml` that the arrays keep to. It is an error when the documents show that the array grows
+    /// or is long already; without documents, or when the lengths show a cap, it is a warning.
     ///
     /// ## Why it matters
     /// An array that only grows ends at the 16 MB of a document, and then every write to that document
@@ -64,7 +70,6 @@ threshold!(
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let (often, long) = (cx.count(&MIN_COUNT), cx.count(&LONG));
     let mut pushes = std::collections::BTreeMap::new();
     for stats in workload::business_shapes(evidence) {
         for push in stats.shape.pushes.iter().filter(|p| !p.capped) {
@@ -72,72 +77,104 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         }
     }
     for ((namespace, path), count) in pushes {
-        if count < often || is_bounded(evidence, cx, namespace, path) {
+        if count < cx.count_at(&MIN_COUNT, namespace) {
             continue;
         }
-        let field = evidence.collection(namespace).and_then(|c| array(c.profile.as_ref()?, path));
-        let lengths = field.and_then(|f| f.array.as_ref());
-        let grows = lengths.is_some_and(|a| a.growth.is_some());
-        let longest = lengths.map(|a| a.lengths.max);
-        let proven = grows || longest.is_some_and(|n| n >= long);
-        let seen = match longest {
-            Some(n) => format!("; the longest has {} now", text::plural(n, "element")),
-            None => String::new(),
+        let array = Array::find(evidence, cx.settings(), namespace, path);
+        if array.bound.as_ref().is_some_and(Bound::is_by_design) {
+            continue;
+        }
+        cx.report(draft(&array, count, cx.count_at(&LONG, namespace)));
+    }
+}
+
+/// An array that updates add to, and what is known of it.
+struct Array<'e> {
+    namespace: &'e Namespace,
+    path: FieldPath,
+    field: Option<&'e Field>,
+    bound: Option<Bound>,
+    /// A cap that arrays have passed, in words.
+    broken: Option<String>,
+    grows: bool,
+}
+
+impl<'e> Array<'e> {
+    fn find(
+        evidence: &'e Evidence,
+        settings: &Settings,
+        namespace: &'e Namespace,
+        path: &str,
+    ) -> Self {
+        let place = workload::place(path);
+        let collection = evidence.collection(namespace);
+        let known = collection.and_then(|c| {
+            let profile = c.profile.as_ref()?;
+            let is_it = |f: &&Field| f.array.is_some() && f.path.dotted() == place.dotted();
+            Some((c, profile, profile.fields.iter().find(is_it)?))
+        });
+        let Some((collection, profile, field)) = known else {
+            let declared = settings.array_cap(namespace, place.as_str()).map(Bound::Declared);
+            let asked = || patterns::validator_cap(collection?, &place, 0).map(Bound::Validator);
+            let bound = declared.or_else(asked);
+            return Self { namespace, path: place, field: None, bound, broken: None, grows: false };
         };
-        let mut draft = Draft::new(
-            Subject::Field(namespace.clone(), FieldPath::new(path)),
-            format!(
-                "{} added to the array and nothing bounds it{seen}",
-                text::plural(count, "update")
-            ),
-            "an array that only grows ends at the 16 MB of a document, and then every write to that document fails",
-            "cap it in the same statement with $slice if the last N matter, else give the elements a collection of their own or buckets",
-            Seen::all(count, Unit::Operations),
-        )
-        .data("updates", count)
-        .fix(
+        let credible = Limits::of(settings, namespace).credible;
+        let grows = field.array.as_ref().is_some_and(|array| {
+            array.growth.is_some_and(|g| credible.holds(&g))
+                || array.observed.is_some_and(|seen| credible.is_seen(&seen))
+        });
+        Self {
+            namespace,
+            path: field.path.clone(),
+            field: Some(field),
+            bound: patterns::bound(settings, collection, profile, field),
+            broken: patterns::broken_cap(settings, collection, field),
+            grows,
+        }
+    }
+
+    fn longest(&self) -> Option<u64> {
+        Some(self.field?.array.as_ref()?.lengths.max)
+    }
+}
+
+fn draft(array: &Array<'_>, count: u64, long: u64) -> Draft {
+    let longest = array.longest();
+    // Lengths that pile up show a cap, even if these updates have none.
+    let is_proven = array.bound.is_none() && (array.grows || longest.is_some_and(|n| n >= long));
+    let bounds = match &array.broken {
+        Some(broken) => format!(" without a cap; {broken}"),
+        None => " and nothing bounds it".to_owned(),
+    };
+    let seen = match longest {
+        Some(n) => format!("; the longest has {} now", text::plural(n, "element")),
+        None => String::new(),
+    };
+    let mut draft = Draft::new(
+        Subject::Field(array.namespace.clone(), array.path.clone()),
+        format!("{} added to the array{bounds}{seen}", text::plural(count, "update")),
+        "an array that only grows ends at the 16 MB of a document, and then every write to that document fails",
+        "cap it in the same statement with $slice if the last N matter, else give the elements a collection of their own or buckets",
+        Seen::all(count, Unit::Operations),
+    )
+    .data("updates", count);
+    // Which element of an outer array is meant only the application knows.
+    if !array.path.in_array() {
+        draft = draft.fix(
             Some("RF-04"),
             docward_model::Safety::Manual,
             format!(
                 "{}.updateOne({{_id: <id>}}, {{$push: {{{}: {{$each: [<element>], $slice: -100}}}}}})",
-                shell::collection(namespace),
-                shell::key(path)
+                shell::collection(array.namespace),
+                shell::key(array.path.as_str())
             ),
         );
-        if let Some(longest) = longest {
-            draft = draft.data("longest", longest);
-        }
-        if !proven {
-            draft = draft.level(Level::Recommended).severity(Severity::Warn);
-        }
-        cx.report(draft);
     }
-}
-
-fn array<'a>(profile: &'a docward_model::Profile, path: &str) -> Option<&'a Field> {
-    profile.fields.iter().find(|f| f.array.is_some() && f.path.dotted() == path)
-}
-
-/// Whether the validator or the settings bound an array.
-fn is_bounded(
-    evidence: &Evidence,
-    cx: &Cx<'_>,
-    namespace: &docward_model::Namespace,
-    path: &str,
-) -> bool {
-    let declared = cx.settings().bounded_arrays.iter().any(|(pattern, at, _)| {
-        at.replace("[]", "") == path && pattern.matches(&namespace.to_string())
-    });
-    let options = evidence.collection(namespace).and_then(|c| c.options.as_ref());
-    let schema = options.and_then(|o| o.json_schema());
-    let mut at = schema.cloned();
-    for part in path.split('.') {
-        at = at.and_then(|schema| {
-            let schema = schema.get("items").cloned().unwrap_or(schema);
-            schema.get("properties")?.get(part).cloned()
-        });
+    if let Some(longest) = longest {
+        draft = draft.data("longest", longest);
     }
-    declared || at.is_some_and(|schema| schema.get("maxItems").is_some())
+    if is_proven { draft } else { draft.level(Level::Recommended).severity(Severity::Warn) }
 }
 
 #[cfg(test)]
@@ -189,5 +226,58 @@ mod tests {
         let options = r#"options {"validator": {"$jsonSchema": {"properties": {"log": {"bsonType": "array", "maxItems": 50}}}}}"#;
         assert!(check("W007", &format!("{options}\n{PUSH}")).is_empty());
         assert!(check_with("W007", "cap=db_shop.t_order_item:log:50", PUSH).is_empty());
+    }
+
+    #[test]
+    fn dm_08_2_alg_6_lengths_that_do_not_rise_with_age_are_no_growth() {
+        let lengths = [2, 1, 3, 1, 2, 3, 3, 1, 2, 1, 3, 2, 2];
+        let mut body = String::new();
+        for i in 0..200_usize {
+            // ObjectIds a day apart.
+            let id = format!("{:08x}{:016x}", 1_700_000_000 + i * 86_400, i);
+            let tags = &["a", "b", "c"][..lengths[i * 7 % 13]];
+            body += &format!("{{\"_id\": {{\"$oid\": \"{id}\"}}, \"log\": {tags:?}}}\n");
+        }
+        assert_eq!(check("W007", &(body + PUSH))[0].severity, Severity::Warn);
+    }
+
+    #[test]
+    fn dm_08_4_caps_bound_an_array_as_long_as_they_are_kept() {
+        let found = |validator: &str, more: &str, length: usize| {
+            let body = format!(
+                "options {{\"validator\": {validator}{more}}}\nx5 {{\"_id\": $i, \"log\": $array({length}, $j)}}\n{PUSH}"
+            );
+            check("W007", &body)
+        };
+        let plain = r#"{"$jsonSchema": {"properties": {"log": {"maxItems": 50}}}}"#;
+        let part = r#"{"$jsonSchema": {"allOf": [{"properties": {"log": {"maxItems": 50}}}]}}"#;
+        let query = r#"{"log.50": {"$exists": false}}"#;
+        for validator in [plain, part, query] {
+            assert!(found(validator, "", 7).is_empty(), "{validator}");
+            assert_eq!(found(validator, r#", "validationLevel": "off""#, 7).len(), 1);
+            let broken = found(validator, "", 60);
+            assert!(broken[0].what.contains("the limit of 50 in the validator"), "{validator}");
+        }
+        let body = format!("x5 {{\"_id\": $i, \"log\": $array(60, $j)}}\n{PUSH}");
+        assert_eq!(check_with("W007", "cap=db_shop.t_order_item:log:50", &body).len(), 1);
+    }
+
+    #[test]
+    fn dm_08_2_arrays_inside_arrays_are_named_and_get_no_command() {
+        let push = r#"ran x20 {"command": {"q": {"_id": 7, "items.sku": 1}, "u": {"$push": {"items.$.log": 1}}}}"#;
+        let documents = r#"x5 {"_id": $i, "items": [{"sku": 1, "log": [1, 2]}]}"#;
+        for body in [push.to_owned(), format!("{documents}\n{push}")] {
+            let found = check("W007", &body);
+            assert_eq!(found[0].at.path().map(|p| p.as_str()), Some("items[].log"));
+            assert!(found[0].fix.is_none(), "{:?}", found[0].fix);
+        }
+        let cap = "cap=db_shop.t_order_item:items[].log:50";
+        assert!(check_with("W007", cap, push).is_empty());
+    }
+
+    #[test]
+    fn dm_08_2_thresholds_of_a_namespace_are_heard() {
+        let at = ("W007", "min-count", docward_model::ThresholdSetting::Int(21));
+        assert!(crate::testing::check_at("W007", PUSH, at).is_empty());
     }
 }

@@ -94,13 +94,24 @@ threshold!(
     "this many within a minute are reported whatever their life"
 );
 
+/// The rows of CN-02.2, in words; the server refuses what is beyond its limit.
+const WHY: &str = "a connection per request is set up every time, a pool once; it logs in every time (10 to 50 ms), a pool once; the number of connections grows with the load until the server refuses them, with a pool it is stable; one is fit for scripts, the other for all production services";
+
+/// The same for programs: what, with a connection per request, with a pool.
+const COMPARISON: [&str; 4] = [
+    "set-up | TCP and TLS for every request | once",
+    "authentication | 10 to 50 ms every time | once",
+    "number of connections | grows with requests per second | stable",
+    "fit for | scripts | all production services",
+];
+
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(workload) = &evidence.workload else { return };
     let connections = &workload.connections;
     let short = cx.count(&SHORT_LIFE) * 1000;
     let lived = connections.lifetimes.filter(|&(n, _)| n >= cx.count(&MIN_ENDED));
     let burst = connections.most_per_minute >= cx.count(&PER_MINUTE);
-    let minutes = connections.span.map_or(1.0, |(a, b)| (b - a) as f64 / 60_000.0).max(1.0);
+    let minutes = (connections.millis as f64 / 60_000.0).max(1.0);
     let rate = connections.accepted as f64 / minutes;
     let matters = rate >= cx.limit(&MIN_PER_MINUTE)
         && rate >= cx.limit(&MIN_TURNOVER) * connections.most_open as f64;
@@ -128,7 +139,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 text::plural(connections.accepted, "connection"),
                 text::count(connections.most_per_minute)
             ),
-            "each pays the TCP, TLS and password handshakes (10 to 50 ms), which a pool pays once, and their number grows with the load until the server refuses them",
+            WHY,
             "make one client per process and keep it; where processes do not live on (PHP-FPM, functions), put a pooling proxy in between",
             Seen::all(connections.accepted, Unit::Connections),
         )
@@ -136,7 +147,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .data("most_per_minute", connections.most_per_minute)
         .data("per_minute", rate)
         .data("most_open", connections.most_open)
-        .data("median_life_ms", brief.map_or(0, |(_, median)| median)),
+        .data("median_life_ms", brief.map_or(0, |(_, median)| median))
+        .data("comparison", COMPARISON.to_vec()),
     );
 }
 
@@ -181,6 +193,16 @@ mod tests {
     #[test]
     fn cn_02_1_st_16_bursts_are_found_whatever_their_life() {
         assert_eq!(check("W009", &log(1500, 59_000, 10)).len(), 1);
+    }
+
+    #[test]
+    fn cn_02_2_the_finding_has_the_four_rows() {
+        let found = check("W009", &log(200, 300, 1000));
+        for row in ["set up every time", "10 to 50 ms", "it is stable", "all production services"] {
+            assert!(found[0].why.contains(row), "{row}");
+        }
+        let data = format!("{:?}", found[0].data);
+        assert!(super::COMPARISON.iter().all(|row| data.contains(row)), "{data}");
     }
 
     #[test]

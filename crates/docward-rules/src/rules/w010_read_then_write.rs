@@ -61,9 +61,8 @@ threshold!(
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let often = cx.count(&MIN_COUNT);
     for (namespace, count) in evidence.workload.iter().flat_map(|w| &w.read_then_write) {
-        if *count < often || !workload::is_business(namespace) {
+        if *count < cx.count_at(&MIN_COUNT, namespace) || !workload::is_business(namespace) {
             continue;
         }
         cx.report(
@@ -81,7 +80,15 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_with;
+    use crate::testing::{check_at, check_with};
+
+    #[test]
+    fn ck_15_thresholds_of_a_namespace_are_heard() {
+        let body = r#"ran {"command": {"find": "t_stock", "filter": {"_id": 7}}}
+            ran {"command": {"q": {"_id": 7}, "u": {"$set": {"n": 3}}}}"#;
+        let at = ("W010", "min-count", docward_model::ThresholdSetting::Int(1));
+        assert_eq!(check_at("W010", body, at).len(), 1);
+    }
 
     #[test]
     fn ck_15_other_documents_do_not_count() {

@@ -76,18 +76,18 @@ threshold!(
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let (least, often) = (cx.limit(&MIN_TARGETED), cx.count(&MIN_COUNT));
     let mut by_collection: BTreeMap<&Namespace, Vec<&QueryStats>> = BTreeMap::new();
     for stats in workload::business_shapes(evidence).filter(|s| s.shape.operation.is_read()) {
         by_collection.entry(&stats.shape.namespace).or_default().push(stats);
     }
     for (namespace, shapes) in by_collection {
+        let (least, often) =
+            (cx.limit_at(&MIN_TARGETED, namespace), cx.count_at(&MIN_COUNT, namespace));
         let key = sharding::key_of(evidence, cx.settings(), namespace);
         let told: u64 = shapes.iter().map(|s| s.scattered.1).sum();
         // Of two shards in all, nobody can tell two from all of them.
-        let (all, targeted, how) = if told >= often
-            && sharding::shards(evidence, cx.settings()) != Some(2)
-        {
+        let is_told = told >= often && sharding::shards(evidence, cx.settings()) != Some(2);
+        let (all, targeted, how) = if is_told {
             let scattered: u64 = shapes.iter().map(|s| s.scattered.0).sum();
             (told, told - scattered, "went to one or two shards".to_owned())
         } else if let Some(key) = key {
@@ -106,19 +106,23 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         if all < often || share >= least {
             continue;
         }
-        let mut worst: Vec<_> = shapes
-            .iter()
-            .filter(|s| key.is_none_or(|key| !sharding::is_targeted(&key.fields, &s.shape)))
-            .collect();
-        worst.sort_by_key(|s| std::cmp::Reverse(s.count));
-        let example = worst.first().map(|s| workload::words(&s.shape)).unwrap_or_default();
+        let scattered = |s: &QueryStats| match key {
+            _ if is_told => s.scattered.0,
+            Some(key) if sharding::is_targeted(&key.fields, &s.shape) => 0,
+            _ => s.count,
+        };
+        // Of equally many the first one.
+        let worst = shapes.iter().rev().max_by_key(|s| scattered(s)).filter(|s| scattered(s) > 0);
+        let example = worst
+            .map(|s| format!(", first to `{}`", workload::words(&s.shape)))
+            .unwrap_or_default();
         cx.report(
             Draft::new(
                 Subject::Collection(namespace.clone()),
                 format!("only {} of {} {how}", text::percent(share), text::plural(all, "read")),
                 "the others are sent to all shards and wait for the slowest; adding shards adds load instead of taking it away",
                 format!(
-                    "add the key to the filter where the application knows it, first to `{example}`; or choose a key most reads name (`docward shardkey`)"
+                    "add the key to the filter where the application knows it{example}; or choose a key most reads name (`docward shardkey`)"
                 ),
                 Seen::all(all, Unit::Operations),
             )
@@ -154,6 +158,25 @@ mod tests {
             check_with("W011", r#"shard-key=db_shop.t_order_item:{"userId":"hashed"}"#, body).len(),
             1
         );
+    }
+
+    #[test]
+    fn sk_4_the_query_that_is_scattered_most_is_named() {
+        let body = r#"{"_id": 1, "userId": 7}
+            ran x90 {"command": {"find": "t_order_item", "filter": {"a": 7}}, "nShards": 1}
+            ran x50 {"command": {"find": "t_order_item", "filter": {"userId": 7}}, "nShards": 3}"#;
+        for key in ["", r#"shard-key=db_shop.t_order_item:{"userId":1}"#] {
+            let found = check_with("W011", key, body);
+            assert!(found[0].todo.contains("first to `find by {userId}`"), "{}", found[0].todo);
+        }
+    }
+
+    #[test]
+    fn sk_4_thresholds_of_a_namespace_are_heard() {
+        let body =
+            r#"ran x90 {"command": {"find": "t_order_item", "filter": {"a": 7}}, "nShards": 3}"#;
+        let at = ("W011", "min-count", docward_model::ThresholdSetting::Int(91));
+        assert!(crate::testing::check_at("W011", body, at).is_empty());
     }
 
     #[test]

@@ -84,18 +84,20 @@ const OF_A_PART: u64 = 10;
 const SHORT_NAME: usize = 3;
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let mut set: BTreeMap<&Namespace, BTreeMap<&str, u64>> = BTreeMap::new();
+    let mut set: BTreeMap<&Namespace, BTreeMap<String, u64>> = BTreeMap::new();
     for stats in workload::business_shapes(evidence) {
         let shape = &stats.shape;
         for path in shape.writes.iter().filter(|path| !shape.removes.contains(path)) {
             let paths = set.entry(&shape.namespace).or_default();
-            *paths.entry(path).or_default() += stats.count;
+            *paths.entry(workload::place(path).dotted()).or_default() += stats.count;
         }
     }
-    let most = cx.count(&MAX_PARTS) as usize;
     for (namespace, mut paths) in set {
+        let most = cx.count_at(&MAX_PARTS, namespace) as usize;
         let collection = evidence.collection(namespace);
-        if let Some(profile) = collection.and_then(|c| telling(c, cx.count(&MIN_DOCUMENTS))) {
+        if let Some(profile) =
+            collection.and_then(|c| telling(c, cx.count_at(&MIN_DOCUMENTS, namespace)))
+        {
             paths.retain(|path, &mut count| match slip(profile, path, most) {
                 Some(near) => {
                     report_slip(namespace, profile, (path, count), &near, cx);
@@ -160,10 +162,10 @@ fn report_slip(
     );
 }
 
-fn report_long(namespace: &Namespace, paths: &BTreeMap<&str, u64>, most: usize, cx: &mut Cx<'_>) {
+fn report_long(namespace: &Namespace, paths: &BTreeMap<String, u64>, most: usize, cx: &mut Cx<'_>) {
     let Some(longest) = paths.keys().map(|path| path.split('.').count()).max() else { return };
     let count: u64 = paths.values().sum();
-    let names: Vec<&str> = paths.keys().copied().collect();
+    let names: Vec<&str> = paths.keys().map(String::as_str).collect();
     cx.report(
         Draft::new(
             Subject::Collection(namespace.clone()),
