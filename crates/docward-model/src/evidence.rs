@@ -228,11 +228,7 @@ impl Index {
             .keys
             .iter()
             .map(|key| {
-                let name = if key.path.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-                    key.path.clone()
-                } else {
-                    format!("\"{}\"", key.path.replace('\\', "\\\\").replace('"', "\\\""))
-                };
+                let name = crate::shell::key(&key.path);
                 match &key.kind {
                     DirectionKind::Ascending => format!("{name}: 1"),
                     DirectionKind::Descending => format!("{name}: -1"),

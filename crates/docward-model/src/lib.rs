@@ -22,6 +22,7 @@ mod server;
 mod server_names;
 mod settings;
 mod shard_key;
+pub mod shell;
 pub mod text;
 mod value;
 pub mod words;

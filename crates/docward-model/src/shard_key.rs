@@ -146,8 +146,7 @@ pub fn key_text(fields: &[(String, bool)]) -> String {
     let parts: Vec<String> = fields
         .iter()
         .map(|(path, hashed)| {
-            let plain = path.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-            let name = if plain { path.clone() } else { format!("{path:?}") };
+            let name = crate::shell::key(path);
             format!("{name}: {}", if *hashed { "\"hashed\"" } else { "1" })
         })
         .collect();

@@ -2,32 +2,7 @@
 
 use docward_model::{Namespace, Value};
 
-/// A string literal for mongosh.
-pub fn quote(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c.is_control() => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}
-
-/// A key of an object literal: bare when it can be.
-pub fn key(name: &str) -> String {
-    let bare = !name.is_empty()
-        && !name.starts_with(|c: char| c.is_ascii_digit())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$');
-    if bare { name.to_owned() } else { quote(name) }
-}
+pub use docward_model::shell::{key, quote};
 
 /// `db.getSiblingDB("db_shop")`.
 pub fn database(name: &str) -> String {

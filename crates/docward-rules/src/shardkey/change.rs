@@ -70,7 +70,13 @@ impl Judge<'_> {
                 Some(_) => "shardCollection, after an index that begins with the key",
                 None => "shardCollection; an index that begins with the key is there",
             };
-            return (format!("{how}{simple}"), index.into_iter().chain([shard]).collect());
+            // From 6.0 on the database need not be told.
+            let enable = self
+                .version
+                .is_some_and(|version| version < (6, 0))
+                .then(|| format!("sh.enableSharding({})", statements::quoted(&namespace.database)));
+            let commands = enable.into_iter().chain(index).chain([shard]).collect();
+            return (format!("{how}{simple}"), commands);
         };
         if current == key {
             return ("the collection is sharded by it already".to_owned(), Vec::new());

@@ -155,9 +155,17 @@ impl<'a> Judge<'a> {
             reads.filter(names).map(|s| s.count).sum()
         };
         let scalar = |field: &Field| {
-            [BsonType::Object, BsonType::Double, BsonType::Bool, BsonType::BinData]
-                .iter()
-                .all(|&kind| field.types.of(kind) * 2 < field.count.max(1))
+            let few = |n: u64| n * 2 < field.count.max(1);
+            // Doubles without a fraction are ids written by drivers that know no integers; binaries
+            // of subtype 4 are UUIDs.
+            let fractions = field.number.map_or(0, |number| number.fractional_doubles);
+            let uuids = field.blob.as_ref().map_or(0, |blob| {
+                blob.subtypes.iter().filter(|(kind, _)| *kind == 4).map(|(_, n)| n).sum()
+            });
+            few(field.types.of(BsonType::Object))
+                && few(field.types.of(BsonType::Bool))
+                && few(fractions)
+                && few(field.types.of(BsonType::BinData).saturating_sub(uuids))
         };
         let mut fields: Vec<&'a Field> = self
             .profile

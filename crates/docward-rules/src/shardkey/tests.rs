@@ -530,3 +530,33 @@ fn limits_are_those_of_the_rules() {
     assert_eq!(with("W011", "min-targeted", float(0.6), "SK-4", &["userId"]), Verdict::Pass);
     assert_eq!(with("W011", "min-targeted", float(0.7), "SK-4", &["userId"]), Verdict::Fail);
 }
+
+#[test]
+fn sk_1_uuids_and_whole_doubles_are_candidates() {
+    let body = documents(5000, |i| {
+        format!(
+            "\"_id\": UUID(\"{:08x}-0000-4000-8000-{:012x}\"), \"2faId\": {}.0, \"rate\": {}.5",
+            noise(i),
+            i,
+            noise(i) % 1_000_000,
+            noise(i + 7) % 1_000_000
+        )
+    });
+    let proposals = proposed(&report(&body, &[]));
+    assert!(proposals.iter().any(|key| key.contains("_id")), "{proposals:?}");
+    assert!(proposals.iter().any(|key| key.contains("\"2faId\"")), "{proposals:?}");
+    assert!(proposals.iter().all(|key| !key.contains("rate")), "{proposals:?}");
+}
+
+#[test]
+fn sk_12_databases_are_enabled_where_the_server_asks_for_it() {
+    let body = documents(5000, |i| format!("\"_id\": {i}, \"customerId\": {}", noise(i)));
+    let commands = |version: &str| {
+        let question =
+            KeyQuestion { keys: vec![key(&["customerId"])], shards: Some(3), zone: None };
+        let report = ask(&Example::new("K001", version, &body), &question);
+        report.judged[0].commands.clone()
+    };
+    assert_eq!(commands("version=5.0")[0], "sh.enableSharding(\"db_shop\")");
+    assert!(commands("version=6.0").iter().all(|command| !command.contains("enableSharding")));
+}
