@@ -77,7 +77,8 @@ fn st_07_ap_s0_5_two_reads_per_request_become_one() {
             [("t_order", doc! { "_id": n }), ("t_order_item", doc! { "orderId": n })]
         {
             let find = doc! { "find": collection, "filter": filter };
-            let asked = shop.database("db_shop").run_command(find).session(&mut session);
+            let database = shop.database("db_shop");
+            let asked = database.run_command(find).session(&mut session);
             servers.wait(asked.into_future()).unwrap();
         }
         sessions.push(session);
