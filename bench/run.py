@@ -170,8 +170,8 @@ def live(docward, bench, files):
             subprocess.run([bench, "load", uri, f"twenty.orders{n}", files["orders.bson"], str(ORDERS // 50)], check=True)
         memory = []
 
-        def audited(*flags):
-            seconds, kilobytes = audit(docward, uri, 1, *flags)
+        def audited(*flags, threads=1):
+            seconds, kilobytes = audit(docward, uri, threads, *flags)
             memory.append(kilobytes)
             return seconds
 
@@ -185,12 +185,14 @@ def live(docward, bench, files):
             "drain": lambda: control("drain", uri, "bench.orders", best),
             "raw": lambda: control("drain-raw", uri, "bench.orders", raw),
             "full": full,
+            "two": lambda: audited("--full", "--db", "bench", threads=2),
         })
         print(f"\n### A running server, one run, medians of {REPETITIONS}")
-        row("documents", "driver's cursor s", "raw batches ahead s", "audit --full s", "against the cursor", "against raw batches", "peak MB")
+        row("documents", "driver's cursor s", "raw batches ahead s", "audit --full s (1, 2 threads)", "against the cursor", "against raw batches", "peak MB")
         row(*["---"] * 7)
-        row(f"{ORDERS:,}", f"{m['drain']:.2f} (batches of {best or 'its own size'})", f"{m['raw']:.2f}", f"{m['full']:.2f}",
-            f"{m['full'] / m['drain']:.2f}x", f"{m['full'] / m['raw']:.2f}x", f"{max(memory) / 1024:.0f}")
+        row(f"{ORDERS:,}", f"{m['drain']:.2f} (batches of {best or 'its own size'})", f"{m['raw']:.2f}", f"{m['full']:.2f}, {m['two']:.2f}",
+            f"{m['full'] / m['drain']:.2f}x, {m['two'] / m['drain']:.2f}x",
+            f"{m['full'] / m['raw']:.2f}x, {m['two'] / m['raw']:.2f}x", f"{max(memory) / 1024:.0f}")
         memory.clear()
         before = cpu_seconds(pid)
         m, _ = medians({"sampled": lambda: audited("--db", "twenty")})
