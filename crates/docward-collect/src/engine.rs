@@ -154,12 +154,10 @@ enum Job<'a> {
 
 enum Reply {
     Profiled(Block, Notes),
-    /// How many bytes of it there were, for those that wait.
-    ProfiledAnswer(usize, Notes),
+    ProfiledAnswer(Notes),
     Pulled(Pulled),
     Part(usize, Slot, Option<Box<Profiler>>),
     Finished(Slot, Box<Profiled>, Option<Vec<u8>>),
-    Resumed,
     Died,
 }
 
@@ -420,25 +418,15 @@ impl<'scope, 'env> Engine<'scope, 'env> {
     }
 
     fn send_answer(&mut self, answer: Answer) {
-        let number = self.blocks;
-        self.blocks += 1;
-        if self.workers.is_empty() {
-            if number == 0 || self.threads <= 1 {
-                let notes = self.local.profile_answer(&answer);
-                return self.take_notes(notes);
-            }
-            self.start();
-        }
+        let Some(worker) = self.next_worker() else {
+            let notes = self.local.profile_answer(&answer);
+            return self.take_notes(notes);
+        };
         // One in work and one waiting for each worker; an answer has some megabytes.
-        let workers = self.workers.len().min(BLOCK_WORKERS);
-        while self.in_flight >= 2 * workers && !self.died {
+        while self.in_flight >= 2 * self.workers.len().min(BLOCK_WORKERS) && !self.died {
             self.wait();
         }
-        self.in_flight += 1;
-        self.bytes_in_flight += answer.sent.array().len();
-        if self.workers[number % workers].send(Job::ProfileAnswer(answer)).is_err() {
-            self.died = true;
-        }
+        self.hand_over(worker, Job::ProfileAnswer(answer));
         self.poll();
     }
 
@@ -558,20 +546,31 @@ impl<'scope, 'env> Engine<'scope, 'env> {
     }
 
     fn send(&mut self, block: Block) {
+        let Some(worker) = self.next_worker() else {
+            let notes = self.local.profile(&block);
+            return self.note(block, notes);
+        };
+        self.bytes_in_flight += block.bytes.len();
+        self.hand_over(worker, Job::Profile(block));
+    }
+
+    /// The worker whose turn it is; `None` when the caller's thread does the work: alone, or the first
+    /// time, because small inputs do not pay for threads.
+    fn next_worker(&mut self) -> Option<usize> {
         let number = self.blocks;
         self.blocks += 1;
         if self.workers.is_empty() {
             if number == 0 || self.threads <= 1 {
-                let notes = self.local.profile(&block);
-                self.note(block, notes);
-                return;
+                return None;
             }
             self.start();
         }
+        Some(number % self.workers.len().min(BLOCK_WORKERS))
+    }
+
+    fn hand_over(&mut self, worker: usize, job: Job<'scope>) {
         self.in_flight += 1;
-        self.bytes_in_flight += block.bytes.len();
-        let worker = &self.workers[number % self.workers.len().min(BLOCK_WORKERS)];
-        if worker.send(Job::Profile(block)).is_err() {
+        if self.workers[worker].send(job).is_err() {
             self.died = true;
         }
     }
@@ -612,9 +611,8 @@ impl<'scope, 'env> Engine<'scope, 'env> {
                 self.bytes_in_flight -= block.bytes.len();
                 self.note(block, notes);
             }
-            Reply::ProfiledAnswer(bytes, notes) => {
+            Reply::ProfiledAnswer(notes) => {
                 self.in_flight -= 1;
-                self.bytes_in_flight -= bytes;
                 self.take_notes(notes);
             }
             Reply::Pulled(pulled) => {
@@ -646,7 +644,6 @@ impl<'scope, 'env> Engine<'scope, 'env> {
                 self.finishing -= 1;
                 self.finished(slot, *profiled, state);
             }
-            Reply::Resumed => {}
             Reply::Died => self.died = true,
         }
     }
@@ -701,10 +698,7 @@ impl Worker {
                     let notes = self.profile(&block);
                     Reply::Profiled(block, notes)
                 }
-                Job::ProfileAnswer(answer) => {
-                    let notes = self.profile_answer(&answer);
-                    Reply::ProfiledAnswer(answer.sent.array().len(), notes)
-                }
+                Job::ProfileAnswer(answer) => Reply::ProfiledAnswer(self.profile_answer(&answer)),
                 Job::Pull(slot, pull) => {
                     let pulled = pull.work(index, self.profilers.entry(slot).or_default());
                     // The caller takes the file back when nobody else has it.
@@ -716,7 +710,7 @@ impl Worker {
                 }
                 Job::Resume(slot, profiler) => {
                     self.profilers.insert(slot, *profiler);
-                    Reply::Resumed
+                    continue;
                 }
                 Job::Finish(slot, parts, keep) => {
                     let mut parts = parts.into_iter();

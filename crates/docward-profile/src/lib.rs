@@ -5,6 +5,7 @@
 //! clock, no randomness: the same documents give the same profile.
 
 mod between;
+mod blocks;
 mod families;
 mod finish;
 mod growth;
@@ -23,7 +24,8 @@ mod tree;
 mod values;
 
 pub use between::observe_growth;
+pub use blocks::{array_documents, last_id};
 pub use families::families;
 pub use finish::Profiled;
 pub use links::{Links, relate};
-pub use profiler::{Damage, Profiler, TIERS as SIZE_TIERS, array_documents, last_id};
+pub use profiler::{Damage, Profiler, TIERS as SIZE_TIERS};

@@ -15,6 +15,7 @@ use docward_model::{BlobKind, BsonType, TextClass};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    blocks::remember_id,
     hash,
     histogram::Histogram,
     joins::Joins,
@@ -32,7 +33,7 @@ use crate::{
 /// Sizes of documents counted exactly (GC-02 and CK-14 tiers).
 pub const TIERS: [u64; 6] = [102_400, 204_800, 1_048_576, 1_677_721, 10_485_760, 16_777_216];
 /// Damaged documents remembered one by one.
-const DAMAGES: usize = 64;
+pub(crate) const DAMAGES: usize = 64;
 /// Largest documents remembered.
 const LARGEST: usize = 16;
 /// Longer ids are not remembered.
@@ -88,18 +89,18 @@ pub struct Profiler {
     /// The fields of those sets.
     pub(crate) shape_fields: BTreeMap<u64, Vec<NodeId>>,
     #[serde(skip)]
-    scratch: Scratch,
+    pub(crate) scratch: Scratch,
 }
 
 /// State of the document being read.
 #[derive(Clone, Debug, Default)]
-struct Scratch {
+pub(crate) struct Scratch {
     /// Set while the document belongs to the sample.
     row: Option<Row>,
     /// Hash of the document in the sample's sense.
     doc_hash: u64,
     /// Offset of the block in its file.
-    base: u64,
+    pub(crate) base: u64,
     shape: u64,
     order: u64,
     /// Whether the document's long texts are looked at too.
@@ -109,17 +110,17 @@ struct Scratch {
     /// References met in the object being read: node and hash.
     refs: Vec<(NodeId, u64)>,
     /// `_id` before this one: tag and bytes.
-    previous_id: Vec<u8>,
+    pub(crate) previous_id: Vec<u8>,
     /// What stopped the document. Kept here so that the functions below return plain numbers: a
     /// `Result` per value goes through memory and costs more than the check itself.
     fault: Option<Fault>,
-    damages: Vec<Damage>,
-    damage_count: u64,
+    pub(crate) damages: Vec<Damage>,
+    pub(crate) damage_count: u64,
 }
 
 impl Scratch {
     #[cold]
-    fn damaged(&mut self, fault: Fault) {
+    pub(crate) fn damaged(&mut self, fault: Fault) {
         self.damage_count += 1;
         if self.damages.len() < DAMAGES {
             let offset = self.base + fault.at as u64;
@@ -185,57 +186,7 @@ impl Profiler {
         self.tree.nodes.len()
     }
 
-    /// Takes in whole documents that lie back to back. `offset` is where the block begins in its
-    /// file, for messages and natural order. A document whose length does not fit ends the block.
-    pub fn add_block(&mut self, block: &[u8], offset: u64) {
-        self.add_block_after(block, offset, &[]);
-    }
-
-    /// [`Self::add_block`] of a block that follows another one: `previous_id` is what [`last_id`] says
-    /// of that, so that neighbours are compared across the cut wherever it lies.
-    pub fn add_block_after(&mut self, block: &[u8], offset: u64, previous_id: &[u8]) {
-        self.scratch.base = offset;
-        self.scratch.previous_id.clear();
-        self.scratch.previous_id.extend_from_slice(previous_id);
-        let mut at = 0;
-        while at < block.len() {
-            match walk::document_end(block, at, block.len()) {
-                Ok(end) => {
-                    if let Err(fault) = self.document(block, at, end) {
-                        self.scratch.damaged(fault);
-                    }
-                    at = end;
-                }
-                Err(kind) => {
-                    self.scratch.damaged(Fault::new(at, kind));
-                    // The length itself may be right although the last byte is not NUL.
-                    match i32_at(block, at) {
-                        Some(len) if len >= 5 && at + len as usize <= block.len() => {
-                            at += len as usize;
-                        }
-                        _ => return,
-                    }
-                }
-            }
-        }
-    }
-
-    /// Takes in the documents of a BSON array, but for the first `skip`: what a server sends in one
-    /// answer. Positions are as if the documents lay back to back; `previous_id` is what
-    /// [`last_id`] says of the one before.
-    pub fn add_array(&mut self, array: &[u8], skip: usize, position: u64, previous_id: &[u8]) {
-        self.scratch.previous_id.clear();
-        self.scratch.previous_id.extend_from_slice(previous_id);
-        self.scratch.base = position;
-        for document in array_documents(array).skip(skip) {
-            if let Err(fault) = self.document(document, 0, document.len()) {
-                self.scratch.damaged(fault);
-            }
-            self.scratch.base += document.len() as u64;
-        }
-    }
-
-    fn document(&mut self, block: &[u8], start: usize, end: usize) -> Result<(), Fault> {
+    pub(crate) fn document(&mut self, block: &[u8], start: usize, end: usize) -> Result<(), Fault> {
         let size = (end - start) as u64;
         self.documents += 1;
         self.bytes += size;
@@ -681,7 +632,7 @@ impl Profiler {
         self.settle_largest();
     }
 
-    fn settle_largest(&mut self) {
+    pub(crate) fn settle_largest(&mut self) {
         self.largest.sort_by_key(|l| (std::cmp::Reverse(l.bytes), l.hash));
         self.largest.truncate(LARGEST);
     }
@@ -710,66 +661,6 @@ impl Profiler {
             self.joins.put(&self.tree, node, hash, doc_hash, others);
         }
     }
-
-    /// Takes over what another profiler saw of the same collection, later in natural order.
-    pub fn merge(&mut self, later: Self) {
-        let map = self.tree.absorb(later.tree);
-        self.rows.merge(later.rows, &map);
-        self.joins.merge(&self.tree, later.joins, &map);
-        self.documents += later.documents;
-        self.bytes += later.bytes;
-        self.sizes.merge(&later.sizes);
-        self.larger.iter_mut().zip(later.larger).for_each(|(a, b)| *a += b);
-        self.largest.extend(later.largest);
-        self.settle_largest();
-        self.depths.iter_mut().zip(later.depths).for_each(|(a, b)| *a += b);
-        self.max_server_depth = self.max_server_depth.max(later.max_server_depth);
-        self.id_pairs += later.id_pairs;
-        self.id_rising += later.id_rising;
-        self.ids.merge(later.ids);
-        self.shapes.merge(&later.shapes);
-        for (hash, fields) in later.shape_fields {
-            self.shape_fields
-                .entry(hash)
-                .or_insert_with(|| fields.iter().map(|&n| map[n as usize]).collect());
-        }
-        let theta = self.shapes.theta();
-        self.shape_fields.retain(|&hash, _| hash < theta);
-        let scratch = &mut self.scratch;
-        scratch.damage_count += later.scratch.damage_count;
-        scratch.damages.extend(later.scratch.damages);
-        scratch.damages.sort_by_key(|d| d.offset);
-        scratch.damages.truncate(DAMAGES);
-    }
-}
-
-/// The documents in a BSON array; whatever else is in it is passed over.
-pub fn array_documents(array: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let elements = walk::Elements::new(array).into_iter().flatten().map_while(Result::ok);
-    elements.filter(|element| element.tag == 0x03).map(|element| element.value)
-}
-
-/// Keeps an `_id` for comparing: its tag and the beginning of its bytes.
-#[inline]
-fn remember_id(id: &mut Vec<u8>, tag: u8, value: &[u8]) {
-    id.push(tag);
-    id.extend_from_slice(&value[..value.len().min(256)]);
-}
-
-/// The `_id` of the last of the documents that lie back to back in a block, for
-/// [`Profiler::add_block_after`]; empty when it has none.
-pub fn last_id(block: &[u8]) -> Vec<u8> {
-    let mut id = Vec::new();
-    let (mut start, mut end) = (0, 0);
-    while let Ok(next) = walk::document_end(block, end, block.len()) {
-        (start, end) = (end, next);
-    }
-    if end > start
-        && let Some((tag, from, to)) = id_value(block, start, end)
-    {
-        remember_id(&mut id, tag, &block[from..to]);
-    }
-    id
 }
 
 /// Types that are seldom, or seldom many.

@@ -215,8 +215,8 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Learns the names of collections that people made in the server's own databases, and how many
-    /// others there are. Who may not
-    /// list them there is told nothing: few may, and few have to.
+    /// others there are. Who may not list them there is told nothing: few may, and few have
+    /// to.
     fn misplaced(&mut self, deployment: &mut Deployment) -> usize {
         let mut own = 0;
         if self.request.database_glob.is_some() {

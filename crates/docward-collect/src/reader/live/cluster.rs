@@ -24,7 +24,7 @@ use super::{
 const CONFIG: &str = "config";
 
 /// The tables that tell a cluster from a server on its own.
-const TELLING: [&str; 4] = ["chunks", "collections", "mongos", "shards"];
+const TELLING: [&str; 2] = ["mongos", "shards"];
 
 /// How long the server may count chunks.
 const COUNTING_MS: i64 = 30_000;
@@ -96,9 +96,8 @@ fn has_tables(deployment: &Deployment) -> bool {
     let rest = doc! {
         "nameOnly": true, "authorizedCollections": true, "filter": { "name": { "$in": TELLING.to_vec() } },
     };
-    let found = deployment.session.list(CONFIG, Read::ListCollections, rest).unwrap_or_default();
-    let named = |name: &str| found.iter().any(|row| row.get_str("name").is_ok_and(|n| n == name));
-    named("shards") || named("mongos")
+    let found = deployment.session.list(CONFIG, Read::ListCollections, rest);
+    found.is_ok_and(|found| !found.is_empty())
 }
 
 fn find(filter: Document) -> (Read, Document) {

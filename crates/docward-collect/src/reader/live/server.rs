@@ -290,7 +290,7 @@ fn askable(members: Option<&[Member]>, primary: Option<&str>) -> Vec<String> {
     let answers = |member: &&Member| {
         matches!(member.state.as_deref(), Some("PRIMARY" | "SECONDARY"))
             && member.healthy != Some(false)
-            && member.hidden != Some(true)
+            && member.is_visible()
     };
     let hosts: Vec<_> =
         members.unwrap_or_default().iter().filter(answers).map(|m| m.host.clone()).collect();
