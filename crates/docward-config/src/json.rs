@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use docward_model::shell::quote;
+
 /// A JSON value; objects keep their order.
 pub(crate) enum Json {
     Bool(bool),
@@ -57,12 +59,12 @@ impl Json {
             // JSON has no word for the others.
             Self::Float(n) if !n.is_finite() => out.push_str("null"),
             Self::Float(n) => _ = write!(out, "{n:?}"),
-            Self::Text(text) => quote(text, out),
+            Self::Text(text) => out.push_str(&quote(text)),
             Self::List(items) => block(out, depth, ('[', ']'), items, |out, item| {
                 item.write(out, depth + 1);
             }),
             Self::Object(entries) => block(out, depth, ('{', '}'), entries, |out, (key, value)| {
-                quote(key, out);
+                out.push_str(&quote(key));
                 out.push_str(": ");
                 value.write(out, depth + 1);
             }),
@@ -88,21 +90,6 @@ fn block<T>(
         out.push_str(&"  ".repeat(depth));
     }
     out.push(close);
-}
-
-fn quote(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            c if c.is_control() => _ = write!(out, "\\u{:04x}", u32::from(c)),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }
 
 #[cfg(test)]

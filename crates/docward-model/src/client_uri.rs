@@ -207,6 +207,19 @@ impl ClientUri {
         let scheme = if self.srv { "mongodb+srv" } else { "mongodb" };
         format!("{scheme}://{}", self.hosts.join(","))
     }
+
+    /// What tells it from other strings: the application's name, or the hosts.
+    pub fn key(&self) -> String {
+        self.app_name.clone().unwrap_or_else(|| self.label())
+    }
+
+    /// The string in words: whose it is.
+    pub fn owner(&self) -> String {
+        match (&self.app_name, self.purpose) {
+            (None, Purpose::Source) => "the connection string that was audited".to_owned(),
+            _ => format!("the connection string of `{}`", self.key()),
+        }
+    }
 }
 
 /// `dc:ny,rack:1` as pairs; what is no pair means nothing to a driver either.

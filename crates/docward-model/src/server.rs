@@ -75,6 +75,16 @@ pub struct Server {
     pub max_open_files: Option<u64>,
 }
 
+impl Server {
+    /// The name of the replica set it is one of.
+    pub fn replica_set(&self) -> Option<&str> {
+        match &self.topology {
+            Some(Topology::ReplicaSet(name)) => Some(name),
+            _ => None,
+        }
+    }
+}
+
 /// Connections of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {
@@ -125,6 +135,13 @@ pub struct Member {
     /// Tags, sorted; `None` without the set's configuration.
     #[serde(default)]
     pub tags: Option<Vec<(String, String)>>,
+}
+
+impl Member {
+    /// Whether clients know it and may read from it: neither hidden nor an arbiter.
+    pub fn is_visible(&self) -> bool {
+        self.hidden != Some(true) && self.arbiter != Some(true)
+    }
 }
 
 /// A user of the deployment.

@@ -51,8 +51,7 @@ threshold!(
 fn is_read_from(member: &Member) -> bool {
     member.state.as_deref() == Some("SECONDARY")
         && member.healthy != Some(false)
-        && member.hidden != Some(true)
-        && member.arbiter != Some(true)
+        && member.is_visible()
         && member.delay_seconds.unwrap_or(0) == 0
 }
 

@@ -136,15 +136,10 @@ fn draft(
             text::list(dead, 16)
         ));
     }
-    let who = match (&uri.app_name, uri.purpose) {
-        (Some(app), _) => format!("the connection string of `{app}`"),
-        (None, Purpose::Source) => "the connection string that was audited".to_owned(),
-        (None, Purpose::Client) => format!("the connection string of `{}`", uri.label()),
-    };
     let hosts: Vec<&str> = alive.iter().map(String::as_str).collect();
     Draft::new(
         Subject::Deployment,
-        format!("{who} {}", faults.join(", and ")),
+        format!("{} {}", uri.owner(), faults.join(", and ")),
         if missing.is_empty() {
             "each connection that is tried there waits for its time-out"
         } else {
@@ -161,7 +156,7 @@ fn draft(
     .data("missing", missing.iter().map(|host| (*host).clone()).collect::<Vec<_>>())
     .data("gone", dead.iter().map(|host| (*host).clone()).collect::<Vec<_>>())
     .severity(if missing.is_empty() { Severity::Warn } else { Severity::Error })
-    .key(uri.app_name.clone().unwrap_or_else(|| uri.label()))
+    .key(uri.key())
 }
 
 #[cfg(test)]

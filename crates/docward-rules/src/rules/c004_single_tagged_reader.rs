@@ -1,7 +1,7 @@
 //! RP-6: a tag set that sends all reads to one member.
 
 use docward_model::{
-    ClientUri, Draft, Evidence, Level, Member, Purpose, Seen, Severity, Subject, Topology, Unit,
+    ClientUri, Draft, Evidence, Level, Member, Purpose, Seen, Severity, Subject, Unit,
     client_uri::with_port,
 };
 
@@ -56,11 +56,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     if members.is_empty() || members.iter().any(|member| member.tags.is_none()) {
         return;
     }
-    let set = match &server.topology {
-        Some(Topology::ReplicaSet(name)) => Some(name.as_str()),
-        _ => None,
-    };
-    let tagged = |uri: &&ClientUri| !uri.read_tags.is_empty() && belongs(uri, members, set);
+    let tagged =
+        |uri: &&ClientUri| !uri.read_tags.is_empty() && belongs(uri, members, server.replica_set());
     for uri in evidence.uris.iter().filter(tagged) {
         let Some((mode, with_primary)) = mode(uri) else { continue };
         let Some((tags, matching)) = first_match(uri, members) else {
@@ -114,11 +111,8 @@ fn first_match<'a>(
     uri: &'a ClientUri,
     members: &'a [Member],
 ) -> Option<(&'a TagSet, Vec<&'a Member>)> {
-    let visible = |member: &&Member| {
-        member.hidden != Some(true)
-            && member.arbiter != Some(true)
-            && member.state.as_deref() != Some("ARBITER")
-    };
+    let visible =
+        |member: &&Member| member.is_visible() && member.state.as_deref() != Some("ARBITER");
     uri.read_tags.iter().find_map(|tags| {
         let has = |member: &&Member| {
             tags.iter().all(|tag| member.tags.as_ref().is_some_and(|own| own.contains(tag)))
@@ -130,18 +124,6 @@ fn first_match<'a>(
 
 fn tag_text(tags: &TagSet) -> String {
     tags.iter().map(|(key, value)| format!("{key}:{value}")).collect::<Vec<_>>().join(",")
-}
-
-fn who(uri: &ClientUri) -> String {
-    match (&uri.app_name, uri.purpose) {
-        (Some(app), _) => format!("`{app}`"),
-        (None, Purpose::Source) => "the connection string that was audited".to_owned(),
-        (None, Purpose::Client) => format!("`{}`", uri.label()),
-    }
-}
-
-fn key(uri: &ClientUri) -> String {
-    uri.app_name.clone().unwrap_or_else(|| uri.label())
 }
 
 fn one(
@@ -160,7 +142,7 @@ fn one(
         Subject::Deployment,
         format!(
             "reads of {} ({mode}, tags {tags}) all go to {}{but}",
-            who(uri),
+            uri.owner(),
             reader.host
         ),
         "one member takes all these reads; nothing balances them, and when it is down they fail or fall on the primary",
@@ -171,7 +153,7 @@ fn one(
     .data("tags", tags.as_str())
     .data("member", reader.host.as_str())
     .severity(Severity::Warn)
-    .key(key(uri))
+    .key(uri.key())
 }
 
 fn nobody(uri: &ClientUri, mode: &str, uris: u64) -> Draft {
@@ -180,7 +162,7 @@ fn nobody(uri: &ClientUri, mode: &str, uris: u64) -> Draft {
     let preferred = mode == "secondaryPreferred";
     Draft::new(
         Subject::Deployment,
-        format!("no member has the tags {sets} that reads of {} ({mode}) ask for", who(uri)),
+        format!("no member has the tags {sets} that reads of {} ({mode}) ask for", uri.owner()),
         if preferred {
             "all these reads fall on the primary"
         } else {
@@ -193,7 +175,7 @@ fn nobody(uri: &ClientUri, mode: &str, uris: u64) -> Draft {
     .data("tags", sets.as_str())
     .level(Level::Recommended)
     .severity(Severity::Warn)
-    .key(key(uri))
+    .key(uri.key())
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! DM-08.1, LM-8: arrays of 1000 elements and more; bounded by design they are information (GC-04).
 
-use docward_model::{Collection, CollectionKind, Draft, Field, FieldPath, Level, Safety, Subject};
+use docward_model::{
+    Collection, CollectionKind, Distribution, Draft, Field, FieldPath, Level, Safety, Subject,
+};
 
 use crate::facts::arrays::{self, Limits, Owner};
 use crate::facts::patterns::{self, Bound};
@@ -55,6 +57,9 @@ threshold!(
     "arrays of this length or more are reported"
 );
 
+/// What a long array costs.
+const WALKS: &str = "each update inside a long array walks and rewrites it";
+
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let limit = cx.count(&MAX_ELEMENTS);
     let limits = Limits::of(cx.settings(), &collection.namespace);
@@ -95,16 +100,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 text::count(lengths.p99()),
                 text::count(lengths.max),
             ),
-            None => format!(
-                "{} of {} in `{}` {} {} elements or more: p99 {}, longest {}",
-                text::count(over),
-                text::plural(lengths.count, "array"),
-                field.path,
-                text::form(over, "has", "have"),
-                text::count(limit),
-                text::count(lengths.p99()),
-                text::count(lengths.max),
-            ),
+            None => lengths_text(field.path.as_str(), lengths, limit),
         };
         if let Some(index) = index {
             what.push_str(&format!("; the index `{index}` has an entry for each"));
@@ -124,7 +120,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 if index.is_some() {
                     "every element is an index entry, and each update of the array touches many of them"
                 } else {
-                    "each update inside a long array walks and rewrites it"
+                    WALKS
                 },
                 if at_limit {
                     format!(
@@ -157,7 +153,6 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
 }
 
-/// An index that has an entry per element.
 /// Arrays that only the server's count shows to be long, because few are.
 fn rare(collection: &Collection, limit: u64, cx: &mut Cx<'_>) {
     let Some(counted) = &collection.counted else { return };
@@ -188,17 +183,8 @@ fn rare(collection: &Collection, limit: u64, cx: &mut Cx<'_>) {
         cx.report(
             Draft::new(
                 Subject::Field(ns.clone(), FieldPath::new(&field.name)),
-                format!(
-                    "{} of {} in `{}` {} {} elements or more: p99 {}, longest {}",
-                    text::count(over),
-                    text::plural(lengths.count, "array"),
-                    field.name,
-                    text::form(over, "has", "have"),
-                    text::count(limit),
-                    text::count(lengths.p99()),
-                    text::count(lengths.max),
-                ),
-                "each update inside a long array walks and rewrites it",
+                lengths_text(&field.name, lengths, limit),
+                WALKS,
                 "look at the longest: the server counted them, none was read; then keep the newest few inline and the whole list in a collection of its own",
                 counted.seen(),
             )
@@ -220,6 +206,21 @@ fn rare(collection: &Collection, limit: u64, cx: &mut Cx<'_>) {
     }
 }
 
+/// How many arrays are long, and how long.
+fn lengths_text(path: &str, lengths: &Distribution, limit: u64) -> String {
+    let over = lengths.at_least(limit);
+    format!(
+        "{} of {} in `{path}` {} {} elements or more: p99 {}, longest {}",
+        text::count(over),
+        text::plural(lengths.count, "array"),
+        text::form(over, "has", "have"),
+        text::count(limit),
+        text::count(lengths.p99()),
+        text::count(lengths.max),
+    )
+}
+
+/// An index that has an entry per element.
 fn index_on<'a>(collection: &'a Collection, field: &Field) -> Option<&'a str> {
     let dotted = field.path.dotted();
     let inside = format!("{dotted}.");

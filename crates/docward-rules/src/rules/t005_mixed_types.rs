@@ -65,6 +65,9 @@ threshold!(
     "accuracy from which a discriminator explains objects and arrays that differ"
 );
 
+/// Why several types in one place do harm.
+const DO_NOT_COMPARE: &str = "values of different types do not compare: ranges miss some, sorting groups by type, sums skip strings";
+
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let accuracy = cx.limit(&DISCRIMINATED);
     let mut drafts = rare(collection, accuracy);
@@ -111,8 +114,6 @@ fn rare(collection: &Collection, accuracy: f64) -> Vec<Draft> {
             Some((profile, known)) => softness(collection, profile, known, &found, accuracy).0,
             None => matches!(names::normalised(&field.name).as_str(), "v" | "value" | "val"),
         };
-        let kinds: Vec<String> =
-            found.iter().map(|(class, n)| text::plural(*n, class.noun())).collect();
         let (main, _) = found[0];
         let odd: u64 = found.iter().skip(1).map(|(_, n)| n).sum();
         let odd_types: Vec<String> = field
@@ -123,18 +124,17 @@ fn rare(collection: &Collection, accuracy: f64) -> Vec<Draft> {
             .map(|(kind, _)| format!("\"{}\"", kind.name()))
             .collect();
         let path = FieldPath::new(&field.name);
-        let types = found.iter().map(|(c, n)| (c.noun().to_owned(), DataValue::from(*n)));
         let mut draft = Draft::new(
             Subject::Field(collection.namespace.clone(), path.clone()),
-            format!("`{path}` holds {} types: {}", found.len(), kinds.join(", ")),
-            "values of different types do not compare: ranges miss some, sorting groups by type, sums skip strings",
+            types_text(&path, &found),
+            DO_NOT_COMPARE,
             format!(
                 "look at the {} first: the server counted them, none was read; then settle on one type for `{path}`",
                 text::plural(odd, "odd value")
             ),
             counted.seen(),
         )
-        .data("types", DataValue::Map(types.collect()))
+        .data("types", counts(&found))
         .fix(
             None,
             Safety::Safe,
@@ -151,6 +151,16 @@ fn rare(collection: &Collection, accuracy: f64) -> Vec<Draft> {
         drafts.push(draft);
     }
     drafts
+}
+
+fn types_text(path: &FieldPath, found: &[(Class, u64)]) -> String {
+    let kinds: Vec<String> =
+        found.iter().map(|(class, n)| text::plural(*n, class.noun())).collect();
+    format!("`{path}` holds {} types: {}", found.len(), kinds.join(", "))
+}
+
+fn counts(found: &[(Class, u64)]) -> DataValue {
+    DataValue::Map(found.iter().map(|(c, n)| (c.noun().to_owned(), DataValue::from(*n))).collect())
 }
 
 /// What becomes of the values outside the main class.
@@ -179,8 +189,6 @@ fn draft(
     for &(class, n) in found.iter().filter(|(c, _)| *c != main) {
         settle(profile, field, main, class, n, &mut outcome);
     }
-    let kinds: Vec<String> =
-        found.iter().map(|(class, n)| text::plural(*n, class.noun())).collect();
     let target = target_type(profile, field, main);
     let untold = version.as_ref().filter(|v| v.newer.is_none());
     let list_or_one = found.len() == 2 && found.iter().any(|(c, _)| *c == Class::Array);
@@ -245,21 +253,17 @@ fn draft(
             text::count(single)
         )
     } else {
-        format!("`{path}` holds {} types: {}", found.len(), kinds.join(", "))
+        types_text(path, found)
     };
     let why = if list_or_one {
         "queries match both, but every reader needs a branch for each, and $size and $unwind differ"
     } else {
-        "values of different types do not compare: ranges miss some, sorting groups by type, sums skip strings"
+        DO_NOT_COMPARE
     };
     let target = if untold.is_some() { "the newer version's type" } else { target };
-    let types = found
-        .iter()
-        .map(|(class, n)| (class.noun().to_owned(), DataValue::from(*n)))
-        .collect::<Vec<_>>();
     let mut draft =
         Draft::new(Subject::Field(ns.clone(), path.clone()), what, why, todo, profile.seen())
-            .data("types", DataValue::Map(types))
+            .data("types", counts(found))
             .data("target", target)
             .data("converts", outcome.converts)
             .data("empty", outcome.empty)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{Draft, Evidence, Level, NotPrimary, Seen, Severity, Subject, Topology, Unit};
+use docward_model::{Draft, Evidence, Level, NotPrimary, Seen, Server, Severity, Subject, Unit};
 
 use crate::{Cx, declare_rule, facts::text, threshold};
 
@@ -138,16 +138,10 @@ fn most_frequent<'a>(counted: impl Iterator<Item = &'a (String, u64)>) -> Vec<St
 /// The connection string to use, as far as the set is known.
 fn advice(evidence: &Evidence) -> String {
     let server = evidence.server.as_ref();
-    let set = server.and_then(|server| match &server.topology {
-        Some(Topology::ReplicaSet(name)) => Some(name.as_str()),
-        _ => None,
-    });
+    let set = server.and_then(Server::replica_set);
     let members = server.and_then(|server| server.members.as_deref()).unwrap_or_default();
-    let hosts: Vec<&str> = members
-        .iter()
-        .filter(|m| m.arbiter != Some(true) && m.hidden != Some(true))
-        .map(|m| m.host.as_str())
-        .collect();
+    let hosts: Vec<&str> =
+        members.iter().filter(|m| m.is_visible()).map(|m| m.host.as_str()).collect();
     let how = match (set, hosts.as_slice()) {
         (Some(set), [_, _, ..]) => {
             format!("mongodb://{}/?replicaSet={set}", hosts.join(","))
