@@ -16,6 +16,14 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// Every severity, loudest first.
+    pub const ALL: [Self; 3] = [Self::Error, Self::Warn, Self::Info];
+
+    /// The severity a word stands for.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|severity| severity.name() == word)
+    }
+
     /// The word used in JSON, configuration and on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -37,6 +45,13 @@ pub enum Level {
 }
 
 impl Level {
+    /// The level a word stands for.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Mandatory, Self::Prohibited, Self::Recommended, Self::Information]
+            .into_iter()
+            .find(|level| level.name() == word)
+    }
+
     /// The word used in JSON and on pages.
     pub fn name(self) -> &'static str {
         match self {
@@ -82,6 +97,38 @@ impl Subject {
         }
     }
 
+    /// In words: `db.coll path`, `db.coll index name`, a database, or the deployment.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Deployment => "deployment".to_owned(),
+            Self::Database(name) => name.clone(),
+            Self::Collection(ns) => ns.to_string(),
+            Self::Field(ns, path) => format!("{ns} {path}"),
+            Self::Index(ns, name) => format!("{ns} index {name}"),
+        }
+    }
+
+    /// The index, if the finding is about one.
+    pub fn index(&self) -> Option<&str> {
+        match self {
+            Self::Index(_, name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// What `namespace`, `path` and `index` of a report stand for.
+    pub fn from_parts(namespace: Option<&str>, path: Option<&str>, index: Option<&str>) -> Self {
+        let Some(name) = namespace else { return Self::Deployment };
+        let Some(namespace) = Namespace::parse(name) else {
+            return Self::Database(name.to_owned());
+        };
+        match (path, index) {
+            (Some(path), _) => Self::Field(namespace, FieldPath::new(path)),
+            (None, Some(index)) => Self::Index(namespace, index.to_owned()),
+            (None, None) => Self::Collection(namespace),
+        }
+    }
+
     /// The field, if the finding is about one.
     pub fn path(&self) -> Option<&FieldPath> {
         match self {
@@ -110,6 +157,26 @@ pub enum Unit {
 }
 
 impl Unit {
+    const ALL: [Self; 12] = [
+        Self::Documents,
+        Self::Collections,
+        Self::Databases,
+        Self::Indexes,
+        Self::Operations,
+        Self::Connections,
+        Self::Chunks,
+        Self::Servers,
+        Self::Addresses,
+        Self::Accounts,
+        Self::ConnectionStrings,
+        Self::NetworkRules,
+    ];
+
+    /// The unit whose plural a word is.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|unit| unit.name(2) == word)
+    }
+
     /// The word that goes with a count.
     pub fn name(self, count: u64) -> &'static str {
         let (one, many) = match self {
@@ -247,6 +314,11 @@ pub enum Safety {
 }
 
 impl Safety {
+    /// The safety a word stands for.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Safe, Self::Guarded, Self::Manual].into_iter().find(|safety| safety.name() == word)
+    }
+
     /// The word used in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -261,7 +333,7 @@ impl Safety {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fix {
     /// The refactoring of the rule book that does it (`RF-01`), if one does.
-    pub refactoring: Option<&'static str>,
+    pub refactoring: Option<Cow<'static, str>>,
     /// A command or statement that shows or does it, for mongosh unless it begins with `docward`.
     pub command: String,
     /// What applying it can break.
@@ -295,6 +367,8 @@ pub struct Draft {
     pub severity: Option<Severity>,
     /// Tells apart several findings of one rule on one subject; part of the fingerprint, so no counts.
     pub key: String,
+    /// The place in a text file, when it is about one.
+    pub location: Option<Location>,
 }
 
 impl Draft {
@@ -319,6 +393,7 @@ impl Draft {
             level: None,
             severity: None,
             key: String::new(),
+            location: None,
         }
     }
 
@@ -337,7 +412,11 @@ impl Draft {
         safety: Safety,
         command: impl Into<String>,
     ) -> Self {
-        self.fix = Some(Fix { refactoring, command: command.into(), safety });
+        self.fix = Some(Fix {
+            refactoring: refactoring.map(Cow::Borrowed),
+            command: command.into(),
+            safety,
+        });
         self
     }
 
@@ -369,6 +448,13 @@ impl Draft {
         self
     }
 
+    /// Sets the place in a text file.
+    #[must_use]
+    pub fn location(mut self, location: Location) -> Self {
+        self.location = Some(location);
+        self
+    }
+
     /// Tells this finding from others of the same rule on the same subject.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
@@ -381,15 +467,15 @@ impl Draft {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The rule's code, `D008`.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// The rule's name, `unbounded-array`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// How loud.
     pub severity: Severity,
     /// How the rule book words it.
     pub level: Level,
     /// The clauses broken.
-    pub clauses: Vec<&'static str>,
+    pub clauses: Vec<Cow<'static, str>>,
     /// What it is about.
     pub at: Subject,
     /// A place in a text file, for findings in source code or configuration.
@@ -413,13 +499,18 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Whether it breaks this clause.
+    pub fn cites(&self, clause: &str) -> bool {
+        self.clauses.iter().any(|cited| cited == clause)
+    }
+
     /// The order of reports: loudest first, then by place, then by rule.
     pub fn sort_key(&self) -> impl Ord + '_ {
         (
             std::cmp::Reverse(self.severity),
             self.at.namespace(),
             self.at.path(),
-            self.rule,
+            &self.rule,
             &self.at,
             &self.what,
             &self.fingerprint,

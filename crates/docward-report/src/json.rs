@@ -1,6 +1,8 @@
 //! JSON, version 1 of the contract. Fields may be added; none is removed or renamed. Byte-stable: the
 //! order of everything is fixed.
 
+use std::borrow::Cow;
+
 use docward_model::{DataValue, Finding, Report, RuleMeta, Severity, ThresholdValue};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -52,7 +54,7 @@ struct Entry<'a> {
     name: &'a str,
     severity: &'a str,
     level: &'a str,
-    clauses: &'a [&'static str],
+    clauses: &'a [Cow<'static, str>],
     #[serde(skip_serializing_if = "Option::is_none")]
     namespace: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,6 +87,7 @@ struct Seen {
     sampled: u64,
     total: u64,
     confidence: f64,
+    unit: &'static str,
 }
 
 #[derive(Serialize)]
@@ -166,17 +169,14 @@ pub fn json(report: &Report) -> String {
 
 fn entry(finding: &Finding, show_values: bool) -> Entry<'_> {
     Entry {
-        rule: finding.rule,
-        name: finding.name,
+        rule: &finding.rule,
+        name: &finding.name,
         severity: finding.severity.name(),
         level: finding.level.name(),
         clauses: &finding.clauses,
         namespace: finding.at.namespace(),
         path: finding.at.path().map(docward_model::FieldPath::as_str),
-        index: match &finding.at {
-            docward_model::Subject::Index(_, name) => Some(name),
-            _ => None,
-        },
+        index: finding.at.index(),
         location: finding.location.as_ref().map(|l| Location {
             file: &l.file,
             line: l.line,
@@ -189,10 +189,11 @@ fn entry(finding: &Finding, show_values: bool) -> Entry<'_> {
             sampled: finding.seen.sampled,
             total: finding.seen.total,
             confidence: finding.seen.confidence,
+            unit: finding.seen.unit.name(2),
         },
         data: finding.data.entries().iter().map(|(k, v)| (k.clone(), value(v))).collect(),
         fix: finding.fix.as_ref().map(|fix| Fix {
-            refactoring: fix.refactoring,
+            refactoring: fix.refactoring.as_deref(),
             safety: fix.safety.name(),
             command: &fix.command,
         }),

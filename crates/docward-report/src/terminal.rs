@@ -124,7 +124,7 @@ impl Page<'_> {
         }
         let mut by_rule: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
         for finding in &findings {
-            by_rule.entry(finding.rule).or_default().push(finding);
+            by_rule.entry(&*finding.rule).or_default().push(finding);
         }
         let title = match severity {
             Severity::Error => self.paint.red("ERRORS"),
@@ -134,7 +134,7 @@ impl Page<'_> {
         let _ = writeln!(out, "\n{title} ({})", findings.len());
         let mut place: Option<String> = None;
         for finding in &findings {
-            if self.is_folded(finding, by_rule[finding.rule].len()) {
+            if self.is_folded(finding, by_rule[&*finding.rule].len()) {
                 continue;
             }
             let here = finding.at.namespace().unwrap_or_else(|| "deployment".to_owned());
@@ -156,14 +156,14 @@ impl Page<'_> {
             Expand::No => false,
             Expand::All => true,
             Expand::Rules(rules) => {
-                rules.iter().any(|r| r.eq_ignore_ascii_case(finding.rule) || r == finding.name)
+                rules.iter().any(|r| r.eq_ignore_ascii_case(&finding.rule) || **r == *finding.name)
             }
         };
         of_rule > FOLD_AFTER && !expanded
     }
 
     fn finding(&self, finding: &Finding, out: &mut String) {
-        let tag = self.tag(finding.severity, finding.rule);
+        let tag = self.tag(finding.severity, &finding.rule);
         let place = match &finding.at {
             Subject::Field(_, path) => format!(" {}", self.paint.bold(path.as_str())),
             Subject::Index(_, name) => format!(" index {}", self.paint.bold(name)),
@@ -186,7 +186,7 @@ impl Page<'_> {
     /// More than three findings of one rule: one paragraph.
     fn folded(&self, same: &[&Finding], out: &mut String) {
         let first = same[0];
-        let tag = self.tag(first.severity, first.rule);
+        let tag = self.tag(first.severity, &first.rule);
         let _ = writeln!(
             out,
             "\n{}\n  {tag} {} {}",
@@ -195,10 +195,9 @@ impl Page<'_> {
             self.paint.dim(&format!("(--expand {} lists all)", first.rule)),
         );
         for finding in same.iter().take(FOLD_AFTER) {
-            self.paragraph("· ", &format!("{}: {}", place_text(&finding.at), finding.what), out);
+            self.paragraph("· ", &format!("{}: {}", finding.at.text(), finding.what), out);
         }
-        let rest: Vec<String> =
-            same.iter().skip(FOLD_AFTER).take(8).map(|f| place_text(&f.at)).collect();
+        let rest: Vec<String> = same.iter().skip(FOLD_AFTER).take(8).map(|f| f.at.text()).collect();
         let more = same.len().saturating_sub(FOLD_AFTER + rest.len());
         let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
         self.paragraph("· ", &format!("also {}{tail}", rest.join(", ")), out);
@@ -292,17 +291,6 @@ pub(crate) fn problems(report: &Report, width: usize, paint: Paint, out: &mut St
     for problem in &report.problems {
         let _ = writeln!(out, "  {}", paint.bold(&problem.source));
         let _ = writeln!(out, "{:INDENT$}{}", "", wrap(&problem.message, width, INDENT, INDENT));
-    }
-}
-
-/// `db.coll path`, `db.coll index name`, a database, or the deployment.
-fn place_text(at: &Subject) -> String {
-    match at {
-        Subject::Deployment => "deployment".to_owned(),
-        Subject::Database(name) => name.clone(),
-        Subject::Collection(ns) => ns.to_string(),
-        Subject::Field(ns, path) => format!("{ns} {path}"),
-        Subject::Index(ns, name) => format!("{ns} index {name}"),
     }
 }
 

@@ -8,11 +8,11 @@ use docward_report::{Expand, TerminalOptions, checklist, json, terminal};
 
 fn finding(rule: &'static str, severity: Severity, at: Subject, what: &str) -> Finding {
     Finding {
-        rule,
-        name: if rule == "N006" { "collection-without-prefix" } else { "unbounded-array" },
+        rule: rule.into(),
+        name: if rule == "N006" { "collection-without-prefix" } else { "unbounded-array" }.into(),
         severity,
         level: if severity == Severity::Error { Level::Prohibited } else { Level::Recommended },
-        clauses: vec![if rule == "N006" { "DM-03.1" } else { "DM-08.2" }],
+        clauses: vec![if rule == "N006" { "DM-03.1" } else { "DM-08.2" }.into()],
         at,
         location: None,
         what: what.to_owned(),
@@ -23,7 +23,7 @@ fn finding(rule: &'static str, severity: Severity, at: Subject, what: &str) -> F
         data: Data::new().with("p99", 2300_u64).with("max", 5100_u64).with("share", 0.25),
         examples: vec!["a value out of a document".to_owned()],
         fix: (rule != "N006").then(|| Fix {
-            refactoring: Some("RF-01"),
+            refactoring: Some("RF-01".into()),
             command: "db.t_user.aggregate([…])".to_owned(),
             safety: Safety::Guarded,
         }),

@@ -401,7 +401,7 @@ impl<'a> View<'a> {
         self.outcome
             .findings
             .iter()
-            .filter(|f| codes.contains(&f.rule) && f.severity >= Severity::Warn)
+            .filter(|f| codes.contains(&&*f.rule) && f.severity >= Severity::Warn)
             .collect()
     }
 
@@ -516,8 +516,8 @@ mod tests {
 
     fn finding(rule: &'static str, severity: Severity, at: Subject) -> Finding {
         Finding {
-            rule,
-            name: "x",
+            rule: rule.into(),
+            name: "x".into(),
             severity,
             level: Level::Recommended,
             clauses: Vec::new(),

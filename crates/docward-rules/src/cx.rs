@@ -131,8 +131,7 @@ impl<'a> Cx<'a> {
         let level = draft.level.unwrap_or(self.rule.level);
         let configured = self.settings.severity_at(self.rule, namespace.as_deref());
         let severity = configured.or(draft.severity).unwrap_or_else(|| level.severity());
-        let clauses =
-            if draft.clauses.is_empty() { self.rule.clauses } else { draft.clauses }.to_vec();
+        let clauses = if draft.clauses.is_empty() { self.rule.clauses } else { draft.clauses };
         debug_assert!(
             clauses.iter().all(|c| self.rule.clauses.contains(c)),
             "{} cites a clause it does not declare",
@@ -142,17 +141,17 @@ impl<'a> Cx<'a> {
             self.rule.code,
             namespace.as_deref().unwrap_or(""),
             draft.at.path().map_or("", |p| p.as_str()),
-            if let docward_model::Subject::Index(_, name) = &draft.at { name } else { "" },
+            draft.at.index().unwrap_or(""),
             &draft.key,
         ]);
         self.findings.push(Finding {
-            rule: self.rule.code,
-            name: self.rule.name,
+            rule: self.rule.code.into(),
+            name: self.rule.name.into(),
             severity,
             level,
-            clauses,
+            clauses: clauses.iter().map(|&clause| clause.into()).collect(),
             at: draft.at,
-            location: None,
+            location: draft.location,
             what: draft.what,
             why: draft.why.into_owned(),
             todo: draft.todo,

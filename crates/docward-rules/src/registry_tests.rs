@@ -119,7 +119,7 @@ fn examples_behave() {
 /// The house style of messages: lower-case start, no final stop, all three parts there.
 fn message_faults(finding: &docward_model::Finding) -> Vec<String> {
     let mut faults = Vec::new();
-    let code = finding.rule;
+    let code = &finding.rule;
     for (part, text) in [("what", &finding.what), ("why", &finding.why), ("todo", &finding.todo)] {
         if text.trim().is_empty() {
             faults.push(format!("{code}: {part} is empty"));

@@ -61,7 +61,7 @@ impl SelfCheck<'_> {
             .outcome
             .findings
             .iter()
-            .filter(|f| codes.contains(&f.rule) && f.clauses.contains(&row))
+            .filter(|f| codes.contains(&&*f.rule) && f.cites(row))
             .collect();
         let is_breach = |f: &&&Finding| matches!(f.level, Level::Mandatory | Level::Prohibited);
         let told = |findings: Vec<&&Finding>| {

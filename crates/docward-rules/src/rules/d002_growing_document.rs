@@ -281,12 +281,12 @@ mod tests {
         };
         let body = [days(3000), days(2000), days(1000)].concat();
         let mut example = Example::new("D002", "", &body);
-        let mut found = |select: &[&str], ignore: &[&str]| -> Vec<&'static str> {
+        let mut found = |select: &[&str], ignore: &[&str]| -> Vec<std::borrow::Cow<'static, str>> {
             let list = |codes: &[&str]| codes.iter().map(|c| (*c).to_owned()).collect();
             example.settings.select = list(select);
             example.settings.ignore = list(ignore);
             let outcome = crate::judge(&example.evidence, &example.settings);
-            outcome.findings.iter().map(|f| f.rule).collect()
+            outcome.findings.iter().map(|f| f.rule.clone()).collect()
         };
         assert_eq!(found(&["D002", "D008"], &[]), ["D008"]);
         // Where that rule is switched off, this one speaks.

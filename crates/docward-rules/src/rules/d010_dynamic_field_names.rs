@@ -445,7 +445,7 @@ mod tests {
         assert!(found[0].todo.contains("{month, count}"), "{}", found[0].todo);
         assert!(found[0].todo.contains("\"counts.month\": 1"), "{}", found[0].todo);
         let fix = found[0].fix.as_ref().expect("a command");
-        assert_eq!(fix.refactoring, Some("RF-08"));
+        assert_eq!(fix.refactoring.as_deref(), Some("RF-08"));
         assert!(fix.command.contains("$objectToArray"), "{}", fix.command);
         // Keys are values: they are shown on request only.
         assert!(!found[0].what.contains("2024") && !found[0].todo.contains("2024"));

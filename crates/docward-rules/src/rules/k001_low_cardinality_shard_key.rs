@@ -191,7 +191,7 @@ mod tests {
         for n in 3..=5 {
             let found = run("{\"status\":1}", "", &statuses(n));
             assert_eq!(found.len(), 1, "{n}");
-            assert!(found[0].clauses.contains(&"SK-7"));
+            assert!(found[0].cites("SK-7"));
         }
         assert_eq!(
             run("{\"status\":\"hashed\"}", "", &statuses(4)).len(),

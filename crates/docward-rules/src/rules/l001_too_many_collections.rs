@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn ap_s0_4_5001_collections_are_a_finding() {
-        assert!(with(5001, 1)[0].clauses.contains(&"AP-S0.4"));
+        assert!(with(5001, 1)[0].cites("AP-S0.4"));
     }
 
     #[test]
