@@ -22,10 +22,13 @@ pub(crate) const ROOT: Section = Section {
         "select",
         "ignore",
         "fail-on",
+        "baseline",
         "rules",
         "namespaces",
         "collections",
         "deployment",
+        "suppress",
+        "waive",
     ],
 };
 pub(crate) const NAMESPACES: Section =
@@ -40,6 +43,11 @@ pub(crate) const SHARD_KEYS: Section =
     Section { header: "[[collections.shard-keys]]", keys: &["namespace", "key"] };
 pub(crate) const DEPLOYMENT: Section =
     Section { header: "[deployment]", keys: &["server-version", "shards"] };
+
+pub(crate) const SUPPRESS: Section =
+    Section { header: "[[suppress]]", keys: &["rule", "match", "path", "reason", "expires"] };
+pub(crate) const WAIVE: Section =
+    Section { header: "[[waive]]", keys: &["item", "reason", "by", "expires"] };
 
 /// Keys every rule has besides its thresholds. No threshold may take one of these names.
 pub(crate) const RULE: &[&str] = &["severity", "enabled"];
@@ -81,7 +89,17 @@ mod tests {
 
     #[test]
     fn the_reader_knows_every_key() {
-        let sections = [ROOT, NAMESPACES, COLLECTIONS, BOUNDED, MIRRORS, SHARD_KEYS, DEPLOYMENT];
+        let sections = [
+            ROOT,
+            NAMESPACES,
+            COLLECTIONS,
+            BOUNDED,
+            MIRRORS,
+            SHARD_KEYS,
+            DEPLOYMENT,
+            SUPPRESS,
+            WAIVE,
+        ];
         for section in sections {
             for key in section.keys {
                 let text = format!("{}\n{key} = 0\n", section.header);

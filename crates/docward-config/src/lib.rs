@@ -74,6 +74,8 @@ pub struct Config {
     pub settings: Settings,
     /// When a run fails; the command line's default holds when absent.
     pub fail_on: Option<FailOn>,
+    /// The baseline, relative to the directory of the file.
+    pub baseline: Option<String>,
     pub(crate) origins: Origins,
     /// One per entry of `settings.overrides`.
     pub(crate) override_origins: Vec<Origins>,

@@ -34,7 +34,31 @@ pub(crate) struct Raw<'d> {
     pub(crate) shard_keys: Vec<RawShardKey<'d>>,
     pub(crate) server_version: Option<At<&'d str>>,
     pub(crate) shards: Option<At<i64>>,
+    pub(crate) baseline: Option<At<&'d str>>,
+    pub(crate) suppress: Vec<RawSuppression<'d>>,
+    pub(crate) waive: Vec<RawWaiver<'d>>,
 }
+
+/// `[[suppress]]`, complete.
+pub(crate) struct RawSuppression<'d> {
+    pub(crate) at: usize,
+    pub(crate) rule: At<&'d str>,
+    pub(crate) pattern: Option<At<&'d str>>,
+    pub(crate) path: Option<At<&'d str>>,
+    pub(crate) reason: At<&'d str>,
+    pub(crate) expires: At<Day>,
+}
+
+/// `[[waive]]`, complete.
+pub(crate) struct RawWaiver<'d> {
+    pub(crate) item: At<&'d str>,
+    pub(crate) reason: At<&'d str>,
+    pub(crate) by: Option<At<&'d str>>,
+    pub(crate) expires: At<Day>,
+}
+
+/// The last day on which something holds, `2027-01-31`; `None` when that never comes.
+pub(crate) type Day = Option<String>;
 
 /// `[rules.D008]`. What a threshold's type is, only the rule knows.
 pub(crate) struct RawRule<'d> {
@@ -98,6 +122,9 @@ pub(crate) fn read<'d>(
             "namespaces" => raw.namespaces = reader.namespaces(key.at, item),
             "collections" => reader.collections(key.at, item, &mut raw),
             "deployment" => reader.deployment(key.at, item, &mut raw),
+            "baseline" => raw.baseline = reader.string("baseline", item),
+            "suppress" => raw.suppress = reader.suppressions(key.at, item),
+            "waive" => raw.waive = reader.waivers(key.at, item),
             _ => reader.unknown(key, keys::ROOT),
         }
     }
@@ -277,6 +304,80 @@ impl Reader<'_, '_> {
                 "server-version" => raw.server_version = self.string("server-version", item),
                 "shards" => raw.shards = self.integer("shards", item),
                 _ => self.unknown(key, keys::DEPLOYMENT),
+            }
+        }
+    }
+}
+
+/// What is accepted for a time.
+impl Reader<'_, '_> {
+    fn suppressions<'d>(&mut self, at: usize, item: &'d Item) -> Vec<RawSuppression<'d>> {
+        let mut out = Vec::new();
+        for (at, table) in self.tables("suppress", at, item, keys::SUPPRESS) {
+            let (mut rule, mut pattern, mut path) = (None, None, None);
+            let (mut reason, mut expires) = (None, None);
+            for (key, item) in entries(table) {
+                match key.value {
+                    "rule" => rule = self.string("rule", item),
+                    "match" => pattern = self.string("match", item),
+                    "path" => path = self.string("path", item),
+                    "reason" => reason = self.string("reason", item),
+                    "expires" => expires = self.day("expires", item),
+                    _ => self.unknown(key, keys::SUPPRESS),
+                }
+            }
+            self.missing(at, table, keys::SUPPRESS, &["rule", "reason", "expires"]);
+            // A pattern of the wrong type must not widen the entry to everything.
+            let narrowed = pattern.is_some() == table.contains_key("match")
+                && path.is_some() == table.contains_key("path");
+            if let (Some(rule), Some(reason), Some(expires), true) =
+                (rule, reason, expires, narrowed)
+            {
+                out.push(RawSuppression { at, rule, pattern, path, reason, expires });
+            }
+        }
+        out
+    }
+
+    fn waivers<'d>(&mut self, at: usize, item: &'d Item) -> Vec<RawWaiver<'d>> {
+        let mut out = Vec::new();
+        for (at, table) in self.tables("waive", at, item, keys::WAIVE) {
+            let (mut id, mut reason, mut by, mut expires) = (None, None, None, None);
+            for (key, item) in entries(table) {
+                match key.value {
+                    "item" => id = self.string("item", item),
+                    "reason" => reason = self.string("reason", item),
+                    "by" => by = self.string("by", item),
+                    "expires" => expires = self.day("expires", item),
+                    _ => self.unknown(key, keys::WAIVE),
+                }
+            }
+            self.missing(at, table, keys::WAIVE, &["item", "reason", "expires"]);
+            if let (Some(item), Some(reason), Some(expires)) = (id, reason, expires) {
+                out.push(RawWaiver { item, reason, by, expires });
+            }
+        }
+        out
+    }
+
+    /// A calendar day, as a date of TOML or in quotes, or `"never"`.
+    fn day(&mut self, name: &str, item: &Item) -> Option<At<Day>> {
+        let at = start(item, 0);
+        if item.as_str() == Some("never") {
+            return Some(At { value: None, at });
+        }
+        let date = match item.as_datetime() {
+            Some(date) => Some(*date),
+            None => item.as_str().and_then(|text| text.parse().ok()),
+        };
+        match date {
+            Some(toml_edit::Datetime { date: Some(day), time: None, offset: None }) => {
+                Some(At { value: Some(day.to_string()), at })
+            }
+            _ => {
+                let hint = format!("write `{name} = 2027-01-31`, or `{name} = \"never\"`");
+                self.wrong(name, item, "a day", Some(hint));
+                None
             }
         }
     }

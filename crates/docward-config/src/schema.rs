@@ -44,10 +44,19 @@ pub fn json_schema(rules: &[&RuleMeta]) -> String {
                     "error",
                 ),
             ),
+            (
+                "baseline",
+                string().with(
+                    "description",
+                    Json::text("File of findings that are accepted for now, beside this file."),
+                ),
+            ),
             ("rules", described("Settings by rule code or name.", reference("rules"))),
             ("namespaces", namespaces()),
             ("collections", collections()),
             ("deployment", deployment()),
+            ("suppress", suppress()),
+            ("waive", waive()),
         ],
         &[],
     ))
@@ -221,6 +230,53 @@ fn deployment() -> Json {
     ]);
     table([("server-version", version), ("shards", shards)], &[])
         .with("description", Json::text("What is known about the servers."))
+}
+
+fn suppress() -> Json {
+    let entry = table(
+        [
+            ("rule", string().with("description", Json::text("A rule by code, family or name."))),
+            ("match", described("Only there.", reference("pattern"))),
+            (
+                "path",
+                string().with(
+                    "description",
+                    Json::text(
+                        "Only these fields, or indexes by name: a glob such as `items[].*`.",
+                    ),
+                ),
+            ),
+            ("reason", reason()),
+            ("expires", day()),
+        ],
+        &["rule", "reason", "expires"],
+    );
+    list("Findings that are accepted for a time.", entry)
+}
+
+fn waive() -> Json {
+    let item = Json::object([
+        ("description", Json::text("An item of a checklist.")),
+        ("type", Json::text("string")),
+        ("pattern", Json::text("^(CK-([1-9]|1[0-5])|SC-[1-7])$")),
+    ]);
+    let by = string().with("description", Json::text("Who answers for it."));
+    let entry = table(
+        [("item", item), ("reason", reason()), ("by", by), ("expires", day())],
+        &["item", "reason", "expires"],
+    );
+    list("Items of checklists that are signed off although they do not pass.", entry)
+}
+
+fn reason() -> Json {
+    string().with("description", Json::text("Why.")).with("minLength", Json::Int(1))
+}
+
+/// A date of TOML is a string to editors that check with a schema.
+fn day() -> Json {
+    string()
+        .with("description", Json::text("The last day on which it holds, or `never`."))
+        .with("pattern", Json::text("^([0-9]{4}-[0-9]{2}-[0-9]{2}|never)$"))
 }
 
 /// A table with these keys and no others.

@@ -2,6 +2,7 @@
 //!
 //! Each value is judged on its own, so one bad value costs itself and nothing else.
 
+mod accepted;
 mod collections;
 mod rules;
 
@@ -54,7 +55,9 @@ pub(crate) fn validate(
     }
 
     collections::read(raw, text, settings, out);
+    accepted::read(raw, settings, rules, out);
     rules::note_idle(raw, rules, settings, out);
+    config.baseline = accepted::baseline(raw, out);
     config
 }
 

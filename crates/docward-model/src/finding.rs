@@ -154,10 +154,11 @@ pub enum Unit {
     Accounts,
     ConnectionStrings,
     NetworkRules,
+    Suppressions,
 }
 
 impl Unit {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Documents,
         Self::Collections,
         Self::Databases,
@@ -170,6 +171,7 @@ impl Unit {
         Self::Accounts,
         Self::ConnectionStrings,
         Self::NetworkRules,
+        Self::Suppressions,
     ];
 
     /// The unit whose plural a word is.
@@ -192,6 +194,7 @@ impl Unit {
             Self::Accounts => ("account", "accounts"),
             Self::ConnectionStrings => ("connection string", "connection strings"),
             Self::NetworkRules => ("network rule", "network rules"),
+            Self::Suppressions => ("suppression", "suppressions"),
         };
         crate::text::form(count, one, many)
     }

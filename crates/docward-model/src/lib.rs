@@ -8,6 +8,7 @@ mod bson_type;
 mod catalogue;
 pub mod client_uri;
 mod cluster;
+mod compared;
 mod counted;
 mod evidence;
 mod finding;
@@ -23,6 +24,7 @@ mod server_names;
 mod settings;
 mod shard_key;
 pub mod shell;
+mod suppression;
 pub mod text;
 mod value;
 pub mod words;
@@ -31,6 +33,7 @@ mod workload;
 pub use bson_type::{BsonType, TypeCounts};
 pub use client_uri::{ClientUri, Password, Purpose, UriFault};
 pub use cluster::{Cluster, KeyAnalysis, KeyMetrics, Router, Shard, ShardPart, ShardedCollection};
+pub use compared::{Basis, Change, Compared, Known};
 pub use counted::{Counted, CountedField};
 pub use evidence::{
     Collection, CollectionKind, CollectionOptions, CopiedField, Deployment, DirectionKind,
@@ -49,7 +52,9 @@ pub use profile::{
     DynamicKeys, Field, FieldShape, IdOrder, KeyForm, LargeDocument, NumberProfile, Profile,
     SampledDocument, SampledValue, Shape, TextClass, TextProfile,
 };
-pub use report::{ChecklistItem, Problem, Report, Skipped, Source, SourceKind, Verdict};
+pub use report::{
+    ChecklistItem, Filter, Problem, Report, Skipped, Source, SourceKind, SuppressionUse, Verdict,
+};
 pub use rule::{Maturity, Need, RuleMeta, Scope, Threshold, ThresholdValue};
 pub use server::{
     CollectionStats, Connections, CustomRole, DefaultConcerns, IndexUsage, Member, Server,
@@ -63,6 +68,7 @@ pub use settings::{
 pub use shard_key::{
     Fullest, KeyCheck, KeyFields, KeyReport, KeySpread, KeyVerdict, Placement, key_text,
 };
+pub use suppression::{Suppression, Waiver};
 pub use value::Value;
 pub use workload::{
     AccessControl, Comparison, ConnectionHistory, Failure, Lookup, NotPrimary, Operation,

@@ -311,6 +311,9 @@ pub struct ArrayProfile {
     pub lengths: Distribution,
     /// Growth of the length with the document's age.
     pub growth: Option<Growth>,
+    /// Some arrays as (age of the document in days, length), for a picture of the growth.
+    #[serde(default)]
+    pub by_age: Vec<(f64, u64)>,
     /// Growth of the length in documents that were seen on an earlier date, too.
     pub observed: Option<Observed>,
     /// Bytes per array.
@@ -501,6 +504,9 @@ pub struct Profile {
     pub shuffled: bool,
     /// Growth of the document size with age.
     pub growth: Option<Growth>,
+    /// Some documents as (age in days, bytes), for a picture of the growth.
+    #[serde(default)]
+    pub by_age: Vec<(f64, u64)>,
     /// Growth of the document size in documents that were seen on an earlier date, too.
     pub observed: Option<Observed>,
     /// What ages were taken from: `_id` or a date field.

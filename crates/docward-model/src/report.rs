@@ -1,8 +1,12 @@
 //! The result of a run, as every reporter receives it.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{Finding, ProfileName, Severity};
+use crate::{
+    Compared, Evidence, Finding, Known, NamespacePattern, ProfileName, Severity, Subject, Waiver,
+};
 
 /// What kind of input a source was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +32,26 @@ pub enum SourceKind {
 }
 
 impl SourceKind {
+    const ALL: [Self; 12] = [
+        Self::Dump,
+        Self::Archive,
+        Self::Bson,
+        Self::Json,
+        Self::Zip,
+        Self::Stdin,
+        Self::Log,
+        Self::NetworkRules,
+        Self::Live,
+        Self::Workload,
+        Self::Evidence,
+        Self::Unknown,
+    ];
+
+    /// The kind a word stands for.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == word)
+    }
+
     /// The word used in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -68,7 +92,7 @@ pub struct Source {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Skipped {
     /// The rule's code.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// The evidence that was missing.
     pub needs: String,
 }
@@ -92,6 +116,11 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// The verdict a word stands for.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Pass, Self::Fail, Self::Unknown].into_iter().find(|verdict| verdict.name() == word)
+    }
+
     /// The word used in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -103,23 +132,45 @@ impl Verdict {
 }
 
 /// One row of a launch checklist.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChecklistItem {
     /// `CK-1`.
-    pub id: &'static str,
+    pub id: Cow<'static, str>,
     /// What is asked, in our words.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     /// The outcome.
     pub verdict: Verdict,
     /// The evidence for it.
     pub evidence: String,
+    /// Who signed it off although it did not pass, and why.
+    pub waiver: Option<Waiver>,
+}
+
+impl ChecklistItem {
+    /// Whether it stands in the way of a launch.
+    pub fn is_open(&self) -> bool {
+        self.verdict == Verdict::Fail && self.waiver.is_none()
+    }
+}
+
+/// A suppression, and what it did in this run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SuppressionUse {
+    /// What it is about, in words.
+    pub about: String,
+    /// Why.
+    pub reason: String,
+    /// The last day on which it holds.
+    pub expires: Option<String>,
+    /// Findings it kept out of the report.
+    pub findings: u64,
 }
 
 /// Everything a run found out.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Report {
     /// Version of the tool.
-    pub tool_version: &'static str,
+    pub tool_version: Cow<'static, str>,
     /// The profile used.
     pub profile: ProfileName,
     /// What was read.
@@ -128,6 +179,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Findings switched off by configuration.
     pub suppressed: u64,
+    /// The suppressions with a reason that did some of it.
+    pub suppressions: Vec<SuppressionUse>,
     /// Findings known from a baseline.
     pub baselined: u64,
     /// Rules that could not look.
@@ -140,9 +193,50 @@ pub struct Report {
     pub interrupted: bool,
     /// Whether document values may be printed.
     pub show_values: bool,
+    /// Codes of the rules that ran and had all they need.
+    pub judged: Vec<Cow<'static, str>>,
+    /// Which collections were asked for.
+    pub filter: Filter,
+    /// How the findings differ from those that were known.
+    pub compared: Option<Compared>,
+    /// What the findings rest on, for pictures.
+    pub evidence: Evidence,
+}
+
+/// Which collections a run was about.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Only databases that match.
+    pub database: Option<NamespacePattern>,
+    /// Only collections that match, by name or whole namespace.
+    pub collection: Option<NamespacePattern>,
+}
+
+impl Filter {
+    /// Whether a run with this filter says about a subject what one without would.
+    pub fn admits(&self, at: &Subject) -> bool {
+        let namespace = match at {
+            Subject::Deployment | Subject::Database(_) => {
+                return self.database.is_none() && self.collection.is_none();
+            }
+            Subject::Collection(ns) | Subject::Field(ns, _) | Subject::Index(ns, _) => ns,
+        };
+        self.database.as_ref().is_none_or(|p| p.matches(&namespace.database))
+            && self.collection.as_ref().is_none_or(|p| {
+                p.matches(&namespace.collection) || p.matches(&namespace.to_string())
+            })
+    }
 }
 
 impl Report {
+    /// Whether the run would have found a known finding if it were still there.
+    pub fn looked_for(&self, known: &Known) -> bool {
+        let is_whole = self.problems.is_empty() && !self.interrupted;
+        is_whole
+            && self.judged.iter().any(|rule| *rule == known.rule)
+            && self.filter.admits(&known.at)
+    }
+
     /// How many findings have this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|f| f.severity == severity).count()

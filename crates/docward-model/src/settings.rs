@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use globset::{Glob, GlobMatcher};
 use serde::{Deserialize, Serialize};
 
-use crate::{Namespace, RuleMeta, Scope, Severity, Threshold, ThresholdValue};
+use crate::{Namespace, RuleMeta, Scope, Severity, Suppression, Threshold, ThresholdValue, Waiver};
 
 /// A named set of defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +44,12 @@ impl NamespacePattern {
     /// Whether the namespace (or database name) matches.
     pub fn matches(&self, name: &str) -> bool {
         self.matcher.is_match(name)
+    }
+
+    /// Compiles a glob over paths of fields, in which `[]` stands for the elements of an array.
+    pub fn of_path(text: &str) -> Result<Self, String> {
+        let pattern = Self::new(&text.replace("[]", "[[][]]"))?;
+        Ok(Self { text: text.to_owned(), ..pattern })
     }
 
     /// As it was written.
@@ -145,6 +151,12 @@ pub struct Settings {
     pub server_version: Option<(u32, u32)>,
     /// Connection strings' database names, to be compared with the catalogue.
     pub uri_databases: Vec<String>,
+    /// Findings that are accepted for a time.
+    pub suppressions: Vec<Suppression>,
+    /// Items of checklists that are signed off although they did not pass.
+    pub waivers: Vec<Waiver>,
+    /// The day of the run, `2026-11-15`; without one nothing expires.
+    pub today: Option<String>,
 }
 
 impl Settings {

@@ -10,7 +10,7 @@ use docward_model::{
 };
 
 use crate::{
-    growth::{growth, spearman},
+    growth::{by_age, growth, spearman},
     links::{self, KeyField, Links, RefField},
     profiler::{Profiler, TIERS},
     rows::{FEW, Leaf, Row},
@@ -264,14 +264,17 @@ impl Finisher {
         }
     }
 
+    /// Growth of a measure with age, and some of the documents it was told from.
     fn growth_of(
         &self,
         measures: impl Iterator<Item = (usize, f64)>,
-    ) -> Option<docward_model::Growth> {
+    ) -> (Option<docward_model::Growth>, Vec<(f64, u64)>) {
         let points: Vec<(i64, f64)> = measures
             .filter_map(|(row, measure)| Some(((*self.created.get(row)?)?, measure)))
             .collect();
-        growth(&points)
+        let growth = growth(&points);
+        let drawn = growth.map_or_else(Vec::new, |growth| by_age(points, growth.newest_ms));
+        (growth, drawn)
     }
 
     fn finish(self) -> Profiled {
@@ -296,6 +299,8 @@ impl Finisher {
             .max()
             .unwrap_or(0)
             .max(if max_depth as usize + 1 == p.depths.len() { max_depth } else { 0 });
+        let sizes = self.rows().iter().map(|row| f64::from(row.size));
+        let (growth, by_age) = self.growth_of(sizes.enumerate());
         let mut depths = p.depths.to_vec();
         while depths.len() > 1 && depths.last() == Some(&0) {
             depths.pop();
@@ -329,7 +334,8 @@ impl Finisher {
             id_order: IdOrder { pairs: p.id_pairs, rising: p.id_rising },
             shuffled: false,
             observed: None,
-            growth: self.growth_of(self.rows().iter().map(|row| f64::from(row.size)).enumerate()),
+            growth,
+            by_age,
             age_from: self.age_from.clone(),
             dynamic: dynamic(&p.tree.nodes[ROOT as usize]).map(Box::new),
             discriminator: self.discriminator(&fields, &shapes),
@@ -434,17 +440,18 @@ impl Finisher {
             number: self.number(id, stats),
             dates: known(stats.dates),
             array: stats.arrays.as_ref().map(|arrays| {
+                // One array per document: nested arrays come several times per row.
+                let rows = self.lengths[id as usize].chunk_by(|a, b| a.0 == b.0);
+                let (growth, by_age) = self.growth_of(
+                    rows.filter_map(<[_]>::first)
+                        .map(|&(row, length)| (row as usize, f64::from(length))),
+                );
                 Box::new(ArrayProfile {
                     lengths: arrays.lengths.finish(),
                     bytes: arrays.bytes.finish(),
                     observed: None,
-                    growth: self.growth_of(
-                        // One array per document: nested arrays come several times per row.
-                        self.lengths[id as usize]
-                            .chunk_by(|a, b| a.0 == b.0)
-                            .filter_map(<[_]>::first)
-                            .map(|&(row, length)| (row as usize, f64::from(length))),
-                    ),
+                    growth,
+                    by_age,
                 })
             }),
             blob: stats.blobs.as_ref().map(|blobs| {

@@ -31,6 +31,22 @@ pub(crate) fn growth(rows: &[(i64, f64)]) -> Option<Growth> {
     })
 }
 
+/// At most this many documents are kept for a picture.
+const DRAWN_ROWS: usize = 120;
+
+/// Documents as (age in days, measure), youngest first: evenly chosen, the largest always among them.
+pub(crate) fn by_age(mut rows: Vec<(i64, f64)>, newest_ms: i64) -> Vec<(f64, u64)> {
+    rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.total_cmp(&b.1)));
+    let Some(largest) = (0..rows.len()).max_by(|&a, &b| rows[a].1.total_cmp(&rows[b].1)) else {
+        return Vec::new();
+    };
+    let step = rows.len().div_ceil(DRAWN_ROWS).max(1);
+    let drawn = (0..rows.len()).filter(|at| at % step == 0 || *at == largest);
+    // A tenth of a day is finer than a picture shows.
+    let age = |created: i64| ((newest_ms - created) as f64 / DAY_MS * 10.0).round() / 10.0;
+    drawn.map(|at| (age(rows[at].0), rows[at].1 as u64)).collect()
+}
+
 /// Spearman's rank correlation; `None` when one side is constant.
 pub(crate) fn spearman(a: &[f64], b: &[f64]) -> Option<f64> {
     let (a, b) = (ranks(a), ranks(b));
@@ -96,6 +112,16 @@ mod tests {
         let noise: Vec<_> = (0..200).map(|i| (i * day, ((i * 7919) % 101) as f64)).collect();
         assert!(growth(&noise).unwrap().correlation.abs() < 0.3);
         assert_eq!(growth(&growing[..10]), None);
+    }
+
+    #[test]
+    fn a_picture_keeps_the_largest_document() {
+        let mut rows: Vec<(i64, f64)> = (0..1000).map(|n| (n * 86_400_000, 10.0)).collect();
+        rows[501].1 = 5000.0;
+        let drawn = by_age(rows, 999 * 86_400_000);
+        assert!(drawn.len() <= DRAWN_ROWS + 1);
+        assert!(drawn.contains(&(498.0, 5000)));
+        assert!(drawn.windows(2).all(|pair| pair[0].0 <= pair[1].0), "youngest first");
     }
 
     #[test]

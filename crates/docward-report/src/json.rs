@@ -3,7 +3,9 @@
 
 use std::borrow::Cow;
 
-use docward_model::{DataValue, Finding, Report, RuleMeta, Severity, ThresholdValue};
+use docward_model::{
+    Change, DataValue, Finding, NamespacePattern, Report, RuleMeta, Severity, ThresholdValue,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -18,8 +20,65 @@ struct Root<'a> {
     skipped: Vec<Skipped<'a>>,
     problems: Vec<Problem<'a>>,
     checklist: Vec<Item<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    suppressions: Vec<Suppression<'a>>,
+    judged: &'a [Cow<'static, str>],
+    #[serde(skip_serializing_if = "Filter::is_empty")]
+    filter: Filter<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared: Option<Compared<'a>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     interrupted: bool,
+}
+
+#[derive(Serialize)]
+struct Suppression<'a> {
+    about: &'a str,
+    reason: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires: Option<&'a str>,
+    findings: u64,
+}
+
+#[derive(Serialize)]
+struct Filter<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    database: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    collection: Option<&'a str>,
+}
+
+impl Filter<'_> {
+    fn is_empty(&self) -> bool {
+        self.database.is_none() && self.collection.is_none()
+    }
+}
+
+#[derive(Serialize)]
+struct Compared<'a> {
+    basis: &'a str,
+    with: &'a str,
+    new: usize,
+    unchanged: usize,
+    fixed: Vec<Known<'a>>,
+    #[serde(rename = "notJudged")]
+    not_judged: Vec<Known<'a>>,
+}
+
+#[derive(Serialize)]
+struct Known<'a> {
+    rule: &'a str,
+    name: &'a str,
+    severity: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<&'a str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    what: &'a str,
+    fingerprint: &'a str,
 }
 
 #[derive(Serialize)]
@@ -73,6 +132,12 @@ struct Entry<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     examples: &'a [String],
     fingerprint: &'a str,
+    /// What became of it, when it was compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<&'a str>,
+    /// What was said of it before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -116,13 +181,24 @@ struct Item<'a> {
     title: &'a str,
     verdict: &'a str,
     evidence: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiver: Option<Waiver<'a>>,
+}
+
+#[derive(Serialize)]
+struct Waiver<'a> {
+    reason: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires: Option<&'a str>,
 }
 
 /// The report as JSON text, ending in a newline.
 pub fn json(report: &Report) -> String {
     let root = Root {
         version: 1,
-        tool: Tool { name: "docward", version: report.tool_version },
+        tool: Tool { name: "docward", version: &report.tool_version },
         profile: report.profile.name(),
         sources: report
             .sources
@@ -143,8 +219,12 @@ pub fn json(report: &Report) -> String {
             suppressed: report.suppressed,
             baselined: report.baselined,
         },
-        findings: report.findings.iter().map(|f| entry(f, report.show_values)).collect(),
-        skipped: report.skipped.iter().map(|s| Skipped { rule: s.rule, needs: &s.needs }).collect(),
+        findings: report.findings.iter().map(|f| entry(report, f)).collect(),
+        skipped: report
+            .skipped
+            .iter()
+            .map(|s| Skipped { rule: &s.rule, needs: &s.needs })
+            .collect(),
         problems: report
             .problems
             .iter()
@@ -154,12 +234,40 @@ pub fn json(report: &Report) -> String {
             .checklist
             .iter()
             .map(|c| Item {
-                id: c.id,
-                title: c.title,
+                id: &c.id,
+                title: &c.title,
                 verdict: c.verdict.name(),
                 evidence: &c.evidence,
+                waiver: c.waiver.as_ref().map(|w| Waiver {
+                    reason: &w.reason,
+                    by: w.by.as_deref(),
+                    expires: w.expires.as_deref(),
+                }),
             })
             .collect(),
+        suppressions: report
+            .suppressions
+            .iter()
+            .map(|s| Suppression {
+                about: &s.about,
+                reason: &s.reason,
+                expires: s.expires.as_deref(),
+                findings: s.findings,
+            })
+            .collect(),
+        judged: &report.judged,
+        filter: Filter {
+            database: report.filter.database.as_ref().map(NamespacePattern::as_str),
+            collection: report.filter.collection.as_ref().map(NamespacePattern::as_str),
+        },
+        compared: report.compared.as_ref().map(|compared| Compared {
+            basis: compared.basis.name(),
+            with: &compared.with,
+            new: compared.count_new(&report.findings),
+            unchanged: compared.unchanged.len(),
+            fixed: compared.fixed.iter().map(known).collect(),
+            not_judged: compared.not_judged.iter().map(known).collect(),
+        }),
         interrupted: report.interrupted,
     };
     let mut text = serde_json::to_string_pretty(&root).unwrap_or_default();
@@ -167,7 +275,26 @@ pub fn json(report: &Report) -> String {
     text
 }
 
-fn entry(finding: &Finding, show_values: bool) -> Entry<'_> {
+fn known(known: &docward_model::Known) -> Known<'_> {
+    Known {
+        rule: &known.rule,
+        name: &known.name,
+        severity: known.severity.name(),
+        namespace: known.at.namespace(),
+        path: known.at.path().map(docward_model::FieldPath::as_str),
+        index: known.at.index(),
+        what: &known.what,
+        fingerprint: &known.fingerprint,
+    }
+}
+
+/// The figures of a finding.
+pub(crate) fn data(finding: &Finding) -> Map<String, Value> {
+    finding.data.entries().iter().map(|(key, data)| (key.clone(), value(data))).collect()
+}
+
+fn entry<'a>(report: &'a Report, finding: &'a Finding) -> Entry<'a> {
+    let change = report.compared.as_ref().map(|compared| compared.change(finding));
     Entry {
         rule: &finding.rule,
         name: &finding.name,
@@ -191,14 +318,20 @@ fn entry(finding: &Finding, show_values: bool) -> Entry<'_> {
             confidence: finding.seen.confidence,
             unit: finding.seen.unit.name(2),
         },
-        data: finding.data.entries().iter().map(|(k, v)| (k.clone(), value(v))).collect(),
+        data: data(finding),
         fix: finding.fix.as_ref().map(|fix| Fix {
             refactoring: fix.refactoring.as_deref(),
             safety: fix.safety.name(),
             command: &fix.command,
         }),
-        examples: if show_values { &finding.examples } else { &[] },
+        examples: if report.show_values { &finding.examples } else { &[] },
         fingerprint: &finding.fingerprint,
+        change: change.map(Change::name),
+        before: match change {
+            Some(Change::Changed(before)) => Some(before),
+            Some(Change::Worse(before)) => Some(before.name()),
+            _ => None,
+        },
     }
 }
 

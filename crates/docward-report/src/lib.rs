@@ -1,14 +1,80 @@
-//! One [`Report`](docward_model::Report), several shapes: the terminal, JSON per the contract, and
-//! the checklist table. Each format is one file; none of them decides anything.
+//! One [`Report`], several shapes, each in its file. None of them decides anything: what is new, fixed,
+//! accepted or failed stands in the report. [`read`] takes a report back from its JSON.
 
+mod baseline;
 mod checklist;
+mod github;
+mod gitlab;
+mod html;
 mod json;
+mod junit;
+mod markdown;
+mod read;
+mod sarif;
 mod shardkey;
 mod terminal;
 mod text;
 
-pub use checklist::checklist;
+use docward_model::{Report, RuleMeta, Severity};
+
+pub use baseline::{BaselineFault, baseline_json, read_baseline};
 pub use json::{json, rules_json};
+pub use read::{ReportFault, read};
 pub use shardkey::{shard_keys, shard_keys_json};
-pub use terminal::{Expand, TerminalOptions, terminal};
+pub use terminal::{Expand, TerminalOptions};
 pub use text::{Paint, wrap};
+
+/// The shapes a report can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "formats by their usual names")]
+pub enum Format {
+    Terminal,
+    Json,
+    Sarif,
+    Junit,
+    Markdown,
+    Html,
+    /// Workflow commands that GitHub shows beside the code.
+    Github,
+    /// GitLab's code quality report.
+    Gitlab,
+}
+
+/// What of a run is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// What breaks a rule.
+    Findings,
+    /// A checklist, item by item.
+    Checklist,
+}
+
+/// How to write a report.
+#[derive(Clone, Debug)]
+pub struct Rendering<'a> {
+    /// The shape.
+    pub format: Format,
+    /// What is shown.
+    pub view: View,
+    /// How the terminal looks.
+    pub terminal: TerminalOptions,
+    /// The severity from which a finding fails a run; never when `None`.
+    pub fails_from: Option<Severity>,
+    /// The rules, for their help texts.
+    pub rules: &'a [&'a RuleMeta],
+}
+
+/// The report as text.
+pub fn render(report: &Report, how: &Rendering<'_>) -> String {
+    match (how.format, how.view) {
+        (Format::Terminal, View::Findings) => terminal::terminal(report, &how.terminal),
+        (Format::Terminal, View::Checklist) => checklist::checklist(report, &how.terminal),
+        (Format::Json, _) => json(report),
+        (Format::Sarif, view) => sarif::sarif(report, view, how.rules),
+        (Format::Junit, view) => junit::junit(report, view, how.fails_from),
+        (Format::Markdown, view) => markdown::markdown(report, view),
+        (Format::Html, view) => html::html(report, view, how.rules),
+        (Format::Github, view) => github::github(report, view),
+        (Format::Gitlab, view) => gitlab::gitlab(report, view),
+    }
+}

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use docward_model::{Finding, Report, Seen, Severity, SourceKind, Subject, text};
+use docward_model::{Change, Finding, Report, Severity, SourceKind, Subject, text};
 
-use crate::text::{Paint, wrap};
+use crate::text::{Paint, seen, summary, wrap};
 
 /// More rules than this are not listed one by one when they could not look.
 const LISTED_RULES: usize = 12;
@@ -40,8 +40,11 @@ const INDENT: usize = 7;
 /// Findings of one rule are folded when there are more than this many.
 const FOLD_AFTER: usize = 3;
 
+/// Fixed findings that are listed.
+const FIXED_SHOWN: usize = 10;
+
 /// The report as text.
-pub fn terminal(report: &Report, options: &TerminalOptions) -> String {
+pub(crate) fn terminal(report: &Report, options: &TerminalOptions) -> String {
     let page = Page { report, options, paint: Paint { color: options.color } };
     let mut out = String::new();
     if !options.quiet {
@@ -53,6 +56,7 @@ pub fn terminal(report: &Report, options: &TerminalOptions) -> String {
     // Whatever is left out, the reason of a failure is not.
     problems(report, options.width, page.paint, &mut out);
     if !options.quiet {
+        page.accepted(&mut out);
         page.skipped(&mut out);
     }
     page.summary(&mut out);
@@ -169,8 +173,13 @@ impl Page<'_> {
             Subject::Index(_, name) => format!(" index {}", self.paint.bold(name)),
             _ => String::new(),
         };
-        let _ = writeln!(out, "  {tag} {}{place}", finding.name);
+        let _ = writeln!(out, "  {tag} {}{place}{}", finding.name, self.change(finding));
         self.paragraph("", &finding.what, out);
+        if let Some(Change::Changed(before)) =
+            self.report.compared.as_ref().map(|c| c.change(finding))
+        {
+            self.paragraph("was: ", before, out);
+        }
         self.paragraph("why: ", &finding.why, out);
         self.paragraph("do:  ", &finding.todo, out);
         if let Some(fix) = &finding.fix {
@@ -181,6 +190,17 @@ impl Page<'_> {
         }
         let seen = format!("{} · {}", seen(&finding.seen), finding.clauses.join(" "));
         let _ = writeln!(out, "       {}", self.paint.dim(&seen));
+    }
+
+    /// What became of a finding, where reports are compared.
+    fn change(&self, finding: &Finding) -> String {
+        let word = match self.report.compared.as_ref().map(|compared| compared.change(finding)) {
+            Some(Change::New) => "new".to_owned(),
+            Some(Change::Worse(before)) => format!("was {before}"),
+            Some(Change::Changed(_)) => "changed".to_owned(),
+            Some(Change::Same) | None => return String::new(),
+        };
+        format!(" {}", self.paint.dim(&format!("({word})")))
     }
 
     /// More than three findings of one rule: one paragraph.
@@ -222,7 +242,7 @@ impl Page<'_> {
     fn skipped(&self, out: &mut String) {
         let mut by_need: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for skip in &self.report.skipped {
-            by_need.entry(&skip.needs).or_default().push(skip.rule);
+            by_need.entry(&skip.needs).or_default().push(&skip.rule);
         }
         for (index, (needs, rules)) in by_need.iter().enumerate() {
             if index == 0 {
@@ -240,34 +260,53 @@ impl Page<'_> {
     }
 
     fn summary(&self, out: &mut String) {
-        let report = self.report;
-        let part = |n: usize, one: &str| text::plural(n as u64, one);
-        let errors = part(report.count(Severity::Error), "error");
-        let warnings = part(report.count(Severity::Warn), "warning");
-        let notes = part(report.count(Severity::Info), "note");
-        let paint = |n: usize, text: String, red: bool| match (n, red) {
-            (0, _) => text,
-            (_, true) => self.paint.red(&text),
-            (_, false) => self.paint.yellow(&text),
+        let line = summary(self.report);
+        let line = match (self.report.count(Severity::Error), self.report.count(Severity::Warn)) {
+            (0, 0) => line,
+            (0, _) => self.paint.yellow(&line),
+            _ => self.paint.red(&line),
         };
-        let _ = write!(
-            out,
-            "\n{}, {}, {notes}",
-            paint(report.count(Severity::Error), errors, true),
-            paint(report.count(Severity::Warn), warnings, false),
-        );
-        let mut extras = Vec::new();
-        if report.suppressed > 0 {
-            extras.push(format!("{} suppressed", report.suppressed));
-        }
-        if !report.problems.is_empty() {
-            extras.push(part(report.problems.len(), "problem"));
-        }
-        extras.push(format!("{} read", text::plural(report.documents(), "document")));
-        let _ = writeln!(out, " · {}", extras.join(" · "));
+        let _ = writeln!(out, "\n{line}");
         if !self.options.quiet {
             let _ = writeln!(out, "{}", self.paint.dim(&self.next_command()));
         }
+    }
+
+    /// Findings that are no more, and what keeps others back.
+    fn accepted(&self, out: &mut String) {
+        let compared = self.report.compared.iter();
+        let fixed: Vec<_> = compared.flat_map(|compared| &compared.fixed).collect();
+        if !fixed.is_empty() {
+            let _ = writeln!(out, "\n{} ({})", self.paint.green("FIXED"), fixed.len());
+            let shown = if self.folds() { FIXED_SHOWN } else { fixed.len() };
+            for known in fixed.iter().take(shown) {
+                let _ = writeln!(
+                    out,
+                    "  {} {} {}",
+                    self.paint.green(&known.rule),
+                    known.name,
+                    self.paint.bold(&known.at.text())
+                );
+            }
+            if fixed.len() > shown {
+                let more = format!("and {} more (--expand lists all)", fixed.len() - shown);
+                let _ = writeln!(out, "  {}", self.paint.dim(&more));
+            }
+        }
+        for used in self.report.suppressions.iter().filter(|used| used.findings > 0) {
+            let until = used.expires.as_ref().map_or(String::new(), |day| format!(" until {day}"));
+            let line = format!(
+                "suppressed{until}: {} ({}): {}",
+                used.about,
+                text::plural(used.findings, "finding"),
+                used.reason
+            );
+            let _ = writeln!(out, "{}", self.paint.dim(&wrap(&line, self.options.width, 0, 2)));
+        }
+    }
+
+    fn folds(&self) -> bool {
+        matches!(self.options.expand, Expand::No)
     }
 
     fn next_command(&self) -> String {
@@ -291,44 +330,5 @@ pub(crate) fn problems(report: &Report, width: usize, paint: Paint, out: &mut St
     for problem in &report.problems {
         let _ = writeln!(out, "  {}", paint.bold(&problem.source));
         let _ = writeln!(out, "{:INDENT$}{}", "", wrap(&problem.message, width, INDENT, INDENT));
-    }
-}
-
-fn seen(seen: &Seen) -> String {
-    if seen.sampled >= seen.total {
-        let part = if seen.confidence < 1.0 {
-            format!(", figures from a sample of them ({:.0} % confidence)", seen.confidence * 100.0)
-        } else {
-            String::new()
-        };
-        let all = text::form(seen.total, "", "all ");
-        format!("seen: {all}{} {}{part}", text::count(seen.total), seen.unit.name(seen.total))
-    } else {
-        format!(
-            "seen: {} of {} {} ({:.0} % confidence)",
-            text::count(seen.sampled),
-            text::count(seen.total),
-            seen.unit.name(seen.total),
-            seen.confidence * 100.0
-        )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use docward_model::{Seen, Unit};
-
-    #[test]
-    fn what_was_counted_is_named() {
-        for (seen, expect) in [
-            (Seen::all(3, Unit::Indexes), "seen: all 3 indexes"),
-            (Seen::all(1, Unit::Collections), "seen: 1 collection"),
-            (
-                Seen { unit: Unit::Documents, sampled: 10, total: 2_000, confidence: 0.95 },
-                "seen: 10 of 2,000 documents (95 % confidence)",
-            ),
-        ] {
-            assert_eq!(super::seen(&seen), expect);
-        }
     }
 }

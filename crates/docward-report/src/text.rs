@@ -1,4 +1,6 @@
-//! Colours and line breaking for the terminal.
+//! Colours, line breaking, and sentences that several formats share.
+
+use docward_model::{Basis, Report, Seen, Severity, text};
 
 /// Colours, or none.
 #[derive(Clone, Copy, Debug)]
@@ -85,14 +87,83 @@ pub fn wrap(text: &str, width: usize, first: usize, indent: usize) -> String {
     out
 }
 
+/// How much was looked at.
+pub(crate) fn seen(seen: &Seen) -> String {
+    if seen.sampled >= seen.total {
+        let part = if seen.confidence < 1.0 {
+            format!(", figures from a sample of them ({:.0} % confidence)", seen.confidence * 100.0)
+        } else {
+            String::new()
+        };
+        let all = text::form(seen.total, "", "all ");
+        format!("seen: {all}{} {}{part}", text::count(seen.total), seen.unit.name(seen.total))
+    } else {
+        format!(
+            "seen: {} of {} {} ({:.0} % confidence)",
+            text::count(seen.sampled),
+            text::count(seen.total),
+            seen.unit.name(seen.total),
+            seen.confidence * 100.0
+        )
+    }
+}
+
+/// The line people quote.
+pub(crate) fn summary(report: &Report) -> String {
+    let part = |n: usize, one: &str| text::plural(n as u64, one);
+    let counts = [
+        part(report.count(Severity::Error), "error"),
+        part(report.count(Severity::Warn), "warning"),
+        part(report.count(Severity::Info), "note"),
+    ];
+    let mut parts = vec![counts.join(", ")];
+    if let Some(compared) = &report.compared {
+        let known = compared.unchanged.len();
+        match compared.basis {
+            Basis::Baseline => parts.push(format!("{known} in the baseline")),
+            Basis::Report => {
+                parts.push(format!("{} new", compared.count_new(&report.findings)));
+                parts.push(format!("{known} unchanged"));
+            }
+        }
+        parts.push(format!("{} fixed", compared.fixed.len()));
+        if !compared.not_judged.is_empty() {
+            parts.push(format!("{} not looked for", compared.not_judged.len()));
+        }
+    }
+    if report.suppressed > 0 {
+        parts.push(format!("{} suppressed", report.suppressed));
+    }
+    if !report.problems.is_empty() {
+        parts.push(part(report.problems.len(), "problem"));
+    }
+    parts.push(format!("{} read", text::plural(report.documents(), "document")));
+    parts.join(" · ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use docward_model::Unit;
 
     #[test]
     fn data_does_not_command_the_terminal() {
         assert_eq!(plain("a\u{1b}[31mb\u{202e}c\u{7}"), "a\u{fffd}[31mb\u{fffd}c\u{fffd}");
         assert!(!Paint { color: false }.bold("x\u{1b}c").contains('\u{1b}'));
+    }
+
+    #[test]
+    fn what_was_counted_is_named() {
+        for (seen, expect) in [
+            (Seen::all(3, Unit::Indexes), "seen: all 3 indexes"),
+            (Seen::all(1, Unit::Collections), "seen: 1 collection"),
+            (
+                Seen { unit: Unit::Documents, sampled: 10, total: 2_000, confidence: 0.95 },
+                "seen: 10 of 2,000 documents (95 % confidence)",
+            ),
+        ] {
+            assert_eq!(super::seen(&seen), expect);
+        }
     }
 
     #[test]

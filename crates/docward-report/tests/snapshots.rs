@@ -1,10 +1,11 @@
 //! One report, every shape: what people and programs read, kept as snapshots.
 
 use docward_model::{
-    ChecklistItem, Data, FieldPath, Finding, Fix, Level, Namespace, Problem, ProfileName, Report,
-    Safety, Seen, Severity, Skipped, Source, SourceKind, Subject, Unit, Verdict,
+    Basis, Change, ChecklistItem, Compared, Data, Evidence, FieldPath, Filter, Finding, Fix, Known,
+    Level, Location, Namespace, Problem, ProfileName, Report, Safety, Seen, Severity, Skipped,
+    Source, SourceKind, Subject, SuppressionUse, Unit, Verdict, Waiver,
 };
-use docward_report::{Expand, TerminalOptions, checklist, json, terminal};
+use docward_report::{Expand, Format, Rendering, TerminalOptions, View, json, render};
 
 fn finding(rule: &'static str, severity: Severity, at: Subject, what: &str) -> Finding {
     Finding {
@@ -27,7 +28,7 @@ fn finding(rule: &'static str, severity: Severity, at: Subject, what: &str) -> F
             command: "db.t_user.aggregate([…])".to_owned(),
             safety: Safety::Guarded,
         }),
-        fingerprint: format!("{rule}-{}", what.len()),
+        fingerprint: format!("{rule} {what}"),
     }
 }
 
@@ -48,7 +49,7 @@ fn report() -> Report {
         ));
     }
     Report {
-        tool_version: "0.0.0",
+        tool_version: "0.0.0".into(),
         profile: ProfileName::Vendor,
         sources: vec![Source {
             server: None,
@@ -61,7 +62,7 @@ fn report() -> Report {
         findings,
         suppressed: 2,
         baselined: 0,
-        skipped: vec![Skipped { rule: "K001", needs: "shard keys".to_owned() }],
+        skipped: vec![Skipped { rule: "K001".into(), needs: "shard keys".to_owned() }],
         problems: vec![Problem {
             source: "dump/db_shop/t_log.bson".to_owned(),
             message: "the document at byte 1,024 is cut short; dump the collection again"
@@ -69,21 +70,89 @@ fn report() -> Report {
         }],
         checklist: vec![
             ChecklistItem {
-                id: "CK-1",
-                title: "names follow the rules",
+                id: "CK-1".into(),
+                title: "names follow the rules".into(),
                 verdict: Verdict::Fail,
                 evidence: "5 names do not: orders, users and 3 more".to_owned(),
+                waiver: None,
             },
             ChecklistItem {
-                id: "CK-7",
-                title: "few enough collections",
+                id: "CK-7".into(),
+                title: "few enough collections".into(),
                 verdict: Verdict::Pass,
                 evidence: "6 in all".to_owned(),
+                waiver: None,
             },
         ],
         interrupted: false,
         show_values: false,
+        suppressions: vec![SuppressionUse {
+            about: "T002 at db_legacy.*".to_owned(),
+            reason: "moves to the new ledger".to_owned(),
+            expires: Some("2027-01-31".to_owned()),
+            findings: 2,
+        }],
+        judged: vec!["D008".into(), "N006".into()],
+        filter: Filter::default(),
+        compared: None,
+        evidence: Evidence::default(),
     }
+}
+
+fn rendered(report: &Report, format: Format, view: View, terminal: TerminalOptions) -> String {
+    let fails_from = Some(Severity::Error);
+    render(report, &Rendering { format, view, terminal, fails_from, rules: &[] })
+}
+
+fn terminal(report: &Report, options: &TerminalOptions) -> String {
+    rendered(report, Format::Terminal, View::Findings, options.clone())
+}
+
+fn written(report: &Report, format: Format) -> String {
+    rendered(report, format, View::Findings, options(Expand::No))
+}
+
+fn review(report: &Report, format: Format) -> String {
+    rendered(report, format, View::Checklist, options(Expand::No))
+}
+
+/// The report against one in which a finding was less loud, one had other words, one is gone and one
+/// could not be looked for; with a finding in a file.
+fn compared() -> Report {
+    let mut report = report();
+    report.problems.clear();
+    let mut in_file = report.findings[1].clone();
+    in_file.fingerprint = "in a file".to_owned();
+    in_file.location = Some(Location { file: "conf/docward.toml".to_owned(), line: 12, column: 5 });
+    report.findings.push(in_file);
+    let mut known: Vec<Known> = report.findings[..4].iter().map(Known::of).collect();
+    known[0].severity = Severity::Warn;
+    known[1].what = "collection `orders` did not begin with `t_`".to_owned();
+    for (rule, fingerprint) in [("D008", "gone"), ("W001", "not looked for")] {
+        known.push(Known {
+            rule: rule.to_owned(),
+            fingerprint: fingerprint.to_owned(),
+            what: "was there".to_owned(),
+            ..known[0].clone()
+        });
+    }
+    let compared = Compared::of(Basis::Report, "old.json", known, &report.findings, |known| {
+        report.looked_for(known)
+    });
+    report.findings.retain(|finding| *compared.change(finding) != Change::Same);
+    report.compared = Some(compared);
+    report
+}
+
+fn waived() -> Report {
+    let mut report = report();
+    report.checklist[0].waiver = Some(Waiver {
+        item: "CK-1".to_owned(),
+        reason: "renamed with the move in March".to_owned(),
+        by: Some("Kim".to_owned()),
+        expires: Some("2027-03-31".to_owned()),
+    });
+    report
 }
 
 fn options(expand: Expand) -> TerminalOptions {
@@ -118,5 +187,92 @@ fn json_version_1() {
 
 #[test]
 fn checklist_table() {
-    insta::assert_snapshot!(checklist(&report(), false, 90));
+    insta::assert_snapshot!(review(&report(), Format::Terminal));
+}
+
+const MACHINES: [(&str, Format); 5] = [
+    ("sarif", Format::Sarif),
+    ("junit", Format::Junit),
+    ("markdown", Format::Markdown),
+    ("github", Format::Github),
+    ("gitlab", Format::Gitlab),
+];
+
+#[test]
+fn findings_in_every_format() {
+    for (name, format) in MACHINES {
+        insta::assert_snapshot!(format!("findings_{name}"), written(&report(), format));
+    }
+}
+
+#[test]
+fn comparisons_in_every_format() {
+    insta::assert_snapshot!("compared_terminal", written(&compared(), Format::Terminal));
+    insta::assert_snapshot!("compared_json", written(&compared(), Format::Json));
+    for (name, format) in MACHINES {
+        insta::assert_snapshot!(format!("compared_{name}"), written(&compared(), format));
+    }
+}
+
+#[test]
+fn checklists_in_every_format() {
+    insta::assert_snapshot!("checklist_terminal", review(&waived(), Format::Terminal));
+    for (name, format) in MACHINES {
+        insta::assert_snapshot!(format!("checklist_{name}"), review(&waived(), format));
+    }
+}
+
+#[test]
+fn a_report_is_read_back_as_it_was_written() {
+    for report in [report(), waived()] {
+        let text = json(&report);
+        let read = docward_report::read(&text).unwrap();
+        assert_eq!(json(&read), text);
+    }
+    for (text, expect) in [
+        ("", "is not a report"),
+        ("{\"version\": 2}", "version 2"),
+        ("{\"version\": 1}", "is not a report"),
+    ] {
+        let fault = docward_report::read(text).unwrap_err().to_string();
+        assert!(fault.contains(expect), "{fault}");
+    }
+}
+
+#[test]
+fn sarif_is_valid() {
+    let schema: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(sarif_schema()).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let mut broken: serde_json::Value =
+        serde_json::from_str(&written(&report(), Format::Sarif)).unwrap();
+    for log in [
+        written(&report(), Format::Sarif),
+        written(&compared(), Format::Sarif),
+        review(&waived(), Format::Sarif),
+    ] {
+        let log = serde_json::from_str(&log).unwrap();
+        let faults: Vec<String> =
+            validator.iter_errors(&log).map(|e| format!("{}: {e}", e.instance_path)).collect();
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+        // The types that others read it with take it, too.
+        serde_json::from_value::<serde_sarif::sarif::Sarif>(log).unwrap();
+    }
+    broken["runs"][0]["results"][0]["level"] = "loud".into();
+    assert!(!validator.is_valid(&broken), "the schema looks at what it is given");
+}
+
+/// The schema of SARIF comes with the crate of its types.
+fn sarif_schema() -> std::path::PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let out = std::process::Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--manifest-path"])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
+        .output()
+        .unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let package = packages.iter().find(|p| p["name"] == "serde-sarif").unwrap();
+    let manifest = std::path::PathBuf::from(package["manifest_path"].as_str().unwrap());
+    manifest.with_file_name("src").join("schema.json")
 }

@@ -23,6 +23,24 @@ const DATABASE: u64 = 100;
 /// Places an item names before it only counts.
 const NAMED: usize = 3;
 
+/// An item with its answer, and the waiver for one that did not pass.
+pub(crate) fn signed_off(
+    settings: &Settings,
+    id: &'static str,
+    title: &'static str,
+    (verdict, mut evidence): (Verdict, String),
+) -> ChecklistItem {
+    let today = settings.today.as_deref();
+    let given = settings.waivers.iter().filter(|w| w.item == id && verdict != Verdict::Pass);
+    let (expired, valid): (Vec<_>, Vec<_>) = given.partition(|waiver| waiver.is_expired(today));
+    if let (Some(waiver), []) = (expired.last(), valid.as_slice()) {
+        let day = waiver.expires.as_deref().unwrap_or_default();
+        evidence.push_str(&format!("; its waiver expired on {day}"));
+    }
+    let waiver = valid.first().map(|waiver| (*waiver).clone());
+    ChecklistItem { id: id.into(), title: title.into(), verdict, evidence, waiver }
+}
+
 /// The items that data, a workload and declared keys can answer.
 pub fn checklist(
     evidence: &Evidence,
@@ -30,12 +48,7 @@ pub fn checklist(
     outcome: &Outcome,
 ) -> Vec<ChecklistItem> {
     let view = View { evidence, settings, outcome };
-    let item = |id, title, (verdict, evidence): (Verdict, String)| ChecklistItem {
-        id,
-        title,
-        verdict,
-        evidence,
-    };
+    let item = |id, title, answer| signed_off(settings, id, title, answer);
     let arrays = view.arrays();
     vec![
         item("CK-1", "Names follow the naming rules", view.names()),

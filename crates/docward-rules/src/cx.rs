@@ -20,6 +20,8 @@ pub struct Cx<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) findings: &'a mut Vec<Finding>,
     pub(crate) suppressed: &'a mut u64,
+    /// Findings that each suppression kept back so far.
+    pub(crate) kept_back: &'a mut Vec<u64>,
     pub(crate) skipped: &'a mut Vec<Skipped>,
 }
 
@@ -125,6 +127,10 @@ impl<'a> Cx<'a> {
             *self.suppressed += 1;
             return;
         }
+        if self.is_suppressed(&draft) {
+            *self.suppressed += 1;
+            return;
+        }
         if let Some(fix) = &mut draft.fix {
             crate::facts::validators::make_way(self.evidence, &draft.at, fix, &mut draft.todo);
         }
@@ -163,9 +169,33 @@ impl<'a> Cx<'a> {
         });
     }
 
+    /// Whether the user accepts it for now; counted for the suppression that says so.
+    fn is_suppressed(&mut self, draft: &Draft) -> bool {
+        let today = self.settings.today.as_deref();
+        let suppressions = &self.settings.suppressions;
+        let found = suppressions
+            .iter()
+            .position(|s| !s.is_expired(today) && s.covers(self.rule, &draft.at));
+        self.kept_back.resize(suppressions.len(), 0);
+        if let Some(at) = found {
+            self.kept_back[at] += 1;
+        }
+        found.is_some()
+    }
+
+    /// Findings that a suppression kept back, by its place in the settings.
+    pub(crate) fn kept_back(&self, at: usize) -> u64 {
+        self.kept_back.get(at).copied().unwrap_or(0)
+    }
+
+    /// Whether a rule ran and had all it needs.
+    pub(crate) fn has_judged(&self, rule: &RuleMeta) -> bool {
+        self.settings.is_on(rule) && !self.skipped.iter().any(|s| s.rule == rule.code)
+    }
+
     /// Says that evidence was missing for this subject.
     pub fn skip(&mut self, need: Need) {
-        self.skipped.push(Skipped { rule: self.rule.code, needs: need.name().to_owned() });
+        self.skipped.push(Skipped { rule: self.rule.code.into(), needs: need.name().to_owned() });
     }
 }
 

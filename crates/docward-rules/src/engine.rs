@@ -9,18 +9,36 @@ use crate::{Check, Cx, RULES, Rule, cx::Shared, facts::sharding};
 pub struct Outcome {
     /// Sorted as reports print them.
     pub findings: Vec<Finding>,
-    /// Findings switched off for their namespace.
+    /// Findings switched off for their namespace, or accepted for now.
     pub suppressed: u64,
+    /// Of those, how many each entry of [`Settings::suppressions`] accounts for.
+    pub kept_back: Vec<u64>,
     /// Rules that could not look, sorted.
     pub skipped: Vec<Skipped>,
 }
 
+impl Outcome {
+    /// The rules that ran and had all they need.
+    pub fn judged(&self, settings: &Settings) -> impl Iterator<Item = &'static Rule> {
+        RULES.iter().copied().filter(|rule| {
+            settings.is_on(&rule.meta) && !self.skipped.iter().any(|s| s.rule == rule.meta.code)
+        })
+    }
+}
+
+/// The family of rules about the settings themselves.
+pub(crate) const SUPPRESSIONS: char = 'A';
+
 /// Applies every rule that is switched on.
 pub fn judge(evidence: &Evidence, settings: &Settings) -> Outcome {
     let mut outcome = Outcome::default();
-    for rule in RULES.iter().filter(|rule| settings.is_on(&rule.meta)) {
+    let on = RULES.iter().copied().filter(|rule| settings.is_on(&rule.meta));
+    // Suppressions are judged by what they did, so last.
+    let (last, first): (Vec<_>, Vec<_>) = on.partition(|rule| rule.meta.family() == SUPPRESSIONS);
+    for rule in first.into_iter().chain(last) {
         run(rule, evidence, settings, &mut outcome);
     }
+    outcome.kept_back.resize(settings.suppressions.len(), 0);
     outcome.findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
     outcome.skipped.sort();
     outcome.skipped.dedup();
@@ -35,7 +53,7 @@ pub(crate) fn run(
     out: &mut Outcome,
 ) {
     if let Some(missing) = missing_everywhere(rule, evidence, settings) {
-        out.skipped.push(Skipped { rule: rule.meta.code, needs: missing.name().to_owned() });
+        out.skipped.push(Skipped { rule: rule.meta.code.into(), needs: missing.name().to_owned() });
         return;
     }
     let shared = Shared::default();
@@ -48,6 +66,7 @@ pub(crate) fn run(
             shared: &shared,
             findings: &mut out.findings,
             suppressed: &mut out.suppressed,
+            kept_back: &mut out.kept_back,
             skipped: &mut out.skipped,
         });
     };

@@ -50,7 +50,9 @@ fn pages_are_complete() {
             let section = meta.section(heading);
             assert!(section.is_some_and(|s| !s.is_empty()), "{}: no section {heading}", meta.code);
         }
-        assert!(!meta.clauses.is_empty(), "{} cites no clause", meta.code);
+        // What Docward says about its own settings comes from no rule book.
+        let is_own = meta.family() == crate::engine::SUPPRESSIONS;
+        assert!(is_own || !meta.clauses.is_empty(), "{} cites no clause", meta.code);
         let mut keys = BTreeSet::new();
         for threshold in meta.thresholds {
             assert!(keys.insert(threshold.key), "{}: {} twice", meta.code, threshold.key);

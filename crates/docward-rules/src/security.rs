@@ -7,7 +7,7 @@ use docward_model::{
 
 use crate::{
     Outcome,
-    checklist::{Answer, View},
+    checklist::{Answer, View, signed_off},
     facts::{
         accounts,
         addresses::{Reach, reach},
@@ -24,8 +24,7 @@ pub fn security_checklist(
     let check = SelfCheck { view: View { evidence, settings, outcome }, evidence };
     let exposure = check.exposure();
     let encryption = check.encryption(exposure.0);
-    let item =
-        |id, title, (verdict, evidence): Answer| ChecklistItem { id, title, verdict, evidence };
+    let item = |id, title, answer: Answer| signed_off(settings, id, title, answer);
     vec![
         item("SC-1", "Private, or public through a guarded load balancer only", exposure),
         item("SC-2", "No network rule admits everyone", check.groups()),

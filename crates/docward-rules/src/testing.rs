@@ -10,10 +10,10 @@ use docward_bson::{json, value::to_value};
 use docward_model::{
     AccessRule, ClientUri, Cluster, Collection, CollectionKind, CollectionOptions, CollectionStats,
     CoreSource, Counted, Deployment, Evidence, Finding, Index, IndexKey, IndexUsage, Layer,
-    Namespace, NamespaceOverride, NamespacePattern, Network, Peer, PortRange, ProfileName,
-    Protocol, Purpose, Router, RuleGroup, RuleSettings, Server, Settings, Shard, ShardKey,
-    ShardPart, ShardedCollection, StartOptions, ThresholdSetting, ThresholdValue, Topology, User,
-    Value, WorkloadKind,
+    Location, Namespace, NamespaceOverride, NamespacePattern, Network, Peer, PortRange,
+    ProfileName, Protocol, Purpose, Router, RuleGroup, RuleSettings, Server, Settings, Shard,
+    ShardKey, ShardPart, ShardedCollection, StartOptions, Suppression, ThresholdSetting,
+    ThresholdValue, Topology, User, Value, WorkloadKind,
 };
 use docward_profile::{Links, Profiler, relate};
 use docward_workload::{Entry, Ran, Recorder, log_entry, profile_entry, running_entry};
@@ -29,6 +29,11 @@ pub(crate) fn check(code: &str, body: &str) -> Vec<Finding> {
 pub(crate) fn check_with(code: &str, settings: &str, body: &str) -> Vec<Finding> {
     let rule = RULES.iter().find(|r| r.meta.code == code).expect("the rule exists");
     let example = Example::new(code, settings, body);
+    if rule.meta.family() == engine::SUPPRESSIONS {
+        let mut findings = engine::judge(&example.evidence, &example.settings).findings;
+        findings.retain(|finding| finding.rule == code);
+        return findings;
+    }
     let mut outcome = Outcome::default();
     engine::run(rule, &example.evidence, &example.settings, &mut outcome);
     outcome.findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
@@ -138,6 +143,21 @@ impl Example {
                     path.to_owned(),
                     cap.parse().expect("a cap"),
                 ));
+            }
+            "today" => settings.today = Some(value.to_owned()),
+            // `suppress=RULE:PATTERN:LAST DAY`, each but the first may be left out.
+            "suppress" => {
+                let mut parts = value.split(':');
+                let mut next = || parts.next().filter(|part| !part.is_empty());
+                let rule = next().expect("a rule").to_owned();
+                settings.suppressions.push(Suppression {
+                    rule,
+                    pattern: next().map(pattern),
+                    path: None,
+                    reason: "being moved".to_owned(),
+                    expires: next().map(str::to_owned),
+                    location: Location { file: "docward.toml".to_owned(), line: 3, column: 1 },
+                });
             }
             "uri-db" => settings.uri_databases.push(value.to_owned()),
             "shard-key" => {

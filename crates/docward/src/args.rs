@@ -40,13 +40,44 @@ pub(crate) enum Command {
     /// Judge shard keys, or propose some
     #[command(name = "shardkey", after_help = SHARDKEY_EXAMPLES)]
     ShardKey(ShardKeyArgs),
+    /// Compare two reports: what is new, fixed or changed
+    #[command(after_help = DIFF_EXAMPLES)]
+    Diff(DiffArgs),
     /// List the rules
     #[command(after_help = RULES_EXAMPLES)]
     Rules(RulesArgs),
     /// Explain a rule: what it checks, why it matters, how to fix it
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),
+    /// Print the completions of a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write those of all commands
+    #[command(after_help = MAN_EXAMPLES)]
+    Man(ManArgs),
 }
+
+const DIFF_EXAMPLES: &str = "\
+Examples:
+  docward audit dump/ --format json --output monday.json
+  docward diff monday.json friday.json
+  docward diff main.json branch.json --format markdown --fail-on warn
+
+Findings that the later run did not look for (a rule switched off, another filter, a source that could \
+not be read) are counted apart and not called fixed.
+
+Exit codes: 0 nothing new at or above --fail-on, 1 something is, 2 could not run.";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  docward completions bash > /etc/bash_completion.d/docward
+  docward completions zsh > \"${fpath[1]}/_docward\"
+  docward completions fish > ~/.config/fish/completions/docward.fish";
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  docward man | man -l -
+  docward man /usr/local/share/man/man1";
 
 const AUDIT_EXAMPLES: &str = "\
 Examples:
@@ -65,6 +96,9 @@ Examples:
   docward audit \"$MONGODB_URI\" --db 'db_*' --sample 50000
   mongoexport ... | docward audit - --namespace db_shop.t_order
   docward audit dump/ --format json --output report.json
+  docward audit dump/ --format html --output report.html
+  docward audit dump/ --write-baseline              accept what there is for now, …
+  docward audit dump/ --baseline docward-baseline.json   … and report only what is new
   docward audit dump/ --select D,T002 --fail-on warn
   docward audit dump/ --profile neutral             without house naming (db_, t_)
   docward audit dump/ --expand N006                 write out every finding of one rule
@@ -77,6 +111,7 @@ const CHECKLIST_EXAMPLES: &str = "\
 Examples:
   docward checklist dump/
   docward checklist dump/ --format json
+  docward checklist dump/ --format html --output review.html
   docward checklist \"$MONGODB_URI\" --security --uri \"$APP_URI\" --network-rules network.toml";
 
 const SHARDKEY_EXAMPLES: &str = "\
@@ -167,11 +202,41 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "CODES", num_args = 0..=1, require_equals = false, default_missing_value = "all", value_delimiter = ',')]
     pub(crate) expand: Vec<String>,
 
+    /// Shape of the report
+    #[arg(long, value_enum, default_value_t = ReportFormat::Terminal)]
+    pub(crate) format: ReportFormat,
+
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
+
+    #[command(flatten)]
+    pub(crate) baseline: BaselineArgs,
+}
+
+/// What is known already.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Baseline")]
+pub(crate) struct BaselineArgs {
+    /// Report only findings that this file does not hold yet, and those it holds that are fixed
+    /// (default: `baseline` in docward.toml)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+
+    /// Accept all findings of this run for now: write them to the baseline (docward-baseline.json
+    /// unless named)
+    #[arg(long, conflicts_with = "update_baseline")]
+    pub(crate) write_baseline: bool,
+
+    /// Take findings that are fixed out of the baseline; none is added
+    #[arg(long)]
+    pub(crate) update_baseline: bool,
+
+    /// Let --write-baseline and --update-baseline add findings to a baseline that is there
+    #[arg(long)]
+    pub(crate) allow_growth: bool,
 }
 
 /// Which list to answer.
@@ -210,6 +275,10 @@ pub(crate) struct ShardKeyArgs {
     #[arg(long, value_name = "FIELD")]
     pub(crate) zone: Option<String>,
 
+    /// Shape of the report
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    pub(crate) format: Format,
+
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 }
@@ -237,10 +306,6 @@ pub(crate) struct ReadingArgs {
     /// (default there: 10000)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) sample: Option<u64>,
-
-    /// Shape of the report
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
-    pub(crate) format: Format,
 
     /// Write the report to a file
     #[arg(long, value_name = "FILE")]
@@ -288,6 +353,79 @@ pub(crate) struct JudgingArgs {
 }
 
 /// Shapes of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// Text for people
+    Terminal,
+    /// The whole report for programs, version 1
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// JUnit XML, for servers that show test results
+    Junit,
+    /// A comment on a pull request
+    Markdown,
+    /// One page with pictures, for a browser
+    Html,
+    /// Annotations of GitHub Actions
+    Github,
+    /// GitLab's code quality report
+    Gitlab,
+}
+
+/// Two reports to compare.
+#[derive(Args, Debug)]
+pub(crate) struct DiffArgs {
+    /// The earlier report, as `--format json` wrote it
+    #[arg(value_name = "OLD")]
+    pub(crate) old: PathBuf,
+
+    /// The later one
+    #[arg(value_name = "NEW")]
+    pub(crate) new: PathBuf,
+
+    /// Shape of the comparison
+    #[arg(long, value_enum, default_value_t = ReportFormat::Terminal)]
+    pub(crate) format: ReportFormat,
+
+    /// Write it to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Exit with 1 when a finding of this severity or above is new or has become louder
+    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    pub(crate) fail_on: FailOn,
+
+    /// Write out repeated findings: of all rules, or of the rules given
+    #[arg(long, value_name = "CODES", num_args = 0..=1, require_equals = false, default_missing_value = "all", value_delimiter = ',')]
+    pub(crate) expand: Vec<String>,
+
+    /// Print problems and the summary only
+    #[arg(long)]
+    pub(crate) quiet: bool,
+
+    /// Colours
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+}
+
+/// For which shell.
+#[derive(Args, Debug)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Where manual pages go.
+#[derive(Args, Debug)]
+pub(crate) struct ManArgs {
+    /// Write docward.1 and one page per command into this directory (default: print docward.1)
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+}
+
+/// Shapes of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Terminal,

@@ -1,6 +1,13 @@
 //! `docward audit` and `docward checklist`: read, judge, print.
 
-use std::{collections::BTreeMap, env, io::IsTerminal, path::Path, thread, time::Duration};
+use std::{
+    collections::BTreeMap,
+    env,
+    io::IsTerminal,
+    path::Path,
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use anyhow::{Context, bail};
 use docward_collect::{
@@ -8,16 +15,17 @@ use docward_collect::{
 };
 use docward_config::FailOn;
 use docward_model::{
-    ClientUri, Evidence, Namespace, NamespacePattern, Problem, Purpose, Report, Settings, Severity,
-    Verdict, key_text,
+    ChecklistItem, ClientUri, Evidence, Filter, Namespace, NamespacePattern, Problem, Purpose,
+    Report, Settings, Severity, SuppressionUse, key_text,
 };
 use docward_profile::observe_growth;
-use docward_report::{Expand, TerminalOptions};
-use docward_rules::{checklist, judge, security_checklist};
+use docward_report::{Expand, Format, Rendering, TerminalOptions, View};
+use docward_rules::{Outcome, checklist, judge, security_checklist};
 
 use crate::{
     CLEAN, FINDINGS, PROBLEMS,
-    args::{AuditArgs, Color, Format, ReadingArgs},
+    args::{AuditArgs, Color, ReadingArgs, ReportFormat},
+    baseline::Baseline,
     complain, config,
     interrupt::Interrupt,
     progress::Bar,
@@ -52,6 +60,8 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     let (uris, bad_uris) = connection_strings(args);
     let clients = uris.iter().filter(|uri| uri.purpose == Purpose::Client);
     config.settings.uri_databases.extend(clients.filter_map(|uri| uri.database.clone()));
+    let baseline = Baseline::open(&args.baseline, config.baseline.as_deref())?;
+    config.settings.today = today();
     let earlier = args.earlier.as_deref().map(read_earlier).transpose()?;
     let mut request = request(args)?;
     request.resumable = args.reading.full && args.save_evidence.is_some();
@@ -131,10 +141,13 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     if shown != Shown::LaunchReview {
         items.extend(security_checklist(&evidence, &config.settings, &outcome));
     }
-    let report = Report {
-        tool_version: env!("CARGO_PKG_VERSION"),
+    let filter = Filter { database: request.database_glob, collection: request.collection_glob };
+    let judged = outcome.judged(&config.settings).map(|rule| rule.meta.code.into()).collect();
+    let mut report = Report {
+        tool_version: env!("CARGO_PKG_VERSION").into(),
         profile: config.settings.profile,
         sources,
+        suppressions: suppressions(&config.settings, &outcome),
         findings: outcome.findings,
         suppressed: outcome.suppressed,
         baselined: 0,
@@ -143,20 +156,34 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         checklist: items,
         interrupted,
         show_values: args.judging.show_values,
+        judged,
+        filter,
+        compared: None,
+        evidence,
     };
-    let text = render(args, &report, shown);
+    if let Some(baseline) = baseline {
+        baseline.apply(&mut report, args.judging.quiet)?;
+    }
+    let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
+    let view = if shown == Shown::Findings { View::Findings } else { View::Checklist };
+    let look = Look {
+        format: args.format,
+        output: args.reading.output.as_deref(),
+        color: args.reading.color,
+        expand: &args.expand,
+        quiet: args.judging.quiet,
+    };
+    let text = render(&report, &look, view, fail_on);
     interrupt.writing();
     put(&text, args.reading.output.as_deref())?;
 
     if !report.problems.is_empty() || interrupted {
         return Ok(PROBLEMS);
     }
-    let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
     let failed = if shown == Shown::Findings {
         report.findings.iter().any(|finding| fail_on.fails(finding.severity))
     } else {
-        fail_on != FailOn::Never
-            && report.checklist.iter().any(|item| item.verdict == Verdict::Fail)
+        fail_on != FailOn::Never && report.checklist.iter().any(ChecklistItem::is_open)
     };
     Ok(if failed { FINDINGS } else { CLEAN })
 }
@@ -245,24 +272,68 @@ fn nothing_to_judge(
         .collect()
 }
 
-fn render(args: &AuditArgs, report: &Report, shown: Shown) -> String {
-    let color = wants_color(args.reading.color, args.reading.output.is_some());
-    let width = terminal_width();
-    match (args.reading.format, shown) {
-        (Format::Json, _) => docward_report::json(report),
-        (Format::Terminal, Shown::LaunchReview | Shown::SecurityCheck) => {
-            docward_report::checklist(report, color, width)
-        }
-        (Format::Terminal, Shown::Findings) => {
-            let expand = match args.expand.as_slice() {
-                [] => Expand::No,
-                [all] if all == "all" => Expand::All,
-                rules => Expand::Rules(rules.to_vec()),
-            };
-            let quiet = args.judging.quiet;
-            docward_report::terminal(report, &TerminalOptions { color, width, expand, quiet })
-        }
+/// How a report is to look, as flags say it.
+pub(crate) struct Look<'a> {
+    pub(crate) format: ReportFormat,
+    pub(crate) output: Option<&'a Path>,
+    pub(crate) color: Color,
+    pub(crate) expand: &'a [String],
+    pub(crate) quiet: bool,
+}
+
+/// The report as text.
+pub(crate) fn render(report: &Report, look: &Look<'_>, view: View, fail_on: FailOn) -> String {
+    let expand = match look.expand {
+        [] => Expand::No,
+        [all] if all == "all" => Expand::All,
+        rules => Expand::Rules(rules.to_vec()),
+    };
+    let color = wants_color(look.color, look.output.is_some());
+    let terminal = TerminalOptions { color, width: terminal_width(), expand, quiet: look.quiet };
+    let rules = config::metas();
+    let how = Rendering {
+        format: format(look.format),
+        view,
+        terminal,
+        fails_from: match fail_on {
+            FailOn::AtLeast(severity) => Some(severity),
+            FailOn::Never => None,
+        },
+        rules: &rules,
+    };
+    docward_report::render(report, &how)
+}
+
+fn format(format: ReportFormat) -> Format {
+    match format {
+        ReportFormat::Terminal => Format::Terminal,
+        ReportFormat::Json => Format::Json,
+        ReportFormat::Sarif => Format::Sarif,
+        ReportFormat::Junit => Format::Junit,
+        ReportFormat::Markdown => Format::Markdown,
+        ReportFormat::Html => Format::Html,
+        ReportFormat::Github => Format::Github,
+        ReportFormat::Gitlab => Format::Gitlab,
     }
+}
+
+/// What the suppressions of `docward.toml` did.
+fn suppressions(settings: &Settings, outcome: &Outcome) -> Vec<SuppressionUse> {
+    let counts = outcome.kept_back.iter().copied();
+    let used = settings.suppressions.iter().zip(counts);
+    used.map(|(suppression, findings)| SuppressionUse {
+        about: suppression.text(),
+        reason: suppression.reason.clone(),
+        expires: suppression.expires.clone(),
+        findings,
+    })
+    .collect()
+}
+
+/// The day of the run; a clock that stands before 1970 tells none.
+fn today() -> Option<String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    docward_rules::facts::text::date(i64::try_from(now.as_millis()).ok()?)
 }
 
 /// Whether to colour: as asked, or on a terminal that did not refuse.

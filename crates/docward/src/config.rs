@@ -31,7 +31,13 @@ pub(crate) fn load(
     };
     let text = fs::read_to_string(&path)
         .with_context(|| format!("cannot read the settings in {}", path.display()))?;
-    Ok(docward_config::parse(&text, &path.display().to_string(), &metas()))
+    let (mut config, diagnostics) =
+        docward_config::parse(&text, &path.display().to_string(), &metas());
+    // A name in the file is relative to the file.
+    if let (Some(baseline), Some(directory)) = (&mut config.baseline, path.parent()) {
+        *baseline = directory.join(&*baseline).display().to_string();
+    }
+    Ok((config, diagnostics))
 }
 
 /// `docward.toml` of the first source that has one in its directory, else in the working directory or
@@ -81,13 +87,18 @@ pub(crate) fn with_arguments(mut config: Config, args: &JudgingArgs) -> anyhow::
         Some(Profile::Neutral) => config.settings.profile = ProfileName::Neutral,
         None => {}
     }
-    if let Some(fail_on) = args.fail_on {
-        config.fail_on = Some(match fail_on {
-            FailOn::Error => docward_config::FailOn::AtLeast(Severity::Error),
-            FailOn::Warn => docward_config::FailOn::AtLeast(Severity::Warn),
-            FailOn::Info => docward_config::FailOn::AtLeast(Severity::Info),
-            FailOn::Never => docward_config::FailOn::Never,
-        });
+    if let Some(word) = args.fail_on {
+        config.fail_on = Some(fail_on(word));
     }
     Ok(config)
+}
+
+/// When a run fails, as the command line words it.
+pub(crate) fn fail_on(word: FailOn) -> docward_config::FailOn {
+    match word {
+        FailOn::Error => docward_config::FailOn::AtLeast(Severity::Error),
+        FailOn::Warn => docward_config::FailOn::AtLeast(Severity::Warn),
+        FailOn::Info => docward_config::FailOn::AtLeast(Severity::Info),
+        FailOn::Never => docward_config::FailOn::Never,
+    }
 }

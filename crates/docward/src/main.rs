@@ -3,8 +3,11 @@
 
 mod args;
 mod audit;
+mod baseline;
 mod config;
+mod diff;
 mod explain;
+mod generated;
 mod interrupt;
 mod progress;
 mod rules;
@@ -32,7 +35,10 @@ fn main() -> ExitCode {
         args::Command::Checklist(args) => audit::audit(&args.audit, Shown::LaunchReview),
         args::Command::ShardKey(args) => shardkey::shardkey(&args),
         args::Command::Rules(args) => rules::rules(&args),
+        args::Command::Diff(args) => diff::diff(&args),
         args::Command::Explain(args) => explain::explain(&args),
+        args::Command::Completions(args) => generated::completions(&args),
+        args::Command::Man(args) => generated::man(&args),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

@@ -77,7 +77,7 @@ pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
         .iter()
         .filter_map(|c| shard_keys(c, &evidence, &config.settings, &question))
         .collect();
-    let text = match args.reading.format {
+    let text = match args.format {
         Format::Json => docward_report::shard_keys_json(&reports, &problems),
         Format::Terminal => docward_report::shard_keys(
             &reports,

@@ -1,0 +1,263 @@
+//! Markdown that fits a comment on a pull request: the loudest first, long lists folded, and short
+//! enough to be accepted.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use docward_model::{Change, Finding, Known, Report, Severity, Verdict, text};
+
+use crate::{
+    View,
+    text::{plain, seen, summary},
+};
+
+/// GitHub accepts 65,536 characters in a comment; GitLab a million.
+const LONGEST: usize = 60_000;
+/// More findings of one rule than this are folded into one line each.
+const WRITTEN_OUT: usize = 3;
+
+/// The report as a comment.
+pub(crate) fn markdown(report: &Report, view: View) -> String {
+    match view {
+        View::Findings => findings(report),
+        View::Checklist => {
+            let mut out = String::from("## Docward checklist\n\n");
+            checklist(report, &mut out);
+            problems(report, &mut out);
+            out
+        }
+    }
+}
+
+fn findings(report: &Report) -> String {
+    let mut out = String::from("## Docward\n\n");
+    let _ = writeln!(out, "{}\n", summary(report));
+    problems(report, &mut out);
+    let mut left_out = 0;
+    for severity in Severity::ALL {
+        let found: Vec<&Finding> =
+            report.findings.iter().filter(|f| f.severity == severity).collect();
+        if found.is_empty() {
+            continue;
+        }
+        let title = match severity {
+            Severity::Error => "Errors",
+            Severity::Warn => "Warnings",
+            Severity::Info => "Notes",
+        };
+        let _ = writeln!(out, "### {title} ({})\n", text::count(found.len() as u64));
+        left_out += section(report, &found, severity == Severity::Info, &mut out);
+    }
+    fixed(report, &mut out);
+    suppressions(report, &mut out);
+    if !report.checklist.is_empty() && out.len() < LONGEST {
+        let open = report.checklist.iter().filter(|item| item.is_open()).count() as u64;
+        let mut table = String::new();
+        checklist(report, &mut table);
+        folded(&format!("Checklist: {}", text::plural(open, "open item")), &table, &mut out);
+    }
+    if left_out > 0 {
+        let all = text::plural(left_out, "finding");
+        let _ = writeln!(out, "_{all} more did not fit; `--format html` shows all._");
+    }
+    out
+}
+
+/// Writes findings rule by rule, and returns how many did not fit.
+fn section(report: &Report, found: &[&Finding], fold_all: bool, out: &mut String) -> u64 {
+    let mut by_rule: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
+    let mut order = Vec::new();
+    for finding in found {
+        let same = by_rule.entry(&finding.rule).or_default();
+        if same.is_empty() {
+            order.push(&*finding.rule);
+        }
+        same.push(finding);
+    }
+    let mut left_out = 0;
+    let mut body = String::new();
+    for rule in order {
+        let same = &by_rule[rule];
+        let mut part = String::new();
+        for finding in same.iter().take(WRITTEN_OUT) {
+            written_out(report, finding, &mut part);
+        }
+        let rest: Vec<String> = same
+            .iter()
+            .skip(WRITTEN_OUT)
+            .map(|f| format!("- {}: {}", code(&f.at.text()), escaped(&f.what)))
+            .collect();
+        if !rest.is_empty() {
+            let more = format!("{rule}: {} more", text::count(rest.len() as u64));
+            folded(&more, &rest.join("\n"), &mut part);
+        }
+        if out.len() + body.len() + part.len() > LONGEST {
+            left_out += same.len() as u64;
+        } else {
+            body.push_str(&part);
+        }
+    }
+    if fold_all {
+        folded("Show", &body, out);
+    } else {
+        out.push_str(&body);
+    }
+    left_out
+}
+
+fn written_out(report: &Report, finding: &Finding, out: &mut String) {
+    let change = match report.compared.as_ref().map(|compared| compared.change(finding)) {
+        Some(Change::New) => " (new)".to_owned(),
+        Some(Change::Worse(before)) => format!(" (was {before})"),
+        Some(Change::Changed(before)) => format!(" (before: {})", escaped(before)),
+        Some(Change::Same) | None => String::new(),
+    };
+    let place = match &finding.location {
+        Some(place) => format!("{}:{}", place.file, place.line),
+        None => finding.at.text(),
+    };
+    let _ = writeln!(
+        out,
+        "**{} {}** {}{change}<br>\n{}\n- why: {}\n- do: {}",
+        finding.rule,
+        finding.name,
+        code(&place),
+        escaped(&finding.what),
+        escaped(&finding.why),
+        escaped(&finding.todo),
+    );
+    if report.show_values && !finding.examples.is_empty() {
+        let examples: Vec<String> = finding.examples.iter().map(|e| code(e)).collect();
+        let _ = writeln!(out, "- e.g. {}", examples.join(" "));
+    }
+    let _ = writeln!(out, "- {} · {}", seen(&finding.seen), finding.clauses.join(" "));
+    out.push('\n');
+    if let Some(fix) = &finding.fix {
+        folded("Command", &fenced(&fix.command), out);
+    }
+}
+
+fn fixed(report: &Report, out: &mut String) {
+    let Some(compared) = &report.compared else { return };
+    let lines = |known: &[Known]| -> String {
+        let line = |k: &Known| format!("- {} {} {}", k.rule, k.name, code(&k.at.text()));
+        known.iter().take(200).map(line).collect::<Vec<_>>().join("\n")
+    };
+    if !compared.fixed.is_empty() && out.len() < LONGEST {
+        let count = text::count(compared.fixed.len() as u64);
+        folded(&format!("Fixed ({count})"), &lines(&compared.fixed), out);
+    }
+}
+
+fn suppressions(report: &Report, out: &mut String) {
+    if report.suppressions.is_empty() {
+        return;
+    }
+    let lines: Vec<String> = report
+        .suppressions
+        .iter()
+        .map(|used| {
+            let until = used.expires.as_ref().map_or(String::new(), |day| format!(", until {day}"));
+            let found = text::plural(used.findings, "finding");
+            format!("- {}: {found}{until}: {}", code(&used.about), escaped(&used.reason))
+        })
+        .collect();
+    folded("Suppressed", &lines.join("\n"), out);
+}
+
+fn problems(report: &Report, out: &mut String) {
+    if report.problems.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "### Not read in full\n");
+    for problem in &report.problems {
+        let _ = writeln!(out, "- {}: {}", code(&problem.source), escaped(&problem.message));
+    }
+    out.push('\n');
+}
+
+fn checklist(report: &Report, out: &mut String) {
+    out.push_str("| | item | evidence | signed off |\n|---|---|---|---|\n");
+    for item in &report.checklist {
+        let verdict = match item.verdict {
+            Verdict::Pass => "✅ pass",
+            Verdict::Fail => "❌ fail",
+            Verdict::Unknown => "❔ unknown",
+        };
+        let waiver = item.waiver.as_ref().map_or(String::new(), |waiver| waiver.text());
+        let _ = writeln!(
+            out,
+            "| {verdict} | {} {} | {} | {} |",
+            item.id,
+            cell(&item.title),
+            cell(&item.evidence),
+            cell(&waiver)
+        );
+    }
+    out.push('\n');
+}
+
+fn folded(title: &str, body: &str, out: &mut String) {
+    let title = escaped(title);
+    let _ =
+        writeln!(out, "<details><summary>{title}</summary>\n\n{}\n\n</details>\n", body.trim_end());
+}
+
+/// A block that no backticks in it can end.
+fn fenced(command: &str) -> String {
+    let command = plain(command);
+    let longest = command.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat((longest + 1).max(3));
+    format!("{fence}js\n{command}\n{fence}")
+}
+
+/// A code span that no backticks in it can end.
+fn code(text: &str) -> String {
+    let text = plain(text).replace('\n', " ");
+    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
+}
+
+fn cell(text: &str) -> String {
+    escaped(text).replace('|', "\\|")
+}
+
+/// Text in which only code spans mean anything: names come out of data, and must neither become tags
+/// nor mention anybody.
+fn escaped(text: &str) -> String {
+    let text = plain(text).replace('\n', " ");
+    let mut out = String::with_capacity(text.len());
+    // A lone backtick opens no span.
+    let spans = text.matches('`').count() / 2;
+    let mut ticks = 0;
+    for c in text.chars() {
+        match c {
+            '`' if ticks < 2 * spans => {
+                ticks += 1;
+                out.push(c);
+            }
+            _ if ticks % 2 == 1 => out.push(c),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '@' => out.push_str("&#64;"),
+            '*' | '_' | '[' | ']' | '#' | '`' | '~' | '\\' | '!' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_becomes_neither_markup_nor_a_mention() {
+        assert_eq!(escaped("`a*b` <img> @all *x*"), "`a*b` &lt;img&gt; &#64;all \\*x\\*");
+        assert_eq!(escaped("a ` b"), "a \\` b");
+        assert_eq!(code("a`b"), "`` a`b ``");
+        assert!(fenced("x ``` y").starts_with("````js"));
+    }
+}

@@ -1,0 +1,306 @@
+//! A report back from its JSON, to be compared or shown in another shape.
+
+use std::borrow::Cow;
+
+use docward_model::{
+    ChecklistItem, Data, DataValue, Evidence, Filter, Finding, Fix, Level, Location,
+    NamespacePattern, Problem, ProfileName, Report, Safety, Seen, Severity, Skipped, Source,
+    SourceKind, Subject, SuppressionUse, Unit, Verdict, Waiver,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Why a text is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportFault {
+    /// Not JSON, or not of this shape.
+    #[error("is not a report (`docward audit … --format json` writes one): {0}")]
+    Shape(#[from] serde_json::Error),
+    /// Written by a newer Docward.
+    #[error("has version {0}, and this Docward knows version 1; use a newer one")]
+    Version(u64),
+    /// A word that is none of those a field can have.
+    #[error("is not a report: {field} is `{word}`")]
+    Word {
+        /// The field.
+        field: &'static str,
+        /// What stands there.
+        word: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct Root {
+    version: u64,
+    tool: Tool,
+    profile: String,
+    #[serde(default)]
+    sources: Vec<RawSource>,
+    #[serde(default)]
+    summary: Summary,
+    findings: Vec<Entry>,
+    #[serde(default)]
+    skipped: Vec<RawSkipped>,
+    #[serde(default)]
+    problems: Vec<RawProblem>,
+    #[serde(default)]
+    checklist: Vec<Item>,
+    #[serde(default)]
+    suppressions: Vec<RawSuppression>,
+    #[serde(default)]
+    judged: Vec<String>,
+    #[serde(default)]
+    filter: RawFilter,
+    #[serde(default)]
+    interrupted: bool,
+}
+
+#[derive(Deserialize)]
+struct Tool {
+    version: String,
+}
+
+#[derive(Deserialize)]
+struct RawSource {
+    kind: String,
+    name: String,
+    documents: u64,
+    bytes: u64,
+    sampled: bool,
+    server: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Summary {
+    #[serde(default)]
+    suppressed: u64,
+    #[serde(default)]
+    baselined: u64,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    rule: String,
+    name: String,
+    severity: String,
+    level: String,
+    #[serde(default)]
+    clauses: Vec<String>,
+    namespace: Option<String>,
+    path: Option<String>,
+    index: Option<String>,
+    location: Option<RawLocation>,
+    what: String,
+    why: String,
+    todo: String,
+    seen: RawSeen,
+    #[serde(default)]
+    data: Map<String, Value>,
+    fix: Option<RawFix>,
+    #[serde(default)]
+    examples: Vec<String>,
+    fingerprint: String,
+}
+
+#[derive(Deserialize)]
+struct RawLocation {
+    file: String,
+    line: u32,
+    column: u32,
+}
+
+#[derive(Deserialize)]
+struct RawSeen {
+    sampled: u64,
+    total: u64,
+    confidence: f64,
+    unit: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RawFix {
+    refactoring: Option<String>,
+    safety: String,
+    command: String,
+}
+
+#[derive(Deserialize)]
+struct RawSkipped {
+    rule: String,
+    needs: String,
+}
+
+#[derive(Deserialize)]
+struct RawProblem {
+    source: String,
+    message: String,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    id: String,
+    #[serde(default)]
+    title: String,
+    verdict: String,
+    evidence: String,
+    waiver: Option<RawWaiver>,
+}
+
+#[derive(Deserialize)]
+struct RawWaiver {
+    reason: String,
+    by: Option<String>,
+    expires: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RawSuppression {
+    about: String,
+    reason: String,
+    expires: Option<String>,
+    findings: u64,
+}
+
+#[derive(Default, Deserialize)]
+struct RawFilter {
+    database: Option<String>,
+    collection: Option<String>,
+}
+
+/// Reads a report of version 1. Fields that later minor versions added may be missing.
+pub fn read(text: &str) -> Result<Report, ReportFault> {
+    // The version first: a later one may have another shape.
+    let value: Value = serde_json::from_str(text)?;
+    if let Some(version) = value.get("version").and_then(Value::as_u64).filter(|v| *v != 1) {
+        return Err(ReportFault::Version(version));
+    }
+    let root: Root = serde_json::from_value(value)?;
+    debug_assert_eq!(root.version, 1, "anything else was refused above");
+    let profile = match root.profile.as_str() {
+        "vendor" => ProfileName::Vendor,
+        "neutral" => ProfileName::Neutral,
+        word => return Err(ReportFault::Word { field: "profile", word: word.to_owned() }),
+    };
+    let pattern = |text: Option<String>| text.and_then(|text| NamespacePattern::new(&text).ok());
+    Ok(Report {
+        tool_version: root.tool.version.into(),
+        profile,
+        sources: root.sources.into_iter().map(source).collect(),
+        findings: root.findings.into_iter().map(finding).collect::<Result<_, _>>()?,
+        suppressed: root.summary.suppressed,
+        baselined: root.summary.baselined,
+        suppressions: root
+            .suppressions
+            .into_iter()
+            .map(|s| SuppressionUse {
+                about: s.about,
+                reason: s.reason,
+                expires: s.expires,
+                findings: s.findings,
+            })
+            .collect(),
+        skipped: root
+            .skipped
+            .into_iter()
+            .map(|s| Skipped { rule: s.rule.into(), needs: s.needs })
+            .collect(),
+        problems: root
+            .problems
+            .into_iter()
+            .map(|p| Problem { source: p.source, message: p.message })
+            .collect(),
+        checklist: root.checklist.into_iter().map(item).collect::<Result<_, _>>()?,
+        interrupted: root.interrupted,
+        // Only a run that was asked for values wrote some.
+        show_values: true,
+        judged: root.judged.into_iter().map(Cow::Owned).collect(),
+        filter: Filter {
+            database: pattern(root.filter.database),
+            collection: pattern(root.filter.collection),
+        },
+        compared: None,
+        evidence: Evidence::default(),
+    })
+}
+
+fn known<T>(field: &'static str, word: &str, found: Option<T>) -> Result<T, ReportFault> {
+    found.ok_or_else(|| ReportFault::Word { field, word: word.to_owned() })
+}
+
+fn source(raw: RawSource) -> Source {
+    Source {
+        kind: SourceKind::parse(&raw.kind).unwrap_or(SourceKind::Unknown),
+        name: raw.name,
+        documents: raw.documents,
+        bytes: raw.bytes,
+        sampled: raw.sampled,
+        server: raw.server,
+    }
+}
+
+fn finding(raw: Entry) -> Result<Finding, ReportFault> {
+    let at =
+        Subject::from_parts(raw.namespace.as_deref(), raw.path.as_deref(), raw.index.as_deref());
+    let fix = raw.fix.map(|fix| {
+        let safety = known("safety", &fix.safety, Safety::parse(&fix.safety))?;
+        let refactoring = fix.refactoring.map(Cow::Owned);
+        Ok::<_, ReportFault>(Fix { refactoring, command: fix.command, safety })
+    });
+    Ok(Finding {
+        severity: known("severity", &raw.severity, Severity::parse(&raw.severity))?,
+        level: known("level", &raw.level, Level::parse(&raw.level))?,
+        rule: raw.rule.into(),
+        name: raw.name.into(),
+        clauses: raw.clauses.into_iter().map(Cow::Owned).collect(),
+        at,
+        location: raw.location.map(|l| Location { file: l.file, line: l.line, column: l.column }),
+        what: raw.what,
+        why: raw.why,
+        todo: raw.todo,
+        seen: Seen {
+            unit: raw.seen.unit.as_deref().and_then(Unit::parse).unwrap_or(Unit::Documents),
+            sampled: raw.seen.sampled,
+            total: raw.seen.total,
+            confidence: raw.seen.confidence,
+        },
+        data: raw.data.into_iter().fold(Data::new(), |data, (key, value)| match figure(value) {
+            Some(value) => data.with(&key, value),
+            None => data,
+        }),
+        examples: raw.examples,
+        fix: fix.transpose()?,
+        fingerprint: raw.fingerprint,
+    })
+}
+
+fn figure(value: Value) -> Option<DataValue> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Bool(b) => DataValue::Bool(b),
+        Value::Number(n) => match n.as_i64() {
+            Some(n) => DataValue::Int(n),
+            None => DataValue::Float(n.as_f64()?),
+        },
+        Value::String(text) => DataValue::Text(text),
+        Value::Array(items) => DataValue::List(items.into_iter().filter_map(figure).collect()),
+        Value::Object(entries) => DataValue::Map(
+            entries.into_iter().filter_map(|(key, value)| Some((key, figure(value)?))).collect(),
+        ),
+    })
+}
+
+fn item(raw: Item) -> Result<ChecklistItem, ReportFault> {
+    let verdict = known("verdict", &raw.verdict, Verdict::parse(&raw.verdict))?;
+    Ok(ChecklistItem {
+        verdict,
+        waiver: raw.waiver.map(|waiver| Waiver {
+            item: raw.id.clone(),
+            reason: waiver.reason,
+            by: waiver.by,
+            expires: waiver.expires,
+        }),
+        id: raw.id.into(),
+        title: raw.title.into(),
+        evidence: raw.evidence,
+    })
+}

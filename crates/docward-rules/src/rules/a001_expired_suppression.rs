@@ -1,0 +1,88 @@
+//! Suppressions whose last day is over.
+
+use docward_model::{Draft, Evidence, Seen, Subject, Suppression, Unit};
+
+use crate::{Cx, declare_rule};
+
+declare_rule! {
+    /// # Expired suppression
+    ///
+    /// ## What it checks
+    /// Reports entries under `[[suppress]]` in `docward.toml` whose last day (`expires`) is over. What they
+    /// covered is reported again.
+    ///
+    /// ## Why it matters
+    /// A suppression is a promise with a date. Once that has passed, somebody has to say whether the matter
+    /// was settled, or give it a new date with a reason that still holds.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,suppress=D009:db_shop.*:2026-01-31,today=2026-02-01
+    /// {"_id": 1, "cells": $array(1000, {"row": $j})}
+    /// ```
+    /// ```jsonl,clean,suppress=D009:db_shop.*:2026-01-31,today=2026-01-31
+    /// {"_id": 1, "cells": $array(1000, {"row": $j})}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Remove the entry when the matter is settled. Otherwise settle it, or set a new `expires`.
+    ///
+    /// ## When to ignore it
+    /// Never; write `expires = "never"` for what will stay as it is.
+    A001, "expired-suppression",
+    level: Recommended,
+    clauses: [],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(_: &Evidence, cx: &mut Cx<'_>) {
+    let today = cx.settings().today.as_deref();
+    let all = &cx.settings().suppressions;
+    for expired in all.iter().filter(|suppression| suppression.is_expired(today)) {
+        cx.report(draft(expired, all.len() as u64));
+    }
+}
+
+fn draft(expired: &Suppression, total: u64) -> Draft {
+    let day = expired.expires.as_deref().unwrap_or_default();
+    Draft::new(
+        Subject::Deployment,
+        format!("the suppression of {} expired on {day} (\"{}\")", expired.text(), expired.reason),
+        "what it covered is reported again; the date was given so that somebody looks once more",
+        "remove the entry when the matter is settled, or give it a new `expires`",
+        Seen::all(total, Unit::Suppressions),
+    )
+    .data("expired", day)
+    .location(expired.location.clone())
+    .key(expired.text())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Example, check_with};
+
+    const LONG: &str = r#"{"_id": 1, "cells": $array(1000, {"row": $j})}"#;
+
+    #[test]
+    fn the_place_in_the_file_is_told() {
+        let found = check_with("A001", "suppress=D009::2026-01-31,today=2026-02-01", LONG);
+        assert_eq!(found[0].location.as_ref().map(|l| l.line), Some(3));
+        assert!(found[0].what.contains("D009 expired on 2026-01-31"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn what_is_suppressed_is_counted_until_the_last_day() {
+        let judged = |today: &str| {
+            let settings = format!("suppress=D009:db_shop.*:2026-01-31,today={today}");
+            let example = Example::new("A001", &settings, LONG);
+            let outcome = crate::judge(&example.evidence, &example.settings);
+            let told = outcome.findings.iter().filter(|f| f.rule == "D009").count();
+            (told, outcome.suppressed, outcome.kept_back)
+        };
+        assert_eq!(judged("2026-01-31"), (0, 1, vec![1]));
+        assert_eq!(judged("2026-02-01"), (1, 0, vec![0]));
+    }
+}

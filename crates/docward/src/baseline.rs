@@ -1,0 +1,145 @@
+//! The baseline of a run: findings that are accepted for now. It can only shrink, unless asked to grow.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use docward_model::{Basis, Change, Compared, Known, Problem, Report};
+
+use crate::{args::BaselineArgs, complain, put};
+
+/// The file when none is named.
+const DEFAULT: &str = "docward-baseline.json";
+
+/// What to do with the file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Compare,
+    Write,
+    Update,
+}
+
+/// A baseline, read before the run so that a mistake costs no time.
+pub(crate) struct Baseline {
+    path: PathBuf,
+    /// What it holds; `None` when it is not there yet.
+    known: Option<Vec<Known>>,
+    action: Action,
+    allow_growth: bool,
+}
+
+impl Baseline {
+    /// The baseline that flags or `docward.toml` name, if any.
+    pub(crate) fn open(
+        args: &BaselineArgs,
+        configured: Option<&str>,
+    ) -> anyhow::Result<Option<Self>> {
+        let action = match (args.write_baseline, args.update_baseline) {
+            (true, _) => Action::Write,
+            (_, true) => Action::Update,
+            _ => Action::Compare,
+        };
+        if args.allow_growth && action == Action::Compare {
+            bail!("--allow-growth goes with --write-baseline or --update-baseline");
+        }
+        let path = match (&args.baseline, configured) {
+            (Some(path), _) => path.clone(),
+            (None, Some(path)) => PathBuf::from(path),
+            (None, None) if action == Action::Compare => return Ok(None),
+            (None, None) => PathBuf::from(DEFAULT),
+        };
+        let known = match std::fs::read_to_string(&path) {
+            Ok(text) => {
+                let known = docward_report::read_baseline(&text);
+                Some(known.map_err(|fault| anyhow::anyhow!("{} {fault}", path.display()))?)
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => {
+                return Err(error)
+                    .with_context(|| format!("cannot read the baseline {}", path.display()));
+            }
+        };
+        if known.is_none() && action != Action::Write {
+            bail!("there is no baseline {}; --write-baseline makes one", path.display());
+        }
+        Ok(Some(Self { path, known, action, allow_growth: args.allow_growth }))
+    }
+
+    /// Takes what is known out of the report, and brings the file up to date when that was asked for.
+    pub(crate) fn apply(self, report: &mut Report, quiet: bool) -> anyhow::Result<()> {
+        let Self { path, known, action, allow_growth } = self;
+        let name = path.display().to_string();
+        let is_new = known.is_none();
+        let compare = |report: &Report, known: Vec<Known>| {
+            Compared::of(Basis::Baseline, &name, known, &report.findings, |known| {
+                report.looked_for(known)
+            })
+        };
+        let mut compared = compare(report, known.unwrap_or_default());
+        if action != Action::Compare {
+            let added = compared.count_new(&report.findings);
+            let grows = action == Action::Write && added > 0 && !is_new && !allow_growth;
+            if report.interrupted {
+                report.problems.push(Problem {
+                    source: name.clone(),
+                    message: "the baseline was not written: the run was stopped before its end"
+                        .to_owned(),
+                });
+            } else if grows {
+                report.problems.push(Problem {
+                    source: name.clone(),
+                    message: format!(
+                        "the baseline was not written: it would grow by {added}. --update-baseline only \
+                         takes out what is fixed; --allow-growth accepts new findings"
+                    ),
+                });
+            } else {
+                let accepts = is_new || allow_growth;
+                let entries = entries(report, &compared, accepts);
+                put_baseline(&path, report, &entries)?;
+                if !quiet {
+                    complain(&told(
+                        &name,
+                        entries.len(),
+                        &compared,
+                        if accepts { added } else { 0 },
+                    ));
+                }
+                if accepts {
+                    // What was fixed is told once more; all the rest is known now.
+                    let fixed = std::mem::take(&mut compared.fixed);
+                    compared = compare(report, entries);
+                    compared.fixed = fixed;
+                }
+            }
+        }
+        report.findings.retain(|finding| *compared.change(finding) != Change::Same);
+        report.baselined = compared.unchanged.len() as u64;
+        report.compared = Some(compared);
+        Ok(())
+    }
+}
+
+/// What the file is to hold: what was found or not looked for, and new findings if they are accepted.
+fn entries(report: &Report, compared: &Compared, accepts: bool) -> Vec<Known> {
+    let mut out = compared.not_judged.clone();
+    for finding in &report.findings {
+        let known = Known { what: String::new(), ..Known::of(finding) };
+        match compared.change(finding) {
+            Change::New if !accepts => {}
+            Change::Worse(before) if !accepts => out.push(Known { severity: *before, ..known }),
+            _ => out.push(known),
+        }
+    }
+    out
+}
+
+fn put_baseline(path: &Path, report: &Report, entries: &[Known]) -> anyhow::Result<()> {
+    put(&docward_report::baseline_json(&report.tool_version, entries), Some(path))
+}
+
+fn told(name: &str, held: usize, compared: &Compared, added: usize) -> String {
+    format!(
+        "note: {name} holds {held} findings ({added} added, {} taken out)",
+        compared.fixed.len()
+    )
+}

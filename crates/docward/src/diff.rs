@@ -1,0 +1,58 @@
+//! `docward diff`: what is new, fixed or changed between two reports.
+
+use std::path::Path;
+
+use anyhow::Context;
+use docward_model::{Basis, Change, Compared, Finding, Known, Report};
+
+use crate::{
+    CLEAN, FINDINGS,
+    args::DiffArgs,
+    audit::{self, Look},
+    complain, config, put,
+};
+
+/// Compares two reports and prints what became of the findings.
+pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
+    let old = read(&args.old)?;
+    let mut new = read(&args.new)?;
+    if old.profile != new.profile && !args.quiet {
+        complain(&format!(
+            "note: the reports have different profiles ({} and {}): what the profile switches on or off \
+             looks new or is not looked for",
+            old.profile.name(),
+            new.profile.name()
+        ));
+    }
+    let known = old.findings.iter().map(Known::of).collect();
+    let with = args.old.display().to_string();
+    let compared =
+        Compared::of(Basis::Report, &with, known, &new.findings, |known| new.looked_for(known));
+    new.findings.retain(|finding| *compared.change(finding) != Change::Same);
+    let fail_on = config::fail_on(args.fail_on);
+    let failed = new
+        .findings
+        .iter()
+        .any(|finding| is_new(&compared, finding) && fail_on.fails(finding.severity));
+    // The later report's own comparison, if it had one, was with something else.
+    new.compared = Some(compared);
+    let look = Look {
+        format: args.format,
+        output: args.output.as_deref(),
+        color: args.color,
+        expand: &args.expand,
+        quiet: args.quiet,
+    };
+    put(&audit::render(&new, &look, docward_report::View::Findings, fail_on), look.output)?;
+    Ok(if failed { FINDINGS } else { CLEAN })
+}
+
+fn is_new(compared: &Compared, finding: &Finding) -> bool {
+    matches!(compared.change(finding), Change::New | Change::Worse(_))
+}
+
+fn read(path: &Path) -> anyhow::Result<Report> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the report {}", path.display()))?;
+    docward_report::read(&text).map_err(|fault| anyhow::anyhow!("{} {fault}", path.display()))
+}
