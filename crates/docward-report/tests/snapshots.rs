@@ -269,10 +269,10 @@ fn sarif_schema() -> std::path::PathBuf {
         .args(["metadata", "--format-version", "1", "--manifest-path"])
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
         .output()
-        .unwrap();
-    let metadata: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
-    let packages = metadata["packages"].as_array().unwrap();
-    let package = packages.iter().find(|p| p["name"] == "serde-sarif").unwrap();
-    let manifest = std::path::PathBuf::from(package["manifest_path"].as_str().unwrap());
+        .expect("cargo runs");
+    let metadata: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    let packages = metadata["packages"].as_array().expect("a list");
+    let package = packages.iter().find(|p| p["name"] == "serde-sarif").expect("the crate");
+    let manifest = std::path::PathBuf::from(package["manifest_path"].as_str().expect("a path"));
     manifest.with_file_name("src").join("schema.json")
 }
