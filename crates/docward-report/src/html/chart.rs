@@ -1,0 +1,249 @@
+//! Small pictures as SVG: distributions on log scales, growth against age. Colours come from the page's
+//! style, so that they follow light and dark. Each has a title that says in words what it shows.
+
+use docward_model::{Distribution, Growth, text};
+use maud::{Markup, html};
+
+const WIDTH: f64 = 480.0;
+const HEIGHT: f64 = 170.0;
+const LEFT: f64 = 10.0;
+const RIGHT: f64 = 10.0;
+const TOP: f64 = 30.0;
+const BOTTOM: f64 = 24.0;
+/// Bars of a distribution.
+const BARS: usize = 48;
+
+/// A limit drawn into a picture.
+#[derive(Clone, Copy)]
+pub(crate) struct Line {
+    pub(crate) at: u64,
+    pub(crate) label: &'static str,
+}
+
+/// The rule book's sizes.
+pub(crate) const SIZES: [Line; 4] = [
+    Line { at: 102_400, label: "100 KB" },
+    Line { at: 1_048_576, label: "1 MB" },
+    Line { at: 10_485_760, label: "10 MB" },
+    Line { at: 16_777_216, label: "16 MB" },
+];
+/// The rule book's length of arrays.
+pub(crate) const LENGTHS: [Line; 1] = [Line { at: 1000, label: "1,000" }];
+
+/// How many values are how large. Both axes are logarithmic: single giants stay visible.
+pub(crate) fn distribution(
+    title: &str,
+    values: &Distribution,
+    lines: &[Line],
+    shown: fn(u64) -> String,
+) -> Markup {
+    if values.count == 0 {
+        return html! {};
+    }
+    // The axis ends behind the next limit, so that the room that is left can be seen.
+    let next = lines.iter().map(|line| line.at).find(|at| *at > values.max);
+    let reached = lines.iter().rev().map(|line| line.at).find(|at| *at <= values.max);
+    let end = next.or(reached).unwrap_or(values.max).max(values.max);
+    let axis = Axis::new(values.min.max(1) as f64 * 0.9, end as f64 * 1.15);
+    let mut bars = vec![0_u64; BARS];
+    for &(low, high, n) in &values.buckets {
+        let middle = (low.max(1) as f64 * high.max(1) as f64).sqrt();
+        let at = ((axis.share(middle) * BARS as f64) as usize).min(BARS - 1);
+        bars[at] += n;
+    }
+    let most = bars.iter().copied().max().unwrap_or(1).max(1);
+    let height = |n: u64| (1.0 + n as f64).ln() / (1.0 + most as f64).ln();
+    let width = (WIDTH - LEFT - RIGHT) / BARS as f64;
+    let words = format!(
+        "{title}: {} values, smallest {}, median {}, 99th percentile {}, largest {}",
+        text::count(values.count),
+        shown(values.min),
+        shown(values.p50()),
+        shown(values.p99()),
+        shown(values.max)
+    );
+    html! {
+        figure .chart {
+            figcaption { b { (title) } " " span .muted {
+                "median " (shown(values.p50())) ", p99 " (shown(values.p99())) ", largest " (shown(values.max))
+            } }
+            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(words) {
+                title { (words) }
+                @for (at, n) in bars.iter().enumerate() {
+                    @if *n > 0 {
+                        rect .bar x=(px(LEFT + at as f64 * width + 0.5)) y=(px(floor(height(*n))))
+                            width=(px(width - 1.0)) height=(px(HEIGHT - BOTTOM - floor(height(*n)))) {
+                            title { (text::count(*n)) " near " (shown(axis.value((at as f64 + 0.5) / BARS as f64) as u64)) }
+                        }
+                    }
+                }
+                (base())
+                @for line in lines.iter().filter(|line| axis.holds(line.at as f64)) {
+                    (upright(axis.x(line.at as f64), line.label))
+                }
+                @for at in axis.ticks() {
+                    text .tick x=(px(axis.x(at))) y=(px(HEIGHT - 8.0)) text-anchor="middle" { (shown(at as u64)) }
+                }
+            }
+        }
+    }
+}
+
+/// Something that grows with the age of its document, with the day on which it reaches a limit.
+pub(crate) fn growth(
+    title: &str,
+    points: &[(f64, u64)],
+    growth: &Growth,
+    forecast: Option<&str>,
+    shown: fn(u64) -> String,
+) -> Markup {
+    let oldest = points.iter().map(|p| p.0).fold(1.0, f64::max);
+    let most = points.iter().map(|p| p.1).max().unwrap_or(1).max(1) as f64;
+    let x = |age: f64| LEFT + age / oldest * (WIDTH - LEFT - RIGHT);
+    let y = |value: f64| floor((value / (most * 1.05)).clamp(0.0, 1.0));
+    let pace = if growth.per_day >= 10.0 {
+        shown(growth.per_day as u64)
+    } else {
+        format!("{:.2}", growth.per_day)
+    };
+    let words = format!(
+        "{title}: {} documents up to {:.0} days old, {pace} more per day of age, rank correlation {:.2}{}",
+        text::count(growth.rows),
+        oldest,
+        growth.correlation,
+        forecast.map_or(String::new(), |day| format!(", reaches its limit on {day}")),
+    );
+    // The line of the median pace, through the middle of the points.
+    let (mut ages, mut values): (Vec<f64>, Vec<f64>) =
+        points.iter().map(|p| (p.0, p.1 as f64)).unzip();
+    ages.sort_by(f64::total_cmp);
+    values.sort_by(f64::total_cmp);
+    let (age, value) = (ages[ages.len() / 2], values[values.len() / 2]);
+    let on_line = |at: f64| value + (at - age) * growth.per_day;
+    html! {
+        figure .chart {
+            figcaption { b { (title) } " " span .muted {
+                "+" (pace) " per day of age"
+                @if let Some(day) = forecast { ", reaches its limit on " b { (day) } }
+            } }
+            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(words) {
+                title { (words) }
+                (base())
+                @for (age, value) in points {
+                    circle .dot cx=(px(x(*age))) cy=(px(y(*value as f64))) r="2.5" {}
+                }
+                @if growth.per_day > 0.0 {
+                    line .trend x1=(px(x(0.0))) y1=(px(y(on_line(0.0)))) x2=(px(x(oldest))) y2=(px(y(on_line(oldest)))) {}
+                }
+                text .tick x=(px(LEFT)) y=(px(TOP - 10.0)) { (shown(most as u64)) }
+                text .tick x=(px(LEFT)) y=(px(HEIGHT - 8.0)) { "newest" }
+                text .tick x=(px(WIDTH - RIGHT)) y=(px(HEIGHT - 8.0)) text-anchor="end" {
+                    (format!("{oldest:.0}")) " days old"
+                }
+            }
+        }
+    }
+}
+
+/// A number as SVG takes it: a tenth of a pixel is enough, and the same on every machine.
+fn px(n: f64) -> String {
+    format!("{n:.1}")
+}
+
+/// The height at which a share of the picture ends.
+fn floor(share: f64) -> f64 {
+    HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP)
+}
+
+fn base() -> Markup {
+    html! {
+        line .axis x1=(px(LEFT)) x2=(px(WIDTH - RIGHT)) y1=(px(HEIGHT - BOTTOM)) y2=(px(HEIGHT - BOTTOM)) {}
+    }
+}
+
+fn upright(x: f64, label: &str) -> Markup {
+    let anchor = if x > WIDTH - 60.0 { "end" } else { "middle" };
+    html! {
+        line .limit x1=(px(x)) x2=(px(x)) y1=(px(TOP - 6.0)) y2=(px(HEIGHT - BOTTOM)) {}
+        text .limit-label x=(px(x)) y=(px(TOP - 11.0)) text-anchor=(anchor) { (label) }
+    }
+}
+
+/// A logarithmic axis.
+struct Axis {
+    low: f64,
+    high: f64,
+}
+
+impl Axis {
+    fn new(low: f64, high: f64) -> Self {
+        let low = low.max(0.5);
+        // A single value still has an axis around it.
+        Self { low, high: high.max(low * 2.0) }
+    }
+
+    fn share(&self, value: f64) -> f64 {
+        ((value / self.low).ln() / (self.high / self.low).ln()).clamp(0.0, 1.0)
+    }
+
+    fn value(&self, share: f64) -> f64 {
+        self.low * (self.high / self.low).powf(share)
+    }
+
+    fn x(&self, value: f64) -> f64 {
+        LEFT + self.share(value) * (WIDTH - LEFT - RIGHT)
+    }
+
+    fn holds(&self, value: f64) -> bool {
+        value >= self.low && value <= self.high
+    }
+
+    /// Powers of two, so that bytes read well, far enough apart for their labels.
+    fn ticks(&self) -> Vec<f64> {
+        let first = self.low.log2().ceil() as i32;
+        let last = self.high.log2().floor() as i32;
+        let step = ((last - first) / 6 + 1).max(1);
+        let ticks = (first..=last).step_by(step.unsigned_abs() as usize).map(|n| 2_f64.powi(n));
+        // The outermost labels would be cut off.
+        ticks.filter(|at| (25.0..=WIDTH - 25.0).contains(&self.x(*at))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: &[u64]) -> Distribution {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable();
+        Distribution {
+            count: sorted.len() as u64,
+            min: sorted[0],
+            max: sorted[sorted.len() - 1],
+            sum: sorted.iter().sum(),
+            buckets: sorted.iter().map(|&n| (n, n, 1)).collect(),
+            exact: None,
+        }
+    }
+
+    #[test]
+    fn dm_05_1_the_next_limit_is_drawn_and_those_far_off_are_not() {
+        let small =
+            distribution("Sizes", &of(&[200, 300, 5000]), &SIZES, text::bytes).into_string();
+        assert!(small.contains(">100 KB<") && !small.contains(">16 MB<"), "{small}");
+        let large =
+            distribution("Sizes", &of(&[200, 16_000_000]), &SIZES, text::bytes).into_string();
+        for label in ["100 KB", "1 MB", "10 MB", "16 MB"] {
+            assert!(large.contains(&format!(">{label}<")), "{label}");
+        }
+    }
+
+    #[test]
+    fn odd_distributions_are_drawn_too() {
+        for values in [&[0_u64][..], &[1], &[7, 7, 7], &[0, u64::MAX / 2]] {
+            let drawn = distribution("x", &of(values), &LENGTHS, text::count).into_string();
+            assert!(drawn.contains("<rect") && !drawn.contains("NaN"), "{drawn}");
+        }
+        assert!(distribution("x", &Distribution::default(), &[], text::count).0.is_empty());
+    }
+}

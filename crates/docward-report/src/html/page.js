@@ -1,0 +1,248 @@
+'use strict';
+// Unpacks, filters and pages. Everything shown was drawn and escaped by docward; this adds no markup
+// made of data, except through textContent.
+(() => {
+  const PAGE = 50;
+  const one = (id) => document.getElementById(id);
+  const make = (tag, text) => { const e = document.createElement(tag); if (text !== undefined) e.textContent = text; return e; };
+  const count = (n) => n.toLocaleString('en-US');
+
+  const unpacked = new Map();
+  function unpack(id) {
+    if (!unpacked.has(id)) {
+      unpacked.set(id, (async () => {
+        const bytes = Uint8Array.from(atob(one(id).textContent.trim()), (c) => c.charCodeAt(0));
+        const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+        return JSON.parse(await new Response(stream).text());
+      })());
+    }
+    return unpacked.get(id);
+  }
+
+  // Dark or light: as the system has it until the button is pressed.
+  const theme = one('theme');
+  const remembered = () => { try { return localStorage.getItem('docward-theme'); } catch { return null; } };
+  if (remembered()) document.documentElement.dataset.theme = remembered();
+  theme.addEventListener('click', () => {
+    const root = document.documentElement;
+    const dark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+    root.dataset.theme = dark ? 'light' : 'dark';
+    try { localStorage.setItem('docward-theme', root.dataset.theme); } catch { /* not remembered */ }
+  });
+
+  function pager(box, page, total, go) {
+    const pages = Math.max(1, Math.ceil(total / PAGE));
+    box.replaceChildren();
+    if (pages === 1) return;
+    const step = (text, to) => {
+      const b = make('button', text);
+      b.type = 'button';
+      b.disabled = to < 0 || to >= pages || to === page;
+      b.addEventListener('click', () => go(to));
+      return b;
+    };
+    box.append(step('First', 0), step('Previous', page - 1), make('span', `Page ${count(page + 1)} of ${count(pages)}`), step('Next', page + 1), step('Last', pages - 1));
+  }
+
+  // Findings.
+  const form = one('filter');
+  let findings = [];
+  let matching = [];
+  let page = 0;
+
+  function wanted() {
+    const data = new FormData(form);
+    return { severity: data.getAll('severity'), rule: data.get('rule'), change: data.get('change') || '', ns: (data.get('ns') || '').trim(), q: (data.get('q') || '').trim().toLowerCase() };
+  }
+
+  function matches(f, w, words) {
+    return w.severity.includes(f.s) && (!w.rule || f.r === w.rule) && (!w.change || f.c === w.change)
+      && (!w.ns || f.n === w.ns || f.n.startsWith(w.ns + '.') || (w.ns.length > 2 && f.n.includes(w.ns)))
+      && words.every((word) => f.t.includes(word));
+  }
+
+  function filter() {
+    const w = wanted();
+    const words = w.q.split(/\s+/).filter(Boolean);
+    // A whole name means that collection, not all whose names begin with it.
+    const exact = findings.some((f) => f.n === w.ns);
+    matching = findings.filter((f) => matches(f, w, words) && (!exact || f.n === w.ns || f.n.startsWith(w.ns + '.')));
+  }
+
+  function show(to) {
+    page = to;
+    const from = page * PAGE;
+    const shown = matching.slice(from, from + PAGE);
+    one('list').innerHTML = shown.map((f) => f.h).join('');
+    one('found').textContent = matching.length === findings.length
+      ? `${count(findings.length)} findings`
+      : `${count(matching.length)} of ${count(findings.length)} findings`;
+    pager(one('findings-pager'), page, matching.length, (p) => { show(p); one('findings').scrollIntoView(); });
+  }
+
+  // The filter is part of the address, so that it can be sent to somebody.
+  function remember() {
+    const w = wanted();
+    const parts = new URLSearchParams();
+    if (w.severity.length < 3) parts.set('severity', w.severity.join(','));
+    for (const key of ['rule', 'change', 'ns', 'q']) if (w[key]) parts.set(key, w[key]);
+    const text = parts.toString();
+    history.replaceState(null, '', text ? `#findings?${text}` : '#findings');
+  }
+
+  function set(parts) {
+    const severities = parts.has('severity') ? parts.get('severity').split(',') : ['error', 'warn', 'info'];
+    for (const box of form.querySelectorAll('[name=severity]')) box.checked = severities.includes(box.value);
+    for (const key of ['rule', 'change', 'ns', 'q']) if (form.elements[key]) form.elements[key].value = parts.get(key) || '';
+    filter();
+    show(0);
+  }
+
+  // Collections.
+  const names = one('collection-filter');
+  let collections = [];
+  let listed = [];
+
+  function listCollections() {
+    const data = new FormData(names);
+    const words = (data.get('name') || '').toLowerCase().split(/\s+/).filter(Boolean);
+    listed = collections.filter((c) => words.every((word) => c.n.toLowerCase().includes(word)));
+    if (data.get('order') === 'findings') {
+      const weight = (c) => c.c[0] * 1e6 + c.c[1] * 1e3 + c.c[2];
+      listed = [...listed].sort((a, b) => weight(b) - weight(a) || a.i - b.i);
+    }
+    showCollections(0);
+  }
+
+  function showCollections(to) {
+    const box = one('collection-list');
+    box.replaceChildren(...listed.slice(to * PAGE, (to + 1) * PAGE).map((c) => {
+      const details = make('details');
+      details.className = 'collection';
+      details.dataset.i = c.i;
+      const summary = make('summary');
+      const [errors, warnings, notes] = c.c;
+      const told = [[errors, 'bad', 'error'], [warnings, 'poor', 'warning'], [notes, 'note', 'note']].filter(([n]) => n > 0);
+      summary.append(make('b', c.n), ' ');
+      if (c.k) { const k = make('span', c.k); k.className = 'badge'; summary.append(k, ' '); }
+      for (const [n, kind, noun] of told) { const b = make('span', `${count(n)} ${noun}${n === 1 ? '' : 's'}`); b.className = `badge ${kind}`; summary.append(b, ' '); }
+      const amounts = make('span', `${c.d} documents, ${c.b}`);
+      amounts.className = 'counts';
+      summary.append(amounts);
+      details.append(summary);
+      details.addEventListener('toggle', () => { if (details.open) fill(details); });
+      return details;
+    }));
+    one('collections-found').textContent = listed.length === collections.length
+      ? `${count(collections.length)} collections`
+      : `${count(listed.length)} of ${count(collections.length)} collections`;
+    pager(one('collections-pager'), to, listed.length, (p) => { showCollections(p); one('collections').scrollIntoView(); });
+  }
+
+  async function fill(details) {
+    if (details.dataset.filled) return;
+    details.dataset.filled = 'yes';
+    const size = Number(one('collection-list').dataset.block);
+    const i = Number(details.dataset.i);
+    const block = await unpack(`collections-${Math.floor(i / size)}`);
+    const body = make('div');
+    body.innerHTML = block[i % size];
+    details.append(body);
+  }
+
+  // Links: #finding=…, #collection=…, #findings?….
+  async function follow() {
+    const hash = location.hash.slice(1);
+    if (hash.startsWith('finding=')) {
+      const at = () => matching.findIndex((f) => f.f === hash.slice(8));
+      if (at() < 0) set(new URLSearchParams());
+      if (at() < 0) return;
+      show(Math.floor(at() / PAGE));
+      const target = one(`finding-${hash.slice(8)}`);
+      target.open = true;
+      target.classList.add('here');
+      target.scrollIntoView({ block: 'center' });
+      target.querySelector('summary').focus({ preventScroll: true });
+    } else if (hash.startsWith('collection=')) {
+      const name = decodeURIComponent(hash.slice(11));
+      names.elements.name.value = '';
+      listCollections();
+      const at = listed.findIndex((c) => c.n === name);
+      if (at < 0) return;
+      showCollections(Math.floor(at / PAGE));
+      const target = one('collection-list').children[at % PAGE];
+      target.open = true;
+      await fill(target);
+      target.scrollIntoView();
+      target.querySelector('summary').focus({ preventScroll: true });
+    } else if (hash.startsWith('findings?')) {
+      set(new URLSearchParams(hash.slice(9)));
+      one('findings').scrollIntoView();
+    }
+  }
+
+  async function copy(button) {
+    const text = button.parentElement.querySelector('code').textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // Older browsers, and those that do not trust files.
+      const area = make('textarea');
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand('copy');
+      area.remove();
+    }
+    button.textContent = 'Copied';
+    setTimeout(() => { button.textContent = 'Copy'; }, 1500);
+  }
+
+  async function about(code) {
+    const pages = await unpack('rules-data');
+    const dialog = make('dialog');
+    dialog.innerHTML = pages[code] || '';
+    const close = make('button', 'Close');
+    close.type = 'button';
+    close.addEventListener('click', () => dialog.close());
+    dialog.append(close);
+    dialog.addEventListener('close', () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+  }
+
+  document.addEventListener('click', (event) => {
+    const button = event.target.closest('button');
+    if (!button) return;
+    if ('copy' in button.dataset) copy(button);
+    else if (button.dataset.rule) about(button.dataset.rule);
+    else if (button.dataset.filter) {
+      set(new URLSearchParams({ rule: button.dataset.filter }));
+      remember();
+      one('findings').scrollIntoView();
+    }
+  });
+  addEventListener('beforeprint', () => { for (const d of document.querySelectorAll('details')) d.open = true; });
+  addEventListener('hashchange', follow);
+
+  async function start() {
+    if (form) {
+      findings = await unpack('findings-data');
+      let timer;
+      const later = () => { clearTimeout(timer); timer = setTimeout(() => { filter(); show(0); remember(); }, 120); };
+      form.addEventListener('input', later);
+      form.addEventListener('submit', (event) => event.preventDefault());
+      form.addEventListener('reset', () => setTimeout(() => { set(new URLSearchParams()); remember(); }));
+      set(new URLSearchParams());
+    }
+    if (names) {
+      collections = (await unpack('collections-data')).map((c, i) => ({ ...c, i }));
+      names.addEventListener('input', listCollections);
+      names.addEventListener('submit', (event) => event.preventDefault());
+      listCollections();
+    }
+    await follow();
+    document.documentElement.dataset.ready = 'yes';
+  }
+  start();
+})();
