@@ -1,5 +1,5 @@
-//! The launch checklist (CK-1..9, CK-11..15): each item with a verdict and the evidence for it. CK-10,
-//! which only a person can answer, is not listed. An item is `unknown`, and says why, when something it
+//! The launch checklist (CK-1..15): each item with a verdict and the evidence for it. CK-10 only a person
+//! can answer, in a waiver. An item is `unknown`, and says why, when something it
 //! rests on was switched off or could not be seen; some need a workload, one a shard key.
 
 use docward_model::{
@@ -64,12 +64,24 @@ pub fn checklist(
         item("CK-7", "The number of collections stays within bounds", view.collections()),
         item("CK-8", "Every array is bounded or has a collection of its own", arrays),
         item("CK-9", "Hot reads are answered by one document", view.single_reads()),
+        item(
+            "CK-10",
+            "What must change together is in one document, or in a transaction",
+            people(),
+        ),
         item("CK-11", "Figures that are read often are stored", view.figures()),
         item("CK-12", "Every query pattern has an index", view.indexed()),
         item("CK-13", "Shard keys have many values and do not rise", view.shard_keys()),
         item("CK-14", "Documents stay well below 16 MB at the 99th percentile", view.headroom()),
         item("CK-15", "What is read to be changed is changed in one operation", view.one_step()),
     ]
+}
+
+/// What neither data nor a workload can answer.
+fn people() -> Answer {
+    let evidence = "which figures have to agree is for people to say: sign it off under `[[waive]]` in \
+                    docward.toml, with where each is kept";
+    (Verdict::Unknown, evidence.to_owned())
 }
 
 /// What a list is answered from.

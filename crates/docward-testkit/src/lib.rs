@@ -15,6 +15,7 @@
 //!
 //! Not for the product: only tests depend on it.
 
+mod browser;
 mod certificates;
 mod launch;
 mod load;
@@ -22,6 +23,7 @@ mod program;
 mod shell;
 mod supervised;
 
+pub use browser::Browser;
 pub use certificates::Certificates;
 pub use launch::{FailPoint, Launch, Servers};
 pub use load::Refused;

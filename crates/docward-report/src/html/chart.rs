@@ -89,7 +89,8 @@ pub(crate) fn distribution(
     }
 }
 
-/// Something that grows with the age of its document, with the day on which it reaches a limit.
+/// Something that grows with the age of its document, on a logarithmic scale, with the limit it reaches
+/// next and the day.
 pub(crate) fn growth(
     title: &str,
     points: &[(f64, u64)],
@@ -99,8 +100,10 @@ pub(crate) fn growth(
 ) -> Markup {
     let oldest = points.iter().map(|p| p.0).fold(1.0, f64::max);
     let most = points.iter().map(|p| p.1).max().unwrap_or(1).max(1) as f64;
+    let least = points.iter().map(|p| p.1).min().unwrap_or(1).max(1) as f64;
+    let axis = Axis::new(least, most * 1.1);
     let x = |age: f64| LEFT + age / oldest * (WIDTH - LEFT - RIGHT);
-    let y = |value: f64| floor((value / (most * 1.05)).clamp(0.0, 1.0));
+    let y = |value: f64| floor(axis.share(value.max(axis.low)));
     let pace = if growth.per_day >= 10.0 {
         shown(growth.per_day as u64)
     } else {
@@ -111,7 +114,7 @@ pub(crate) fn growth(
         text::count(growth.rows),
         oldest,
         growth.correlation,
-        forecast.map_or(String::new(), |day| format!(", reaches its limit on {day}")),
+        forecast.map_or(String::new(), |when| format!(", reaches {when}")),
     );
     // The line of the median pace, through the middle of the points.
     let (mut ages, mut values): (Vec<f64>, Vec<f64>) =
@@ -120,11 +123,18 @@ pub(crate) fn growth(
     values.sort_by(f64::total_cmp);
     let (age, value) = (ages[ages.len() / 2], values[values.len() / 2]);
     let on_line = |at: f64| value + (at - age) * growth.per_day;
+    // A straight line is a curve on a logarithmic scale.
+    let trend: Vec<String> = (0..=24)
+        .map(|step| oldest * f64::from(step) / 24.0)
+        .filter(|&at| on_line(at) >= least)
+        .map(|at| format!("{},{}", px(x(at)), px(y(on_line(at)))))
+        .collect();
+    let trend = trend.join(" ");
     html! {
         figure .chart {
             figcaption { b { (title) } " " span .muted {
                 "+" (pace) " per day of age"
-                @if let Some(day) = forecast { ", reaches its limit on " b { (day) } }
+                @if let Some(when) = forecast { ", reaches " b { (when) } }
             } }
             svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(words) {
                 title { (words) }
@@ -133,9 +143,10 @@ pub(crate) fn growth(
                     circle .dot cx=(px(x(*age))) cy=(px(y(*value as f64))) r="2.5" {}
                 }
                 @if growth.per_day > 0.0 {
-                    line .trend x1=(px(x(0.0))) y1=(px(y(on_line(0.0)))) x2=(px(x(oldest))) y2=(px(y(on_line(oldest)))) {}
+                    polyline .trend points=(trend) {}
                 }
                 text .tick x=(px(LEFT)) y=(px(TOP - 10.0)) { (shown(most as u64)) }
+                text .tick x=(px(LEFT)) y=(px(HEIGHT - BOTTOM - 4.0)) { (shown(least as u64)) }
                 text .tick x=(px(LEFT)) y=(px(HEIGHT - 8.0)) { "newest" }
                 text .tick x=(px(WIDTH - RIGHT)) y=(px(HEIGHT - 8.0)) text-anchor="end" {
                     (format!("{oldest:.0}")) " days old"

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use docward_model::{
-    BsonType, Collection, CollectionKind, DataValue, Field, FieldShape, Finding, Index, Profile,
-    Report, Severity, Subject, ValidationAction, ValidationLevel, text,
+    BsonType, Collection, CollectionKind, DataValue, Field, FieldShape, Index, Profile, Report,
+    Severity, Subject, ValidationAction, ValidationLevel, text,
 };
 use maud::{Markup, html};
 use serde::Serialize;
@@ -48,12 +48,7 @@ pub(crate) fn section(report: &Report) -> Markup {
             counts.entry(namespace).or_default()[at] += 1;
         }
     }
-    let mut forecasts: BTreeMap<(String, String), &str> = BTreeMap::new();
-    for finding in &report.findings {
-        if let Some(DataValue::Text(day)) = finding.data.get("reachesLimitOn") {
-            forecasts.insert(place(finding), day);
-        }
-    }
+    let forecasts = forecasts(report);
     let collections = &report.evidence.collections;
     let shown = &collections[..collections.len().min(MAX_COLLECTIONS)];
     let entries: Vec<Entry> = shown
@@ -130,19 +125,44 @@ fn kind(kind: CollectionKind) -> &'static str {
     }
 }
 
-/// Where a finding is: namespace and path, which is empty for the collection as a whole.
-fn place(finding: &Finding) -> (String, String) {
-    let path = finding.at.path().map_or(String::new(), ToString::to_string);
-    (finding.at.namespace().unwrap_or_default(), path)
+/// By namespace and path, which is empty for whole documents: `1 MB on 2027-01-31`.
+type Forecasts = BTreeMap<(String, String), String>;
+
+/// Figures of findings that are days, and what is reached on them; the nearest first.
+const DAYS: [(&str, &str); 7] = [
+    ("reachesLimitOn", "1,000 elements"),
+    ("reaches1MbOn", "1 MB"),
+    ("largestReaches1048576", "1 MB"),
+    ("reaches10MbOn", "10 MB"),
+    ("largestReaches10485760", "10 MB"),
+    ("full16MbOn", "16 MB"),
+    ("largestReaches16777216", "16 MB"),
+];
+
+/// What rules have worked out about growth; nothing is worked out here.
+fn forecasts(report: &Report) -> Forecasts {
+    let mut out = Forecasts::new();
+    for finding in &report.findings {
+        let days = DAYS.iter().filter_map(|(key, what)| match finding.data.get(key)? {
+            DataValue::Text(day) => Some(format!("{what} on {day}")),
+            _ => None,
+        });
+        let days: Vec<String> = days.collect();
+        let namespace = finding.at.namespace().unwrap_or_default();
+        let path = finding.at.path().map_or(String::new(), ToString::to_string);
+        if let Some(first) = days.first() {
+            out.entry((namespace.clone(), path)).or_insert_with(|| first.clone());
+        }
+        if let Some(size) = days.iter().find(|day| day.contains(" MB on ")) {
+            out.entry((namespace, String::new())).or_insert_with(|| size.clone());
+        }
+    }
+    out
 }
 
-fn drawn(
-    report: &Report,
-    collection: &Collection,
-    forecasts: &BTreeMap<(String, String), &str>,
-) -> Markup {
+fn drawn(report: &Report, collection: &Collection, forecasts: &Forecasts) -> Markup {
     let name = collection.namespace.to_string();
-    let forecast = |path: &str| forecasts.get(&(name.clone(), path.to_owned())).copied();
+    let forecast = |path: &str| forecasts.get(&(name.clone(), path.to_owned())).map(String::as_str);
     html! {
         p .facts {
             (validator(collection))
@@ -293,7 +313,9 @@ fn row(report: &Report, field: &Field, depth: usize, worst: Option<Severity>) ->
                 @if field.shape == FieldShape::Named {
                     span .stack.thin role="img" aria-label={ "present in " (text::percent(presence)) } {
                         span .fill style={ "flex:" (format!("{:.1}", (presence * 100.0).max(1.0))) } {}
-                        span .rest style={ "flex:" (format!("{:.1}", (1.0 - presence) * 100.0)) } {}
+                        @if presence < 1.0 {
+                            span .rest style={ "flex:" (format!("{:.1}", (1.0 - presence) * 100.0)) } {}
+                        }
                     }
                     " " (text::percent(presence))
                 }

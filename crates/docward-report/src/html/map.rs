@@ -120,10 +120,8 @@ fn draw(links: &Links<'_>, chosen: &BTreeSet<&Namespace>) -> Markup {
         let copied = link.references.is_empty();
         canvas.arrows.push(ArrowPath {
             words: format!("{} → {}: {}", name(from), name(to), words(link)),
-            label: label(link),
             copied,
             d: String::new(),
-            middle: None,
             reversed: false,
         });
         let style = if copied { LineStyleKind::Dashed } else { LineStyleKind::Normal };
@@ -132,7 +130,8 @@ fn draw(links: &Links<'_>, chosen: &BTreeSet<&Namespace>) -> Markup {
                 LineEndKind::None,
                 LineEndKind::Arrow,
                 style,
-                "",
+                // The library makes room for it on the way.
+                &plain(&label(link)),
                 &StyleAttr::simple(),
                 at.to_string(),
                 &None,
@@ -235,6 +234,8 @@ fn namespace_link(namespace: &Namespace) -> Markup {
 struct Canvas {
     boxes: Vec<Box>,
     arrows: Vec<ArrowPath>,
+    /// Middle, base line and text.
+    labels: Vec<(f64, f64, String)>,
     size: (f64, f64),
 }
 
@@ -247,11 +248,8 @@ struct Box {
 
 struct ArrowPath {
     words: String,
-    label: String,
     copied: bool,
     d: String,
-    /// Where its label goes.
-    middle: Option<(f64, f64)>,
     /// Whether the head is at the start of the path.
     reversed: bool,
 }
@@ -283,10 +281,10 @@ impl Canvas {
                         path class={ "edge" (if arrow.copied { " copied" } else { "" }) } d=(arrow.d)
                             marker-start=[arrow.reversed.then_some("url(#head)")]
                             marker-end=[(!arrow.reversed).then_some("url(#head)")] {}
-                        @if let Some((x, y)) = arrow.middle {
-                            text .edge-label x=(format!("{x:.1}")) y=(format!("{:.1}", y - 5.0)) text-anchor="middle" { (plain(&arrow.label)) }
-                        }
                     }
+                }
+                @for (x, y, label) in &self.labels {
+                    text .edge-label x=(format!("{x:.1}")) y=(format!("{:.1}", y - 5.0)) text-anchor="middle" { (label) }
                 }
                 @for node in &self.boxes {
                     @if let Some((x, y, w, h)) = node.place {
@@ -347,30 +345,20 @@ impl RenderBackend for Canvas {
             self.grow(a.x, a.y);
             self.grow(b.x, b.y);
         }
-        let middle = match rest {
-            // Of a single curve the middle lies between its ends and handles.
-            [] => {
-                let at = |a: f64, b: f64, c: f64, d: f64| (a + 3.0 * b + 3.0 * c + d) / 8.0;
-                (
-                    at(first.0.x, first.1.x, second.0.x, second.1.x),
-                    at(first.0.y, first.1.y, second.0.y, second.1.y),
-                )
-            }
-            _ => {
-                let between = path[path.len() / 2].1;
-                (between.x, between.y)
-            }
-        };
         if let Some(arrow) = at.and_then(|at| self.arrows.get_mut(at)) {
             arrow.d = d;
-            arrow.middle = Some(middle);
             arrow.reversed = head.0;
+        }
+    }
+
+    fn draw_text(&mut self, xy: Point, text: &str, _: &StyleAttr) {
+        if !text.is_empty() {
+            self.labels.push((xy.x, xy.y, text.to_owned()));
         }
     }
 
     fn draw_line(&mut self, _: Point, _: Point, _: &StyleAttr, _: Option<String>) {}
     fn draw_circle(&mut self, _: Point, _: Point, _: &StyleAttr, _: Option<String>) {}
-    fn draw_text(&mut self, _: Point, _: &str, _: &StyleAttr) {}
     fn create_clip(&mut self, _: Point, _: Point, _: usize) -> ClipHandle {
         0
     }

@@ -1,0 +1,229 @@
+//! A real Chromium without a window, for pages. It ends with the test that started it.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use fantoccini::{Client, ClientBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::repository;
+
+/// How long a page may take to do what a test waits for.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A browser with one page.
+#[derive(Debug)]
+pub struct Browser {
+    runtime: Runtime,
+    client: Client,
+    driver: Child,
+    _profile: tempfile::TempDir,
+}
+
+impl Browser {
+    /// Starts one of this many pixels; `None` where `DOCWARD_NO_BROWSER` says that none can be had.
+    pub fn start(width: u32, height: u32) -> Option<Self> {
+        if std::env::var_os("DOCWARD_NO_BROWSER").is_some() {
+            return None;
+        }
+        let (browser, program) = programs();
+        let profile = tempfile::tempdir().expect("a directory for the profile");
+        let (driver, port) = start_driver(&program);
+        let arguments = [
+            "--headless=new".to_owned(),
+            // Containers do not let Chromium build its own walls; the pages are ours.
+            "--no-sandbox".to_owned(),
+            "--disable-gpu".to_owned(),
+            "--disable-dev-shm-usage".to_owned(),
+            "--force-prefers-reduced-motion".to_owned(),
+            format!("--window-size={width},{height}"),
+            format!("--user-data-dir={}", profile.path().display()),
+        ];
+        let capabilities = json!({
+            "goog:chromeOptions": { "binary": browser, "args": arguments },
+            "goog:loggingPrefs": { "browser": "ALL" },
+        });
+        let capabilities = capabilities.as_object().cloned().unwrap_or_default();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let client = runtime.block_on(async {
+            ClientBuilder::new(HttpConnector::new())
+                .capabilities(capabilities)
+                .connect(&format!("http://127.0.0.1:{port}"))
+                .await
+                .expect("chromedriver starts Chromium")
+        });
+        let started = Self { runtime, client, driver, _profile: profile };
+        started.resize(width, height);
+        Some(started)
+    }
+
+    /// Opens a file, at a fragment that may be empty, and waits until its script is through.
+    pub fn open(&self, file: &Path, fragment: &str) {
+        // Another fragment of the same page would not load it again.
+        self.wait(self.client.goto("about:blank"));
+        self.wait(self.client.goto(&format!("file://{}{fragment}", file.display())));
+        self.until("document.documentElement.dataset.ready === 'yes'");
+    }
+
+    /// The value of an expression of the page.
+    pub fn value(&self, expression: &str) -> Value {
+        self.wait(self.client.execute(&format!("return ({expression});"), Vec::new()))
+    }
+
+    /// Waits until an expression is true.
+    pub fn until(&self, expression: &str) {
+        let start = Instant::now();
+        while self.value(expression) != Value::Bool(true) {
+            assert!(start.elapsed() < PATIENCE, "still not true: {expression}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Clicks on the first element that a selector finds.
+    pub fn click(&self, selector: &str) {
+        let client = &self.client;
+        self.wait(async { client.find(fantoccini::Locator::Css(selector)).await?.click().await });
+    }
+
+    /// Types into the first element that a selector finds; `\u{e004}` is the tab key.
+    pub fn type_into(&self, selector: &str, keys: &str) {
+        let client = &self.client;
+        self.wait(async {
+            client.find(fantoccini::Locator::Css(selector)).await?.send_keys(keys).await
+        });
+    }
+
+    /// Gives the page a width and a height.
+    pub fn resize(&self, width: u32, height: u32) {
+        // Windows cannot be made narrower than 500 pixels, pages can.
+        let size = json!({
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false,
+        });
+        self.devtools("Emulation.setDeviceMetricsOverride", size);
+    }
+
+    /// Prefers dark or light, as the system would.
+    pub fn prefer(&self, scheme: &str) {
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.devtools("Emulation.setEmulatedMedia", json!({ "features": features }));
+    }
+
+    /// Lets the page use the clipboard, as a person would when asked.
+    pub fn allow_clipboard(&self) {
+        for name in ["clipboard-read", "clipboard-write"] {
+            let permission = json!({ "name": name });
+            let order = json!({ "permission": permission, "setting": "granted" });
+            self.devtools("Browser.setPermission", order);
+        }
+    }
+
+    /// What is written to the console, and errors of the page, since it was asked last.
+    pub fn complaints(&self) -> Vec<String> {
+        let log = self.wait(self.client.issue_cmd(ChromeLog));
+        let entries = log.as_array().cloned().unwrap_or_default();
+        entries.iter().map(|entry| entry["message"].to_string()).collect()
+    }
+
+    /// Saves a picture of what can be seen.
+    pub fn screenshot(&self, file: &Path) {
+        let picture = self.wait(self.client.screenshot());
+        std::fs::write(file, picture).expect("the picture is written");
+    }
+
+    fn devtools(&self, command: &str, parameters: Value) -> Value {
+        self.wait(self.client.issue_cmd(DevTools { command: command.to_owned(), parameters }))
+    }
+
+    fn wait<T, E: std::fmt::Display>(&self, work: impl Future<Output = Result<T, E>>) -> T {
+        self.runtime.block_on(work).unwrap_or_else(|error| panic!("the browser: {error}"))
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.runtime.block_on(self.client.clone().close());
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}
+
+/// Chromium and its driver, as `scripts/browser.py` finds them.
+fn programs() -> (String, PathBuf) {
+    let script = repository().join("scripts/browser.py");
+    let output = Command::new("python3").arg(&script).output().expect("python3 finds a browser");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut lines = text.lines();
+    match (lines.next(), lines.next()) {
+        (Some(browser), Some(driver)) => (browser.to_owned(), PathBuf::from(driver)),
+        _ => panic!(
+            "{}\npython3 scripts/browser.py --install installs one; DOCWARD_NO_BROWSER=1 leaves these tests out",
+            String::from_utf8_lossy(&output.stderr)
+        ),
+    }
+}
+
+/// Starts the driver on a port it chooses itself.
+fn start_driver(program: &Path) -> (Child, u16) {
+    let mut driver = Command::new(program)
+        .args(["--port=0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("chromedriver can be started");
+    let output = BufReader::new(driver.stdout.take().expect("stdout is a pipe"));
+    let port = output.lines().map_while(Result::ok).find_map(|line| {
+        let (_, port) = line.split_once("started successfully on port ")?;
+        port.trim_end_matches('.').parse().ok()
+    });
+    (driver, port.expect("chromedriver says its port"))
+}
+
+/// The console, which is not part of the standard protocol.
+#[derive(Debug)]
+struct ChromeLog;
+
+impl fantoccini::wd::WebDriverCompatibleCommand for ChromeLog {
+    fn endpoint(
+        &self,
+        base: &url::Url,
+        session: Option<&str>,
+    ) -> Result<url::Url, url::ParseError> {
+        base.join(&format!("session/{}/se/log", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _: &url::Url) -> (http::Method, Option<String>) {
+        (http::Method::POST, Some(json!({ "type": "browser" }).to_string()))
+    }
+}
+
+/// An order to the browser itself.
+#[derive(Debug)]
+struct DevTools {
+    command: String,
+    parameters: Value,
+}
+
+impl fantoccini::wd::WebDriverCompatibleCommand for DevTools {
+    fn endpoint(
+        &self,
+        base: &url::Url,
+        session: Option<&str>,
+    ) -> Result<url::Url, url::ParseError> {
+        base.join(&format!("session/{}/goog/cdp/execute", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _: &url::Url) -> (http::Method, Option<String>) {
+        let order = json!({ "cmd": self.command, "params": self.parameters });
+        (http::Method::POST, Some(order.to_string()))
+    }
+}
