@@ -146,8 +146,7 @@ pub(crate) fn growth(
                     polyline .trend points=(trend) {}
                 }
                 text .tick x=(px(LEFT)) y=(px(TOP - 10.0)) { (shown(most as u64)) }
-                text .tick x=(px(LEFT)) y=(px(HEIGHT - BOTTOM - 4.0)) { (shown(least as u64)) }
-                text .tick x=(px(LEFT)) y=(px(HEIGHT - 8.0)) { "newest" }
+                text .tick x=(px(LEFT)) y=(px(HEIGHT - 8.0)) { "newest, from " (shown(least as u64)) }
                 text .tick x=(px(WIDTH - RIGHT)) y=(px(HEIGHT - 8.0)) text-anchor="end" {
                     (format!("{oldest:.0}")) " days old"
                 }

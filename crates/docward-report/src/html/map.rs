@@ -9,9 +9,9 @@ use layout::{
         base::Orientation,
         format::{ClipHandle, RenderBackend},
         geometry::Point,
-        style::{LineStyleKind, StyleAttr},
+        style::StyleAttr,
     },
-    std_shapes::shapes::{Arrow, Element, LineEndKind, ShapeKind},
+    std_shapes::shapes::{Arrow, Element, ShapeKind},
     topo::layout::VisualGraph,
 };
 use maud::{Markup, html};
@@ -82,28 +82,56 @@ fn chosen<'e>(links: &Links<'e>) -> BTreeSet<&'e Namespace> {
     ranked.into_iter().take(MAX_BOXES).map(|(namespace, _)| namespace).collect()
 }
 
+/// Every part that hangs together is laid out on its own, the largest first, one below the other.
 fn draw(links: &Links<'_>, chosen: &BTreeSet<&Namespace>) -> Markup {
     let databases: BTreeSet<&str> = chosen.iter().map(|ns| ns.database.as_str()).collect();
-    let name = |ns: &Namespace| {
-        if databases.len() > 1 { ns.to_string() } else { ns.collection.clone() }
-    };
-    let mut graph = VisualGraph::new(Orientation::LeftToRight);
+    let with_database = databases.len() > 1;
     let mut canvas = Canvas::default();
+    for part in parts(links, chosen) {
+        canvas.top = canvas.size.1;
+        lay_out(links, &part, with_database, &mut canvas);
+    }
+    canvas.drawn()
+}
+
+/// Collections that are linked, directly or through others.
+fn parts<'e>(links: &Links<'e>, chosen: &BTreeSet<&'e Namespace>) -> Vec<BTreeSet<&'e Namespace>> {
+    let mut parts: Vec<BTreeSet<&Namespace>> =
+        chosen.iter().map(|namespace| BTreeSet::from([*namespace])).collect();
+    for (from, to) in links.keys() {
+        let holding = |ns: &Namespace| parts.iter().position(|part| part.contains(ns));
+        if let (Some(a), Some(b)) = (holding(from), holding(to))
+            && a != b
+        {
+            let (kept, merged) = (a.min(b), a.max(b));
+            let other = parts.remove(merged);
+            parts[kept].extend(other);
+        }
+    }
+    parts.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+    parts
+}
+
+fn lay_out(
+    links: &Links<'_>,
+    part: &BTreeSet<&Namespace>,
+    with_database: bool,
+    canvas: &mut Canvas,
+) {
+    let name = |ns: &Namespace| if with_database { ns.to_string() } else { ns.collection.clone() };
+    let mut graph = VisualGraph::new(Orientation::LeftToRight);
     let mut handles = BTreeMap::new();
-    for &namespace in chosen {
-        let own = links.get(&(namespace, namespace));
-        let label = plain(&match own {
+    for &namespace in part {
+        let label = plain(&match links.get(&(namespace, namespace)) {
             Some(_) => format!("{} ↺", name(namespace)),
             None => name(namespace),
         });
         let width = label.chars().count() as f64 * 7.4 + 24.0;
         let at = canvas.boxes.len();
         canvas.boxes.push(Box { namespace: namespace.to_string(), label, place: None });
-        let shape = ShapeKind::new_box("");
-        let look = StyleAttr::simple();
         let element = Element::create_with_properties(
-            shape,
-            look,
+            ShapeKind::new_box(""),
+            StyleAttr::simple(),
             Orientation::LeftToRight,
             Point::new(width, BOX_HEIGHT),
             at.to_string(),
@@ -117,32 +145,21 @@ fn draw(links: &Links<'_>, chosen: &BTreeSet<&Namespace>) -> Markup {
             continue;
         }
         let at = canvas.arrows.len();
-        let copied = link.references.is_empty();
+        let label = plain(&label(link));
+        let mut arrow = Arrow::simple_with_properties(&label, at.to_string());
+        // Text makes the library leave room between boxes; it is drawn where the line runs.
+        arrow.text = "·".repeat(label.chars().count() / 2 + 1);
         canvas.arrows.push(ArrowPath {
             words: format!("{} → {}: {}", name(from), name(to), words(link)),
-            copied,
+            label,
+            copied: link.references.is_empty(),
             d: String::new(),
+            middle: None,
             reversed: false,
         });
-        let style = if copied { LineStyleKind::Dashed } else { LineStyleKind::Normal };
-        graph.add_edge(
-            Arrow::with_properties(
-                LineEndKind::None,
-                LineEndKind::Arrow,
-                style,
-                // The library makes room for it on the way.
-                &plain(&label(link)),
-                &StyleAttr::simple(),
-                at.to_string(),
-                &None,
-                &None,
-            ),
-            tail,
-            head,
-        );
+        graph.add_edge(arrow, tail, head);
     }
-    graph.do_it(false, false, false, &mut canvas);
-    canvas.drawn()
+    graph.do_it(false, false, false, canvas);
 }
 
 /// `customerId 1:N`.
@@ -234,8 +251,8 @@ fn namespace_link(namespace: &Namespace) -> Markup {
 struct Canvas {
     boxes: Vec<Box>,
     arrows: Vec<ArrowPath>,
-    /// Middle, base line and text.
-    labels: Vec<(f64, f64, String)>,
+    /// Where the part begins that is laid out now.
+    top: f64,
     size: (f64, f64),
 }
 
@@ -248,8 +265,11 @@ struct Box {
 
 struct ArrowPath {
     words: String,
+    label: String,
     copied: bool,
     d: String,
+    /// Where its label goes.
+    middle: Option<(f64, f64)>,
     /// Whether the head is at the start of the path.
     reversed: bool,
 }
@@ -283,8 +303,10 @@ impl Canvas {
                             marker-end=[(!arrow.reversed).then_some("url(#head)")] {}
                     }
                 }
-                @for (x, y, label) in &self.labels {
-                    text .edge-label x=(format!("{x:.1}")) y=(format!("{:.1}", y - 5.0)) text-anchor="middle" { (label) }
+                @for arrow in &self.arrows {
+                    @if let Some((x, y)) = arrow.middle {
+                        text .edge-label x=(format!("{x:.1}")) y=(format!("{:.1}", y - 4.0)) text-anchor="middle" { (arrow.label) }
+                    }
                 }
                 @for node in &self.boxes {
                     @if let Some((x, y, w, h)) = node.place {
@@ -311,8 +333,9 @@ impl RenderBackend for Canvas {
     ) {
         let at = properties.and_then(|id| id.parse::<usize>().ok());
         if let Some(node) = at.and_then(|at| self.boxes.get_mut(at)) {
-            node.place = Some((xy.x, xy.y, size.x, size.y));
-            self.grow(xy.x + size.x, xy.y + size.y);
+            let top = self.top + xy.y;
+            node.place = Some((xy.x, top, size.x, size.y));
+            self.grow(xy.x + size.x, top + size.y);
         }
     }
 
@@ -326,39 +349,35 @@ impl RenderBackend for Canvas {
         _: &str,
     ) {
         let at = properties.and_then(|id| id.parse::<usize>().ok());
+        let top = self.top;
+        let point = |p: &Point| format!("{:.1} {:.1}", p.x, p.y + top);
         let [first, second, rest @ ..] = path else { return };
         let mut d = format!(
-            "M{:.1} {:.1} C{:.1} {:.1} {:.1} {:.1} {:.1} {:.1}",
-            first.0.x,
-            first.0.y,
-            first.1.x,
-            first.1.y,
-            second.0.x,
-            second.0.y,
-            second.1.x,
-            second.1.y
+            "M{} C{} {} {}",
+            point(&first.0),
+            point(&first.1),
+            point(&second.0),
+            point(&second.1)
         );
         for (control, end) in rest {
-            d.push_str(&format!(" S{:.1} {:.1} {:.1} {:.1}", control.x, control.y, end.x, end.y));
+            d.push_str(&format!(" S{} {}", point(control), point(end)));
         }
         for (a, b) in path {
-            self.grow(a.x, a.y);
-            self.grow(b.x, b.y);
+            self.grow(a.x, a.y + top);
+            self.grow(b.x, b.y + top);
         }
+        // The line runs through the end of each of its pieces.
+        let middle = path[path.len() / 2].1;
         if let Some(arrow) = at.and_then(|at| self.arrows.get_mut(at)) {
             arrow.d = d;
+            arrow.middle = Some((middle.x, middle.y + top));
             arrow.reversed = head.0;
-        }
-    }
-
-    fn draw_text(&mut self, xy: Point, text: &str, _: &StyleAttr) {
-        if !text.is_empty() {
-            self.labels.push((xy.x, xy.y, text.to_owned()));
         }
     }
 
     fn draw_line(&mut self, _: Point, _: Point, _: &StyleAttr, _: Option<String>) {}
     fn draw_circle(&mut self, _: Point, _: Point, _: &StyleAttr, _: Option<String>) {}
+    fn draw_text(&mut self, _: Point, _: &str, _: &StyleAttr) {}
     fn create_clip(&mut self, _: Point, _: Point, _: usize) -> ClipHandle {
         0
     }
