@@ -12,6 +12,8 @@ use crate::{
 
 /// GitHub accepts 65,536 characters in a comment; GitLab a million.
 const LONGEST: usize = 60_000;
+/// With more findings than this, only errors are written out.
+const SHORT_REPORT: usize = 25;
 /// More findings of one rule than this are folded into one line each.
 const WRITTEN_OUT: usize = 3;
 
@@ -45,7 +47,12 @@ fn findings(report: &Report) -> String {
             Severity::Info => "Notes",
         };
         let _ = writeln!(out, "### {title} ({})\n", text::count(found.len() as u64));
-        left_out += section(report, &found, severity == Severity::Info, &mut out);
+        let in_full = match severity {
+            Severity::Error => true,
+            Severity::Warn => report.findings.len() <= SHORT_REPORT,
+            Severity::Info => false,
+        };
+        left_out += section(report, &found, in_full, &mut out);
     }
     fixed(report, &mut out);
     suppressions(report, &mut out);
@@ -62,8 +69,9 @@ fn findings(report: &Report) -> String {
     out
 }
 
-/// Writes findings rule by rule, and returns how many did not fit.
-fn section(report: &Report, found: &[&Finding], fold_all: bool, out: &mut String) -> u64 {
+/// Writes findings rule by rule, and returns how many did not fit. What does not fit in full may fit as
+/// lines.
+fn section(report: &Report, found: &[&Finding], wants_full: bool, out: &mut String) -> u64 {
     let mut by_rule: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
     let mut order = Vec::new();
     for finding in found {
@@ -73,35 +81,51 @@ fn section(report: &Report, found: &[&Finding], fold_all: bool, out: &mut String
         }
         same.push(finding);
     }
-    let mut left_out = 0;
+    let mut left_out = Vec::new();
     let mut body = String::new();
     for rule in order {
         let same = &by_rule[rule];
-        let mut part = String::new();
-        for finding in same.iter().take(WRITTEN_OUT) {
-            written_out(report, finding, &mut part);
-        }
-        let rest: Vec<String> = same
-            .iter()
-            .skip(WRITTEN_OUT)
-            .map(|f| format!("- {}: {}", code(&f.at.text()), escaped(&f.what)))
-            .collect();
-        if !rest.is_empty() {
-            let more = format!("{rule}: {} more", text::count(rest.len() as u64));
-            folded(&more, &rest.join("\n"), &mut part);
-        }
-        if out.len() + body.len() + part.len() > LONGEST {
-            left_out += same.len() as u64;
-        } else {
-            body.push_str(&part);
+        let room = LONGEST.saturating_sub(out.len() + body.len());
+        let fits = |part: &String| part.len() <= room;
+        let full = Some(in_full(report, same)).filter(|part| wants_full && fits(part));
+        match full.or_else(|| Some(as_lines(same)).filter(fits)) {
+            Some(part) => body.push_str(&part),
+            None => left_out.push((rule, same.len() as u64)),
         }
     }
-    if fold_all {
+    if !left_out.is_empty() {
+        let rules: Vec<String> =
+            left_out.iter().map(|(rule, n)| format!("{rule} ({})", text::count(*n))).collect();
+        let _ = writeln!(body, "Left out for lack of room: {}\n", rules.join(", "));
+    }
+    if found[0].severity == Severity::Info {
         folded("Show", &body, out);
     } else {
         out.push_str(&body);
     }
-    left_out
+    left_out.iter().map(|(_, n)| n).sum()
+}
+
+fn in_full(report: &Report, same: &[&Finding]) -> String {
+    let mut part = String::new();
+    for finding in same.iter().take(WRITTEN_OUT) {
+        written_out(report, finding, &mut part);
+    }
+    let rest: Vec<String> = same.iter().skip(WRITTEN_OUT).map(|f| line(f)).collect();
+    if !rest.is_empty() {
+        let more = format!("{}: {} more", same[0].rule, text::count(rest.len() as u64));
+        folded(&more, &rest.join("\n"), &mut part);
+    }
+    part
+}
+
+fn as_lines(same: &[&Finding]) -> String {
+    let lines: Vec<String> = same.iter().map(|f| line(f)).collect();
+    format!("**{} {}**\n{}\n\n", same[0].rule, same[0].name, lines.join("\n"))
+}
+
+fn line(finding: &Finding) -> String {
+    format!("- {}: {}", code(&finding.at.text()), escaped(&finding.what))
 }
 
 fn written_out(report: &Report, finding: &Finding, out: &mut String) {

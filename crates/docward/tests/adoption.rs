@@ -1,0 +1,370 @@
+//! Switching Docward on in an old project: every format, baselines that only shrink, suppressions with a
+//! reason and a last day, waivers, two reports compared, completions and manual pages.
+
+#![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
+
+mod common;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use common::{code, docward, findings, stderr, stdout};
+use serde_json::Value;
+
+const SHOP: &str = "examples/shop";
+
+struct Project {
+    directory: tempfile::TempDir,
+}
+
+impl Project {
+    /// One collection of orders, with faults that can be mended one by one.
+    fn new() -> Self {
+        let project = Self { directory: tempfile::tempdir().unwrap() };
+        project.orders(&[DATE_AS_TEXT, MONEY, "\"UserName\": \"a\""]);
+        project.settings("");
+        project
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.file(name).display().to_string()
+    }
+
+    fn settings(&self, text: &str) {
+        fs::write(self.file("docward.toml"), format!("profile = \"neutral\"\n{text}")).unwrap();
+    }
+
+    fn orders(&self, fields: &[&str]) {
+        let line = |n: usize| format!("{{\"_id\": {n}, {}}}\n", fields.join(", "));
+        fs::write(self.file("orders.jsonl"), (0..60).map(line).collect::<String>()).unwrap();
+    }
+
+    /// Runs `docward audit` on the orders.
+    fn audit(&self, more: &[&str]) -> std::process::Output {
+        let orders = self.path("orders.jsonl");
+        let mut all = vec!["audit", &orders, "--namespace", "db_shop.t_order"];
+        all.extend(more);
+        docward(&all)
+    }
+
+    fn report(&self, more: &[&str]) -> (Value, i32) {
+        let mut all = vec!["--format", "json"];
+        all.extend(more);
+        let output = self.audit(&all);
+        let report = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+        (report, code(&output))
+    }
+}
+
+const DATE_AS_TEXT: &str = "\"createTime\": \"2024-03-15 10:30:00\"";
+const MONEY: &str = "\"price\": 9.99";
+
+fn rules(report: &Value) -> BTreeSet<String> {
+    findings(report).into_iter().map(|(_, rule, _, _)| rule).collect()
+}
+
+fn known(file: &Path) -> usize {
+    let baseline: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    baseline["findings"].as_array().unwrap().len()
+}
+
+#[test]
+fn a_baseline_goes_round_and_only_shrinks() {
+    let project = Project::new();
+    let file = project.path("base.json");
+    let (before, _) = project.report(&[]);
+    let all = findings(&before).len();
+    assert!(all >= 3, "{before}");
+
+    let missing = project.audit(&["--baseline", &file]);
+    assert_eq!(code(&missing), 2);
+    assert!(stderr(&missing).contains("--write-baseline makes one"), "{}", stderr(&missing));
+
+    // Everything is accepted, and nothing is reported until something new comes.
+    let (written, exit) = project.report(&["--baseline", &file, "--write-baseline"]);
+    assert_eq!((findings(&written).len(), exit), (0, 0), "{written}");
+    assert_eq!(known(Path::new(&file)), all);
+    let first = fs::read_to_string(&file).unwrap();
+    let (again, exit) = project.report(&["--baseline", &file, "--fail-on", "info"]);
+    assert_eq!((findings(&again).len(), exit), (0, 0));
+    assert_eq!(again["summary"]["baselined"], all);
+
+    // Counts may change, and documents too.
+    let line = format!("{{\"_id\": 999, {DATE_AS_TEXT}, {MONEY}, \"UserName\": \"b\"}}\n");
+    let text = fs::read_to_string(project.file("orders.jsonl")).unwrap();
+    fs::write(project.file("orders.jsonl"), text + &line).unwrap();
+    assert_eq!(findings(&project.report(&["--baseline", &file]).0).len(), 0);
+
+    // One is mended, another comes: the new one is told, the mended one listed.
+    project.orders(&[MONEY, "\"UserName\": \"a\"", "\"mixed\": 1"]);
+    let text = fs::read_to_string(project.file("orders.jsonl")).unwrap();
+    let mixed = text.replacen("\"mixed\": 1", "\"mixed\": {\"a\": \"x\"}", 30);
+    fs::write(project.file("orders.jsonl"), mixed).unwrap();
+    let (changed, exit) = project.report(&["--baseline", &file, "--fail-on", "warn"]);
+    assert_eq!((rules(&changed), exit), (BTreeSet::from(["T005".to_owned()]), 1), "{changed}");
+    assert_eq!(changed["findings"][0]["change"], "new");
+    assert_eq!(changed["compared"]["fixed"][0]["rule"], "T001");
+    assert_eq!(fs::read_to_string(&file).unwrap(), first, "a look changes nothing");
+
+    // Written anew it would grow: refused, and the report says why.
+    let refused = project.audit(&["--baseline", &file, "--write-baseline"]);
+    assert_eq!(code(&refused), 2);
+    assert!(stdout(&refused).contains("it would grow by 1"), "{}", stdout(&refused));
+    assert_eq!(fs::read_to_string(&file).unwrap(), first);
+
+    // Brought up to date it shrinks, and the new one stays reported.
+    let (updated, _) = project.report(&["--baseline", &file, "--update-baseline"]);
+    assert_eq!(rules(&updated), BTreeSet::from(["T005".to_owned()]));
+    assert_eq!(known(Path::new(&file)), all - 1);
+    let (grown, exit) =
+        project.report(&["--baseline", &file, "--update-baseline", "--allow-growth"]);
+    assert_eq!((findings(&grown).len(), exit), (0, 0));
+    assert_eq!(known(Path::new(&file)), all);
+}
+
+#[test]
+fn what_was_not_looked_for_stays_in_the_baseline() {
+    let project = Project::new();
+    let file = project.path("base.json");
+    project.audit(&["--baseline", &file, "--write-baseline"]);
+    let all = known(Path::new(&file));
+    for more in [&["--select", "N"][..], &["--collection", "t_other*"], &["--ignore", "T"]] {
+        let mut arguments = vec!["--baseline", file.as_str(), "--update-baseline"];
+        arguments.extend(more);
+        project.audit(&arguments);
+        assert_eq!(known(Path::new(&file)), all, "{more:?}");
+    }
+    let (narrow, _) = project.report(&["--baseline", &file, "--select", "N"]);
+    assert!(!narrow["compared"]["notJudged"].as_array().unwrap().is_empty());
+    assert!(narrow["compared"]["fixed"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_finding_that_becomes_louder_is_told_although_it_is_known() {
+    let project = Project::new();
+    let file = project.path("base.json");
+    project.audit(&["--baseline", &file, "--write-baseline"]);
+    project.settings("[rules.T002]\nseverity = \"error\"\n");
+    let (louder, exit) = project.report(&["--baseline", &file]);
+    assert_eq!((rules(&louder), exit), (BTreeSet::from(["T002".to_owned()]), 1), "{louder}");
+    assert_eq!(louder["findings"][0]["change"], "worse");
+    assert_eq!(louder["findings"][0]["before"], "warn");
+}
+
+#[test]
+fn the_baseline_can_be_named_in_the_settings() {
+    let project = Project::new();
+    project.settings("baseline = \"accepted.json\"\n");
+    project.audit(&["--write-baseline"]);
+    assert!(project.file("accepted.json").is_file(), "beside the file that names it");
+    assert_eq!(findings(&project.report(&[]).0).len(), 0);
+    fs::write(project.file("accepted.json"), "[]").unwrap();
+    let broken = project.audit(&[]);
+    assert_eq!(code(&broken), 2);
+    assert!(stderr(&broken).contains("is not a baseline"), "{}", stderr(&broken));
+    let alone = project.audit(&["--allow-growth"]);
+    assert!(stderr(&alone).contains("goes with --write-baseline"), "{}", stderr(&alone));
+}
+
+#[test]
+fn suppressions_hold_until_their_day_and_are_missed_when_unused() {
+    let project = Project::new();
+    let suppress = |more: &str| {
+        project.settings(&format!("[[suppress]]\nreason = \"moves in spring\"\n{more}"));
+        project.report(&[]).0
+    };
+    let held = suppress("rule = \"T001\"\nmatch = \"db_shop.*\"\nexpires = 2999-12-31\n");
+    assert!(!rules(&held).contains("T001"));
+    assert_eq!(held["summary"]["suppressed"], 1);
+    assert_eq!(held["suppressions"][0]["findings"], 1);
+    assert_eq!(held["suppressions"][0]["reason"], "moves in spring");
+
+    let expired = suppress("rule = \"T001\"\nexpires = \"2020-01-31\"\n");
+    assert!(rules(&expired).is_superset(&["A001", "T001"].map(str::to_owned).into()));
+    let told = expired["findings"].as_array().unwrap();
+    let told = told.iter().find(|f| f["rule"] == "A001").unwrap();
+    assert!(told["location"]["file"].as_str().unwrap().ends_with("docward.toml"), "{told}");
+    assert_eq!(told["location"]["line"], 2);
+
+    let unused = suppress("rule = \"D009\"\nexpires = \"never\"\n");
+    assert!(rules(&unused).contains("A002"));
+    // By family, name and path.
+    let by_path = suppress("rule = \"T\"\npath = \"create*\"\nexpires = \"never\"\n");
+    assert!(!rules(&by_path).contains("T001") && rules(&by_path).contains("T002"));
+    let by_name = suppress("rule = \"date-as-string\"\npath = \"price\"\nexpires = \"never\"\n");
+    assert!(rules(&by_name).contains("T001"), "another field");
+}
+
+#[test]
+fn suppressions_without_reason_or_day_are_refused_with_their_place() {
+    let project = Project::new();
+    for (text, expect) in [
+        ("[[suppress]]\nrule = \"T001\"\nexpires = \"never\"\n", "needs `reason`"),
+        ("[[suppress]]\nrule = \"T001\"\nreason = \"x\"\n", "needs `expires`"),
+        (
+            "[[suppress]]\nrule = \"T001\"\nreason = \" \"\nexpires = \"never\"\n",
+            "`reason` is empty",
+        ),
+        ("[[suppress]]\nrule = \"T001\"\nreason = \"x\"\nexpires = \"soon\"\n", "must be a day"),
+        ("[[suppress]]\nrule = \"T999\"\nreason = \"x\"\nexpires = \"never\"\n", "T999"),
+        (
+            "[[suppress]]\nrule = \"T001\"\nmatch = \"a[\"\nreason = \"x\"\nexpires = \"never\"\n",
+            "not a pattern",
+        ),
+        ("[[waive]]\nitem = \"CK-99\"\nreason = \"x\"\nexpires = \"never\"\n", "CK-99"),
+    ] {
+        project.settings(text);
+        let output = project.audit(&[]);
+        assert_eq!(code(&output), 2, "{text}");
+        assert!(stdout(&output).contains(expect), "{text}: {}", stdout(&output));
+        assert!(
+            stdout(&output).contains("T001"),
+            "the rest of the run goes on, and nothing is hidden"
+        );
+    }
+}
+
+#[test]
+fn a_waived_item_is_signed_off() {
+    let project = Project::new();
+    project.orders(&[DATE_AS_TEXT]);
+    let list = |more: &[&str]| {
+        let orders = project.path("orders.jsonl");
+        let mut all = vec!["checklist", &orders, "--namespace", "db_shop.t_order"];
+        all.extend(more);
+        docward(&all)
+    };
+    assert_eq!(code(&list(&[])), 1, "CK-5 fails");
+    let waive = |day: &str| {
+        project.settings(&format!(
+            "[[waive]]\nitem = \"CK-5\"\nreason = \"the old ledger\"\nby = \"Kim\"\nexpires = {day}\n"
+        ));
+    };
+    waive("2999-12-31");
+    let signed = list(&[]);
+    assert_eq!(code(&signed), 0, "{}", stdout(&signed));
+    assert!(stdout(&signed).contains("waived by Kim until 2999-12-31: the old ledger"));
+    for format in ["json", "sarif", "junit", "markdown", "html"] {
+        let text = stdout(&list(&["--format", format]));
+        assert!(text.contains("the old ledger"), "{format}: {text}");
+    }
+    waive("2020-01-31");
+    let expired = list(&[]);
+    assert_eq!(code(&expired), 1);
+    assert!(stdout(&expired).contains("its waiver expired on 2020-01-31"));
+}
+
+#[test]
+fn two_reports_are_compared_in_every_format() {
+    let project = Project::new();
+    let (old, new) = (project.path("old.json"), project.path("new.json"));
+    project.audit(&["--format", "json", "--output", &old]);
+    project.orders(&[MONEY, "\"UserName\": \"a\"", "\"totalAmount\": 7.5"]);
+    project.audit(&["--format", "json", "--output", &new]);
+
+    let same = docward(&["diff", &old, &old, "--format", "json", "--fail-on", "info"]);
+    assert_eq!(code(&same), 0);
+    let same: Value = serde_json::from_slice(&same.stdout).unwrap();
+    assert!(same["findings"].as_array().unwrap().is_empty());
+
+    let diff = docward(&["diff", &old, &new, "--format", "json", "--fail-on", "warn"]);
+    let report: Value = serde_json::from_slice(&diff.stdout).unwrap();
+    assert_eq!(code(&diff), 1, "{report}");
+    assert!(report["findings"].as_array().unwrap().iter().any(|f| f["change"] == "new"));
+    assert_eq!(report["compared"]["fixed"][0]["rule"], "T001");
+    for format in ["terminal", "sarif", "junit", "markdown", "html"] {
+        let text = stdout(&docward(&["diff", &old, &new, "--format", format]));
+        assert!(text.contains("T001") || format == "html", "{format}: {text}");
+    }
+    let narrow = docward(&["diff", &old, &new, "--quiet", "--color", "never"]);
+    assert!(stdout(&narrow).contains("1 fixed"), "{}", stdout(&narrow));
+
+    fs::write(&old, "{}").unwrap();
+    let broken = docward(&["diff", &old, &new]);
+    assert_eq!(code(&broken), 2);
+    assert!(stderr(&broken).contains("is not a report"), "{}", stderr(&broken));
+    let missing = docward(&["diff", "no/such.json", &new]);
+    assert!(stderr(&missing).contains("no/such.json"), "{}", stderr(&missing));
+}
+
+#[test]
+fn the_same_findings_are_in_every_format() {
+    let json: Value =
+        serde_json::from_slice(&docward(&["audit", SHOP, "--format", "json"]).stdout).unwrap();
+    let all: BTreeSet<(String, String)> = json["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| {
+            let text = |key: &str| f[key].as_str().unwrap().to_owned();
+            (text("rule"), text("fingerprint"))
+        })
+        .collect();
+    assert!(all.len() > 100);
+    let read = |format: &str| stdout(&docward(&["audit", SHOP, "--format", format]));
+
+    let sarif: Value = serde_json::from_str(&read("sarif")).unwrap();
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    let pair = |r: &Value| {
+        let print = r["partialFingerprints"]["docward/v1"].as_str().unwrap();
+        (r["ruleId"].as_str().unwrap().to_owned(), print.to_owned())
+    };
+    assert_eq!(results.iter().map(pair).collect::<BTreeSet<_>>(), all);
+    let descriptors = sarif["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
+    assert!(descriptors.iter().all(|rule| !rule["help"]["text"].as_str().unwrap().is_empty()));
+
+    let gitlab: Value = serde_json::from_str(&read("gitlab")).unwrap();
+    assert_eq!(gitlab.as_array().unwrap().len(), all.len());
+    let junit = read("junit");
+    let errors = json["summary"]["error"].as_u64().unwrap() as usize;
+    assert_eq!(junit.matches("<failure ").count(), errors);
+    let cases = junit.matches("<testcase ").count();
+    assert_eq!(cases, all.len() + json["skipped"].as_array().unwrap().len());
+    let github = read("github");
+    assert_eq!(github.lines().filter(|line| line.starts_with("::error ")).count(), 10);
+    assert!(github.lines().last().unwrap().contains("more: see the report"), "{github}");
+    let markdown = read("markdown");
+    assert!(markdown.len() < 65_536, "fits a comment: {}", markdown.len());
+    for (rule, _) in &all {
+        assert!(markdown.contains(rule), "{rule}");
+    }
+    // The page is the same every time, pictures included.
+    assert_eq!(read("html"), read("html"));
+}
+
+#[test]
+fn values_stay_out_of_every_format_unless_asked_for() {
+    let project = Project::new();
+    project.orders(&[DATE_AS_TEXT, "\"status\": \"very secret value\""]);
+    for format in ["terminal", "json", "sarif", "junit", "markdown", "github", "gitlab"] {
+        let text = stdout(&project.audit(&["--format", format]));
+        assert!(!text.contains("2024-03-15 10:30:00") && !text.contains("secret"), "{format}");
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_come_from_the_definition() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = stdout(&docward(&["completions", shell]));
+        for word in ["shardkey", "update-baseline"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+        // The last two complete no values.
+        assert!(script.contains("sarif") || matches!(shell, "powershell" | "elvish"), "{shell}");
+    }
+    let page = stdout(&docward(&["man"]));
+    assert!(page.starts_with(".ie") || page.contains(".TH docward 1"), "{page}");
+    let directory = tempfile::tempdir().unwrap();
+    let target = directory.path().join("man1").display().to_string();
+    assert_eq!(code(&docward(&["man", &target])), 0);
+    let audit = fs::read_to_string(directory.path().join("man1/docward-audit.1")).unwrap();
+    assert!(audit.contains("write\\-baseline") && audit.contains("Examples:"), "{audit}");
+}
