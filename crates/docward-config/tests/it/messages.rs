@@ -65,7 +65,7 @@ const CASES: &[(&str, &[&str])] = &[
     (
         "colour = 1",
         &[
-            "1:1: unknown key `colour`; known keys: `profile`, `select`, `ignore`, `fail-on`, `rules`, `namespaces`, `collections` and `deployment`",
+            "1:1: unknown key `colour`; known keys: `profile`, `select`, `ignore`, `fail-on`, `baseline`, `rules`, `namespaces`, `collections`, `deployment`, `suppress` and `waive`",
         ],
     ),
     ("[rule.D008]", &["1:2: unknown key `rule`; did you mean `rules`?"]),
