@@ -210,6 +210,10 @@ pub(crate) struct ShardKeyArgs {
     #[arg(long, value_name = "FIELD")]
     pub(crate) zone: Option<String>,
 
+    /// Write the values of the zone field into the plan of zones
+    #[arg(long)]
+    pub(crate) show_values: bool,
+
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 }

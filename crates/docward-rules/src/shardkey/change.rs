@@ -1,6 +1,6 @@
 //! Why the server would refuse a key, and the commands that bring a collection to one (SK-12).
 
-use docward_model::{CollectionKind, DirectionKind, Index, KeyFields};
+use docward_model::{CollectionKind, DirectionKind, Field, Index, KeyFields, ZonePlan};
 
 use super::Judge;
 use crate::facts::{sharding, statements, text};
@@ -121,19 +121,41 @@ impl Judge<'_> {
     }
 
     /// Zones for a key that begins with the field that says where documents must live (SK-11): one
-    /// for each value seen.
-    pub(super) fn zone_plan(&self, zone: &str, key: &KeyFields) -> Vec<String> {
+    /// for each value seen. The values themselves are data, so they are written out on demand only.
+    pub(super) fn zone_plan(
+        &self,
+        zone: &str,
+        key: &KeyFields,
+        show_values: bool,
+    ) -> Option<ZonePlan> {
         /// More values are no zones, or none that anybody would write out.
         const MOST: usize = 20;
-        let Some((_, field)) = self.field(zone) else { return Vec::new() };
-        let literals: Vec<(String, String)> = self.values_as_text(field).unwrap_or_default();
-        let literals = if (1..=MOST).contains(&literals.len()) {
-            literals
-        } else {
-            vec![("<zone>".to_owned(), "<value>".to_owned())]
+        let (_, field) = self.field(zone)?;
+        let values = self.values_as_text(field).filter(|v| (1..=MOST).contains(&v.0.len()));
+        let values_hidden = values.is_some() && !show_values;
+        let literals: Vec<(String, String)> = match values {
+            None => vec![("<zone>".to_owned(), "<value>".to_owned())],
+            Some((values, literal)) => values
+                .iter()
+                .enumerate()
+                .map(|(at, value)| match show_values {
+                    true => (*value).to_owned(),
+                    false => format!("<value {}>", at + 1),
+                })
+                .map(|name| (name.clone(), literal(&name)))
+                .collect(),
         };
+        let commands = literals
+            .iter()
+            .flat_map(|(name, literal)| self.zone_commands(zone, key, name, literal))
+            .collect();
+        Some(ZonePlan { commands, values_hidden })
+    }
+
+    /// A zone, and all documents with one value of the zone field bound to it.
+    fn zone_commands(&self, zone: &str, key: &KeyFields, name: &str, literal: &str) -> [String; 2] {
         let ns = statements::quoted(&self.collection.namespace.to_string());
-        let bound = |literal: &str, end: &str| {
+        let bound = |end: &str| {
             let parts: Vec<String> = key
                 .iter()
                 .map(|(path, _)| {
@@ -143,26 +165,21 @@ impl Judge<'_> {
                 .collect();
             format!("{{ {} }}", parts.join(", "))
         };
-        literals
-            .iter()
-            .flat_map(|(name, literal)| {
-                let shard = statements::quoted(&format!("<shard for {name}>"));
-                let name = statements::quoted(name);
-                [
-                    format!("sh.addShardToZone({shard}, {name})"),
-                    format!(
-                        "sh.updateZoneKeyRange({ns}, {}, {}, {name})",
-                        bound(literal, "MinKey"),
-                        bound(literal, "MaxKey")
-                    ),
-                ]
-            })
-            .collect()
+        let shard = statements::quoted(&format!("<shard for {name}>"));
+        let name = statements::quoted(name);
+        [
+            format!("sh.addShardToZone({shard}, {name})"),
+            format!(
+                "sh.updateZoneKeyRange({ns}, {}, {}, {name})",
+                bound("MinKey"),
+                bound("MaxKey")
+            ),
+        ]
     }
 
-    /// The values of a field with few of them, as a name and as the shell writes them; `None` when
-    /// they are not all known or not of one plain type.
-    fn values_as_text(&self, field: &docward_model::Field) -> Option<Vec<(String, String)>> {
+    /// The values of a field with few of them, and how the shell writes them; `None` when they are not
+    /// all known or not of one plain type.
+    fn values_as_text<'f>(&self, field: &'f Field) -> Option<(Vec<&'f str>, fn(&str) -> String)> {
         use docward_model::BsonType::{Int, Long, String as Text};
         let listed = field.enumeration.as_ref()?;
         let literal: fn(&str) -> String = if field.is_only(Text) {
@@ -173,7 +190,7 @@ impl Judge<'_> {
             return None;
         };
         let complete = listed.len() as f64 >= field.distinct.values;
-        complete.then(|| listed.iter().map(|(v, _)| (v.clone(), literal(v))).collect())
+        complete.then(|| (listed.iter().map(|(value, _)| value.as_str()).collect(), literal))
     }
 }
 

@@ -35,6 +35,8 @@ pub struct KeyQuestion {
     pub shards: Option<u32>,
     /// A field that says where documents must live, put first in every proposal (SK-11).
     pub zone: Option<String>,
+    /// Whether the plan of zones may hold values out of documents.
+    pub show_values: bool,
 }
 
 /// Judges and proposes keys for a collection.
@@ -91,8 +93,8 @@ pub fn shard_keys(
         .then(|| judge.why_nothing(question.zone.as_deref()))
         .filter(|_| !judged.iter().any(is_good));
     let zones = match (&question.zone, proposals.first()) {
-        (Some(zone), Some(best)) => judge.zone_plan(zone, &best.fields),
-        _ => Vec::new(),
+        (Some(zone), Some(best)) => judge.zone_plan(zone, &best.fields, question.show_values),
+        _ => None,
     };
     let documents = judge.documents();
     let counted = judge.reads.as_ref().map(|reads| reads.iter().map(|s| s.count).sum());

@@ -22,7 +22,7 @@ fn ask(example: &Example, question: &KeyQuestion) -> KeyReport {
 
 fn report(body: &str, fields: &[&str]) -> KeyReport {
     let keys = if fields.is_empty() { Vec::new() } else { vec![key(fields)] };
-    let question = KeyQuestion { keys, shards: Some(3), zone: None };
+    let question = KeyQuestion { keys, shards: Some(3), ..KeyQuestion::default() };
     ask(&Example::new("K001", "", body), &question)
 }
 
@@ -33,7 +33,8 @@ fn check<'a>(report: &'a KeyReport, clause: &str) -> &'a KeyCheck {
 /// The verdict about a clause for each key, on one collection.
 fn verdicts(example: &Example, clause: &str, keys: &[(&[&str], Verdict)]) {
     for (fields, expected) in keys {
-        let question = KeyQuestion { keys: vec![key(fields)], shards: Some(3), zone: None };
+        let question =
+            KeyQuestion { keys: vec![key(fields)], shards: Some(3), ..KeyQuestion::default() };
         let report = ask(example, &question);
         let found = check(&report, clause);
         assert_eq!(found.verdict, *expected, "{fields:?}: {}", found.evidence);
@@ -371,23 +372,45 @@ fn sk_10_the_order_workload_ranks_the_compound_key_first() {
     assert!(keys.contains(&"{ userId: 1 }".to_owned()), "{keys:?}");
 }
 
+fn zoned(body: &str, zone: &str, show_values: bool) -> KeyReport {
+    let question =
+        KeyQuestion { shards: Some(3), zone: Some(zone.into()), show_values, keys: Vec::new() };
+    ask(&example(body), &question)
+}
+
+#[test]
+fn sk_11_zones_are_planned_without_values_unless_they_are_asked_for() {
+    let plan = zoned(&orders(), "region", false).zones.expect("zones");
+    assert!(plan.values_hidden);
+    assert_eq!(
+        plan.commands[..2],
+        [
+            "sh.addShardToZone(\"<shard for <value 1>>\", \"<value 1>\")",
+            "sh.updateZoneKeyRange(\"db_shop.t_order_item\", { region: \"<value 1>\", userId: MinKey }, { region: \"<value 1>\", userId: MaxKey }, \"<value 1>\")",
+        ]
+    );
+    assert!(plan.commands[3].contains("<value 2>"), "{plan:?}");
+    assert!(plan.commands.iter().all(|c| !c.contains("EU") && !c.contains("US")), "{plan:?}");
+    // Too many values for zones: nothing that the flag could fill in.
+    let many = zoned(&orders(), "sub.tenant", false).zones.expect("zones");
+    assert!(!many.values_hidden && many.commands.len() == 2, "{many:?}");
+}
+
 #[test]
 fn sk_11_the_zone_comes_first_and_the_plan_has_both_zones() {
-    let zone = |body: &str, zone: &str| {
-        let question = KeyQuestion { shards: Some(3), zone: Some(zone.into()), keys: Vec::new() };
-        ask(&example(body), &question)
-    };
+    let zone = |body: &str, zone: &str| zoned(body, zone, true);
     let found = zone(&orders(), "region");
     assert_eq!(proposed(&found)[0], "{ region: 1, userId: 1 }", "{:?}", proposed(&found));
     assert!(found.proposals.iter().all(|p| p.fields[0].0 == "region" && p.fields.len() == 2));
-    assert_eq!(found.zones.len(), 4);
+    let plan = found.zones.expect("zones");
+    assert!(plan.commands.len() == 4 && !plan.values_hidden, "{plan:?}");
     for name in ["EU", "US"] {
         let range = format!(
             "sh.updateZoneKeyRange(\"db_shop.t_order_item\", {{ region: \"{name}\", userId: MinKey }}, {{ region: \"{name}\", userId: MaxKey }}, \"{name}\")"
         );
-        assert!(found.zones.contains(&range), "{:?}", found.zones);
+        assert!(plan.commands.contains(&range), "{plan:?}");
         let shard = format!("sh.addShardToZone(\"<shard for {name}>\", \"{name}\")");
-        assert!(found.zones.contains(&shard), "{:?}", found.zones);
+        assert!(plan.commands.contains(&shard), "{plan:?}");
     }
     // The field that reads ask for goes behind the zone.
     let by_tenant = format!(
@@ -397,7 +420,7 @@ fn sk_11_the_zone_comes_first_and_the_plan_has_both_zones() {
     let found = zone(&by_tenant, "region");
     assert_eq!(proposed(&found)[0], "{ region: 1, \"sub.tenant\": 1 }");
     let nowhere = zone(&orders(), "nope");
-    assert!(nowhere.proposals.is_empty() && nowhere.zones.is_empty());
+    assert!(nowhere.proposals.is_empty() && nowhere.zones.is_none());
     assert_eq!(nowhere.nothing.as_deref(), Some("no document has `nope`"));
 }
 
@@ -552,8 +575,7 @@ fn sk_1_uuids_and_whole_doubles_are_candidates() {
 fn sk_12_databases_are_enabled_where_the_server_asks_for_it() {
     let body = documents(5000, |i| format!("\"_id\": {i}, \"customerId\": {}", noise(i)));
     let commands = |version: &str| {
-        let question =
-            KeyQuestion { keys: vec![key(&["customerId"])], shards: Some(3), zone: None };
+        let question = KeyQuestion { keys: vec![key(&["customerId"])], ..KeyQuestion::default() };
         let report = ask(&Example::new("K001", version, &body), &question);
         report.judged[0].commands.clone()
     };
