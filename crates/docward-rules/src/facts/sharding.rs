@@ -1,12 +1,11 @@
-//! Questions about a shard key (SK-*): what it is made of, how fine it is, how to change it. The key is
-//! the one a cluster has, or else the one that was declared.
+//! Questions about a shard key (SK-*): what it is made of, how fine it is. The key is the one a cluster
+//! has, or else the one that was declared. How to change it is in `key_change`.
 
 use docward_model::{
     BsonType, Cluster, Comparison, Evidence, Field, KeyFields, Namespace, Profile, QueryShape,
     Settings, ShardKey,
 };
 
-use super::statements::quoted;
 use super::{names, rising, words};
 
 /// What the tables of a sharded cluster say, when there is one.
@@ -229,60 +228,9 @@ pub fn max_share(settings: &Settings, namespace: &Namespace) -> f64 {
 /// The default of it (SK-2).
 pub const MAX_SHARE: f64 = 0.10;
 
-/// How to change a shard key on a server of this version (SK-12). `keeps_prefix`: the new key begins
-/// with the old one.
-pub fn how_to_change(version: Option<(u32, u32)>, keeps_prefix: bool) -> &'static str {
-    match version {
-        Some(v) if v < (4, 4) => {
-            "on this version the collection has to be created anew and filled again"
-        }
-        Some(_) if keeps_prefix => "refineCollectionShardKey adds the field without moving data",
-        Some(v) if v < (5, 0) => {
-            "on this version the collection has to be created anew and filled again"
-        }
-        Some(_) => "reshardCollection changes the key online and needs room for a second copy",
-        None if keeps_prefix => {
-            "refineCollectionShardKey adds the field (4.4 and later), before that a new collection"
-        }
-        None => {
-            "reshardCollection changes the key online (5.0 and later), before that a new collection"
-        }
-    }
-}
-
-/// The command for [`how_to_change`], when one does it.
-pub fn change_command(
-    version: Option<(u32, u32)>,
-    namespace: &Namespace,
-    fields: &[(String, bool)],
-    keeps_prefix: bool,
-) -> Option<String> {
-    let key = key_text(fields);
-    let ns = quoted(&namespace.to_string());
-    if keeps_prefix && version.is_none_or(|v| v >= (4, 4)) {
-        return Some(format!("db.adminCommand({{refineCollectionShardKey: {ns}, key: {key}}})"));
-    }
-    version.is_none_or(|v| v >= (5, 0)).then(|| format!("sh.reshardCollection({ns}, {key})"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sk_12_the_way_depends_on_the_version() {
-        assert!(how_to_change(Some((4, 2)), true).contains("anew"));
-        assert!(how_to_change(Some((4, 4)), true).contains("refine"));
-        assert!(how_to_change(Some((4, 4)), false).contains("anew"));
-        assert!(how_to_change(Some((5, 0)), false).contains("reshardCollection"));
-        let ns = Namespace::new("db_shop", "t_order");
-        let key = [("a".to_owned(), false), ("b.c".to_owned(), true)];
-        assert_eq!(
-            change_command(Some((6, 0)), &ns, &key, false).as_deref(),
-            Some("sh.reshardCollection(\"db_shop.t_order\", { a: 1, \"b.c\": \"hashed\" })")
-        );
-        assert_eq!(change_command(Some((4, 2)), &ns, &key, true), None);
-    }
 
     #[test]
     fn sk_1_the_need_grows_with_the_shards() {

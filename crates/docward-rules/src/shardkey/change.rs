@@ -1,6 +1,6 @@
-//! Why the server would refuse a key, and the commands that bring a collection to one (SK-12).
+//! Why the server would refuse a key, and the zones of one (SK-11).
 
-use docward_model::{CollectionKind, DirectionKind, Field, Index, KeyFields, ZonePlan};
+use docward_model::{CollectionKind, Field, Index, KeyFields, ZonePlan};
 
 use super::Judge;
 use crate::facts::{sharding, statements, text};
@@ -17,7 +17,7 @@ impl Judge<'_> {
         }
         if key.len() > 1
             && key.iter().any(|(_, hashed)| *hashed)
-            && self.version.is_some_and(|v| v < (4, 4))
+            && self.key_change.version().is_some_and(|v| v < (4, 4))
         {
             out.push("compound keys with a hashed field need 4.4 or later".to_owned());
         }
@@ -44,80 +44,6 @@ impl Judge<'_> {
             )
         }));
         out
-    }
-
-    /// How to get from the current key, or from none, to this one: in words, and as commands.
-    pub(super) fn change(&self, key: &[(String, bool)]) -> (String, Vec<String>) {
-        let namespace = &self.collection.namespace;
-        let collation =
-            self.collection.options.as_ref().and_then(|options| options.collation.as_deref());
-        let key_text = sharding::key_text(key);
-        let index = (!self.has_index(key)).then(|| {
-            let simple = collation.map_or("", |_| ", { collation: { locale: \"simple\" } }");
-            format!("{}.createIndex({key_text}{simple})", statements::collection(namespace))
-        });
-        let simple = collation.map_or(String::new(), |collation| {
-            format!("; the collection's collation ({collation}) does not apply to keys, the simple one has to be named")
-        });
-        let Some(current) = &self.current else {
-            let options =
-                collation.map_or("", |_| ", false, { collation: { locale: \"simple\" } }");
-            let shard = format!(
-                "sh.shardCollection({}, {key_text}{options})",
-                statements::quoted(&namespace.to_string())
-            );
-            let how = match index {
-                Some(_) => "shardCollection, after an index that begins with the key",
-                None => "shardCollection; an index that begins with the key is there",
-            };
-            // From 6.0 on the database need not be told.
-            let enable = self
-                .version
-                .is_some_and(|version| version < (6, 0))
-                .then(|| format!("sh.enableSharding({})", statements::quoted(&namespace.database)));
-            let commands = enable.into_iter().chain(index).chain([shard]).collect();
-            return (format!("{how}{simple}"), commands);
-        };
-        if current == key {
-            return ("the collection is sharded by it already".to_owned(), Vec::new());
-        }
-        let keeps_prefix = key.len() > current.len() && key.starts_with(current);
-        let change =
-            sharding::change_command(self.version, namespace, key, keeps_prefix).map(|command| {
-                match (collation, command.strip_suffix(')')) {
-                    (Some(_), Some(call)) if !keeps_prefix => {
-                        format!("{call}, {{ collation: {{ locale: \"simple\" }} }})")
-                    }
-                    _ => command,
-                }
-            });
-        let how = sharding::how_to_change(self.version, keeps_prefix);
-        // Resharding makes the index itself, refining does not.
-        let index = index.filter(|_| keeps_prefix && change.is_some());
-        (format!("{how}{simple}"), index.into_iter().chain(change).collect())
-    }
-
-    /// Whether an index that the key can use is known to be there.
-    fn has_index(&self, key: &[(String, bool)]) -> bool {
-        let wanted: Vec<(&str, DirectionKind)> = key
-            .iter()
-            .map(|(path, hashed)| {
-                let kind = if *hashed { DirectionKind::Hashed } else { DirectionKind::Ascending };
-                (path.as_str(), kind)
-            })
-            .collect();
-        let begins = |index: &Index| {
-            index.keys.len() >= wanted.len()
-                && index.keys.iter().zip(&wanted).all(|(k, w)| k.path == w.0 && k.kind == w.1)
-        };
-        // Every collection has one on `_id`, whether its indexes are known or not.
-        if self.collection.indexes.is_none() && wanted == [("_id", DirectionKind::Ascending)] {
-            return true;
-        }
-        let plain = |i: &Index| {
-            !i.sparse && !i.hidden && i.partial_filter.is_none() && i.collation.is_none()
-        };
-        self.collection.indexes.iter().flatten().any(|index| begins(index) && plain(index))
     }
 
     /// Zones for a key that begins with the field that says where documents must live (SK-11): one

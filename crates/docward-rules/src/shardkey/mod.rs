@@ -19,7 +19,11 @@ use docward_model::{
     KeySpread, KeyVerdict, Namespace, Placement, Profile, QueryStats, Settings, Verdict,
 };
 
-use crate::facts::{ids, rising, sharding, text};
+use crate::facts::{
+    ids,
+    key_change::{KeyChange, Way},
+    rising, sharding, text,
+};
 use age::Clock;
 use places::CHUNKS;
 
@@ -66,9 +70,7 @@ pub fn shard_keys(
         shards,
         limits: Limits::of(settings, &collection.namespace),
         reads: evidence.workload.is_some().then_some(reads),
-        version: settings.server_version.or(evidence.deployment.server_version),
-        current: sharding::key_of(evidence, settings, &collection.namespace)
-            .map(|key| key.fields.clone()),
+        key_change: KeyChange::of(collection, evidence, settings),
         placement: placement.as_ref(),
         analyses: &evidence.key_analyses,
         clock: Clock::of(profile),
@@ -164,8 +166,7 @@ struct Judge<'a> {
     shards: u32,
     limits: Limits,
     reads: Option<Vec<&'a QueryStats>>,
-    version: Option<(u32, u32)>,
-    current: Option<KeyFields>,
+    key_change: KeyChange<'a>,
     /// Where the cluster keeps the documents.
     placement: Option<&'a Placement>,
     /// What the server said about keys.
@@ -245,8 +246,7 @@ impl<'a> Judge<'a> {
         } else {
             Verdict::Pass
         };
-        let (change, commands) =
-            if refusals.is_empty() { self.change(key) } else { (String::new(), Vec::new()) };
+        let way = if refusals.is_empty() { self.key_change.way_to(key) } else { Way::default() };
         let analysis = self.analyses.iter().find(|analysis| {
             analysis.key.namespace == self.collection.namespace && analysis.key.fields == key
         });
@@ -259,8 +259,8 @@ impl<'a> Judge<'a> {
             targeted,
             hashed_ranges,
             analysis: analysis.map(|analysis| analysis.answer.clone()),
-            change,
-            commands,
+            change: way.how,
+            commands: way.commands,
         }
     }
 
