@@ -1,10 +1,12 @@
-//! How a collection gets to a shard key (SK-12): from none, or from the key it has.
+//! How a collection gets to a shard key (SK-12): from none, from one that is only planned, or from the
+//! key it has.
 
 use docward_model::{
     Collection, DirectionKind, Draft, Evidence, Index, Safety, Settings, ShardKey,
 };
 
-use super::{sharding, statements};
+use super::sharding::{self, Standing};
+use super::statements;
 
 /// A collection, its server and its key, as far as a change of the key depends on them.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +14,7 @@ pub struct KeyChange<'a> {
     collection: &'a Collection,
     version: Option<(u32, u32)>,
     current: Option<&'a ShardKey>,
+    standing: Standing,
 }
 
 /// A way to a key.
@@ -41,6 +44,7 @@ impl<'a> KeyChange<'a> {
             collection,
             version: settings.server_version.or(evidence.deployment.server_version),
             current: sharding::key_of(evidence, settings, &collection.namespace),
+            standing: sharding::standing(evidence, &collection.namespace),
         }
     }
 
@@ -49,14 +53,34 @@ impl<'a> KeyChange<'a> {
         self.version
     }
 
+    /// What to call the key that is there or declared.
+    pub fn key_name(&self) -> &'static str {
+        self.standing.key_name()
+    }
+
     /// How to get to a key.
     pub fn way_to(&self, key: &[(String, bool)]) -> Way {
-        let Some(current) = self.current else { return self.shard(key) };
-        if current.fields == key {
-            let how = "the collection is sharded by it already".to_owned();
-            return Way { how, commands: Vec::new() };
+        let Some(current) = self.current.filter(|_| self.standing != Standing::Planned) else {
+            return self.shard(key);
+        };
+        let is_same = current.fields == key;
+        match (self.standing, is_same) {
+            (Standing::Unknown, true) => {
+                let way = self.shard(key);
+                Way { how: format!("declared; unless it is in use: {}", way.how), ..way }
+            }
+            (_, true) => Way {
+                how: "the collection is sharded by it already".to_owned(),
+                commands: Vec::new(),
+            },
+            (Standing::Unknown, false) => {
+                let way = self.change(key, &current.fields);
+                let planned =
+                    "; if the declared key is only planned, shardCollection by the new one";
+                Way { how: way.how + planned, ..way }
+            }
+            (_, false) => self.change(key, &current.fields),
         }
-        self.change(key, &current.fields)
     }
 
     /// To a first key.
@@ -190,6 +214,26 @@ mod tests {
         let (evidence, settings) = (&example.evidence, &example.settings);
         let key: Vec<_> = key.iter().map(|(path, hashed)| ((*path).to_owned(), *hashed)).collect();
         KeyChange::of(&evidence.collections[0], evidence, settings).way_to(&key)
+    }
+
+    #[test]
+    fn sk_12_a_planned_key_is_no_key_to_change() {
+        let declared = "shard-key=db_shop.t_order_item:{\"a\":1},version=6.0";
+        let (same, longer) = (&[("a", false)][..], &[("a", false), ("b", false)][..]);
+        let planned =
+            "server {\"set\": \"rs0\"}\n{\"a\": 1}\nindex {\"key\": {\"a\": 1, \"b\": 1}}";
+        for key in [same, longer] {
+            let way = way(declared, planned, key);
+            assert!(way.commands.len() == 1, "{way:?}");
+            assert!(way.commands[0].starts_with("sh.shardCollection("), "{way:?}");
+        }
+        let used = "server {\"sharded\": [{\"ns\": \"db_shop.t_order_item\", \"key\": {\"a\": 1}}]}\n{\"a\": 1}";
+        assert!(way(declared, used, same).commands.is_empty());
+        assert!(way(declared, used, longer).commands[1].contains("refineCollectionShardKey"));
+        // A dump does not tell.
+        let dump = "{\"a\": 1}";
+        assert!(way(declared, dump, same).how.starts_with("declared; unless it is in use"));
+        assert!(way(declared, dump, longer).how.contains("if the declared key is only planned"));
     }
 
     #[test]

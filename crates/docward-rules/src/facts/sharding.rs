@@ -3,7 +3,7 @@
 
 use docward_model::{
     BsonType, Cluster, Comparison, Evidence, Field, KeyFields, Namespace, Profile, QueryShape,
-    Settings, ShardKey,
+    Server, Settings, ShardKey, Topology,
 };
 
 use super::{names, rising, words};
@@ -23,6 +23,51 @@ pub fn key_of<'a>(
     sharded
         .map(|sharded| &sharded.key)
         .or_else(|| settings.shard_keys.iter().find(|key| key.namespace == *namespace))
+}
+
+/// What is known about a declared key: a settings file may hold what is and what is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The cluster has the collection sharded by a key of its own.
+    InUse,
+    /// The collection is not sharded.
+    Planned,
+    /// Nothing tells: there is no running deployment, or it does not show.
+    Unknown,
+}
+
+impl Standing {
+    /// What to call the key.
+    pub fn key_name(self) -> &'static str {
+        match self {
+            Self::Planned => "planned key",
+            Self::InUse | Self::Unknown => "shard key",
+        }
+    }
+}
+
+/// Whether a collection is sharded already.
+pub fn standing(evidence: &Evidence, namespace: &Namespace) -> Standing {
+    let Some(server) = &evidence.server else { return Standing::Unknown };
+    let Some(cluster) = &server.cluster else {
+        return if is_outside_clusters(server) { Standing::Planned } else { Standing::Unknown };
+    };
+    match &cluster.collections {
+        Some(_) if cluster.collection(namespace).is_some() => Standing::InUse,
+        Some(_) => Standing::Planned,
+        None => Standing::Unknown,
+    }
+}
+
+/// Whether a server without the tables of a cluster is known to belong to none. A shard asked directly
+/// has no such tables either.
+fn is_outside_clusters(server: &Server) -> bool {
+    let role = server.start.as_ref().map(|start| start.cluster_role.is_some());
+    match &server.topology {
+        Some(Topology::Standalone) => role != Some(true),
+        Some(Topology::ReplicaSet(_)) => role == Some(false),
+        Some(Topology::Sharded) | None => false,
+    }
 }
 
 /// Whether any collection has a shard key.
@@ -231,6 +276,39 @@ pub const MAX_SHARE: f64 = 0.10;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sk_12_a_declared_key_is_planned_where_the_collection_is_known_not_to_be_sharded() {
+        let ns = Namespace::new("db_shop", "t_order");
+        let other = Namespace::new("db_shop", "t_user");
+        let seen = |server: Server| {
+            let evidence = Evidence { server: Some(server), ..Evidence::default() };
+            standing(&evidence, &ns)
+        };
+        let set = Some(Topology::ReplicaSet("rs0".to_owned()));
+        let start = |role: Option<&str>| {
+            let cluster_role = role.map(str::to_owned);
+            Some(docward_model::StartOptions { cluster_role, ..Default::default() })
+        };
+        let tables = |collections: Option<Vec<&Namespace>>| {
+            let by = |ns: &Namespace| {
+                docward_model::ShardedCollection::by(ns.clone(), vec![("a".to_owned(), false)])
+            };
+            let collections = collections.map(|names| names.into_iter().map(by).collect());
+            let cluster = Some(Cluster { collections, ..Cluster::default() });
+            Server { topology: Some(Topology::Sharded), cluster, ..Server::default() }
+        };
+        assert_eq!(standing(&Evidence::default(), &ns), Standing::Unknown, "a dump");
+        let alone = Server { topology: Some(Topology::Standalone), ..Server::default() };
+        assert_eq!(seen(alone), Standing::Planned);
+        let with = |start| Server { topology: set.clone(), start, ..Server::default() };
+        assert_eq!(seen(with(start(None))), Standing::Planned);
+        assert_eq!(seen(with(start(Some("shardsvr")))), Standing::Unknown, "a shard");
+        assert_eq!(seen(with(None)), Standing::Unknown, "it does not say how it was started");
+        assert_eq!(seen(tables(Some(vec![&ns]))), Standing::InUse);
+        assert_eq!(seen(tables(Some(vec![&other]))), Standing::Planned);
+        assert_eq!(seen(tables(None)), Standing::Unknown, "the table could not be read");
+    }
 
     #[test]
     fn sk_1_the_need_grows_with_the_shards() {

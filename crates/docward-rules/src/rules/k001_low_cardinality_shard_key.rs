@@ -80,7 +80,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let change = KeyChange::of(collection, cx.evidence(), cx.settings());
     let max_share = sharding::max_share(cx.settings(), &collection.namespace);
     if let Some((path, arrays)) = sharding::array_field(profile, &key.fields) {
-        cx.report(arrays_refused(collection, profile, key, (path, arrays), max_share));
+        cx.report(arrays_refused(collection, profile, (key, &change), (path, arrays), max_share));
         return;
     }
     let needed = sharding::needed_values(
@@ -104,7 +104,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 fn arrays_refused(
     collection: &Collection,
     profile: &Profile,
-    key: &ShardKey,
+    (key, change): (&ShardKey, &KeyChange<'_>),
     (path, arrays): (&str, u64),
     max_share: f64,
 ) -> Draft {
@@ -117,7 +117,11 @@ fn arrays_refused(
     let key_text = sharding::key_text(&key.fields);
     Draft::new(
         Subject::Collection(collection.namespace.clone()),
-        format!("shard key {key_text} uses `{path}`, which holds {}", text::plural(arrays, "array")),
+        format!(
+            "{} {key_text} uses `{path}`, which holds {}",
+            change.key_name(),
+            text::plural(arrays, "array")
+        ),
         "the server refuses arrays in a shard key: the collection cannot be sharded this way, and such documents cannot be inserted",
         format!(
             "shard by a field that holds one value in every document, such as {}",
@@ -147,7 +151,8 @@ fn draft(
     let draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!(
-            "shard key {key_text} has {}{} different value{}, {} needed",
+            "{} {key_text} has {}{} different value{}, {} needed",
+            change.key_name(),
             if key.fields.len() > 1 { "at most " } else { "" },
             text::about(values.most, values.exact),
             text::form(values.shown(), "", "s"),
@@ -226,6 +231,16 @@ mod tests {
         assert_eq!(fix("index {\"key\": {\"status\": 1, \"_id\": \"hashed\", \"a\": 1}}"), refine);
         let partial = "index {\"key\": {\"status\": 1, \"_id\": \"hashed\"}, \"partialFilterExpression\": {\"a\": 1}}";
         assert_eq!(fix(partial), format!("{create}; {refine}"), "the key cannot use it");
+    }
+
+    #[test]
+    fn sk_12_a_planned_key_is_called_so_and_nothing_is_refined() {
+        let body = format!("server {{\"set\": \"rs0\"}}\n{}", statuses(3));
+        let found = run("{\"status\":1}", ",version=6.0", &body);
+        assert!(found[0].what.starts_with("planned key { status: 1 } has"), "{}", found[0].what);
+        let command = &found[0].fix.as_ref().expect("a fix").command;
+        assert!(command.contains("; sh.shardCollection("), "{command}");
+        assert!(!found[0].todo.contains("refine"), "{}", found[0].todo);
     }
 
     #[test]

@@ -129,7 +129,8 @@ fn draft(
     let draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!(
-            "one value of shard key {key_text} has {}{} of the documents, more than {}, among {}{} values",
+            "one value of {} {key_text} has {}{} of the documents, more than {}, among {}{} values",
+            change.key_name(),
             if top.exact { "" } else { "at least " },
             text::percent(top.share),
             text::percent(top.bound),

@@ -113,7 +113,8 @@ fn draft(
     let draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!(
-            "shard key {} begins with `{path}`, which rises: {reason}",
+            "{} {} begins with `{path}`, which rises: {reason}",
+            change.key_name(),
             sharding::key_text(&key.fields)
         ),
         "every new document belongs to the last chunk, so one shard takes all inserts",

@@ -6,7 +6,10 @@ use docward_model::{Draft, Evidence, Namespace, QueryStats, Seen, Subject, Unit}
 
 use crate::{
     Cx, declare_rule,
-    facts::{sharding, text, workload},
+    facts::{
+        sharding::{self, Standing},
+        text, workload,
+    },
     threshold,
 };
 
@@ -84,6 +87,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let (least, often) =
             (cx.limit_at(&MIN_TARGETED, namespace), cx.count_at(&MIN_COUNT, namespace));
         let key = sharding::key_of(evidence, cx.settings(), namespace);
+        let standing = sharding::standing(evidence, namespace);
         let told: u64 = shapes.iter().map(|s| s.scattered.1).sum();
         // Of two shards in all, nobody can tell two from all of them.
         let is_told = told >= often && sharding::shards(evidence, cx.settings()) != Some(2);
@@ -97,7 +101,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             (
                 all,
                 with_key.map(|s| s.count).sum(),
-                format!("name the shard key {}", text::list(&fields, 3)),
+                format!("name the {} {}", standing.key_name(), text::list(&fields, 3)),
             )
         } else {
             continue;
@@ -120,7 +124,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Collection(namespace.clone()),
                 format!("only {} of {} {how}", text::percent(share), text::plural(all, "read")),
-                "the others are sent to all shards and wait for the slowest; adding shards adds load instead of taking it away",
+                if !is_told && standing == Standing::Planned {
+                    "the others would be sent to all shards and wait for the slowest; more shards would add load instead of taking it away"
+                } else {
+                    "the others are sent to all shards and wait for the slowest; adding shards adds load instead of taking it away"
+                },
                 format!(
                     "add the key to the filter where the application knows it{example}; or choose a key most reads name (`docward shardkey`)"
                 ),
@@ -169,6 +177,15 @@ mod tests {
             let found = check_with("W011", key, body);
             assert!(found[0].todo.contains("first to `find by {userId}`"), "{}", found[0].todo);
         }
+    }
+
+    #[test]
+    fn sk_4_a_planned_key_is_called_so() {
+        let body = r#"server {"set": "rs0"}
+            ran x90 {"command": {"find": "t_order_item", "filter": {"a": 7}}}"#;
+        let found = check_with("W011", r#"shard-key=db_shop.t_order_item:{"userId":1}"#, body);
+        assert!(found[0].what.ends_with("name the planned key `userId`"), "{}", found[0].what);
+        assert!(found[0].why.contains("would be sent"), "{}", found[0].why);
     }
 
     #[test]

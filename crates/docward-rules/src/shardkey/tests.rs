@@ -476,8 +476,9 @@ fn sk_12_a_collation_and_a_missing_index_are_in_the_commands() {
 
 #[test]
 fn sk_12_the_key_in_use_is_not_changed_to_itself() {
-    let settings = "shard-key=db_shop.t_order_item:{\"userId\":1},version=6.0";
-    let example = Example::new("K001", settings, &orders());
+    let cluster =
+        "server {\"sharded\": [{\"ns\": \"db_shop.t_order_item\", \"key\": {\"userId\": 1}}]}";
+    let example = Example::new("K001", "version=6.0", &format!("{cluster}\n{}", orders()));
     let change = |fields: &[&str]| {
         let question = KeyQuestion { keys: vec![key(fields)], ..KeyQuestion::default() };
         let judged = ask(&example, &question).judged.remove(0);

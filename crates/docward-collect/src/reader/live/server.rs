@@ -215,6 +215,7 @@ fn start_options(parsed: &Document) -> StartOptions {
         tls_mode: text(tls, "mode"),
         javascript: security.and_then(|s| s.get_bool("javascriptEnabled").ok()),
         audit_log: section("auditLog").is_some(),
+        cluster_role: text(section("sharding"), "clusterRole"),
     }
 }
 
@@ -409,6 +410,12 @@ mod tests {
         check(doc! { "security": { "authorization": "disabled" } }, false, None, None);
         let transition = doc! { "keyFile": "/k", "transitionToAuth": true };
         check(doc! { "security": transition }, false, None, None);
+        let role = |parsed: Document| start_options(&parsed).cluster_role;
+        assert_eq!(
+            role(doc! { "sharding": { "clusterRole": "shardsvr" } }).as_deref(),
+            Some("shardsvr")
+        );
+        assert_eq!(role(doc! {}), None);
     }
 
     #[test]
