@@ -35,8 +35,7 @@ impl Judge<'_> {
                 text::plural(arrays, "array")
             ));
         }
-        let indexes = self.collection.indexes.iter().flatten();
-        out.extend(indexes.filter(|index| !may_stay_unique(index, key)).map(|index| {
+        out.extend(self.not_unique_any_more(key).into_iter().map(|index| {
             format!(
                 "the unique index `{}` {} does not begin with the key: shards could not keep it unique",
                 index.name,
@@ -44,6 +43,12 @@ impl Judge<'_> {
             )
         }));
         out
+    }
+
+    /// Unique indexes that shards could not keep unique.
+    pub(super) fn not_unique_any_more(&self, key: &[(String, bool)]) -> Vec<&Index> {
+        let indexes = self.collection.indexes.iter().flatten();
+        indexes.filter(|index| !may_stay_unique(index, key)).collect()
     }
 
     /// Zones for a key that begins with the field that says where documents must live (SK-11): one

@@ -87,12 +87,14 @@ pub fn shard_keys(
 
     let judged: Vec<KeyVerdict> = keys.iter().map(|key| judge.verdict(key)).collect();
     let is_good = |v: &KeyVerdict| v.verdict == Verdict::Pass;
-    let mut proposals = judge.proposals(&candidates, question.zone.as_deref());
+    let zone = question.zone.as_deref();
+    let spreading = judge.spreading(&candidates, zone);
+    let mut proposals = judge.proposals(&spreading, zone);
     proposals.retain(|p| !judged.iter().any(|j| is_good(j) && j.fields == p.fields));
     proposals.truncate(propose::PROPOSALS);
     let nothing = proposals
         .is_empty()
-        .then(|| judge.why_nothing(question.zone.as_deref()))
+        .then(|| judge.why_nothing(&spreading, zone))
         .filter(|_| !judged.iter().any(is_good));
     let zones = match (&question.zone, proposals.first()) {
         (Some(zone), Some(best)) => judge.zone_plan(zone, &best.fields, question.show_values),

@@ -493,6 +493,29 @@ fn sk_12_the_key_in_use_is_not_changed_to_itself() {
 }
 
 #[test]
+fn sk_1_unique_indexes_that_refuse_every_good_key_are_named() {
+    let nothing = |indexes: &str, zone: Option<&str>| {
+        let question = KeyQuestion { zone: zone.map(str::to_owned), ..KeyQuestion::default() };
+        let found = ask(&example(&format!("{}{indexes}", orders())), &question);
+        assert!(found.proposals.is_empty(), "{:?}", proposed(&found));
+        found.nothing.expect("a reason")
+    };
+    let late = "index {\"key\": {\"late\": 1}, \"name\": \"late_1\", \"unique\": true}\n";
+    let status = "index {\"key\": {\"status\": 1}, \"name\": \"status_1\", \"unique\": true}\n";
+    let one = nothing(late, None);
+    assert!(one.contains("of the unique index `late_1` { late: 1 };"), "{one}");
+    assert!(one.contains("{ userId: 1 } would do if it were dropped"), "{one}");
+    let two = nothing(&format!("{late}{status}"), None);
+    assert!(two.contains("`late_1` { late: 1 }, `status_1` { status: 1 };"), "{two}");
+    let zoned = nothing(late, Some("region"));
+    assert!(zoned.contains("{ region: 1, userId: 1 } would do"), "{zoned}");
+    // Where reads name no key at all, indexes are not to blame.
+    let reads = "ran x90 {\"command\": {\"find\": \"t_order_item\", \"filter\": {\"other\": 7}}}";
+    let scattered = nothing(&format!("{late}{reads}"), None);
+    assert!(scattered.contains("of the reads"), "{scattered}");
+}
+
+#[test]
 fn few_documents_are_too_few_to_tell() {
     let tiny = "x3 {\"_id\": $i, \"status\": \"a\"}\n{\"_id\": 9, \"status\": \"b\"}";
     for fields in [&["status"][..], &["_id"]] {
