@@ -82,11 +82,13 @@ pub struct Problem {
     pub message: String,
 }
 
-/// The outcome of a checklist item.
+/// The outcome of a checklist item, or of one requirement of a shard key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variants say it")]
 pub enum Verdict {
     Pass,
+    /// Passes, with something to watch.
+    Warn,
     Fail,
     Unknown,
 }
@@ -96,6 +98,7 @@ impl Verdict {
     pub fn name(self) -> &'static str {
         match self {
             Self::Pass => "pass",
+            Self::Warn => "warn",
             Self::Fail => "fail",
             Self::Unknown => "unknown",
         }

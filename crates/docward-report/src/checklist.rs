@@ -16,6 +16,7 @@ pub fn checklist(report: &Report, color: bool, width: usize) -> String {
     for item in &report.checklist {
         let verdict = match item.verdict {
             Verdict::Pass => paint.green("pass   "),
+            Verdict::Warn => paint.yellow("warn   "),
             Verdict::Fail => paint.red("FAIL   "),
             Verdict::Unknown => paint.yellow("unknown"),
         };

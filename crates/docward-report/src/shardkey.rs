@@ -39,7 +39,7 @@ pub fn shard_keys(
         );
         for verdict in &report.judged {
             let word = match verdict.verdict {
-                Verdict::Pass => paint.green("good"),
+                Verdict::Pass | Verdict::Warn => paint.green("good"),
                 Verdict::Fail => paint.red("BAD "),
                 Verdict::Unknown => paint.yellow("open"),
             };
@@ -95,6 +95,7 @@ fn checks(out: &mut String, verdict: &KeyVerdict, paint: Paint, width: usize) {
     for check in &verdict.checks {
         let word = match check.verdict {
             Verdict::Pass => paint.green("pass   "),
+            Verdict::Warn => paint.yellow("warn   "),
             Verdict::Fail => paint.red("FAIL   "),
             Verdict::Unknown => paint.yellow("unknown"),
         };

@@ -124,27 +124,31 @@ pub fn array_field<'a>(profile: &Profile, fields: &'a [(String, bool)]) -> Optio
 
 pub use docward_model::key_text;
 
-/// Whether a query goes to the shards of a few values: its filter fixes the first field of the key,
-/// or asks for a range of it, which only a hash scatters; whatever the branches of an `$or` beside it ask.
+/// Whether a query goes to the shards of a few values: its filter fixes the first field of the key, or
+/// asks for a range of it with two ends, which only a hash scatters; whatever the branches of an `$or`
+/// beside it ask. A range with one end may go to every shard but the first.
 pub fn is_targeted(fields: &[(String, bool)], shape: &QueryShape) -> bool {
     let Some((first, hashed)) = fields.first() else { return false };
-    is_fixed(first, shape) || (!hashed && is_ranged(first, shape))
+    is_fixed(first, shape) || (!hashed && asks(first, shape, is_bounded))
 }
 
 /// Whether a query fixes a field to a value, or a few.
 pub fn is_fixed(path: &str, shape: &QueryShape) -> bool {
-    shape
-        .filter
-        .iter()
-        .any(|p| p.path == path && matches!(p.comparison, Comparison::Equality | Comparison::OneOf))
+    asks(path, shape, |c| matches!(c, Comparison::Equality | Comparison::OneOf))
 }
 
-/// Whether a query asks for a range of a field.
+/// Whether a query asks for a range of a field, with one end or two.
 pub fn is_ranged(path: &str, shape: &QueryShape) -> bool {
-    shape
-        .filter
-        .iter()
-        .any(|p| p.path == path && matches!(p.comparison, Comparison::Range | Comparison::Prefix))
+    asks(path, shape, |c| c == Comparison::Range || is_bounded(c))
+}
+
+/// Ranges with two ends; how a text begins is one.
+fn is_bounded(comparison: Comparison) -> bool {
+    matches!(comparison, Comparison::Between | Comparison::Prefix)
+}
+
+fn asks(path: &str, shape: &QueryShape, how: impl Fn(Comparison) -> bool) -> bool {
+    shape.filter.iter().any(|p| p.path == path && how(p.comparison))
 }
 
 /// How many different values a key has.

@@ -18,8 +18,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Works out which share of the reads of a sharded collection goes to a few shards: those whose filter
-    /// fixes the first field of the shard key to a value, or asks for a range of it when it is not hashed,
-    /// also beside an `$or`. The key is the one a running cluster has, else the one declared in `docward.toml`; where a router's log says how many
+    /// fixes the first field of the shard key to a value, or asks for a range of it with two ends when it is
+    /// not hashed, also beside an `$or`. The key is the one a running cluster has, else the one declared in `docward.toml`; where a router's log says how many
     /// shards it asked, that is used instead (one or two count as few), unless there are two in all. Reports
     /// less than 80 %.
     ///
@@ -166,6 +166,19 @@ mod tests {
             check_with("W011", r#"shard-key=db_shop.t_order_item:{"userId":"hashed"}"#, body).len(),
             1
         );
+    }
+
+    #[test]
+    fn sk_4_ranges_with_one_end_are_scattered() {
+        let found = |condition: &str| {
+            let body = format!(
+                r#"ran x90 {{"command": {{"find": "t_order_item", "filter": {condition}}}}}"#
+            );
+            check_with("W011", r#"shard-key=db_shop.t_order_item:{"userId":1}"#, &body).len()
+        };
+        assert_eq!(found(r#"{"userId": {"$gt": 7}}"#), 1);
+        assert_eq!(found(r#"{"userId": {"$gt": 7, "$lt": 9}}"#), 0);
+        assert_eq!(found(r#"{"$and": [{"userId": {"$gt": 7}}, {"userId": {"$lt": 9}}]}"#), 0);
     }
 
     #[test]

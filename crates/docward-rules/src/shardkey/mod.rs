@@ -231,7 +231,7 @@ impl<'a> Judge<'a> {
         if let Some(share) = hashed_ranges {
             checks.push(KeyCheck {
                 clause: "SK-9",
-                verdict: if share > RANGES { Verdict::Fail } else { Verdict::Pass },
+                verdict: if share > RANGES { Verdict::Warn } else { Verdict::Pass },
                 evidence: format!(
                     "{} of the reads ask for a range of the hashed field, which goes to all shards",
                     text::percent(share)
@@ -359,7 +359,7 @@ impl<'a> Judge<'a> {
             (Verdict::Fail, format!("{has}: they can never be split"))
         } else if share > self.limits.warn_share {
             let fail = text::percent(self.limits.fail_share);
-            (Verdict::Pass, format!("{has}: watch it, above {fail} it fails"))
+            (Verdict::Warn, format!("{has}: watch it, above {fail} it fails"))
         } else {
             (Verdict::Pass, has)
         };
@@ -378,7 +378,7 @@ impl<'a> Judge<'a> {
                 });
                 let by_range = by_range.map_or(String::new(), |share| {
                     format!(
-                        " ({} by a range, which goes to the shards that hold it)",
+                        " ({} by a range with two ends, which goes to the shards that hold it)",
                         text::percent(share)
                     )
                 });

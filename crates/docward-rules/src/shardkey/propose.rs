@@ -88,7 +88,7 @@ impl<'a> Judge<'a> {
         let may_rise = |path: &str| self.field(path).is_none_or(|(_, f)| rising::is_own(f));
         key.spread.is_some()
             && key.checks.iter().all(|check| match (check.clause, check.verdict) {
-                (_, Verdict::Pass) | ("SK-4", Verdict::Unknown) => true,
+                (_, Verdict::Pass | Verdict::Warn) | ("SK-4", Verdict::Unknown) => true,
                 // A zone key begins with the field it has to, whether reads name it or not.
                 ("SK-4", Verdict::Fail) => for_zone,
                 ("SK-3", Verdict::Unknown) => {
@@ -110,10 +110,10 @@ impl<'a> Judge<'a> {
         self.share_of_reads(within).is_some_and(|share| share > RANGES)
     }
 
-    /// Smaller is better: reads that name the key, then what kind of field it begins with, then
-    /// whether reads ask within it, then how evenly it spreads. A zone comes first whatever reads
-    /// name, so there the field behind it decides.
-    fn rank(&self, key: &KeyVerdict, for_zone: bool) -> (f64, u8, bool, f64, usize) {
+    /// Smaller is better: reads that name the key, then whether its hash scatters ranges that are read
+    /// often (SK-9), then what kind of field it begins with, then whether reads ask within it, then how
+    /// evenly it spreads. A zone comes first whatever reads name, so there the field behind it decides.
+    fn rank(&self, key: &KeyVerdict, for_zone: bool) -> (f64, bool, u8, bool, f64, usize) {
         let decisive = key.fields.get(usize::from(for_zone)).map_or("", |(path, _)| path.as_str());
         let named = if for_zone {
             self.share_of_reads(|s| {
@@ -129,6 +129,7 @@ impl<'a> Judge<'a> {
         });
         (
             -(named.unwrap_or(0.0) * 20.0).round(),
+            key.hashed_ranges.is_some_and(|share| share > RANGES),
             self.likelihood(decisive),
             !self.is_read_within(&key.fields),
             even,
@@ -200,10 +201,10 @@ impl<'a> Judge<'a> {
         if self.collection.kind == CollectionKind::Capped {
             return "capped collections cannot be sharded".to_owned();
         }
-        if self.documents() < self.needed() {
         if let Some(why) = spreading.iter().find_map(|key| self.why_not_unique(key)) {
             return why;
         }
+        if self.documents() < self.needed() {
             return format!(
                 "the collection has {}: too few to need shards, or to tell a good key",
                 text::plural(self.documents(), "document")
@@ -223,7 +224,6 @@ impl<'a> Judge<'a> {
         }
         "no field or pair of fields is known to have enough values without one dominating or rising; add a field made for it".to_owned()
     }
-}
 
     /// For a key that would do but for unique indexes: which they are and what can be done.
     fn why_not_unique(&self, key: &KeyVerdict) -> Option<String> {
@@ -242,3 +242,4 @@ impl<'a> Judge<'a> {
             text::form(n, "it were", "they were"),
         ))
     }
+}
