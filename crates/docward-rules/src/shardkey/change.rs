@@ -5,6 +5,9 @@ use docward_model::{CollectionKind, Field, Index, KeyFields, ZonePlan};
 use super::Judge;
 use crate::facts::{sharding, statements, text};
 
+/// How the shell writes a value.
+type Literal = fn(&str) -> String;
+
 impl Judge<'_> {
     /// Why the server would not take the key at all. That says nothing about how it spreads.
     pub(super) fn refusals(&self, key: &[(String, bool)]) -> Vec<String> {
@@ -64,18 +67,22 @@ impl Judge<'_> {
         let (_, field) = self.field(zone)?;
         let values = self.values_as_text(field).filter(|v| (1..=MOST).contains(&v.0.len()));
         let values_hidden = values.is_some() && !show_values;
-        let literals: Vec<(String, String)> = match values {
-            None => vec![("<zone>".to_owned(), "<value>".to_owned())],
-            Some((values, literal)) => values
-                .iter()
-                .enumerate()
-                .map(|(at, value)| match show_values {
-                    true => (*value).to_owned(),
-                    false => format!("<value {}>", at + 1),
-                })
-                .map(|name| (name.clone(), literal(&name)))
-                .collect(),
-        };
+        let literals: Vec<(String, String)> =
+            match values {
+                None => vec![("<zone>".to_owned(), "<value>".to_owned())],
+                Some((values, literal)) => values
+                    .iter()
+                    .enumerate()
+                    .map(|(at, value)| {
+                        if show_values {
+                            (*value).to_owned()
+                        } else {
+                            format!("<value {}>", at + 1)
+                        }
+                    })
+                    .map(|name| (name.clone(), literal(&name)))
+                    .collect(),
+            };
         let commands = literals
             .iter()
             .flat_map(|(name, literal)| self.zone_commands(zone, key, name, literal))
@@ -110,10 +117,10 @@ impl Judge<'_> {
 
     /// The values of a field with few of them, and how the shell writes them; `None` when they are not
     /// all known or not of one plain type.
-    fn values_as_text<'f>(&self, field: &'f Field) -> Option<(Vec<&'f str>, fn(&str) -> String)> {
+    fn values_as_text<'f>(&self, field: &'f Field) -> Option<(Vec<&'f str>, Literal)> {
         use docward_model::BsonType::{Int, Long, String as Text};
         let listed = field.enumeration.as_ref()?;
-        let literal: fn(&str) -> String = if field.is_only(Text) {
+        let literal: Literal = if field.is_only(Text) {
             statements::quoted
         } else if field.types.of(Int) + field.types.of(Long) == field.types.non_null() {
             str::to_owned
