@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How Docward bears very many collections: python3 bench/many_collections.py [--collections N] [--keep FOLDER]
+"""How Docward bears very many collections: python3 bench/many_collections.py [--collections N] [--keep FOLDER] [--docward PROGRAM]
 
 Starts a mongod of its own, makes one collection per device (50,000 unless told) with an index each, and
 audits it with --metadata-only: wall time, peak memory and the findings of families L and R. Making them
@@ -40,9 +40,15 @@ def start(folder, port):
          "--wiredTigerEngineConfigString", CLOSE_IDLE, "--logpath", os.path.join(folder, "mongod.log")],
         stdout=subprocess.DEVNULL,
     )
-    client = pymongo.MongoClient(f"mongodb://127.0.0.1:{port}", serverSelectionTimeoutMS=600_000)
-    client.admin.command("ping")
-    return process, client
+    client = pymongo.MongoClient(f"mongodb://127.0.0.1:{port}", serverSelectionTimeoutMS=2_000)
+    # With many files a server takes minutes to start; one that has ended never will.
+    while process.poll() is None:
+        try:
+            client.admin.command("ping")
+            return process, client
+        except pymongo.errors.ServerSelectionTimeoutError:
+            pass
+    sys.exit(f"mongod ended with {process.returncode}; see {folder}/mongod.log")
 
 
 def make(client, wanted):
@@ -64,17 +70,26 @@ def make(client, wanted):
                 print(f"{number:,} collections after {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
 
 
+# A process begins with the peak memory of the one that starts it, so one without the driver does.
+MEASURE = """
+import os, sys, time
+started = time.monotonic()
+_, status, usage = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ), 0)
+print(os.waitstatus_to_exitcode(status), time.monotonic() - started, usage.ru_maxrss)
+"""
+
+
 def audit(docward, uri, *flags):
-    started = time.monotonic()
-    with tempfile.TemporaryFile() as out:
-        command = [docward, "audit", uri, "--format", "json", "--fail-on", "never", *flags]
-        process = subprocess.Popen(command, stdout=out)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.monotonic() - started
-        if os.waitstatus_to_exitcode(status) not in (0, 2):
+    """Wall seconds, peak memory in MB and the report."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report.json")
+        command = [docward, "audit", uri, "--format", "json", "--output", report, "--fail-on", "never", *flags]
+        measured = subprocess.run([sys.executable, "-S", "-c", MEASURE, *command], stdout=subprocess.PIPE, text=True, check=True)
+        code, seconds, kilobytes = measured.stdout.split()
+        if code not in ("0", "2"):
             sys.exit("docward audit failed")
-        out.seek(0)
-        return seconds, usage.ru_maxrss / 1024, json.load(out)
+        with open(report) as text:
+            return float(seconds), int(kilobytes) / 1024, json.load(text)
 
 
 def main():

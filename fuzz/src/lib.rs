@@ -91,6 +91,20 @@ pub fn log(bytes: &[u8]) {
     assert!(workload.shapes.len() as u64 <= workload.operations());
 }
 
+/// Files of network rules are understood or refused, and nothing is left out in silence. Twice the same
+/// file, so that groups of one name meet.
+pub fn network(bytes: &[u8]) {
+    let read = docward_collect::parse_network_rules(&[("a.json", bytes), ("b.json", bytes)]);
+    let Some(network) = read.network else {
+        assert_eq!(read.problems.len(), 2, "a refusal says why");
+        return;
+    };
+    assert_eq!(network.unread.is_empty(), read.problems.is_empty(), "{:?}", read.problems);
+    for rule in network.groups.iter().flat_map(|group| &group.rules) {
+        assert!(rule.ports.iter().all(|ports| ports.first <= ports.last), "{rule:?}");
+    }
+}
+
 /// The archive decoder ends.
 pub fn archive(bytes: &[u8]) {
     let mut decoder = archive::Decoder::new();

@@ -130,3 +130,18 @@ fn log() {
     let all = [ran, pushed, accepted].join("\n");
     run(&[ran, pushed, accepted, &all].map(|s| s.as_bytes().to_vec()), docward_fuzz::log, 1000);
 }
+
+#[test]
+fn network() {
+    let samples = [
+        r#"{"SecurityGroups": [{"GroupName": "mongo", "GroupId": "sg-1", "IpPermissions": [{"IpProtocol": "tcp", "FromPort": 27017, "ToPort": 27018, "IpRanges": [{"CidrIp": "10.0.0.0/16"}], "Ipv6Ranges": [{"CidrIpv6": "::/0"}], "PrefixListIds": [{"PrefixListId": "pl-1"}], "UserIdGroupPairs": [{"GroupId": "sg-2"}]}, {"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}]}]}"#,
+        r#"[{"name": "nsg", "id": "/s/1/nsg", "defaultSecurityRules": [{"name": "Deny", "access": "Deny", "direction": "Inbound", "priority": 65500, "protocol": "*", "sourceAddressPrefix": "*", "destinationPortRange": "*"}], "securityRules": [{"name": "a", "access": "Allow", "direction": "Inbound", "priority": 100, "protocol": "Tcp", "sourceAddressPrefixes": ["203.0.113.0/24", "Internet"], "sourceApplicationSecurityGroups": [{"id": "/a/asg"}], "destinationPortRanges": ["80", "1000-2000"]}]}]"#,
+        r#"[{"name": "allow", "network": "global/networks/prod", "direction": "INGRESS", "priority": 1000, "sourceRanges": ["0.0.0.0/0"], "targetTags": ["mongo"], "allowed": [{"IPProtocol": "tcp", "ports": ["27017", "27018-27019"]}]}, {"name": "deny", "priority": 900, "denied": [{"IPProtocol": "all"}], "sourceTags": ["bastion"], "disabled": false}]"#,
+        r#"{"items": [{"name": "a", "allowed": [{"IPProtocol": "17", "ports": ["1"]}]}]}"#,
+        r#"{"Response": {"SecurityGroupPolicySet": {"Version": "3", "Ingress": [{"PolicyIndex": 1, "Protocol": "TCP", "Port": "27017,27018", "CidrBlock": "0.0.0.0/0", "Ipv6CidrBlock": "", "SecurityGroupId": "sg-2", "AddressTemplate": {"AddressId": ""}, "Action": "ACCEPT"}, {"PolicyIndex": 0, "Protocol": "", "Port": "", "CidrBlock": "10.0.0.1", "Action": "DROP", "ServiceTemplate": {"ServiceId": "ppm-1"}}]}}}"#,
+        r#"{"rules": [{"layer": "mongodb", "sources": "::/0", "ports": "*"}], "public_ip": ["8.8.8.8"], "layers": {"mongodb": "load-balancer"}}"#,
+        "public_ip = []\nload_balancer_vip = \"10.0.0.100\"\nlistener_port = 27017\n[[rules]]\nname = \"office\"\nlayer = \"load-balancer\"\nsources = \"203.0.113.10\"\nports = [27017, \"27018-27019\"]\n[layers]\n\"sg-1\" = \"mongodb\"\n",
+        "\u{feff}{\"SecurityGroups\": []}",
+    ];
+    run(&samples.map(|s| s.as_bytes().to_vec()), docward_fuzz::network, 4000);
+}

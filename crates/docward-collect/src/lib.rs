@@ -16,6 +16,7 @@
 mod catalogue;
 mod detect;
 mod engine;
+mod identity;
 mod kinds;
 mod log;
 mod names;
@@ -29,8 +30,10 @@ mod stream;
 mod table;
 mod trouble;
 
+pub use identity::{DeploymentId, Likeness};
 pub use log::{Logs, read_logs};
-pub use network::{NetworkFiles, read_network_rules};
+pub use network::{NetworkFiles, parse_network_rules, read_network_rules};
+pub use reader::live::is_uri;
 pub use resume::{Resume, Unfinished};
 pub use saved::{SavedError, SavedEvidence};
 
@@ -142,6 +145,9 @@ pub struct Collected {
     pub interrupted: bool,
     /// What a later run needs to go on; empty when everything was read.
     pub unfinished: Unfinished,
+    /// The deployments that answered, by the names of their sources; `None` for those that do not say
+    /// enough to be known again. Of one that [`Request::resume`] is not about, nothing more was read.
+    pub deployments: Vec<(String, Option<DeploymentId>)>,
     /// The date the evidence shows, Unix time in milliseconds: when files were last written to, or
     /// when a deployment was read.
     pub taken_ms: i64,

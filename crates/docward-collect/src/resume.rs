@@ -15,6 +15,8 @@ use docward_profile::{Links, Profiler};
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 use serde::{Deserialize, Serialize};
 
+use crate::identity::{DeploymentId, Likeness};
+
 /// No state of a collection unpacks to more.
 const LARGEST: u64 = 1 << 30;
 
@@ -64,12 +66,20 @@ pub(crate) enum Resumed {
 
 /// What an earlier reading learnt, ready to go on with.
 #[derive(Clone, Debug, Default)]
-pub struct Resume(pub(crate) BTreeMap<Namespace, Resumed>);
+pub struct Resume {
+    pub(crate) collections: BTreeMap<Namespace, Resumed>,
+    /// The deployments it was learnt from, as far as they are known.
+    pub deployments: Vec<DeploymentId>,
+}
 
 impl Resume {
     /// Unpacks what an interrupted reading left; `None` when it was altered or is another version's.
-    pub(crate) fn new(unfinished: &Unfinished, evidence: Evidence) -> Option<Self> {
-        let mut resume = Self::default();
+    pub(crate) fn new(
+        unfinished: &Unfinished,
+        evidence: Evidence,
+        deployments: Vec<DeploymentId>,
+    ) -> Option<Self> {
+        let mut resume = Self { deployments, ..Self::default() };
         for collection in evidence.collections {
             let Some(left) = unfinished.0.get(&collection.namespace.to_string()) else { continue };
             let resumed = match left {
@@ -82,9 +92,17 @@ impl Resume {
                     Resumed::Part(Box::new(profiler), ranges.clone())
                 }
             };
-            resume.0.insert(collection.namespace, resumed);
+            resume.collections.insert(collection.namespace, resumed);
         }
         Some(resume)
+    }
+
+    /// Whether a deployment is one of those that were read.
+    pub fn likeness(&self, deployment: Option<&DeploymentId>) -> Likeness {
+        if self.collections.is_empty() {
+            return Likeness::Same;
+        }
+        Likeness::of(deployment, &self.deployments)
     }
 }
 

@@ -11,11 +11,12 @@ use std::{
     path::Path,
 };
 
-use docward_model::{Evidence, Problem, Source};
+use docward_model::{Evidence, Problem, Source, SourceKind};
 use flate2::{Compression, write::GzEncoder};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    identity::DeploymentId,
     resume::{Resume, Unfinished},
     stream::Stream,
 };
@@ -45,6 +46,9 @@ pub struct SavedEvidence {
     pub problems: Vec<Problem>,
     /// What was seen.
     pub evidence: Evidence,
+    /// The deployments that were read, as far as they say what they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deployments: Vec<DeploymentId>,
     /// What a later run needs to go on.
     #[serde(default, skip_serializing_if = "Unfinished::is_empty")]
     pub unfinished: Unfinished,
@@ -100,13 +104,24 @@ impl SavedEvidence {
             sources,
             problems,
             evidence,
+            deployments: Vec::new(),
             unfinished: Unfinished::default(),
         }
     }
 
     /// What was read, ready to go on with; `None` when it was altered or is another Docward's.
     pub fn into_resume(self) -> Option<Resume> {
-        Resume::new(&self.unfinished, self.evidence)
+        let deployments = self.known_deployments();
+        Resume::new(&self.unfinished, self.evidence, deployments)
+    }
+
+    /// The deployments, also of files that do not list them: there the facts about the only one do.
+    fn known_deployments(&self) -> Vec<DeploymentId> {
+        let live = self.sources.iter().filter(|source| source.kind == SourceKind::Live).count();
+        if self.deployments.is_empty() && live == 1 {
+            return self.evidence.server.as_ref().and_then(DeploymentId::of).into_iter().collect();
+        }
+        self.deployments.clone()
     }
 
     /// Writes the file: whole, or not at all.

@@ -8,6 +8,9 @@ use crate::{KeyFields, Namespace, ShardKey};
 /// A sharded cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cluster {
+    /// The id it has given itself, in hexadecimal digits.
+    #[serde(default)]
+    pub id: Option<String>,
     /// The shards by name, sorted.
     pub shards: Option<Vec<Shard>>,
     /// Sharded collections, sorted by namespace.

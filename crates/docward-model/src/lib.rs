@@ -66,7 +66,7 @@ pub use settings::{
     ThresholdSetting, selects,
 };
 pub use shard_key::{
-    Fullest, KeyCheck, KeyFields, KeyReport, KeySpread, KeyVerdict, Placement, key_text,
+    Fullest, KeyCheck, KeyFields, KeyReport, KeySpread, KeyVerdict, Placement, ZonePlan, key_text,
 };
 pub use suppression::{Suppression, Waiver};
 pub use value::Value;

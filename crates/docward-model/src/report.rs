@@ -106,11 +106,13 @@ pub struct Problem {
     pub message: String,
 }
 
-/// The outcome of a checklist item.
+/// The outcome of a checklist item, or of one requirement of a shard key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variants say it")]
 pub enum Verdict {
     Pass,
+    /// Passes, with something to watch.
+    Warn,
     Fail,
     Unknown,
 }
@@ -118,13 +120,16 @@ pub enum Verdict {
 impl Verdict {
     /// The verdict a word stands for.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Pass, Self::Fail, Self::Unknown].into_iter().find(|verdict| verdict.name() == word)
+        [Self::Pass, Self::Warn, Self::Fail, Self::Unknown]
+            .into_iter()
+            .find(|verdict| verdict.name() == word)
     }
 
     /// The word used in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pass => "pass",
+            Self::Warn => "warn",
             Self::Fail => "fail",
             Self::Unknown => "unknown",
         }

@@ -109,6 +109,9 @@ pub struct StartOptions {
     pub javascript: Option<bool>,
     /// Whether an audit log is written.
     pub audit_log: bool,
+    /// `sharding.clusterRole`: what the server is in a sharded cluster, when it is part of one.
+    #[serde(default)]
+    pub cluster_role: Option<String>,
 }
 
 /// A member of a replica set.

@@ -28,8 +28,17 @@ pub struct KeyReport {
     pub proposals: Vec<KeyVerdict>,
     /// Why there is nothing to propose.
     pub nothing: Option<String>,
-    /// Commands that keep each value of the zone field on shards of its own, for the best proposal.
-    pub zones: Vec<String>,
+    /// Zones for the best proposal, when a zone field was given.
+    pub zones: Option<ZonePlan>,
+}
+
+/// How to keep each value of a field on shards of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ZonePlan {
+    /// The commands, in order.
+    pub commands: Vec<String>,
+    /// Whether placeholders stand where values out of documents would be.
+    pub values_hidden: bool,
 }
 
 /// Where the documents of a sharded collection are.

@@ -124,7 +124,10 @@ pub enum Comparison {
     OneOf,
     /// `$in` with more than 200 values: with a sort, the server treats it like a range.
     OneOfMany,
+    /// A range with one end.
     Range,
+    /// A range with both ends.
+    Between,
     /// A regular expression that fixes how the text begins.
     Prefix,
     /// Any other regular expression.

@@ -17,6 +17,7 @@ pub(crate) fn checklist(report: &Report, options: &TerminalOptions) -> String {
         let verdict = match item.verdict {
             Verdict::Pass => paint.green("pass   "),
             _ if item.waiver.is_some() => paint.yellow("waived "),
+            Verdict::Warn => paint.yellow("warn   "),
             Verdict::Fail => paint.red("FAIL   "),
             Verdict::Unknown => paint.yellow("unknown"),
         };

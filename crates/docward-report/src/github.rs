@@ -18,6 +18,7 @@ pub(crate) fn github(report: &Report, view: View) -> String {
             for item in &report.checklist {
                 let (kind, open) = match item.verdict {
                     Verdict::Pass => continue,
+                    Verdict::Warn => ("warning", ""),
                     Verdict::Fail if item.is_open() => ("error", ""),
                     Verdict::Fail => ("notice", "waived: "),
                     Verdict::Unknown => ("notice", "unknown: "),

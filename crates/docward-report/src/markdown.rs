@@ -204,6 +204,7 @@ fn checklist(report: &Report, out: &mut String) {
     for item in &report.checklist {
         let verdict = match item.verdict {
             Verdict::Pass => "✅ pass",
+            Verdict::Warn => "⚠️ warn",
             Verdict::Fail => "❌ fail",
             Verdict::Unknown => "❔ unknown",
         };

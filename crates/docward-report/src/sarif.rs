@@ -228,6 +228,7 @@ fn checklist(report: &Report) -> (Vec<Value>, Vec<Value>) {
 fn answer(item: &ChecklistItem, rule: usize) -> Value {
     let (kind, level) = match item.verdict {
         Verdict::Pass => ("pass", "none"),
+        Verdict::Warn => ("fail", "warning"),
         Verdict::Fail => ("fail", "error"),
         Verdict::Unknown => ("open", "none"),
     };

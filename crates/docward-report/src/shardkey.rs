@@ -10,6 +10,9 @@ use serde_json::{Map, Value, json};
 
 use crate::text::{Paint, wrap};
 
+const ZONE_VALUES_HIDDEN: &str =
+    "values out of documents are left out: --show-values fills them in";
+
 /// Keys of each collection: what was asked about, then what is proposed.
 pub fn shard_keys(
     reports: &[KeyReport],
@@ -36,7 +39,7 @@ pub fn shard_keys(
         );
         for verdict in &report.judged {
             let word = match verdict.verdict {
-                Verdict::Pass => paint.green("good"),
+                Verdict::Pass | Verdict::Warn => paint.green("good"),
                 Verdict::Fail => paint.red("BAD "),
                 Verdict::Unknown => paint.yellow("open"),
             };
@@ -62,10 +65,13 @@ pub fn shard_keys(
             }
             change(&mut out, &report.proposals[0], paint, width);
         }
-        if !report.zones.is_empty() {
+        if let Some(plan) = &report.zones {
             let _ = writeln!(out, "\n  {}", paint.bold("zones, for the first of them"));
-            for command in &report.zones {
+            for command in &plan.commands {
                 let _ = writeln!(out, "     {}", paint.dim(command));
+            }
+            if plan.values_hidden {
+                let _ = writeln!(out, "     {}", wrap(ZONE_VALUES_HIDDEN, width, 5, 5));
             }
         }
         if let Some(why) = &report.nothing {
@@ -89,6 +95,7 @@ fn checks(out: &mut String, verdict: &KeyVerdict, paint: Paint, width: usize) {
     for check in &verdict.checks {
         let word = match check.verdict {
             Verdict::Pass => paint.green("pass   "),
+            Verdict::Warn => paint.yellow("warn   "),
             Verdict::Fail => paint.red("FAIL   "),
             Verdict::Unknown => paint.yellow("unknown"),
         };
@@ -215,7 +222,8 @@ pub fn shard_keys_json(reports: &[KeyReport], problems: &[Problem]) -> String {
                 "keys": report.judged.iter().map(verdict_json).collect::<Vec<_>>(),
                 "proposals": report.proposals.iter().map(verdict_json).collect::<Vec<_>>(),
                 "nothing": report.nothing,
-                "zones": report.zones,
+                "zones": report.zones.as_ref().map_or(&[][..], |plan| &plan.commands),
+                "zoneValuesHidden": report.zones.as_ref().is_some_and(|plan| plan.values_hidden),
             })
         })
         .collect();

@@ -44,7 +44,10 @@ pub fn statements(text: &str) -> Result<Vec<Statement>, NotRunnable> {
     if has_placeholder(text) {
         return Err(NotRunnable::Template);
     }
-    if text.starts_with("sh.") || text.contains("refineCollectionShardKey") {
+    let is_for_clusters = |statement: &str| {
+        statement.starts_with("sh.") || statement.contains("refineCollectionShardKey")
+    };
+    if text.split("; ").any(is_for_clusters) {
         return Err(NotRunnable::Sharding);
     }
     let mut rest = text.trim();

@@ -151,6 +151,7 @@ trait Read {
     fn join(&mut self, body: &Value);
     fn filter(&mut self, filter: &Value, prefix: &str, depth: u32);
     fn branch(&mut self, parts: &[Value], prefix: &str, depth: u32);
+    fn close_ranges(&mut self, parts: &[Value], prefix: &str);
     fn bound_lists(&mut self, command: &Value);
     fn field(&mut self, path: String, condition: &Value, depth: u32);
 }
@@ -276,6 +277,7 @@ impl Read for QueryShape {
             match key.as_str() {
                 "$and" => {
                     condition.items().iter().for_each(|part| self.filter(part, prefix, depth + 1));
+                    self.close_ranges(condition.items(), prefix);
                 }
                 "$or" => match condition.items() {
                     [only] => self.filter(only, prefix, depth + 1),
@@ -321,6 +323,21 @@ impl Read for QueryShape {
         self.alternatives = alternatives;
     }
 
+    /// Ranges whose two ends stand in different parts of an `$and`.
+    fn close_ranges(&mut self, parts: &[Value], prefix: &str) {
+        let conditions: Vec<_> = parts.iter().flat_map(Value::entries).collect();
+        for (key, _) in &conditions {
+            let same = || conditions.iter().filter(|(other, _)| other == key);
+            if same().any(|(_, c)| has_end(c, BELOW)) && same().any(|(_, c)| has_end(c, ABOVE)) {
+                let path = format!("{prefix}{}", fold_positions(key));
+                let ranges = self.filter.iter_mut().filter(|p| p.path == path);
+                ranges
+                    .filter(|p| p.comparison == Comparison::Range)
+                    .for_each(|p| p.comparison = Comparison::Between);
+            }
+        }
+    }
+
     /// Several `$in`s multiply: the longest count like ranges until the rest is few enough.
     fn bound_lists(&mut self, command: &Value) {
         let mut lists = Vec::new();
@@ -364,7 +381,10 @@ impl Read for QueryShape {
                 "$in" if value.items().len() <= 1 => Comparison::Equality,
                 "$in" if value.items().len() <= COMBINATIONS => Comparison::OneOf,
                 "$in" => Comparison::OneOfMany,
-                "$gt" | "$gte" | "$lt" | "$lte" => Comparison::Range,
+                "$gt" | "$gte" | "$lt" | "$lte" => {
+                    let has_both = has_end(condition, BELOW) && has_end(condition, ABOVE);
+                    if has_both { Comparison::Between } else { Comparison::Range }
+                }
                 "$regex" => {
                     let options = condition.get("$options").and_then(Value::as_text);
                     match value {
@@ -396,6 +416,15 @@ impl Read for QueryShape {
             self.filter.push(Predicate { path: path.clone(), comparison });
         }
     }
+}
+
+/// Operators that give a range its ends.
+const BELOW: [&str; 2] = ["$gt", "$gte"];
+/// See [`BELOW`].
+const ABOVE: [&str; 2] = ["$lt", "$lte"];
+
+fn has_end(condition: &Value, operators: [&str; 2]) -> bool {
+    operators.iter().any(|operator| condition.get(operator).is_some())
 }
 
 /// The `$in`s that all have to match, with the number of their values.
@@ -511,7 +540,9 @@ pub(crate) mod tests {
         use Comparison as C;
         for (text, fields) in [
             (r#"{"a": 1}"#, vec![("a", C::Equality)]),
-            (r#"{"a": {"$gt": 1, "$lt": 5}}"#, vec![("a", C::Range)]),
+            (r#"{"a": {"$gt": 1, "$lt": 5}}"#, vec![("a", C::Between)]),
+            (r#"{"a": {"$gte": 1}}"#, vec![("a", C::Range)]),
+            (r#"{"$and": [{"a": {"$gt": 1}}, {"a": {"$lt": 5}}]}"#, vec![("a", C::Between)]),
             (
                 r#"{"a": {"$in": [1, 2]}, "b": {"$in": [1]}}"#,
                 vec![("a", C::OneOf), ("b", C::Equality)],

@@ -279,6 +279,10 @@ pub(crate) struct ShardKeyArgs {
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     pub(crate) format: Format,
 
+    /// Write the values of the zone field into the plan of zones
+    #[arg(long)]
+    pub(crate) show_values: bool,
+
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 }

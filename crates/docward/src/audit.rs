@@ -11,7 +11,8 @@ use std::{
 
 use anyhow::{Context, bail};
 use docward_collect::{
-    Collected, Request, Resume, SavedEvidence, collect, read_logs, read_network_rules,
+    Collected, DeploymentId, Likeness, Request, Resume, SavedEvidence, collect, is_uri, read_logs,
+    read_network_rules,
 };
 use docward_config::FailOn;
 use docward_model::{
@@ -63,6 +64,16 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     let baseline = Baseline::open(&args.baseline, config.baseline.as_deref())?;
     config.settings.today = today();
     let earlier = args.earlier.as_deref().map(read_earlier).transpose()?;
+    if let Some(file) = &args.resume
+        && !args.sources.iter().any(|source| is_uri(source))
+    {
+        let file = file.display();
+        bail!(
+            "--resume {file}: it goes on with the reading of a running deployment, and none is among the \
+             sources; name the one it was read from (mongodb://…), or judge what is in the file with \
+             `docward audit {file}`"
+        );
+    }
     let mut request = request(args)?;
     request.resumable = args.reading.full && args.save_evidence.is_some();
     request.resume = args.resume.as_deref().map(read_unfinished).transpose()?.unwrap_or_default();
@@ -71,8 +82,22 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
 
     let interrupt = Interrupt::listen();
     let bar = Bar::new(!args.reading.no_progress && !args.judging.quiet);
-    let Collected { mut evidence, mut sources, mut problems, interrupted, unfinished, taken_ms } =
-        collect(&request, &bar, interrupt.stop());
+    let collected = collect(&request, &bar, interrupt.stop());
+    if let Some(file) = &args.resume {
+        let notes = check_deployments(file, &request.resume, &collected)?;
+        if !args.judging.quiet {
+            notes.iter().for_each(|note| complain(&format!("note: {note}")));
+        }
+    }
+    let Collected {
+        mut evidence,
+        mut sources,
+        mut problems,
+        interrupted,
+        unfinished,
+        deployments,
+        taken_ms,
+    } = collected;
     let logs = read_logs(&args.log, &bar, interrupt.stop());
     evidence.workload = logs.workload.or(evidence.workload);
     sources.extend(logs.sources);
@@ -101,6 +126,7 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
             SavedEvidence::new(version, taken_ms, interrupted, sources, problems, evidence.clone());
         let goes_on = !unfinished.is_empty();
         saved.unfinished = unfinished;
+        saved.deployments = known_deployments(deployments, &request.resume);
         saved.write(path).with_context(|| format!("cannot write {}", path.display()))?;
         if goes_on && !args.judging.quiet {
             let file = path.display();
@@ -203,6 +229,55 @@ fn read_unfinished(path: &Path) -> anyhow::Result<Resume> {
     saved.into_resume().with_context(|| {
         format!("--resume {file}: was altered, or written by another Docward ({tool}); start anew")
     })
+}
+
+/// Refuses to go on with the reading of another deployment, or of none: what came of it would be written
+/// in place of what was learnt. Gives back what could not be checked.
+fn check_deployments(
+    file: &Path,
+    resume: &Resume,
+    collected: &Collected,
+) -> anyhow::Result<Vec<String>> {
+    let file = file.display();
+    if collected.deployments.is_empty() {
+        let problems = collected.problems.iter().map(|p| format!("{}: {}", p.source, p.message));
+        let problems = problems.collect::<Vec<_>>().join("; ");
+        bail!(
+            "--resume {file}: the deployment cannot be reached, and the file was left as it is: {problems}"
+        );
+    }
+    let mut notes = Vec::new();
+    for (name, id) in &collected.deployments {
+        match (resume.likeness(id.as_ref()), id) {
+            (Likeness::Other, Some(id)) => {
+                let known: Vec<_> = resume.deployments.iter().map(ToString::to_string).collect();
+                bail!(
+                    "--resume {file}: was read from {}, and {name} is {id}; name the deployment it was read \
+                     from, or start anew without --resume",
+                    known.join(" and ")
+                );
+            }
+            (Likeness::Same, _) => {}
+            _ => notes.push(format!(
+                "--resume {file}: whether {name} is the deployment it was read from could not be checked"
+            )),
+        }
+    }
+    Ok(notes)
+}
+
+/// The deployments of this run and of the one it went on with, as far as they are known.
+fn known_deployments(
+    read: Vec<(String, Option<DeploymentId>)>,
+    resumed: &Resume,
+) -> Vec<DeploymentId> {
+    let mut known = resumed.deployments.clone();
+    for id in read.into_iter().filter_map(|(_, id)| id) {
+        if !known.contains(&id) {
+            known.push(id);
+        }
+    }
+    known
 }
 
 fn read_earlier(path: &Path) -> anyhow::Result<SavedEvidence> {

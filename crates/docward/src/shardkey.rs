@@ -72,7 +72,12 @@ pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
     {
         bail!("--zone {zone}: no document that was read has such a field");
     }
-    let question = KeyQuestion { keys, shards: args.shards, zone: args.zone.clone() };
+    let question = KeyQuestion {
+        keys,
+        shards: args.shards,
+        zone: args.zone.clone(),
+        show_values: args.show_values,
+    };
     let reports: Vec<KeyReport> = business
         .iter()
         .filter_map(|c| shard_keys(c, &evidence, &config.settings, &question))

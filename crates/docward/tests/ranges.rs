@@ -180,6 +180,59 @@ fn an_interrupted_reading_is_gone_on_with() {
     assert!(said.contains("start anew"), "{said}");
 }
 
+/// What an audit says that has to fail.
+fn refusal(arguments: &[&str]) -> String {
+    let output = docward(arguments);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(output.stdout.is_empty(), "{said}");
+    said
+}
+
+#[test]
+fn a_reading_is_gone_on_with_on_its_own_deployment_only() {
+    let servers = shop();
+    let uri = servers.uri();
+    let directory = tempfile::tempdir().unwrap();
+    let part = directory.path().join("part.json").to_str().unwrap().to_owned();
+    let limits = ["--max-time", "2", "--max-rate", "5000"];
+    docward(&[&[uri.as_str(), "--save-evidence", &part], &limits[..]].concat());
+    let before = std::fs::read_to_string(&part).unwrap();
+    let ids = &before[before.find("\"deployments\":[").unwrap()..];
+    let ids = &ids[..ids.find("],").unwrap() + 2];
+
+    let files = refusal(&["examples/shop", "--resume", &part]);
+    assert!(files.contains(&part) && files.contains("none is among the sources"), "{files}");
+    let away = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=300";
+    let away = refusal(&[away, "--resume", &part, "--save-evidence", &part]);
+    assert!(away.contains(&part) && away.contains("cannot be reached"), "{away}");
+
+    let other = Launch::standalone().start();
+    other.insert("db_shop.t_order", orders().take(10));
+    // Without the list, as earlier files are, the facts about the server tell.
+    for text in [before.clone(), before.replacen(ids, "", 1)] {
+        std::fs::write(&part, &text).unwrap();
+        let said = refusal(&[&other.uri(), "--resume", &part, "--save-evidence", &part]);
+        assert!(said.contains(&part) && said.contains("was read from the replica set"), "{said}");
+        assert!(said.contains("is the server") && said.contains("start anew"), "{said}");
+        assert_eq!(std::fs::read_to_string(&part).unwrap(), text, "it stays as it is");
+    }
+
+    // One member is enough to know the set by, and what nobody knows stops nobody.
+    let member = format!("{}&directConnection=true", uri);
+    let resumed = docward(&[&member, "--resume", &part]);
+    assert_eq!(String::from_utf8(resumed.stderr).unwrap(), "");
+    let at = before.find("\"topology\":{").unwrap();
+    let known = &before[at..at + before[at..].find('}').unwrap() + 1];
+    let unknown = before.replacen(ids, "", 1).replacen(known, "\"topology\":null", 1);
+    std::fs::write(&part, unknown).unwrap();
+    let resumed = docward(&[&uri, "--resume", &part]);
+    let said = String::from_utf8(resumed.stderr).unwrap();
+    assert!(said.contains("could not be checked"), "{said}");
+    let report: Value = serde_json::from_slice(&resumed.stdout).unwrap();
+    assert_eq!(documents(&report), DOCUMENTS as u64 + 50);
+}
+
 #[test]
 fn a_server_that_went_away_is_no_reason_to_start_anew() {
     let mut servers = shop();

@@ -87,6 +87,37 @@ fn shardkey_says_what_cannot_be_judged() {
 }
 
 #[test]
+fn sk_11_values_of_the_zone_field_are_printed_on_demand_only() {
+    let documents: String = (0..3000u64)
+        .map(|i| {
+            let user = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+            let region = ["Elbonia", "Grand Fenwick"][user as usize % 2];
+            format!("{{\"_id\": {user}, \"region\": \"{region}\", \"userId\": {user}}}\n")
+        })
+        .collect();
+    let dump = dumped("{}", &documents);
+    let file = dump.path().join("t_order.json");
+    let run = |more: &[&str]| {
+        let file = file.to_str().expect("UTF-8");
+        let zone = ["--namespace", "db_shop.t_order", "--zone", "region", "--no-progress"];
+        let out = shardkey(&[&[file], &zone[..], more].concat());
+        assert_eq!(code(&out), 0, "{}", stderr(&out));
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    };
+    for format in ["terminal", "json"] {
+        let hidden = run(&["--format", format]);
+        assert!(hidden.contains("<value 2>"), "{hidden}");
+        assert!(!hidden.contains("Elbonia") && !hidden.contains("Fenwick"), "{hidden}");
+        let shown = run(&["--format", format, "--show-values"]);
+        assert!(shown.contains("Elbonia") && shown.contains("Grand Fenwick"), "{shown}");
+        assert!(!shown.contains("<value") && !shown.contains("--show-values"), "{shown}");
+    }
+    assert!(run(&[]).contains("--show-values fills them in"));
+    let json: serde_json::Value = serde_json::from_str(&run(&["--format", "json"])).expect("JSON");
+    assert_eq!(json["collections"][0]["zoneValuesHidden"], true);
+}
+
+#[test]
 fn shardkey_reads_a_part_and_counts_in_words() {
     let documents: String = (0..200).map(|i| format!("{{\"_id\": {i}, \"a\": 1}}\n")).collect();
     let dump = dumped("{}", &documents);

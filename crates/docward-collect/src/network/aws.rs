@@ -71,42 +71,51 @@ pub(super) fn groups(text: &str) -> Result<Export, Fault> {
     for g in answer.security_groups {
         let name = g.group_name.filter(|name| !name.is_empty());
         let name = name.unwrap_or_else(|| g.group_id.clone());
-        let read = |number, permission: Permission| Ok(permission.rule(number));
-        let rules = readable(g.ip_permissions, &g.group_id, &mut export.unread, read);
+        let rules =
+            readable(g.ip_permissions, &g.group_id, &mut export.unread, |number, permission| {
+                permission.rule(number)
+            });
         export.groups.push(group(name, Some(g.group_id), rules));
     }
     Ok(export)
 }
 
 impl Permission {
-    fn rule(self, number: usize) -> Option<AccessRule> {
-        let protocol = protocol(&self.ip_protocol)?;
-        let port = |port: i32| u16::try_from(port).ok();
-        let ports = match (self.from_port.and_then(port), self.to_port.and_then(port)) {
-            (Some(first), Some(last)) if protocol != Protocol::Any => {
-                PortRange { protocol, first, last }
-            }
-            _ => PortRange::every(protocol),
-        };
+    fn rule(self, number: usize) -> Result<Option<AccessRule>, String> {
+        let Some(protocol) = protocol(&self.ip_protocol) else { return Ok(None) };
+        let ports = self.ports(protocol)?;
         let v4 = self.ip_ranges.into_iter().map(|r| Peer::Range(r.cidr_ip.0));
         let v6 = self.ipv6_ranges.into_iter().map(|r| Peer::Range(r.cidr_ipv6.0));
         let groups =
             self.user_id_group_pairs.into_iter().filter_map(|p| p.group_id.or(p.group_name));
         let lists = self.prefix_list_ids.into_iter().map(|l| l.prefix_list_id);
-        Some(AccessRule {
+        Ok(Some(AccessRule {
             name: format!("rule {}", number + 1),
             allows: true,
             sources: v4.chain(v6).chain(groups.chain(lists).map(Peer::Named)).collect(),
             ports: vec![ports],
             built_in: false,
             inherited: false,
-        })
+        }))
+    }
+
+    /// No port, or -1, stands for all of them. What is no range must not pass for one that nothing is in.
+    fn ports(&self, protocol: Protocol) -> Result<PortRange, String> {
+        let (first, last) = match (self.from_port, self.to_port) {
+            _ if protocol == Protocol::Any => return Ok(PortRange::every(protocol)),
+            (None | Some(-1), None | Some(-1)) => return Ok(PortRange::every(protocol)),
+            (first, last) => (first.unwrap_or(-1), last.unwrap_or(-1)),
+        };
+        match (u16::try_from(first), u16::try_from(last)) {
+            (Ok(first), Ok(last)) if first <= last => Ok(PortRange { protocol, first, last }),
+            _ => Err(format!("ports from {first} to {last} are no range")),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::read;
+    use super::super::{parse, tests::read};
 
     #[test]
     fn se_5_security_groups_of_aws() {
@@ -128,5 +137,20 @@ mod tests {
                 "mongo: rule 3 allow =sg-1 every port",
             ]
         );
+    }
+
+    #[test]
+    fn sc_2_se_5_ports_that_are_no_range_are_told() {
+        let group = |first: i32, last: i32| {
+            format!(
+                r#"{{"SecurityGroups": [{{"GroupId": "sg-1", "IpPermissions": [{{"IpProtocol": "tcp", "FromPort": {first}, "ToPort": {last}, "IpRanges": [{{"CidrIp": "0.0.0.0/0"}}]}}]}}]}}"#
+            )
+        };
+        assert_eq!(read(&group(-1, -1)), ["sg-1: rule 1 allow 0.0.0.0/0 every port"]);
+        for (first, last) in [(27018, 27017), (27017, 70_000), (-1, 27017)] {
+            let content = parse(&group(first, last), "stem").unwrap();
+            assert_eq!(content.network.groups[0].rules, [], "{first} {last}");
+            assert_eq!(content.network.unread.len(), 1, "{first} {last}");
+        }
     }
 }

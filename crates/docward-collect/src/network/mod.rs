@@ -84,36 +84,47 @@ struct Export {
 /// Reads files about the network. Never fails: what could not be read is in
 /// [`NetworkFiles::problems`].
 pub fn read_network_rules(files: &[String]) -> NetworkFiles {
+    understand(files.iter().map(|name| (name.as_str(), bytes_of(name))))
+}
+
+/// The same for files that were read already, by their names.
+pub fn parse_network_rules(files: &[(&str, &[u8])]) -> NetworkFiles {
+    understand(files.iter().map(|(name, bytes)| (*name, Ok(bytes.to_vec()))))
+}
+
+fn understand<'n>(files: impl Iterator<Item = (&'n str, Result<Vec<u8>, Fault>)>) -> NetworkFiles {
     let mut read = NetworkFiles::default();
     let mut layers: Vec<(&str, String, Layer)> = Vec::new();
     let mut unread: Vec<String> = Vec::new();
     // The file of each group.
     let mut origins: Vec<&str> = Vec::new();
-    for name in files {
+    for (name, bytes) in files {
         let mut source = Source {
             kind: SourceKind::NetworkRules,
-            name: name.clone(),
+            name: name.to_owned(),
             documents: 0,
             bytes: 0,
             sampled: false,
             server: None,
         };
-        match content(name) {
-            Ok((content, bytes)) => {
+        let length = bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
+        match bytes.and_then(|bytes| content(name, &bytes)) {
+            Ok(content) => {
                 let rules = content.network.groups.iter().flat_map(|group| &group.rules);
                 source.documents = rules.filter(|rule| !rule.inherited).count() as u64;
-                source.bytes = bytes;
+                source.bytes = length;
                 for odd in &content.network.unread {
                     let message = format!("{odd}; it was not judged, the other rules were");
-                    read.problems.push(Problem { source: name.clone(), message });
+                    read.problems.push(Problem { source: name.to_owned(), message });
                 }
-                origins.extend(content.network.groups.iter().map(|_| name.as_str()));
-                layers.extend(content.layers.into_iter().map(|(group, l)| (&**name, group, l)));
+                origins.extend(content.network.groups.iter().map(|_| name));
+                layers.extend(content.layers.into_iter().map(|(group, l)| (name, group, l)));
                 join(read.network.get_or_insert_default(), content.network);
             }
             Err(fault) => {
                 unread.push(format!("the file {name}"));
-                read.problems.push(Problem { source: name.clone(), message: fault.to_string() });
+                let message = fault.to_string();
+                read.problems.push(Problem { source: name.to_owned(), message });
             }
         }
         read.sources.push(source);
@@ -160,8 +171,8 @@ fn join(all: &mut Network, more: Network) {
     all.unread.extend(more.unread);
 }
 
-/// What a file says, and its length.
-fn content(name: &str) -> Result<(Content, u64), Fault> {
+/// What is in a file.
+fn bytes_of(name: &str) -> Result<Vec<u8>, Fault> {
     let opened = std::fs::File::open(name).map_err(|error| Fault::File(Trouble::opening(error)))?;
     let mut bytes = Vec::new();
     // One byte more than allowed tells that there is too much, also of what has no length.
@@ -170,13 +181,18 @@ fn content(name: &str) -> Result<(Content, u64), Fault> {
     if bytes.len() as u64 > LONGEST {
         return Err(Fault::TooLong);
     }
+    Ok(bytes)
+}
+
+/// What the bytes of a file say.
+fn content(name: &str, bytes: &[u8]) -> Result<Content, Fault> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Err(Fault::File(Trouble::Utf16));
     }
-    let text = std::str::from_utf8(&bytes).map_err(|_| Fault::NoText)?;
+    let text = std::str::from_utf8(bytes).map_err(|_| Fault::NoText)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
-    Ok((parse(text, &stem)?, bytes.len() as u64))
+    parse(text, &stem)
 }
 
 /// Understands a text, told by its shape. `stem` names a group whose export does not.

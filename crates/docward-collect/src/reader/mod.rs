@@ -22,6 +22,7 @@ use crate::{
     Collected, Progress, Request,
     detect::{self, Format},
     engine::{Engine, FileId, Slot},
+    identity::DeploymentId,
     names::{self, Claim, FileName, LOOSE_DATABASE},
     plan::{self, Found, Item, Origin, Place, Root, What},
     resume::Unfinished,
@@ -67,6 +68,8 @@ pub(crate) struct Reader<'r, 'scope, 'env> {
     taken_ms: Option<i64>,
     /// Whether collections of a deployment were not read to their ends.
     left_open: bool,
+    /// Deployments that answered, by the names of their sources.
+    deployments: Vec<(String, Option<DeploymentId>)>,
     /// What servers say that clients do.
     workload: Recorder,
     /// Whether they said anything.
@@ -112,6 +115,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             saved: Vec::new(),
             taken_ms: None,
             left_open: false,
+            deployments: Vec::new(),
             workload: Recorder::new(),
             has_workload: false,
         }
@@ -191,6 +195,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             problems: self.troubles.into_problems(),
             interrupted: self.interrupted,
             unfinished,
+            deployments: self.deployments,
             taken_ms: self.taken_ms.unwrap_or_else(|| jiff::Timestamp::now().as_millisecond()),
         }
     }

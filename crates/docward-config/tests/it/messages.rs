@@ -442,7 +442,7 @@ const CASES: &[(&str, &[&str])] = &[
     (
         "\"é\" = 1\nselect = [\"é\", 'D08']",
         &[
-            "1:1: unknown key `é`; known keys: `profile`, `select`, `ignore`, `fail-on`, `rules`, `namespaces`, `collections` and `deployment`",
+            "1:1: unknown key `é`; known keys: `profile`, `select`, `ignore`, `fail-on`, `baseline`, `rules`, `namespaces`, `collections`, `deployment`, `suppress` and `waive`",
             "2:11: no family of rules is called `é` in `select`; families are `D`, `N`, `T` and `V`",
             "2:16: unknown rule `D08` in `select`; did you mean `D008`?",
         ],

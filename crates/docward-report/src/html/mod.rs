@@ -372,7 +372,7 @@ fn verdict(verdict: Verdict) -> Markup {
     let class = match verdict {
         Verdict::Pass => "good",
         Verdict::Fail => "bad",
-        Verdict::Unknown => "poor",
+        Verdict::Warn | Verdict::Unknown => "poor",
     };
     html! { span class={ "badge " (class) } { (verdict.name()) } }
 }
@@ -440,7 +440,7 @@ fn code_spans(text: &str) -> Markup {
     let text = plain(text);
     let mut parts: Vec<&str> = text.split('`').collect();
     // A lone backtick opens nothing.
-    let tail = if parts.len() % 2 == 0 { parts.pop() } else { None };
+    let tail = if parts.len().is_multiple_of(2) { parts.pop() } else { None };
     html! {
         @for (at, part) in parts.iter().enumerate() {
             @if at % 2 == 1 { code { (part) } } @else { (part) }

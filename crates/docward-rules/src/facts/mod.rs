@@ -13,6 +13,7 @@ pub mod forecast;
 pub mod groups;
 pub mod ids;
 pub mod indexes;
+pub mod key_change;
 pub mod names;
 pub mod naming;
 pub mod network;

@@ -1,12 +1,11 @@
-//! Questions about a shard key (SK-*): what it is made of, how fine it is, how to change it. The key is
-//! the one a cluster has, or else the one that was declared.
+//! Questions about a shard key (SK-*): what it is made of, how fine it is. The key is the one a cluster
+//! has, or else the one that was declared. How to change it is in `key_change`.
 
 use docward_model::{
     BsonType, Cluster, Comparison, Evidence, Field, KeyFields, Namespace, Profile, QueryShape,
-    Settings, ShardKey,
+    Server, Settings, ShardKey, Topology,
 };
 
-use super::statements::quoted;
 use super::{names, rising, words};
 
 /// What the tables of a sharded cluster say, when there is one.
@@ -24,6 +23,51 @@ pub fn key_of<'a>(
     sharded
         .map(|sharded| &sharded.key)
         .or_else(|| settings.shard_keys.iter().find(|key| key.namespace == *namespace))
+}
+
+/// What is known about a declared key: a settings file may hold what is and what is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The cluster has the collection sharded by a key of its own.
+    InUse,
+    /// The collection is not sharded.
+    Planned,
+    /// Nothing tells: there is no running deployment, or it does not show.
+    Unknown,
+}
+
+impl Standing {
+    /// What to call the key.
+    pub fn key_name(self) -> &'static str {
+        match self {
+            Self::Planned => "planned key",
+            Self::InUse | Self::Unknown => "shard key",
+        }
+    }
+}
+
+/// Whether a collection is sharded already.
+pub fn standing(evidence: &Evidence, namespace: &Namespace) -> Standing {
+    let Some(server) = &evidence.server else { return Standing::Unknown };
+    let Some(cluster) = &server.cluster else {
+        return if is_outside_clusters(server) { Standing::Planned } else { Standing::Unknown };
+    };
+    match &cluster.collections {
+        Some(_) if cluster.collection(namespace).is_some() => Standing::InUse,
+        Some(_) => Standing::Planned,
+        None => Standing::Unknown,
+    }
+}
+
+/// Whether a server without the tables of a cluster is known to belong to none. A shard asked directly
+/// has no such tables either.
+fn is_outside_clusters(server: &Server) -> bool {
+    let role = server.start.as_ref().map(|start| start.cluster_role.is_some());
+    match &server.topology {
+        Some(Topology::Standalone) => role != Some(true),
+        Some(Topology::ReplicaSet(_)) => role == Some(false),
+        Some(Topology::Sharded) | None => false,
+    }
 }
 
 /// Whether any collection has a shard key.
@@ -80,27 +124,31 @@ pub fn array_field<'a>(profile: &Profile, fields: &'a [(String, bool)]) -> Optio
 
 pub use docward_model::key_text;
 
-/// Whether a query goes to the shards of a few values: its filter fixes the first field of the key,
-/// or asks for a range of it, which only a hash scatters; whatever the branches of an `$or` beside it ask.
+/// Whether a query goes to the shards of a few values: its filter fixes the first field of the key, or
+/// asks for a range of it with two ends, which only a hash scatters; whatever the branches of an `$or`
+/// beside it ask. A range with one end may go to every shard but the first.
 pub fn is_targeted(fields: &[(String, bool)], shape: &QueryShape) -> bool {
     let Some((first, hashed)) = fields.first() else { return false };
-    is_fixed(first, shape) || (!hashed && is_ranged(first, shape))
+    is_fixed(first, shape) || (!hashed && asks(first, shape, is_bounded))
 }
 
 /// Whether a query fixes a field to a value, or a few.
 pub fn is_fixed(path: &str, shape: &QueryShape) -> bool {
-    shape
-        .filter
-        .iter()
-        .any(|p| p.path == path && matches!(p.comparison, Comparison::Equality | Comparison::OneOf))
+    asks(path, shape, |c| matches!(c, Comparison::Equality | Comparison::OneOf))
 }
 
-/// Whether a query asks for a range of a field.
+/// Whether a query asks for a range of a field, with one end or two.
 pub fn is_ranged(path: &str, shape: &QueryShape) -> bool {
-    shape
-        .filter
-        .iter()
-        .any(|p| p.path == path && matches!(p.comparison, Comparison::Range | Comparison::Prefix))
+    asks(path, shape, |c| c == Comparison::Range || is_bounded(c))
+}
+
+/// Ranges with two ends; how a text begins is one.
+fn is_bounded(comparison: Comparison) -> bool {
+    matches!(comparison, Comparison::Between | Comparison::Prefix)
+}
+
+fn asks(path: &str, shape: &QueryShape, how: impl Fn(Comparison) -> bool) -> bool {
+    shape.filter.iter().any(|p| p.path == path && how(p.comparison))
 }
 
 /// How many different values a key has.
@@ -229,59 +277,41 @@ pub fn max_share(settings: &Settings, namespace: &Namespace) -> f64 {
 /// The default of it (SK-2).
 pub const MAX_SHARE: f64 = 0.10;
 
-/// How to change a shard key on a server of this version (SK-12). `keeps_prefix`: the new key begins
-/// with the old one.
-pub fn how_to_change(version: Option<(u32, u32)>, keeps_prefix: bool) -> &'static str {
-    match version {
-        Some(v) if v < (4, 4) => {
-            "on this version the collection has to be created anew and filled again"
-        }
-        Some(_) if keeps_prefix => "refineCollectionShardKey adds the field without moving data",
-        Some(v) if v < (5, 0) => {
-            "on this version the collection has to be created anew and filled again"
-        }
-        Some(_) => "reshardCollection changes the key online and needs room for a second copy",
-        None if keeps_prefix => {
-            "refineCollectionShardKey adds the field (4.4 and later), before that a new collection"
-        }
-        None => {
-            "reshardCollection changes the key online (5.0 and later), before that a new collection"
-        }
-    }
-}
-
-/// The command for [`how_to_change`], when one does it.
-pub fn change_command(
-    version: Option<(u32, u32)>,
-    namespace: &Namespace,
-    fields: &[(String, bool)],
-    keeps_prefix: bool,
-) -> Option<String> {
-    let key = key_text(fields);
-    let ns = quoted(&namespace.to_string());
-    if keeps_prefix && version.is_none_or(|v| v >= (4, 4)) {
-        return Some(format!("db.adminCommand({{refineCollectionShardKey: {ns}, key: {key}}})"));
-    }
-    version.is_none_or(|v| v >= (5, 0)).then(|| format!("sh.reshardCollection({ns}, {key})"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn sk_12_the_way_depends_on_the_version() {
-        assert!(how_to_change(Some((4, 2)), true).contains("anew"));
-        assert!(how_to_change(Some((4, 4)), true).contains("refine"));
-        assert!(how_to_change(Some((4, 4)), false).contains("anew"));
-        assert!(how_to_change(Some((5, 0)), false).contains("reshardCollection"));
+    fn sk_12_a_declared_key_is_planned_where_the_collection_is_known_not_to_be_sharded() {
         let ns = Namespace::new("db_shop", "t_order");
-        let key = [("a".to_owned(), false), ("b.c".to_owned(), true)];
-        assert_eq!(
-            change_command(Some((6, 0)), &ns, &key, false).as_deref(),
-            Some("sh.reshardCollection(\"db_shop.t_order\", { a: 1, \"b.c\": \"hashed\" })")
-        );
-        assert_eq!(change_command(Some((4, 2)), &ns, &key, true), None);
+        let other = Namespace::new("db_shop", "t_user");
+        let seen = |server: Server| {
+            let evidence = Evidence { server: Some(server), ..Evidence::default() };
+            standing(&evidence, &ns)
+        };
+        let set = Some(Topology::ReplicaSet("rs0".to_owned()));
+        let start = |role: Option<&str>| {
+            let cluster_role = role.map(str::to_owned);
+            Some(docward_model::StartOptions { cluster_role, ..Default::default() })
+        };
+        let tables = |collections: Option<Vec<&Namespace>>| {
+            let by = |ns: &Namespace| {
+                docward_model::ShardedCollection::by(ns.clone(), vec![("a".to_owned(), false)])
+            };
+            let collections = collections.map(|names| names.into_iter().map(by).collect());
+            let cluster = Some(Cluster { collections, ..Cluster::default() });
+            Server { topology: Some(Topology::Sharded), cluster, ..Server::default() }
+        };
+        assert_eq!(standing(&Evidence::default(), &ns), Standing::Unknown, "a dump");
+        let alone = Server { topology: Some(Topology::Standalone), ..Server::default() };
+        assert_eq!(seen(alone), Standing::Planned);
+        let with = |start| Server { topology: set.clone(), start, ..Server::default() };
+        assert_eq!(seen(with(start(None))), Standing::Planned);
+        assert_eq!(seen(with(start(Some("shardsvr")))), Standing::Unknown, "a shard");
+        assert_eq!(seen(with(None)), Standing::Unknown, "it does not say how it was started");
+        assert_eq!(seen(tables(Some(vec![&ns]))), Standing::InUse);
+        assert_eq!(seen(tables(Some(vec![&other]))), Standing::Planned);
+        assert_eq!(seen(tables(None)), Standing::Unknown, "the table could not be read");
     }
 
     #[test]

@@ -69,7 +69,7 @@ fn index_for(
         _ => false,
     };
     let is_range = |c: Comparison| match c {
-        Comparison::Range | Comparison::Prefix => true,
+        Comparison::Range | Comparison::Between | Comparison::Prefix => true,
         Comparison::OneOfMany => sorted,
         _ => false,
     };

@@ -33,7 +33,7 @@ fn comparison(comparison: Comparison) -> &'static str {
     match comparison {
         Comparison::Equality => "",
         Comparison::OneOf | Comparison::OneOfMany => "one of",
-        Comparison::Range => "range",
+        Comparison::Range | Comparison::Between => "range",
         Comparison::Prefix => "begins with",
         Comparison::Regex => "pattern",
         Comparison::Exists => "exists",
@@ -202,6 +202,7 @@ fn mark(comparison: Comparison) -> &'static str {
         Comparison::OneOf => "in",
         Comparison::OneOfMany => "in-many",
         Comparison::Range => "range",
+        Comparison::Between => "between",
         Comparison::Prefix => "prefix",
         Comparison::Regex => "regex",
         Comparison::Exists => "exists",

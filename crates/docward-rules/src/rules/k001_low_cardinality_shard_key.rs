@@ -1,7 +1,8 @@
 //! SK-1, SK-7: a shard key needs enough different values to be cut into chunks.
 
-use docward_model::{Collection, Draft, Profile, Safety, Severity, ShardKey, Subject};
+use docward_model::{Collection, Draft, Profile, Severity, ShardKey, Subject};
 
+use crate::facts::key_change::KeyChange;
 use crate::facts::sharding::{self, Values};
 use crate::facts::{text, words};
 use crate::{Cx, declare_rule, threshold};
@@ -76,10 +77,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(key) = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace) else {
         return;
     };
-    let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
+    let change = KeyChange::of(collection, cx.evidence(), cx.settings());
     let max_share = sharding::max_share(cx.settings(), &collection.namespace);
     if let Some((path, arrays)) = sharding::array_field(profile, &key.fields) {
-        cx.report(arrays_refused(collection, profile, key, (path, arrays), max_share));
+        cx.report(arrays_refused(collection, profile, (key, &change), (path, arrays), max_share));
         return;
     }
     let needed = sharding::needed_values(
@@ -94,7 +95,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     }
     let jumbo = sharding::jumbo_text(cx.evidence(), &collection.namespace);
-    let mut draft = draft(collection, profile, key, (&values, needed), version, max_share);
+    let mut draft = draft(collection, profile, key, (&values, needed), &change, max_share);
     draft.what.push_str(&jumbo);
     cx.report(draft);
 }
@@ -103,7 +104,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 fn arrays_refused(
     collection: &Collection,
     profile: &Profile,
-    key: &ShardKey,
+    (key, change): (&ShardKey, &KeyChange<'_>),
     (path, arrays): (&str, u64),
     max_share: f64,
 ) -> Draft {
@@ -116,7 +117,11 @@ fn arrays_refused(
     let key_text = sharding::key_text(&key.fields);
     Draft::new(
         Subject::Collection(collection.namespace.clone()),
-        format!("shard key {key_text} uses `{path}`, which holds {}", text::plural(arrays, "array")),
+        format!(
+            "{} {key_text} uses `{path}`, which holds {}",
+            change.key_name(),
+            text::plural(arrays, "array")
+        ),
         "the server refuses arrays in a shard key: the collection cannot be sharded this way, and such documents cannot be inserted",
         format!(
             "shard by a field that holds one value in every document, such as {}",
@@ -135,19 +140,19 @@ fn draft(
     profile: &Profile,
     key: &ShardKey,
     (values, needed): (&Values, u64),
-    version: Option<(u32, u32)>,
+    change: &KeyChange<'_>,
     max_share: f64,
 ) -> Draft {
-    let ns = &collection.namespace;
     let finer = needed.min(profile.documents / 2);
-    let proposal = sharding::splitter(profile, finer, key, version, max_share);
-    let keeps_prefix = proposal.starts_with(&key.fields);
+    let proposal = sharding::splitter(profile, finer, key, change.version(), max_share);
+    let way = change.way_to(&proposal);
     let key_text = sharding::key_text(&key.fields);
     let status = key.fields.len() == 1 && words::is_status(&key.fields[0].0);
     let draft = Draft::new(
-        Subject::Collection(ns.clone()),
+        Subject::Collection(collection.namespace.clone()),
         format!(
-            "shard key {key_text} has {}{} different value{}, {} needed",
+            "{} {key_text} has {}{} different value{}, {} needed",
+            change.key_name(),
             if key.fields.len() > 1 { "at most " } else { "" },
             text::about(values.most, values.exact),
             text::form(values.shown(), "", "s"),
@@ -157,7 +162,7 @@ fn draft(
         format!(
             "use {}, or begin with a field queries ask for; {}",
             sharding::key_text(&proposal),
-            sharding::how_to_change(version, keeps_prefix)
+            way.how
         ),
         profile.seen().estimated(!values.exact),
     )
@@ -166,10 +171,7 @@ fn draft(
     .data("exact", values.exact)
     .data("needed", needed)
     .clauses(if status { &["SK-1", "SK-7"] } else { &["SK-1"] });
-    match sharding::change_command(version, ns, &proposal, keeps_prefix) {
-        Some(command) => draft.fix(Some("RF-17"), Safety::Manual, command),
-        None => draft,
-    }
+    way.fix(draft)
 }
 
 #[cfg(test)]
@@ -215,6 +217,30 @@ mod tests {
         let todo = |version: &str| run("{\"status\":1}", version, &statuses(3))[0].todo.clone();
         assert!(todo(",version=4.2").contains("anew"), "{}", todo(",version=4.2"));
         assert!(todo(",version=6.0").contains("refine"), "{}", todo(",version=6.0"));
+    }
+
+    #[test]
+    fn sk_12_a_refined_key_gets_its_index_first() {
+        let fix = |index: &str| {
+            let found = run("{\"status\":1}", ",version=6.0", &format!("{}{index}", statuses(3)));
+            found[0].fix.as_ref().expect("a fix").command.clone()
+        };
+        let refine = "db.adminCommand({refineCollectionShardKey: \"db_shop.t_order_item\", key: { status: 1, _id: \"hashed\" }})";
+        let create = "db.getSiblingDB(\"db_shop\").getCollection(\"t_order_item\").createIndex({ status: 1, _id: \"hashed\" })";
+        assert_eq!(fix(""), format!("{create}; {refine}"));
+        assert_eq!(fix("index {\"key\": {\"status\": 1, \"_id\": \"hashed\", \"a\": 1}}"), refine);
+        let partial = "index {\"key\": {\"status\": 1, \"_id\": \"hashed\"}, \"partialFilterExpression\": {\"a\": 1}}";
+        assert_eq!(fix(partial), format!("{create}; {refine}"), "the key cannot use it");
+    }
+
+    #[test]
+    fn sk_12_a_planned_key_is_called_so_and_nothing_is_refined() {
+        let body = format!("server {{\"set\": \"rs0\"}}\n{}", statuses(3));
+        let found = run("{\"status\":1}", ",version=6.0", &body);
+        assert!(found[0].what.starts_with("planned key { status: 1 } has"), "{}", found[0].what);
+        let command = &found[0].fix.as_ref().expect("a fix").command;
+        assert!(command.contains("; sh.shardCollection("), "{command}");
+        assert!(!found[0].todo.contains("refine"), "{}", found[0].todo);
     }
 
     #[test]

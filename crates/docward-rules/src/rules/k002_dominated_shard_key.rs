@@ -1,8 +1,8 @@
 //! SK-2, SK-8: no value of a shard key may dominate.
 
-use docward_model::{Collection, Draft, Level, Profile, Safety, ShardKey, Subject};
+use docward_model::{Collection, Draft, Level, Profile, ShardKey, Subject};
 
-use crate::facts::{sharding, text};
+use crate::facts::{key_change::KeyChange, sharding, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -89,13 +89,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if share <= warn || share <= EVEN / values.most.max(1.0) {
         return;
     }
-    let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
+    let change = KeyChange::of(collection, cx.evidence(), cx.settings());
     let mut draft = draft(
         collection,
         profile,
         key,
         &Top { share, exact, values, bound: if share > fail { fail } else { warn }, warn },
-        version,
+        &change,
     );
     draft.what.push_str(&sharding::jumbo_text(cx.evidence(), &collection.namespace));
     cx.report(if share > fail { draft } else { draft.level(Level::Recommended) });
@@ -120,16 +120,17 @@ fn draft(
     profile: &Profile,
     key: &ShardKey,
     top: &Top,
-    version: Option<(u32, u32)>,
+    change: &KeyChange<'_>,
 ) -> Draft {
-    let ns = &collection.namespace;
-    let proposal = sharding::splitter(profile, profile.documents / 2, key, version, top.warn);
-    let keeps_prefix = proposal.starts_with(&key.fields);
+    let proposal =
+        sharding::splitter(profile, profile.documents / 2, key, change.version(), top.warn);
+    let way = change.way_to(&proposal);
     let key_text = sharding::key_text(&key.fields);
     let draft = Draft::new(
-        Subject::Collection(ns.clone()),
+        Subject::Collection(collection.namespace.clone()),
         format!(
-            "one value of shard key {key_text} has {}{} of the documents, more than {}, among {}{} values",
+            "one value of {} {key_text} has {}{} of the documents, more than {}, among {}{} values",
+            change.key_name(),
             if top.exact { "" } else { "at least " },
             text::percent(top.share),
             text::percent(top.bound),
@@ -140,7 +141,7 @@ fn draft(
         format!(
             "use {}, so that the frequent value can be split; {}",
             sharding::key_text(&proposal),
-            sharding::how_to_change(version, keeps_prefix)
+            way.how
         ),
         profile.seen().estimated(!top.exact || !top.values.exact),
     )
@@ -149,10 +150,7 @@ fn draft(
     .data("values", top.values.shown())
     .data("exact", top.exact && top.values.exact)
     .clauses(if top.values.most >= 20.0 { &["SK-2", "SK-8"] } else { &["SK-2"] });
-    match sharding::change_command(version, ns, &proposal, keeps_prefix) {
-        Some(command) => draft.fix(Some("RF-17"), Safety::Manual, command),
-        None => draft,
-    }
+    way.fix(draft)
 }
 
 #[cfg(test)]
@@ -190,6 +188,15 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!(found[0].cites("SK-8"));
         assert!(found[0].todo.contains("country: 1, "), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn sk_12_a_refined_key_gets_its_index_first() {
+        let found = run("{\"country\":1}", &countries(300, 199));
+        let command = &found[0].fix.as_ref().expect("a fix").command;
+        let (index, refine) = command.split_once("; ").expect("two steps");
+        assert!(index.contains(".createIndex({ country: 1, "), "{index}");
+        assert!(refine.contains("refineCollectionShardKey"), "{refine}");
     }
 
     #[test]

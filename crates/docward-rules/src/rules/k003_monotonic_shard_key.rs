@@ -1,8 +1,8 @@
 //! SK-3, SK-5, SK-6, AP-S2.7: a ranged shard key must not begin with a value that rises with time.
 
-use docward_model::{Collection, Draft, Field, Profile, Safety, ShardKey, Subject};
+use docward_model::{Collection, Draft, Field, Profile, ShardKey, Subject};
 
-use crate::facts::{ids, rising, sharding};
+use crate::facts::{ids, key_change::KeyChange, rising, sharding};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -77,8 +77,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         || rising::by_order(profile, field, cx.limit(&CORRELATION), (cx.limit(&RISING), pairs));
     let Some(reason) = rising::by_type(field).map(str::to_owned).or_else(by_order) else { return };
     let max_share = sharding::max_share(cx.settings(), &collection.namespace);
-    let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
-    cx.report(draft(collection, profile, key, field, &reason, (version, max_share)));
+    let change = KeyChange::of(collection, cx.evidence(), cx.settings());
+    cx.report(draft(collection, profile, key, field, &reason, (&change, max_share)));
 }
 
 fn draft(
@@ -87,9 +87,8 @@ fn draft(
     key: &ShardKey,
     field: &Field,
     reason: &str,
-    (version, max_share): (Option<(u32, u32)>, f64),
+    (change, max_share): (&KeyChange<'_>, f64),
 ) -> Draft {
-    let ns = &collection.namespace;
     let path = field.path.as_str();
     let hashed = vec![(path.to_owned(), true)];
     let used: Vec<&str> = key.fields.iter().map(|(p, _)| p.as_str()).collect();
@@ -108,16 +107,18 @@ fn draft(
             format!("use {} (spreads evenly, ranges ask all shards)", sharding::key_text(&hashed))
         }
     };
+    let way = change.way_to(compound.as_ref().unwrap_or(&hashed));
     let keep = if is_id { "; keep the rising `_id` itself, it is good for its index" } else { "" };
     let is_date = rising::is_dated(field);
     let draft = Draft::new(
-        Subject::Collection(ns.clone()),
+        Subject::Collection(collection.namespace.clone()),
         format!(
-            "shard key {} begins with `{path}`, which rises: {reason}",
+            "{} {} begins with `{path}`, which rises: {reason}",
+            change.key_name(),
             sharding::key_text(&key.fields)
         ),
         "every new document belongs to the last chunk, so one shard takes all inserts",
-        format!("{choices}; {}{keep}", sharding::how_to_change(version, false)),
+        format!("{choices}; {}{keep}", way.how),
         profile.seen(),
     )
     .data("key", sharding::key_text(&key.fields))
@@ -127,11 +128,7 @@ fn draft(
         (_, true) => &["SK-3", "SK-6", "AP-S2.7"],
         _ => &["SK-3", "AP-S2.7"],
     });
-    let proposal = compound.unwrap_or(hashed);
-    match sharding::change_command(version, ns, &proposal, false) {
-        Some(command) => draft.fix(Some("RF-17"), Safety::Manual, command),
-        None => draft,
-    }
+    way.fix(draft)
 }
 
 #[cfg(test)]

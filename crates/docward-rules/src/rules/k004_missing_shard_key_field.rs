@@ -66,6 +66,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if sharding::array_field(profile, &key.fields).is_some() {
         return;
     }
+    let name = sharding::standing(cx.evidence(), &collection.namespace).key_name();
     for (path, _) in &key.fields {
         let Some(missing) = missing(profile, path) else { continue };
         let share = missing as f64 / profile.documents.max(1) as f64;
@@ -77,7 +78,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let draft = Draft::new(
             Subject::Collection(ns.clone()),
             format!(
-                "`{path}` of shard key {} is missing or null in {} of {} ({})",
+                "`{path}` of {name} {} is missing or null in {} of {} ({})",
                 sharding::key_text(&key.fields),
                 text::count(missing),
                 text::plural(profile.documents, "document"),

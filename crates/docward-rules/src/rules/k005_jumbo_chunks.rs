@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Draft, Evidence, Seen, Severity, ShardKey, Subject, Unit};
 
-use crate::facts::{sharding, text};
+use crate::facts::{key_change, sharding, text};
 use crate::{Cx, declare_rule};
 
 declare_rule! {
@@ -65,7 +65,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             "a chunk that could not be split holds few values of the key: it stays on its shard and grows there",
             format!(
                 "see which values are that frequent (`docward shardkey`) and add a finer field behind the key; {}",
-                sharding::how_to_change(version, true)
+                key_change::how_to_change(version, true)
             ),
             Seen::all(chunks, Unit::Chunks),
         )

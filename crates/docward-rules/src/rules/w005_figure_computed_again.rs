@@ -74,7 +74,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             .filter(|p| p.comparison == Comparison::Equality)
             .map(|p| p.path.as_str())
             .collect();
-        let of_a_time = shape.filter.iter().any(|p| p.comparison == Comparison::Range);
+        let of_a_time = shape
+            .filter
+            .iter()
+            .any(|p| matches!(p.comparison, Comparison::Range | Comparison::Between));
         let examined = stats.documents_examined.max(stats.keys_examined) / stats.count.max(1);
         if !shape.computes
             || keys.is_empty()

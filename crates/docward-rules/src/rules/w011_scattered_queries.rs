@@ -6,7 +6,10 @@ use docward_model::{Draft, Evidence, Namespace, QueryStats, Seen, Subject, Unit}
 
 use crate::{
     Cx, declare_rule,
-    facts::{sharding, text, workload},
+    facts::{
+        sharding::{self, Standing},
+        text, workload,
+    },
     threshold,
 };
 
@@ -15,8 +18,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Works out which share of the reads of a sharded collection goes to a few shards: those whose filter
-    /// fixes the first field of the shard key to a value, or asks for a range of it when it is not hashed,
-    /// also beside an `$or`. The key is the one a running cluster has, else the one declared in `docward.toml`; where a router's log says how many
+    /// fixes the first field of the shard key to a value, or asks for a range of it with two ends when it is
+    /// not hashed, also beside an `$or`. The key is the one a running cluster has, else the one declared in `docward.toml`; where a router's log says how many
     /// shards it asked, that is used instead (one or two count as few), unless there are two in all. Reports
     /// less than 80 %.
     ///
@@ -84,6 +87,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let (least, often) =
             (cx.limit_at(&MIN_TARGETED, namespace), cx.count_at(&MIN_COUNT, namespace));
         let key = sharding::key_of(evidence, cx.settings(), namespace);
+        let standing = sharding::standing(evidence, namespace);
         let told: u64 = shapes.iter().map(|s| s.scattered.1).sum();
         // Of two shards in all, nobody can tell two from all of them.
         let is_told = told >= often && sharding::shards(evidence, cx.settings()) != Some(2);
@@ -97,7 +101,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             (
                 all,
                 with_key.map(|s| s.count).sum(),
-                format!("name the shard key {}", text::list(&fields, 3)),
+                format!("name the {} {}", standing.key_name(), text::list(&fields, 3)),
             )
         } else {
             continue;
@@ -120,7 +124,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Collection(namespace.clone()),
                 format!("only {} of {} {how}", text::percent(share), text::plural(all, "read")),
-                "the others are sent to all shards and wait for the slowest; adding shards adds load instead of taking it away",
+                if !is_told && standing == Standing::Planned {
+                    "the others would be sent to all shards and wait for the slowest; more shards would add load instead of taking it away"
+                } else {
+                    "the others are sent to all shards and wait for the slowest; adding shards adds load instead of taking it away"
+                },
                 format!(
                     "add the key to the filter where the application knows it{example}; or choose a key most reads name (`docward shardkey`)"
                 ),
@@ -161,6 +169,19 @@ mod tests {
     }
 
     #[test]
+    fn sk_4_ranges_with_one_end_are_scattered() {
+        let found = |condition: &str| {
+            let body = format!(
+                r#"ran x90 {{"command": {{"find": "t_order_item", "filter": {condition}}}}}"#
+            );
+            check_with("W011", r#"shard-key=db_shop.t_order_item:{"userId":1}"#, &body).len()
+        };
+        assert_eq!(found(r#"{"userId": {"$gt": 7}}"#), 1);
+        assert_eq!(found(r#"{"userId": {"$gt": 7, "$lt": 9}}"#), 0);
+        assert_eq!(found(r#"{"$and": [{"userId": {"$gt": 7}}, {"userId": {"$lt": 9}}]}"#), 0);
+    }
+
+    #[test]
     fn sk_4_the_query_that_is_scattered_most_is_named() {
         let body = r#"{"_id": 1, "userId": 7}
             ran x90 {"command": {"find": "t_order_item", "filter": {"a": 7}}, "nShards": 1}
@@ -169,6 +190,15 @@ mod tests {
             let found = check_with("W011", key, body);
             assert!(found[0].todo.contains("first to `find by {userId}`"), "{}", found[0].todo);
         }
+    }
+
+    #[test]
+    fn sk_4_a_planned_key_is_called_so() {
+        let body = r#"server {"set": "rs0"}
+            ran x90 {"command": {"find": "t_order_item", "filter": {"a": 7}}}"#;
+        let found = check_with("W011", r#"shard-key=db_shop.t_order_item:{"userId":1}"#, body);
+        assert!(found[0].what.ends_with("name the planned key `userId`"), "{}", found[0].what);
+        assert!(found[0].why.contains("would be sent"), "{}", found[0].why);
     }
 
     #[test]

@@ -19,7 +19,11 @@ use docward_model::{
     KeySpread, KeyVerdict, Namespace, Placement, Profile, QueryStats, Settings, Verdict,
 };
 
-use crate::facts::{ids, rising, sharding, text};
+use crate::facts::{
+    ids,
+    key_change::{KeyChange, Way},
+    rising, sharding, text,
+};
 use age::Clock;
 use places::CHUNKS;
 
@@ -35,6 +39,8 @@ pub struct KeyQuestion {
     pub shards: Option<u32>,
     /// A field that says where documents must live, put first in every proposal (SK-11).
     pub zone: Option<String>,
+    /// Whether the plan of zones may hold values out of documents.
+    pub show_values: bool,
 }
 
 /// Judges and proposes keys for a collection.
@@ -64,9 +70,7 @@ pub fn shard_keys(
         shards,
         limits: Limits::of(settings, &collection.namespace),
         reads: evidence.workload.is_some().then_some(reads),
-        version: settings.server_version.or(evidence.deployment.server_version),
-        current: sharding::key_of(evidence, settings, &collection.namespace)
-            .map(|key| key.fields.clone()),
+        key_change: KeyChange::of(collection, evidence, settings),
         placement: placement.as_ref(),
         analyses: &evidence.key_analyses,
         clock: Clock::of(profile),
@@ -83,16 +87,18 @@ pub fn shard_keys(
 
     let judged: Vec<KeyVerdict> = keys.iter().map(|key| judge.verdict(key)).collect();
     let is_good = |v: &KeyVerdict| v.verdict == Verdict::Pass;
-    let mut proposals = judge.proposals(&candidates, question.zone.as_deref());
+    let zone = question.zone.as_deref();
+    let spreading = judge.spreading(&candidates, zone);
+    let mut proposals = judge.proposals(&spreading, zone);
     proposals.retain(|p| !judged.iter().any(|j| is_good(j) && j.fields == p.fields));
     proposals.truncate(propose::PROPOSALS);
     let nothing = proposals
         .is_empty()
-        .then(|| judge.why_nothing(question.zone.as_deref()))
+        .then(|| judge.why_nothing(&spreading, zone))
         .filter(|_| !judged.iter().any(is_good));
     let zones = match (&question.zone, proposals.first()) {
-        (Some(zone), Some(best)) => judge.zone_plan(zone, &best.fields),
-        _ => Vec::new(),
+        (Some(zone), Some(best)) => judge.zone_plan(zone, &best.fields, question.show_values),
+        _ => None,
     };
     let documents = judge.documents();
     let counted = judge.reads.as_ref().map(|reads| reads.iter().map(|s| s.count).sum());
@@ -162,8 +168,7 @@ struct Judge<'a> {
     shards: u32,
     limits: Limits,
     reads: Option<Vec<&'a QueryStats>>,
-    version: Option<(u32, u32)>,
-    current: Option<KeyFields>,
+    key_change: KeyChange<'a>,
     /// Where the cluster keeps the documents.
     placement: Option<&'a Placement>,
     /// What the server said about keys.
@@ -226,7 +231,7 @@ impl<'a> Judge<'a> {
         if let Some(share) = hashed_ranges {
             checks.push(KeyCheck {
                 clause: "SK-9",
-                verdict: if share > RANGES { Verdict::Fail } else { Verdict::Pass },
+                verdict: if share > RANGES { Verdict::Warn } else { Verdict::Pass },
                 evidence: format!(
                     "{} of the reads ask for a range of the hashed field, which goes to all shards",
                     text::percent(share)
@@ -243,8 +248,7 @@ impl<'a> Judge<'a> {
         } else {
             Verdict::Pass
         };
-        let (change, commands) =
-            if refusals.is_empty() { self.change(key) } else { (String::new(), Vec::new()) };
+        let way = if refusals.is_empty() { self.key_change.way_to(key) } else { Way::default() };
         let analysis = self.analyses.iter().find(|analysis| {
             analysis.key.namespace == self.collection.namespace && analysis.key.fields == key
         });
@@ -257,8 +261,8 @@ impl<'a> Judge<'a> {
             targeted,
             hashed_ranges,
             analysis: analysis.map(|analysis| analysis.answer.clone()),
-            change,
-            commands,
+            change: way.how,
+            commands: way.commands,
         }
     }
 
@@ -355,7 +359,7 @@ impl<'a> Judge<'a> {
             (Verdict::Fail, format!("{has}: they can never be split"))
         } else if share > self.limits.warn_share {
             let fail = text::percent(self.limits.fail_share);
-            (Verdict::Pass, format!("{has}: watch it, above {fail} it fails"))
+            (Verdict::Warn, format!("{has}: watch it, above {fail} it fails"))
         } else {
             (Verdict::Pass, has)
         };
@@ -374,7 +378,7 @@ impl<'a> Judge<'a> {
                 });
                 let by_range = by_range.map_or(String::new(), |share| {
                     format!(
-                        " ({} by a range, which goes to the shards that hold it)",
+                        " ({} by a range with two ends, which goes to the shards that hold it)",
                         text::percent(share)
                     )
                 });

@@ -15,9 +15,9 @@ pub(super) const PROPOSALS: usize = 5;
 const LEAST_DOCUMENTS: u64 = 100;
 
 impl<'a> Judge<'a> {
-    /// Keys that can be recommended, best first: by the reads they target, then by how evenly they
-    /// spread.
-    pub(super) fn proposals(&self, fields: &[&str], zone: Option<&str>) -> Vec<KeyVerdict> {
+    /// Keys that would do, whether the server takes them or not, best first: by the reads they target,
+    /// then by how evenly they spread.
+    pub(super) fn spreading(&self, fields: &[&str], zone: Option<&str>) -> Vec<KeyVerdict> {
         let no_zone = zone.is_some_and(|zone| self.field(zone).is_none());
         if self.documents() < LEAST_DOCUMENTS || no_zone {
             return Vec::new();
@@ -42,7 +42,7 @@ impl<'a> Judge<'a> {
         let mut passed: Vec<KeyVerdict> = keys
             .iter()
             .map(|key| self.verdict(key))
-            .filter(|verdict| self.is_worth_it(verdict, zone.is_some()))
+            .filter(|verdict| self.is_known_to_spread(verdict, zone.is_some()))
             .collect();
         passed.sort_by(|a, b| {
             self.rank(a, zone.is_some())
@@ -50,6 +50,17 @@ impl<'a> Judge<'a> {
                 .unwrap_or(Ordering::Equal)
                 .then_with(|| a.fields.cmp(&b.fields))
         });
+        passed
+    }
+
+    /// Those of them that can be recommended.
+    pub(super) fn proposals(
+        &self,
+        spreading: &[KeyVerdict],
+        zone: Option<&str>,
+    ) -> Vec<KeyVerdict> {
+        let passed: Vec<KeyVerdict> =
+            spreading.iter().filter(|key| key.refusals.is_empty()).cloned().collect();
         if zone.is_some() {
             return passed;
         }
@@ -73,12 +84,11 @@ impl<'a> Judge<'a> {
 
     /// Whether a key is known to spread. Where nothing tells the age of documents, values that each
     /// document has its own of may be given out in order.
-    fn is_worth_it(&self, key: &KeyVerdict, for_zone: bool) -> bool {
+    fn is_known_to_spread(&self, key: &KeyVerdict, for_zone: bool) -> bool {
         let may_rise = |path: &str| self.field(path).is_none_or(|(_, f)| rising::is_own(f));
-        key.refusals.is_empty()
-            && key.spread.is_some()
+        key.spread.is_some()
             && key.checks.iter().all(|check| match (check.clause, check.verdict) {
-                (_, Verdict::Pass) | ("SK-4", Verdict::Unknown) => true,
+                (_, Verdict::Pass | Verdict::Warn) | ("SK-4", Verdict::Unknown) => true,
                 // A zone key begins with the field it has to, whether reads name it or not.
                 ("SK-4", Verdict::Fail) => for_zone,
                 ("SK-3", Verdict::Unknown) => {
@@ -100,10 +110,10 @@ impl<'a> Judge<'a> {
         self.share_of_reads(within).is_some_and(|share| share > RANGES)
     }
 
-    /// Smaller is better: reads that name the key, then what kind of field it begins with, then
-    /// whether reads ask within it, then how evenly it spreads. A zone comes first whatever reads
-    /// name, so there the field behind it decides.
-    fn rank(&self, key: &KeyVerdict, for_zone: bool) -> (f64, u8, bool, f64, usize) {
+    /// Smaller is better: reads that name the key, then whether its hash scatters ranges that are read
+    /// often (SK-9), then what kind of field it begins with, then whether reads ask within it, then how
+    /// evenly it spreads. A zone comes first whatever reads name, so there the field behind it decides.
+    fn rank(&self, key: &KeyVerdict, for_zone: bool) -> (f64, bool, u8, bool, f64, usize) {
         let decisive = key.fields.get(usize::from(for_zone)).map_or("", |(path, _)| path.as_str());
         let named = if for_zone {
             self.share_of_reads(|s| {
@@ -119,6 +129,7 @@ impl<'a> Judge<'a> {
         });
         (
             -(named.unwrap_or(0.0) * 20.0).round(),
+            key.hashed_ranges.is_some_and(|share| share > RANGES),
             self.likelihood(decisive),
             !self.is_read_within(&key.fields),
             even,
@@ -186,9 +197,12 @@ impl<'a> Judge<'a> {
         fields.into_iter().take(FIELDS).map(|f| f.path.as_str()).collect()
     }
 
-    pub(super) fn why_nothing(&self, zone: Option<&str>) -> String {
+    pub(super) fn why_nothing(&self, spreading: &[KeyVerdict], zone: Option<&str>) -> String {
         if self.collection.kind == CollectionKind::Capped {
             return "capped collections cannot be sharded".to_owned();
+        }
+        if let Some(why) = spreading.iter().find_map(|key| self.why_not_unique(key)) {
+            return why;
         }
         if self.documents() < self.needed() {
             return format!(
@@ -209,5 +223,23 @@ impl<'a> Judge<'a> {
             );
         }
         "no field or pair of fields is known to have enough values without one dominating or rising; add a field made for it".to_owned()
+    }
+
+    /// For a key that would do but for unique indexes: which they are and what can be done.
+    fn why_not_unique(&self, key: &KeyVerdict) -> Option<String> {
+        let indexes = self.not_unique_any_more(&key.fields);
+        if indexes.is_empty() || indexes.len() < key.refusals.len() {
+            return None;
+        }
+        let n = indexes.len() as u64;
+        let named: Vec<String> =
+            indexes.iter().map(|i| format!("`{}` {}", i.name, i.key_text())).collect();
+        let best = sharding::key_text(&key.fields);
+        Some(format!(
+            "a unique index has to begin with the shard key, and no key that spreads the documents is the beginning of the {} {}; {best} would do if {} dropped, or began with that key and so kept values apart within each value of it only",
+            text::form(n, "unique index", "unique indexes"),
+            text::phrases(&named, 3),
+            text::form(n, "it were", "they were"),
+        ))
     }
 }

@@ -22,7 +22,7 @@ fn ask(example: &Example, question: &KeyQuestion) -> KeyReport {
 
 fn report(body: &str, fields: &[&str]) -> KeyReport {
     let keys = if fields.is_empty() { Vec::new() } else { vec![key(fields)] };
-    let question = KeyQuestion { keys, shards: Some(3), zone: None };
+    let question = KeyQuestion { keys, shards: Some(3), ..KeyQuestion::default() };
     ask(&Example::new("K001", "", body), &question)
 }
 
@@ -33,7 +33,8 @@ fn check<'a>(report: &'a KeyReport, clause: &str) -> &'a KeyCheck {
 /// The verdict about a clause for each key, on one collection.
 fn verdicts(example: &Example, clause: &str, keys: &[(&[&str], Verdict)]) {
     for (fields, expected) in keys {
-        let question = KeyQuestion { keys: vec![key(fields)], shards: Some(3), zone: None };
+        let question =
+            KeyQuestion { keys: vec![key(fields)], shards: Some(3), ..KeyQuestion::default() };
         let report = ask(example, &question);
         let found = check(&report, clause);
         assert_eq!(found.verdict, *expected, "{fields:?}: {}", found.evidence);
@@ -341,7 +342,7 @@ fn sk_8_sk_10_a_finer_field_mends_a_dominated_one() {
 }
 
 #[test]
-fn sk_4_sk_9_the_workload_decides_among_good_keys() {
+fn sk_4_the_workload_decides_among_good_keys() {
     let body = st_24();
     let by_user = format!(
         "{body}ran x90 {{\"command\": {{\"find\": \"t_order_item\", \"filter\": {{\"userId\": 7}}}}}}\nran x10 {{\"command\": {{\"find\": \"t_order_item\", \"filter\": {{\"country\": \"US\"}}}}}}"
@@ -349,15 +350,51 @@ fn sk_4_sk_9_the_workload_decides_among_good_keys() {
     let proposals = report(&by_user, &[]).proposals;
     assert_eq!(proposals[0].fields, key(&["userId"]));
     assert_eq!(proposals[0].targeted, Some(0.9));
-    let ranges = format!(
-        "{body}ran x90 {{\"command\": {{\"find\": \"t_order_item\", \"filter\": {{\"userId\": {{\"$gt\": 7}}}}}}}}"
-    );
-    assert_eq!(check(&report(&ranges, &["#userId"]), "SK-9").verdict, Verdict::Fail);
-    // A range of a plain field goes to the shards that hold it.
-    let plain = report(&ranges, &["userId"]);
-    let targeting = check(&plain, "SK-4");
-    assert_eq!(targeting.verdict, Verdict::Pass);
-    assert!(targeting.evidence.contains("100 % by a range"), "{}", targeting.evidence);
+}
+
+/// Reads by a condition on `userId`, and by nothing else.
+fn reads_by_user(condition: &str) -> String {
+    format!(
+        "{}ran x90 {{\"command\": {{\"find\": \"t_order_item\", \"filter\": {{\"userId\": {condition}}}}}}}",
+        st_24()
+    )
+}
+
+#[test]
+fn sk_4_ranges_count_when_they_have_two_ends() {
+    for (condition, verdict) in [
+        ("7", Verdict::Pass),
+        ("{\"$in\": [7, 8]}", Verdict::Pass),
+        ("{\"$gte\": 7, \"$lt\": 9}", Verdict::Pass),
+        ("{\"$gt\": 7}", Verdict::Fail),
+        ("{\"$lte\": 7}", Verdict::Fail),
+    ] {
+        let found = report(&reads_by_user(condition), &["userId"]);
+        assert_eq!(check(&found, "SK-4").verdict, verdict, "{condition}");
+    }
+    let between = report(&reads_by_user("{\"$gte\": 7, \"$lt\": 9}"), &["userId"]);
+    let evidence = &check(&between, "SK-4").evidence;
+    assert!(evidence.contains("100 % by a range with two ends"), "{evidence}");
+    // A hash scatters even those.
+    let hashed = report(&reads_by_user("{\"$gte\": 7, \"$lt\": 9}"), &["#userId"]);
+    assert_eq!(check(&hashed, "SK-4").verdict, Verdict::Fail);
+}
+
+#[test]
+fn sk_9_ranges_of_a_hashed_field_are_warned_about() {
+    let example = |targeted: f64| {
+        let mut example = example(&reads_by_user("{\"$gte\": 7, \"$lt\": 9}"));
+        let value = ThresholdSetting::Float(targeted);
+        example.settings.overrides.push(override_at("db_shop.*", "W011", "min-targeted", value));
+        example
+    };
+    let hashed = KeyQuestion { keys: vec![key(&["#userId"])], ..KeyQuestion::default() };
+    let found = ask(&example(0.0), &hashed);
+    assert_eq!(check(&found, "SK-9").verdict, Verdict::Warn);
+    assert_eq!(found.judged[0].verdict, Verdict::Pass, "a warning is no failure");
+    // Plain keys are preferred.
+    let proposals = proposed(&ask(&example(0.0), &KeyQuestion::default()));
+    assert_eq!(proposals[0], "{ userId: 1 }", "{proposals:?}");
 }
 
 #[test]
@@ -371,23 +408,45 @@ fn sk_10_the_order_workload_ranks_the_compound_key_first() {
     assert!(keys.contains(&"{ userId: 1 }".to_owned()), "{keys:?}");
 }
 
+fn zoned(body: &str, zone: &str, show_values: bool) -> KeyReport {
+    let question =
+        KeyQuestion { shards: Some(3), zone: Some(zone.into()), show_values, keys: Vec::new() };
+    ask(&example(body), &question)
+}
+
+#[test]
+fn sk_11_zones_are_planned_without_values_unless_they_are_asked_for() {
+    let plan = zoned(&orders(), "region", false).zones.expect("zones");
+    assert!(plan.values_hidden);
+    assert_eq!(
+        plan.commands[..2],
+        [
+            "sh.addShardToZone(\"<shard for <value 1>>\", \"<value 1>\")",
+            "sh.updateZoneKeyRange(\"db_shop.t_order_item\", { region: \"<value 1>\", userId: MinKey }, { region: \"<value 1>\", userId: MaxKey }, \"<value 1>\")",
+        ]
+    );
+    assert!(plan.commands[3].contains("<value 2>"), "{plan:?}");
+    assert!(plan.commands.iter().all(|c| !c.contains("EU") && !c.contains("US")), "{plan:?}");
+    // Too many values for zones: nothing that the flag could fill in.
+    let many = zoned(&orders(), "sub.tenant", false).zones.expect("zones");
+    assert!(!many.values_hidden && many.commands.len() == 2, "{many:?}");
+}
+
 #[test]
 fn sk_11_the_zone_comes_first_and_the_plan_has_both_zones() {
-    let zone = |body: &str, zone: &str| {
-        let question = KeyQuestion { shards: Some(3), zone: Some(zone.into()), keys: Vec::new() };
-        ask(&example(body), &question)
-    };
+    let zone = |body: &str, zone: &str| zoned(body, zone, true);
     let found = zone(&orders(), "region");
     assert_eq!(proposed(&found)[0], "{ region: 1, userId: 1 }", "{:?}", proposed(&found));
     assert!(found.proposals.iter().all(|p| p.fields[0].0 == "region" && p.fields.len() == 2));
-    assert_eq!(found.zones.len(), 4);
+    let plan = found.zones.expect("zones");
+    assert!(plan.commands.len() == 4 && !plan.values_hidden, "{plan:?}");
     for name in ["EU", "US"] {
         let range = format!(
             "sh.updateZoneKeyRange(\"db_shop.t_order_item\", {{ region: \"{name}\", userId: MinKey }}, {{ region: \"{name}\", userId: MaxKey }}, \"{name}\")"
         );
-        assert!(found.zones.contains(&range), "{:?}", found.zones);
+        assert!(plan.commands.contains(&range), "{plan:?}");
         let shard = format!("sh.addShardToZone(\"<shard for {name}>\", \"{name}\")");
-        assert!(found.zones.contains(&shard), "{:?}", found.zones);
+        assert!(plan.commands.contains(&shard), "{plan:?}");
     }
     // The field that reads ask for goes behind the zone.
     let by_tenant = format!(
@@ -397,7 +456,7 @@ fn sk_11_the_zone_comes_first_and_the_plan_has_both_zones() {
     let found = zone(&by_tenant, "region");
     assert_eq!(proposed(&found)[0], "{ region: 1, \"sub.tenant\": 1 }");
     let nowhere = zone(&orders(), "nope");
-    assert!(nowhere.proposals.is_empty() && nowhere.zones.is_empty());
+    assert!(nowhere.proposals.is_empty() && nowhere.zones.is_none());
     assert_eq!(nowhere.nothing.as_deref(), Some("no document has `nope`"));
 }
 
@@ -434,6 +493,29 @@ fn keys_the_server_refuses_are_told_apart_from_bad_ones() {
 }
 
 #[test]
+fn sk_1_unique_indexes_that_refuse_every_good_key_are_named() {
+    let nothing = |indexes: &str, zone: Option<&str>| {
+        let question = KeyQuestion { zone: zone.map(str::to_owned), ..KeyQuestion::default() };
+        let found = ask(&example(&format!("{}{indexes}", orders())), &question);
+        assert!(found.proposals.is_empty(), "{:?}", proposed(&found));
+        found.nothing.expect("a reason")
+    };
+    let late = "index {\"key\": {\"late\": 1}, \"name\": \"late_1\", \"unique\": true}\n";
+    let status = "index {\"key\": {\"status\": 1}, \"name\": \"status_1\", \"unique\": true}\n";
+    let one = nothing(late, None);
+    assert!(one.contains("of the unique index `late_1` { late: 1 };"), "{one}");
+    assert!(one.contains("{ userId: 1 } would do if it were dropped"), "{one}");
+    let two = nothing(&format!("{late}{status}"), None);
+    assert!(two.contains("`late_1` { late: 1 }, `status_1` { status: 1 };"), "{two}");
+    let zoned = nothing(late, Some("region"));
+    assert!(zoned.contains("{ region: 1, userId: 1 } would do"), "{zoned}");
+    // Where reads name no key at all, indexes are not to blame.
+    let reads = "ran x90 {\"command\": {\"find\": \"t_order_item\", \"filter\": {\"other\": 7}}}";
+    let scattered = nothing(&format!("{late}{reads}"), None);
+    assert!(scattered.contains("of the reads"), "{scattered}");
+}
+
+#[test]
 fn sk_12_a_collation_and_a_missing_index_are_in_the_commands() {
     let commands =
         |more: &str| report(&format!("{}{more}", orders()), &["userId"]).judged.remove(0).commands;
@@ -453,8 +535,9 @@ fn sk_12_a_collation_and_a_missing_index_are_in_the_commands() {
 
 #[test]
 fn sk_12_the_key_in_use_is_not_changed_to_itself() {
-    let settings = "shard-key=db_shop.t_order_item:{\"userId\":1},version=6.0";
-    let example = Example::new("K001", settings, &orders());
+    let cluster =
+        "server {\"sharded\": [{\"ns\": \"db_shop.t_order_item\", \"key\": {\"userId\": 1}}]}";
+    let example = Example::new("K001", "version=6.0", &format!("{cluster}\n{}", orders()));
     let change = |fields: &[&str]| {
         let question = KeyQuestion { keys: vec![key(fields)], ..KeyQuestion::default() };
         let judged = ask(&example, &question).judged.remove(0);
@@ -525,7 +608,7 @@ fn limits_are_those_of_the_rules() {
     let (int, float) = (ThresholdSetting::Int, ThresholdSetting::Float);
     assert_eq!(with("K001", "min-values", int(1000), "SK-1", &["userId"]), Verdict::Pass);
     assert_eq!(with("K001", "min-values", int(1_300), "SK-1", &["userId"]), Verdict::Fail);
-    assert_eq!(with("K002", "fail-share", float(0.9), "SK-2", &["region"]), Verdict::Pass);
+    assert_eq!(with("K002", "fail-share", float(0.9), "SK-2", &["region"]), Verdict::Warn);
     assert_eq!(with("K002", "fail-share", float(0.3), "SK-2", &["region"]), Verdict::Fail);
     assert_eq!(with("W011", "min-targeted", float(0.6), "SK-4", &["userId"]), Verdict::Pass);
     assert_eq!(with("W011", "min-targeted", float(0.7), "SK-4", &["userId"]), Verdict::Fail);
@@ -552,8 +635,7 @@ fn sk_1_uuids_and_whole_doubles_are_candidates() {
 fn sk_12_databases_are_enabled_where_the_server_asks_for_it() {
     let body = documents(5000, |i| format!("\"_id\": {i}, \"customerId\": {}", noise(i)));
     let commands = |version: &str| {
-        let question =
-            KeyQuestion { keys: vec![key(&["customerId"])], shards: Some(3), zone: None };
+        let question = KeyQuestion { keys: vec![key(&["customerId"])], ..KeyQuestion::default() };
         let report = ask(&Example::new("K001", version, &body), &question);
         report.judged[0].commands.clone()
     };

@@ -61,6 +61,7 @@ impl Reader<'_, '_, '_> {
             settings.iter().flatten().find(|row| row.get_str("_id").is_ok_and(|text| text == id))
         };
         Some(Cluster {
+            id: cluster_id(deployment),
             shards: shards.map(|rows| self::shards(&rows)),
             collections: collections
                 .map(|rows| sharded(&rows, chunks.as_deref(), zones.as_deref())),
@@ -98,6 +99,15 @@ fn has_tables(deployment: &Deployment) -> bool {
     };
     let found = deployment.session.list(CONFIG, Read::ListCollections, rest);
     found.is_ok_and(|found| !found.is_empty())
+}
+
+/// The id of the cluster, for those who may see it; it is needed to tell clusters apart only, so who may
+/// not is told nothing.
+fn cluster_id(deployment: &Deployment) -> Option<String> {
+    let (read, mut rest) = find(doc! {});
+    rest.insert("find", "version");
+    let rows = deployment.session.list(CONFIG, read, rest).ok()?;
+    rows.first()?.get_object_id("clusterId").ok().map(|id| id.to_hex())
 }
 
 fn find(filter: Document) -> (Read, Document) {

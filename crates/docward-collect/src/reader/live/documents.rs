@@ -128,7 +128,8 @@ impl Reader<'_, '_, '_> {
 
     /// Takes over a collection that an earlier run has read to its end.
     fn is_known(&mut self, deployment: &Deployment, listed: &Listed) -> bool {
-        let Some(Resumed::Whole(known)) = self.request.resume.0.get(&listed.namespace) else {
+        let Some(Resumed::Whole(known)) = self.request.resume.collections.get(&listed.namespace)
+        else {
             return false;
         };
         let (profile, links) = (**known).clone();
@@ -146,7 +147,9 @@ impl Reader<'_, '_, '_> {
         listed: &Listed,
         file: FileId,
     ) -> Option<Vec<IdRange>> {
-        if let Some(Resumed::Part(profiler, left)) = self.request.resume.0.get(&listed.namespace) {
+        if let Some(Resumed::Part(profiler, left)) =
+            self.request.resume.collections.get(&listed.namespace)
+        {
             self.table.entry(listed.slot).taken += profiler.documents();
             self.engine.resume(listed.slot, file, (**profiler).clone());
             return Some(left.clone());

@@ -33,11 +33,12 @@ use docward_model::{Namespace, SourceKind};
 use super::Reader;
 use crate::{
     engine::FileId,
+    identity::Likeness,
     trouble::{Trouble, Troubles},
 };
 
 /// Whether a source is a connection string.
-pub(crate) fn is_uri(source: &str) -> bool {
+pub fn is_uri(source: &str) -> bool {
     source.starts_with("mongodb://") || source.starts_with("mongodb+srv://")
 }
 
@@ -90,7 +91,12 @@ impl Reader<'_, '_, '_> {
             version: None,
             is_told,
         };
-        self.read_server(&mut deployment);
+        let id = self.read_server(&mut deployment);
+        let likeness = self.request.resume.likeness(id.as_ref());
+        self.deployments.push((deployment.session.name.clone(), id));
+        if likeness == Likeness::Other {
+            return;
+        }
         let databases = self.databases(&mut deployment);
         // Before anything else is read: a profiler that writes everything down would have what
         // clients did pushed out by what is asked from here on.

@@ -14,7 +14,7 @@ use super::{
     session::{Read, number},
     trouble::code,
 };
-use crate::catalogue;
+use crate::{catalogue, identity::DeploymentId};
 
 /// Parameters that matter for safety.
 const PARAMETERS: [&str; 4] = [
@@ -48,8 +48,8 @@ const BUILT_IN: [&str; 19] = [
 ];
 
 impl Reader<'_, '_, '_> {
-    /// Asks for facts about the whole; what is refused stays unknown.
-    pub(super) fn read_server(&mut self, deployment: &mut Deployment) {
+    /// Asks for facts about the whole; what is refused stays unknown. Gives back which deployment it is.
+    pub(super) fn read_server(&mut self, deployment: &mut Deployment) -> Option<DeploymentId> {
         let mut server = Server {
             read_preference: Some(deployment.session.read_preference.to_owned()),
             ..Server::default()
@@ -106,7 +106,9 @@ impl Reader<'_, '_, '_> {
         server.cluster = self.cluster(deployment, server.topology.as_ref());
         let source = &mut self.sources[deployment.source];
         source.server = Some(in_words(&server));
+        let id = DeploymentId::of(&server);
         self.table.server.get_or_insert(server);
+        id
     }
 
     fn fact(
@@ -215,6 +217,7 @@ fn start_options(parsed: &Document) -> StartOptions {
         tls_mode: text(tls, "mode"),
         javascript: security.and_then(|s| s.get_bool("javascriptEnabled").ok()),
         audit_log: section("auditLog").is_some(),
+        cluster_role: text(section("sharding"), "clusterRole"),
     }
 }
 
@@ -409,6 +412,12 @@ mod tests {
         check(doc! { "security": { "authorization": "disabled" } }, false, None, None);
         let transition = doc! { "keyFile": "/k", "transitionToAuth": true };
         check(doc! { "security": transition }, false, None, None);
+        let role = |parsed: Document| start_options(&parsed).cluster_role;
+        assert_eq!(
+            role(doc! { "sharding": { "clusterRole": "shardsvr" } }).as_deref(),
+            Some("shardsvr")
+        );
+        assert_eq!(role(doc! {}), None);
     }
 
     #[test]
