@@ -14,10 +14,11 @@ use toml_edit::DocumentMut;
 use crate::{codegen, docs, root, source};
 
 /// Crates and their layers; an arrow up or sideways is a fault.
-const LAYERS: [(&str, u32); 10] = [
+const LAYERS: [(&str, u32); 11] = [
     ("docward-model", 0),
     ("docward-bson", 1),
     ("docward-profile", 2),
+    ("docward-schema", 2),
     ("docward-workload", 2),
     ("docward-rules", 3),
     ("docward-config", 3),

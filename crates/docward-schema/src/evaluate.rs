@@ -1,0 +1,282 @@
+//! Asking a document. One walk per object or array and schema; nothing is copied.
+
+use std::cmp::Ordering;
+
+use docward_bson::walk::{Fault, FaultKind, MAX_DEPTH};
+
+use crate::{
+    schema::{Array, Dependency, Items, Node, Object, Rest, Scalar, is_path},
+    value::{ARRAY, NOTHING, OBJECT, Raw},
+};
+
+/// Evaluates schemas against values, and knows how deep it is.
+#[derive(Debug, Default)]
+pub(crate) struct Checker {
+    depth: u32,
+}
+
+impl Checker {
+    /// Whether a value meets a schema.
+    pub(crate) fn holds(&mut self, node: &Node, value: Raw<'_>) -> Result<bool, Fault> {
+        if self.depth > MAX_DEPTH {
+            return Err(Fault::new(0, FaultKind::Depth));
+        }
+        self.depth += 1;
+        let verdict = self.meets(node, value);
+        self.depth -= 1;
+        verdict
+    }
+
+    fn meets(&mut self, node: &Node, value: Raw<'_>) -> Result<bool, Fault> {
+        if node.types.is_some_and(|types| !types.has(value.tag)) || !scalar(&node.scalar, value) {
+            return Ok(false);
+        }
+        if value.tag == ARRAY && !self.array(&node.array, value)? {
+            return Ok(false);
+        }
+        if value.tag == OBJECT && !node.object.is_silent() && !self.object(&node.object, value)? {
+            return Ok(false);
+        }
+        for part in &node.all_of {
+            if !self.holds(part, value)? {
+                return Ok(false);
+            }
+        }
+        if !node.any_of.is_empty() && self.count(&node.any_of, value, 1)? == 0 {
+            return Ok(false);
+        }
+        if !node.one_of.is_empty() && self.count(&node.one_of, value, 2)? != 1 {
+            return Ok(false);
+        }
+        if let Some(not) = &node.not
+            && self.holds(not, value)?
+        {
+            return Ok(false);
+        }
+        if let Some(admitted) = &node.enumeration {
+            for literal in admitted {
+                if literal.raw().equals(value)? {
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// How many of several schemas hold; counting ends at `enough`.
+    fn count(&mut self, nodes: &[Node], value: Raw<'_>, enough: usize) -> Result<usize, Fault> {
+        let mut found = 0;
+        for node in nodes {
+            found += usize::from(self.holds(node, value)?);
+            if found >= enough {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn array(&mut self, array: &Array, value: Raw<'_>) -> Result<bool, Fault> {
+        let is_silent = array.min_items.is_none()
+            && array.max_items.is_none()
+            && !array.unique
+            && matches!(array.items, Items::Anything);
+        if is_silent {
+            return Ok(true);
+        }
+        let mut count = 0_u64;
+        let mut seen: Vec<Raw<'_>> = Vec::new();
+        for (at, element) in value.elements()?.enumerate() {
+            let element = Raw::from(element?);
+            count += 1;
+            let holds = match &array.items {
+                Items::Anything => true,
+                Items::Each(node) => self.holds(node, element)?,
+                Items::ByPosition(nodes, rest) => match nodes.get(at) {
+                    Some(node) => self.holds(node, element)?,
+                    None => self.rest(rest, element)?,
+                },
+            };
+            if !holds {
+                return Ok(false);
+            }
+            if array.unique {
+                for other in &seen {
+                    if other.equals(element)? {
+                        return Ok(false);
+                    }
+                }
+                seen.push(element);
+            }
+        }
+        Ok(array.min_items.is_none_or(|least| count >= least)
+            && array.max_items.is_none_or(|most| count <= most))
+    }
+
+    fn rest(&mut self, rest: &Rest, value: Raw<'_>) -> Result<bool, Fault> {
+        match rest {
+            Rest::Allowed => Ok(true),
+            Rest::Forbidden => Ok(false),
+            Rest::Like(node) => self.holds(node, value),
+        }
+    }
+
+    fn object(&mut self, object: &Object, value: Raw<'_>) -> Result<bool, Fault> {
+        let mut count = 0_u64;
+        let mut missing = object.required.len();
+        // A field that lies twice in a document is found once.
+        let mut found = vec![false; object.required.len()];
+        let mut met = vec![false; object.properties.len()];
+        for element in value.elements()? {
+            let element = element?;
+            count += 1;
+            let inner = Raw::from(element);
+            if missing > 0
+                && !is_path(element.key)
+                && let Some(at) = object.required.iter().position(|name| **name == *element.key)
+                && !std::mem::replace(&mut found[at], true)
+            {
+                missing -= 1;
+            }
+            let mut named = false;
+            if let Some(&at) = object.names.get(element.key) {
+                named = true;
+                // The server looks a property up by name, and so sees the first of that name.
+                let asked = if element.key.is_empty() { value } else { inner };
+                if !is_path(element.key)
+                    && !std::mem::replace(&mut met[at], true)
+                    && !self.holds(&object.properties[at], asked)?
+                {
+                    return Ok(false);
+                }
+            }
+            for (pattern, node) in &object.patterns {
+                if pattern.is_in(element.key) {
+                    named = true;
+                    if !self.holds(node, inner)? {
+                        return Ok(false);
+                    }
+                }
+            }
+            if !named && !self.rest(&object.rest, inner)? {
+                return Ok(false);
+            }
+        }
+        for (name, at) in &object.paths {
+            // Through an array it is there, but what is said of it finds nothing.
+            let inner = lookup(value, name)?.unwrap_or(Raw { tag: NOTHING, bytes: &[] });
+            if has(value, name)? && !self.holds(&object.properties[*at], inner)? {
+                return Ok(false);
+            }
+        }
+        for name in object.required.iter().filter(|name| is_path(name)) {
+            if has(value, name)? {
+                missing -= 1;
+            }
+        }
+        if missing > 0
+            || object.min_properties.is_some_and(|least| count < least)
+            || object.max_properties.is_some_and(|most| count > most)
+        {
+            return Ok(false);
+        }
+        self.dependencies(object, value)
+    }
+
+    fn dependencies(&mut self, object: &Object, value: Raw<'_>) -> Result<bool, Fault> {
+        for (name, dependency) in &object.dependencies {
+            if !has(value, name)? {
+                continue;
+            }
+            let holds = match dependency {
+                Dependency::Schema(node) => self.holds(node, value)?,
+                Dependency::Names(names) => {
+                    let mut all = true;
+                    for name in names {
+                        all &= has(value, name)?;
+                    }
+                    all
+                }
+            };
+            if !holds {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Whether a name leads to anything. Here the server takes steps into arrays, too: by number, and into
+/// objects that lie in them.
+fn has(value: Raw<'_>, name: &[u8]) -> Result<bool, Fault> {
+    let (step, rest) = match name.iter().position(|byte| *byte == b'.') {
+        Some(dot) => (&name[..dot], Some(&name[dot + 1..])),
+        None => (name, None),
+    };
+    for element in value.elements()? {
+        let element = element?;
+        if element.key != step {
+            continue;
+        }
+        let inner = Raw::from(element);
+        return match (rest, inner.tag) {
+            (None, _) => Ok(true),
+            (Some(rest), OBJECT) => has(inner, rest),
+            (Some(rest), ARRAY) => has_in_array(inner, rest),
+            (Some(_), _) => Ok(false),
+        };
+    }
+    Ok(false)
+}
+
+fn has_in_array(array: Raw<'_>, name: &[u8]) -> Result<bool, Fault> {
+    for element in array.elements()? {
+        let inner = Raw::from(element?);
+        if inner.tag == OBJECT && has(inner, name)? {
+            return Ok(true);
+        }
+    }
+    // Elements have numbers for names.
+    has(array, name)
+}
+
+/// The value a name leads to: the server takes dots as steps, and takes none into arrays.
+fn lookup<'d>(object: Raw<'d>, name: &[u8]) -> Result<Option<Raw<'d>>, Fault> {
+    let mut at = object;
+    for step in name.split(|byte| *byte == b'.') {
+        if at.tag != OBJECT {
+            return Ok(None);
+        }
+        let mut found = None;
+        for element in at.elements()? {
+            let element = element?;
+            if element.key == step {
+                found = Some(Raw::from(element));
+                break;
+            }
+        }
+        match found {
+            Some(inner) => at = inner,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(at))
+}
+
+fn scalar(scalar: &Scalar, value: Raw<'_>) -> bool {
+    if let Some(text) = value.text() {
+        // Characters, not bytes: those that begin one.
+        let length = || text.iter().filter(|byte| (**byte & 0xc0) != 0x80).count() as u64;
+        return scalar.max_length.is_none_or(|most| length() <= most)
+            && scalar.min_length.is_none_or(|least| length() >= least)
+            && scalar.pattern.as_ref().is_none_or(|pattern| pattern.is_in(text));
+    }
+    let Some(number) = value.number() else { return true };
+    scalar.multiple_of.is_none_or(|divisor| number.is_multiple_of(divisor))
+        && scalar
+            .maximum
+            .is_none_or(|(limit, exclusive)| number.is_within(limit, exclusive, Ordering::Less))
+        && scalar
+            .minimum
+            .is_none_or(|(limit, exclusive)| number.is_within(limit, exclusive, Ordering::Greater))
+}

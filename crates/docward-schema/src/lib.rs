@@ -1,0 +1,50 @@
+//! MongoDB's `$jsonSchema`: read once, then asked of raw documents without building them.
+//!
+//! The dialect is the server's (draft 4 with `bsonType`; without `$ref`, `format`, `default`,
+//! `definitions` and the type `integer`), down to the order in which mistakes are reported, their codes
+//! and their words. What the server decides differently in another version is decided as 6.0 does. Truth
+//! is a running server: `tests/` compares with verdicts of one, and with a live one on generated schemas
+//! and documents.
+//!
+//! `encrypt` and `encryptMetadata` are refused: they are about ciphertext, which nobody here can read.
+
+mod evaluate;
+mod number;
+mod parse;
+mod pattern;
+mod schema;
+mod value;
+
+use docward_bson::walk::Fault;
+
+use evaluate::Checker;
+use schema::Node;
+use value::{OBJECT, Raw};
+
+/// A schema, ready to be asked.
+#[derive(Debug)]
+pub struct Schema {
+    root: Node,
+}
+
+/// Why a document is no schema: the server's code and words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct SchemaFault {
+    /// The server's code: 2 `BadValue`, 9 `FailedToParse`, 14 `TypeMismatch`, 51091 for patterns.
+    pub code: i32,
+    /// The server's words.
+    pub message: String,
+}
+
+impl Schema {
+    /// Reads a `$jsonSchema` out of BSON.
+    pub fn compile(schema: &[u8]) -> Result<Self, SchemaFault> {
+        parse::schema(schema).map(|root| Self { root })
+    }
+
+    /// Whether a document is valid. Damaged documents are a fault, not a verdict.
+    pub fn accepts(&self, document: &[u8]) -> Result<bool, Fault> {
+        Checker::default().holds(&self.root, Raw { tag: OBJECT, bytes: document })
+    }
+}

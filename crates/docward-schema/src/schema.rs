@@ -1,0 +1,127 @@
+//! A schema as it is asked: each keyword in the form its check needs.
+
+use std::collections::HashMap;
+
+use crate::{number::Number, pattern::Pattern, value::Literal};
+
+/// What one (sub)schema demands; absent keywords demand nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Node {
+    pub(crate) types: Option<Types>,
+    pub(crate) scalar: Scalar,
+    pub(crate) array: Array,
+    pub(crate) object: Object,
+    pub(crate) all_of: Vec<Node>,
+    pub(crate) any_of: Vec<Node>,
+    pub(crate) one_of: Vec<Node>,
+    pub(crate) not: Option<Box<Node>>,
+    pub(crate) enumeration: Option<Vec<Literal>>,
+}
+
+/// Types as bits: one per tag of BSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Types(pub(crate) u32);
+
+impl Types {
+    /// The bit of a tag.
+    fn bit(tag: u8) -> u32 {
+        match tag {
+            0x01..=0x13 => 1 << tag,
+            0xff => 1 << 20,
+            0x7f => 1 << 21,
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn with(self, tag: u8) -> Self {
+        Self(self.0 | Self::bit(tag))
+    }
+
+    pub(crate) fn has(self, tag: u8) -> bool {
+        self.0 & Self::bit(tag) != 0
+    }
+}
+
+/// About numbers and strings.
+#[derive(Debug, Default)]
+pub(crate) struct Scalar {
+    pub(crate) pattern: Option<Pattern>,
+    pub(crate) max_length: Option<u64>,
+    pub(crate) min_length: Option<u64>,
+    pub(crate) multiple_of: Option<Number>,
+    /// With whether the limit itself is out.
+    pub(crate) maximum: Option<(Number, bool)>,
+    pub(crate) minimum: Option<(Number, bool)>,
+}
+
+/// About arrays.
+#[derive(Debug, Default)]
+pub(crate) struct Array {
+    pub(crate) min_items: Option<u64>,
+    pub(crate) max_items: Option<u64>,
+    pub(crate) unique: bool,
+    pub(crate) items: Items,
+}
+
+/// What elements have to be.
+#[derive(Debug, Default)]
+pub(crate) enum Items {
+    #[default]
+    Anything,
+    /// Each of them.
+    Each(Box<Node>),
+    /// By position, and the rest.
+    ByPosition(Vec<Node>, Rest),
+}
+
+/// What is said of everything that is not named.
+#[derive(Debug, Default)]
+pub(crate) enum Rest {
+    #[default]
+    Allowed,
+    Forbidden,
+    Like(Box<Node>),
+}
+
+/// Whether a name leads through objects rather than to a field.
+pub(crate) fn is_path(name: &[u8]) -> bool {
+    name.contains(&b'.')
+}
+
+/// About objects.
+#[derive(Debug, Default)]
+pub(crate) struct Object {
+    pub(crate) required: Vec<Box<[u8]>>,
+    /// Properties in the order written, and where each name is.
+    pub(crate) properties: Vec<Node>,
+    pub(crate) names: HashMap<Box<[u8]>, usize>,
+    /// Those of them whose names are paths.
+    pub(crate) paths: Vec<(Box<[u8]>, usize)>,
+    pub(crate) patterns: Vec<(Pattern, Node)>,
+    pub(crate) rest: Rest,
+    pub(crate) min_properties: Option<u64>,
+    pub(crate) max_properties: Option<u64>,
+    pub(crate) dependencies: Vec<(Box<[u8]>, Dependency)>,
+}
+
+impl Object {
+    /// Whether anything is said of objects at all.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.required.is_empty()
+            && self.properties.is_empty()
+            && self.patterns.is_empty()
+            && matches!(self.rest, Rest::Allowed)
+            && self.min_properties.is_none()
+            && self.max_properties.is_none()
+            && self.dependencies.is_empty()
+    }
+}
+
+/// What has to hold when a property is there.
+#[derive(Debug)]
+pub(crate) enum Dependency {
+    /// These are there, too.
+    Names(Vec<Box<[u8]>>),
+    /// The object meets this.
+    Schema(Box<Node>),
+}

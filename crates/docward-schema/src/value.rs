@@ -1,0 +1,232 @@
+//! Values as they lie in a document, and what equality means between them.
+
+use std::cmp::Ordering;
+
+use docward_bson::walk::{Element, Elements, Fault};
+
+use crate::number::{Decimal, Number};
+
+/// No value at all.
+pub(crate) const NOTHING: u8 = 0x00;
+pub(crate) const DOUBLE: u8 = 0x01;
+pub(crate) const STRING: u8 = 0x02;
+pub(crate) const OBJECT: u8 = 0x03;
+pub(crate) const ARRAY: u8 = 0x04;
+pub(crate) const BOOL: u8 = 0x08;
+const SYMBOL: u8 = 0x0e;
+const INT: u8 = 0x10;
+const LONG: u8 = 0x12;
+const DECIMAL: u8 = 0x13;
+
+/// A value where it lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Raw<'d> {
+    pub(crate) tag: u8,
+    pub(crate) bytes: &'d [u8],
+}
+
+impl<'d> From<Element<'d>> for Raw<'d> {
+    fn from(element: Element<'d>) -> Self {
+        Self { tag: element.tag, bytes: element.value }
+    }
+}
+
+impl<'d> Raw<'d> {
+    /// The number, if it is one.
+    pub(crate) fn number(self) -> Option<Number> {
+        Some(match self.tag {
+            DOUBLE => Number::Double(f64::from_le_bytes(self.bytes.try_into().ok()?)),
+            INT => Number::Int(i64::from(i32::from_le_bytes(self.bytes.try_into().ok()?))),
+            LONG => Number::Int(i64::from_le_bytes(self.bytes.try_into().ok()?)),
+            DECIMAL => Number::Decimal(Decimal::from_bytes(self.bytes.try_into().ok()?)),
+            _ => return None,
+        })
+    }
+
+    /// The bytes of a string.
+    pub(crate) fn text(self) -> Option<&'d [u8]> {
+        (self.tag == STRING).then(|| text(self.bytes))
+    }
+
+    /// The fields of an object, or the elements of an array.
+    pub(crate) fn elements(self) -> Result<Elements<'d>, Fault> {
+        Elements::new(self.bytes)
+    }
+
+    /// The name `bsonType` has for its type.
+    pub(crate) fn type_name(self) -> &'static str {
+        docward_model::BsonType::from_tag(self.tag).map_or("unknown", |kind| kind.name())
+    }
+
+    /// Whether two values are the same to the server's `enum` and `uniqueItems`: numbers by value, objects
+    /// whatever the order of their fields.
+    pub(crate) fn equals(self, other: Raw<'_>) -> Result<bool, Fault> {
+        Ok(self.order(other)? == Ordering::Equal)
+    }
+
+    /// An order in which equal values are equal; among others it is only good for sorting.
+    fn order(self, other: Raw<'_>) -> Result<Ordering, Fault> {
+        if let (Some(a), Some(b)) = (self.number(), other.number()) {
+            return Ok(a.order(b));
+        }
+        let kinds = class(self.tag).cmp(&class(other.tag));
+        if kinds != Ordering::Equal {
+            return Ok(kinds);
+        }
+        match self.tag {
+            STRING | SYMBOL => Ok(text(self.bytes).cmp(text(other.bytes))),
+            OBJECT => fields(self, other, true),
+            ARRAY => fields(self, other, false),
+            _ => Ok(self.bytes.cmp(other.bytes)),
+        }
+    }
+}
+
+/// Types that are compared by value with each other.
+fn class(tag: u8) -> u8 {
+    match tag {
+        DOUBLE | INT | LONG | DECIMAL => DOUBLE,
+        SYMBOL => STRING,
+        tag => tag,
+    }
+}
+
+/// The text behind its length, without its NUL.
+fn text(bytes: &[u8]) -> &[u8] {
+    bytes.get(4..bytes.len().saturating_sub(1)).unwrap_or_default()
+}
+
+/// Fields in pairs: of objects sorted by name, of arrays as they lie, names aside.
+fn fields(a: Raw<'_>, b: Raw<'_>, by_name: bool) -> Result<Ordering, Fault> {
+    let mut a: Vec<Element<'_>> = a.elements()?.collect::<Result<_, _>>()?;
+    let mut b: Vec<Element<'_>> = b.elements()?.collect::<Result<_, _>>()?;
+    let count = a.len().cmp(&b.len());
+    if count != Ordering::Equal {
+        return Ok(count);
+    }
+    if by_name {
+        a.sort_by(|x, y| x.key.cmp(y.key));
+        b.sort_by(|x, y| x.key.cmp(y.key));
+    }
+    for (x, y) in a.into_iter().zip(b) {
+        let names = if by_name { x.key.cmp(y.key) } else { Ordering::Equal };
+        let order = match names {
+            Ordering::Equal => Raw::from(x).order(Raw::from(y))?,
+            names => names,
+        };
+        if order != Ordering::Equal {
+            return Ok(order);
+        }
+    }
+    Ok(Ordering::Equal)
+}
+
+/// A value that a schema holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Literal {
+    tag: u8,
+    bytes: Vec<u8>,
+}
+
+impl Literal {
+    pub(crate) fn of(value: Raw<'_>) -> Self {
+        Self { tag: value.tag, bytes: value.bytes.to_vec() }
+    }
+
+    pub(crate) fn raw(&self) -> Raw<'_> {
+        Raw { tag: self.tag, bytes: &self.bytes }
+    }
+}
+
+/// A value as the server writes it into its messages.
+pub(crate) fn told(value: Raw<'_>) -> String {
+    let list = |open: &str, close: &str, named: bool| {
+        let parts: Vec<String> = value
+            .elements()
+            .map(|elements| {
+                elements
+                    .filter_map(Result::ok)
+                    .map(|element| {
+                        let inner = told(Raw::from(element));
+                        if named {
+                            format!("{}: {inner}", String::from_utf8_lossy(element.key))
+                        } else {
+                            inner
+                        }
+                    })
+                    .collect()
+            })
+            .unwrap_or_default();
+        if parts.is_empty() {
+            format!("{open}{close}")
+        } else {
+            format!("{open} {} {close}", parts.join(", "))
+        }
+    };
+    match (value.tag, value.number()) {
+        (DOUBLE, Some(Number::Double(n))) => double_text(n),
+        (DECIMAL, _) => {
+            value.bytes.try_into().map_or_else(|_| String::new(), docward_bson::decimal_text)
+        }
+        (_, Some(Number::Int(n))) => n.to_string(),
+        (STRING, _) => {
+            format!("\"{}\"", String::from_utf8_lossy(value.text().unwrap_or_default()))
+        }
+        (BOOL, _) => (value.bytes.first() == Some(&1)).to_string(),
+        (0x0a, _) => "null".to_owned(),
+        (0xff, _) => "MinKey".to_owned(),
+        (0x7f, _) => "MaxKey".to_owned(),
+        (0x07, _) => format!("ObjectId('{}')", docward_bson::value::hex(value.bytes)),
+        (0x05, _) => {
+            let (subtype, bytes) = (value.bytes.get(4), value.bytes.get(5..));
+            let digits = docward_bson::value::hex(bytes.unwrap_or_default()).to_uppercase();
+            format!("BinData({}, {digits})", subtype.copied().unwrap_or_default())
+        }
+        (0x09, _) => {
+            let ms = value.bytes.try_into().map_or(0, i64::from_le_bytes);
+            format!("new Date({ms})")
+        }
+        (0x11, _) => {
+            let stamp = value.bytes.try_into().map_or(0, u64::from_le_bytes);
+            format!("Timestamp({}, {})", stamp >> 32, stamp & 0xffff_ffff)
+        }
+        (0x0b, _) => {
+            let parts: Vec<_> =
+                value.bytes.split(|b| *b == 0).map(String::from_utf8_lossy).collect();
+            let part = |n: usize| parts.get(n).map_or("", |part| part);
+            format!("/{}/{}", part(0), part(1))
+        }
+        (SYMBOL, _) => format!("\"{}\"", String::from_utf8_lossy(text(value.bytes))),
+        (OBJECT, _) => list("{", "}", true),
+        (ARRAY, _) => list("[", "]", false),
+        _ => value.type_name().to_owned(),
+    }
+}
+
+/// `%.16g`, with `.0` behind what looks like a whole number.
+fn double_text(n: f64) -> String {
+    if n.is_nan() {
+        return "nan.0".to_owned();
+    }
+    if n.is_infinite() {
+        return if n < 0.0 { "-inf.0" } else { "inf.0" }.to_owned();
+    }
+    let exponent = if n == 0.0 { 0 } else { n.abs().log10().floor() as i32 };
+    let text = if (-5..16).contains(&exponent) {
+        let decimals = usize::try_from(15 - exponent).unwrap_or(0);
+        let text = format!("{n:.decimals$}");
+        if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            text
+        }
+    } else {
+        let text = format!("{n:.15e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let digits = digits.trim_end_matches('0').trim_end_matches('.');
+        let exponent: i32 = exponent.parse().unwrap_or(0);
+        let sign = if exponent < 0 { '-' } else { '+' };
+        format!("{digits}e{sign}{:02}", exponent.abs())
+    };
+    if text.contains('.') { text } else { format!("{text}.0") }
+}
