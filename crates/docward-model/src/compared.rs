@@ -46,6 +46,8 @@ pub enum Change {
     Changed(String),
     /// It was there as it is.
     Same,
+    /// The earlier run did not look for it.
+    NotLookedFor,
 }
 
 impl Change {
@@ -56,6 +58,7 @@ impl Change {
             Self::Worse(_) => "worse",
             Self::Changed(_) => "changed",
             Self::Same => "unchanged",
+            Self::NotLookedFor => "not looked for before",
         }
     }
 }
@@ -98,19 +101,17 @@ pub struct Compared {
 
 impl Compared {
     /// Compares findings with known ones. Of a known one that is missing, `looked_for` says whether the
-    /// run would have found it. Several findings can share a fingerprint: they are paired off.
+    /// run would have found it; of one that is not known, `was_looked_for` says whether it would have been.
     pub fn of(
         basis: Basis,
         with: &str,
-        mut known: Vec<Known>,
+        known: Vec<Known>,
         findings: &[Finding],
         looked_for: impl Fn(&Known) -> bool,
+        was_looked_for: impl Fn(&Finding) -> bool,
     ) -> Self {
-        known.sort();
-        let mut open: BTreeMap<String, Vec<Known>> = BTreeMap::new();
-        for one in known.into_iter().rev() {
-            open.entry(one.fingerprint.clone()).or_default().push(one);
-        }
+        let mut open: BTreeMap<String, Known> =
+            known.into_iter().map(|known| (known.fingerprint.clone(), known)).collect();
         let mut out = Self {
             basis,
             with: with.to_owned(),
@@ -120,9 +121,9 @@ impl Compared {
             changes: BTreeMap::new(),
         };
         for finding in findings {
-            let before = open.get_mut(&finding.fingerprint).and_then(Vec::pop);
-            let change = match before {
-                None => Change::New,
+            let change = match open.remove(&finding.fingerprint) {
+                None if was_looked_for(finding) => Change::New,
+                None => Change::NotLookedFor,
                 Some(before) if finding.severity > before.severity => {
                     Change::Worse(before.severity)
                 }
@@ -132,13 +133,9 @@ impl Compared {
                     Change::Same
                 }
             };
-            // Of several with one fingerprint the first that differs is told.
-            let told = out.changes.entry(finding.fingerprint.clone()).or_insert(Change::Same);
-            if *told == Change::Same {
-                *told = change;
-            }
+            out.changes.insert(finding.fingerprint.clone(), change);
         }
-        for missing in open.into_values().flatten() {
+        for missing in open.into_values() {
             if looked_for(&missing) {
                 out.fixed.push(missing);
             } else {
@@ -153,6 +150,11 @@ impl Compared {
     /// What became of a finding.
     pub fn change(&self, finding: &Finding) -> &Change {
         self.changes.get(&finding.fingerprint).unwrap_or(&Change::New)
+    }
+
+    /// How many of these findings were there with other words or louder.
+    pub fn count_changed(&self, findings: &[Finding]) -> usize {
+        findings.iter().filter(|f| matches!(self.change(f), Change::Changed(_))).count()
     }
 
     /// How many of these findings are new, or louder than they were.
@@ -206,30 +208,25 @@ mod tests {
             finding("worse", Severity::Error, "3 arrays"),
             finding("other", Severity::Warn, "4 arrays"),
             finding("new", Severity::Info, "1 array"),
+            finding("unasked", Severity::Info, "1 array"),
         ];
         let known = before.iter().map(Known::of).collect();
-        let compared = Compared::of(Basis::Report, "old.json", known, &now, |known| {
-            known.fingerprint != "unseen"
-        });
+        let compared = Compared::of(
+            Basis::Report,
+            "old.json",
+            known,
+            &now,
+            |known| known.fingerprint != "unseen",
+            |finding| finding.fingerprint != "unasked",
+        );
         let names: Vec<_> = now.iter().map(|f| compared.change(f).name()).collect();
-        assert_eq!(names, ["unchanged", "worse", "changed", "new"]);
+        assert_eq!(names, ["unchanged", "worse", "changed", "new", "not looked for before"]);
+        assert_eq!(compared.count_changed(&now), 1);
         assert_eq!(compared.count_new(&now), 2);
         let prints =
             |list: &[Known]| list.iter().map(|k| k.fingerprint.clone()).collect::<Vec<_>>();
         assert_eq!(prints(&compared.fixed), ["gone"]);
         assert_eq!(prints(&compared.not_judged), ["unseen"]);
         assert_eq!(prints(&compared.unchanged), ["same"]);
-    }
-
-    #[test]
-    fn of_several_with_one_fingerprint_one_more_is_new() {
-        let twice = [finding("a", Severity::Warn, ""), finding("a", Severity::Warn, "")];
-        let compare = |known: usize| {
-            let known = twice[..known].iter().map(Known::of).collect();
-            Compared::of(Basis::Baseline, "", known, &twice, |_| true)
-        };
-        assert_eq!(compare(2).unchanged.len(), 2);
-        assert_eq!(compare(1).unchanged.len(), 1);
-        assert_eq!(*compare(1).change(&twice[0]), Change::New);
     }
 }

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Compared, Evidence, Finding, Known, NamespacePattern, ProfileName, Severity, Subject, Waiver,
+    Basis, Change, Compared, Evidence, Finding, Known, NamespacePattern, ProfileName, Severity,
+    Subject, Waiver,
 };
 
 /// What kind of input a source was.
@@ -198,10 +199,14 @@ pub struct Report {
     pub interrupted: bool,
     /// Whether document values may be printed.
     pub show_values: bool,
-    /// Codes of the rules that ran and had all they need.
-    pub judged: Vec<Cow<'static, str>>,
+    /// Codes of the rules whose silence means something; `None` when that is not known.
+    pub judged: Option<Vec<Cow<'static, str>>>,
     /// Which collections were asked for.
     pub filter: Filter,
+    /// Names of the collections that were read; `None` when that is not known.
+    pub namespaces: Option<Vec<String>>,
+    /// Fingerprints of findings that were made and are not told: suppressed, or in the baseline.
+    pub withheld: Vec<String>,
     /// How the findings differ from those that were known.
     pub compared: Option<Compared>,
     /// What the findings rest on, for pictures.
@@ -236,10 +241,55 @@ impl Filter {
 impl Report {
     /// Whether the run would have found a known finding if it were still there.
     pub fn looked_for(&self, known: &Known) -> bool {
-        let is_whole = self.problems.is_empty() && !self.interrupted;
-        is_whole
-            && self.judged.iter().any(|rule| *rule == known.rule)
-            && self.filter.admits(&known.at)
+        self.is_whole() && self.has_judged(&known.rule) && self.has_read(&known.at)
+    }
+
+    /// Reports of earlier versions do not say which rules they judged.
+    fn has_judged(&self, rule: &str) -> bool {
+        self.judged.as_ref().is_none_or(|all| all.iter().any(|judged| judged == rule))
+    }
+
+    /// Whether everything that was asked for was read.
+    pub fn is_whole(&self) -> bool {
+        self.problems.is_empty() && !self.interrupted
+    }
+
+    /// Whether a subject was among what was read: a collection that was not may be there all the same.
+    fn has_read(&self, at: &Subject) -> bool {
+        let Some(read) = self.namespaces.as_ref().filter(|_| self.filter.admits(at)) else {
+            return self.filter.admits(at);
+        };
+        match at {
+            Subject::Deployment => true,
+            Subject::Database(name) => read
+                .iter()
+                .any(|ns| ns.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.'))),
+            Subject::Collection(ns) | Subject::Field(ns, _) | Subject::Index(ns, _) => {
+                let name = ns.to_string();
+                read.iter().any(|read| *read == name)
+            }
+        }
+    }
+
+    /// Whether a finding fails a run that fails from this severity on. Of two reports only what is new or
+    /// louder counts.
+    pub fn fails(&self, finding: &Finding, from: Option<Severity>) -> bool {
+        let counts = match &self.compared {
+            Some(compared) if compared.basis == Basis::Report => {
+                matches!(compared.change(finding), Change::New | Change::Worse(_))
+            }
+            _ => true,
+        };
+        counts && from.is_some_and(|least| finding.severity >= least)
+    }
+
+    /// What a reader has to know before anything else: what could not be read, and a run that was stopped.
+    pub fn obstacles(&self) -> Vec<Problem> {
+        let stopped = self.interrupted.then(|| Problem {
+            source: "the run".to_owned(),
+            message: "stopped before the end: this is what was read so far".to_owned(),
+        });
+        stopped.into_iter().chain(self.problems.iter().cloned()).collect()
     }
 
     /// How many findings have this severity.

@@ -155,6 +155,8 @@ pub struct Settings {
     pub suppressions: Vec<Suppression>,
     /// Items of checklists that are signed off although they did not pass.
     pub waivers: Vec<Waiver>,
+    /// Whether less was read or judged than there is.
+    pub is_partial: bool,
     /// The day of the run, `2026-11-15`; without one nothing expires.
     pub today: Option<String>,
 }

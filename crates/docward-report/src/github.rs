@@ -9,45 +9,66 @@ use crate::{View, text::plain};
 /// GitHub shows this many annotations of a kind per step and drops the rest in silence.
 const SHOWN: usize = 10;
 
-/// One command per finding, loudest first; what GitHub would drop is counted in a last notice.
+/// What could not be read first, then one command per finding, loudest first; what GitHub would drop is
+/// counted in a last notice.
 pub(crate) fn github(report: &Report, view: View) -> String {
     let mut out = String::new();
-    match view {
-        View::Findings => findings(report, &mut out),
-        View::Checklist => {
-            for item in &report.checklist {
-                let (kind, open) = match item.verdict {
-                    Verdict::Pass => continue,
-                    Verdict::Warn => ("warning", ""),
-                    Verdict::Fail if item.is_open() => ("error", ""),
-                    Verdict::Fail => ("notice", "waived: "),
-                    Verdict::Unknown => ("notice", "unknown: "),
-                };
-                let title = format!("{} {}", item.id, item.title);
-                command(&mut out, kind, &[("title", &title)], &format!("{open}{}", item.evidence));
-            }
-        }
+    let obstacles = report.obstacles();
+    let title = [("title", "docward could not read everything")];
+    for problem in obstacles.iter().take(SHOWN / 2) {
+        command(&mut out, "error", &title, &format!("{}: {}", problem.source, problem.message));
     }
-    for problem in &report.problems {
-        let text = format!("{}: {}", problem.source, problem.message);
-        command(&mut out, "error", &[("title", "docward could not read everything")], &text);
+    let more = obstacles.len().saturating_sub(SHOWN / 2);
+    if more > 0 {
+        command(&mut out, "warning", &title, &format!("{more} more problems: see the report"));
+    }
+    match view {
+        View::Findings => findings(report, obstacles.len().min(SHOWN / 2), &mut out),
+        View::Checklist => checklist(report, &mut out),
     }
     out
 }
 
-fn findings(report: &Report, out: &mut String) {
-    let mut dropped = Vec::new();
+fn checklist(report: &Report, out: &mut String) {
+    for item in &report.checklist {
+        let (kind, word) = match (item.verdict, &item.waiver) {
+            (Verdict::Pass, _) => continue,
+            (_, Some(_)) => ("notice", ""),
+            (Verdict::Warn, None) => ("warning", ""),
+            (Verdict::Fail, None) => ("error", ""),
+            (Verdict::Unknown, None) => ("notice", "unknown: "),
+        };
+        let waiver = item.waiver.as_ref().map_or(String::new(), |w| format!("; {}", w.text()));
+        let title = format!("{} {}", item.id, item.title);
+        command(out, kind, &[("title", &title)], &format!("{word}{}{waiver}", item.evidence));
+    }
+}
+
+fn findings(report: &Report, errors_before: usize, out: &mut String) {
+    let mut rest = Vec::new();
     for severity in Severity::ALL {
+        // Of each kind as many as are shown; the last notice needs a place, too.
+        let room = match severity {
+            Severity::Error => SHOWN - errors_before,
+            Severity::Warn => SHOWN - 1,
+            Severity::Info => SHOWN - 1,
+        };
         let all = report.findings.iter().filter(|f| f.severity == severity);
         let count = all.clone().count();
-        all.take(SHOWN).for_each(|found| finding(found, out));
-        if count > SHOWN {
-            let left = (count - SHOWN) as u64;
-            dropped.push(text::plural(left, severity_noun(severity)));
+        all.take(room).for_each(|found| finding(report, found, out));
+        if count > room {
+            let left = (count - room) as u64;
+            rest.push(format!("{} more", text::plural(left, severity_noun(severity))));
         }
     }
-    if !dropped.is_empty() {
-        let text = format!("{} more: see the report", dropped.join(" and "));
+    if let Some(compared) = report.compared.as_ref().filter(|compared| !compared.fixed.is_empty()) {
+        rest.push(format!("{} fixed", text::count(compared.fixed.len() as u64)));
+    }
+    if report.suppressed > 0 {
+        rest.push(format!("{} suppressed", text::count(report.suppressed)));
+    }
+    if !rest.is_empty() {
+        let text = format!("{}: see the report", rest.join(", "));
         command(out, "notice", &[("title", "docward")], &text);
     }
 }
@@ -60,8 +81,11 @@ fn severity_noun(severity: Severity) -> &'static str {
     }
 }
 
-fn finding(finding: &Finding, out: &mut String) {
+fn finding(report: &Report, finding: &Finding, out: &mut String) {
+    // What was there before fails nothing.
+    let is_known = !report.fails(finding, Some(Severity::Info));
     let kind = match finding.severity {
+        _ if is_known => "notice",
         Severity::Error => "error",
         Severity::Warn => "warning",
         Severity::Info => "notice",

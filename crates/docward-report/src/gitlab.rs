@@ -58,7 +58,7 @@ pub(crate) fn gitlab(report: &Report, view: View) -> String {
             })
             .collect(),
     };
-    issues.extend(report.problems.iter().map(|problem| Issue {
+    issues.extend(report.obstacles().iter().map(|problem| Issue {
         description: plain(&format!("{}: {}", problem.source, problem.message)),
         check_name: "not read in full".to_owned(),
         fingerprint: format!("problem-{}", problem.source),

@@ -22,9 +22,14 @@ struct Root<'a> {
     checklist: Vec<Item<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     suppressions: Vec<Suppression<'a>>,
-    judged: &'a [Cow<'static, str>],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judged: Option<&'a [Cow<'static, str>]>,
     #[serde(skip_serializing_if = "Filter::is_empty")]
     filter: Filter<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    collections: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    withheld: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     compared: Option<Compared<'a>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -59,6 +64,7 @@ struct Compared<'a> {
     basis: &'a str,
     with: &'a str,
     new: usize,
+    changed: usize,
     unchanged: usize,
     fixed: Vec<Known<'a>>,
     #[serde(rename = "notJudged")]
@@ -255,15 +261,18 @@ pub fn json(report: &Report) -> String {
                 findings: s.findings,
             })
             .collect(),
-        judged: &report.judged,
+        judged: report.judged.as_deref(),
         filter: Filter {
             database: report.filter.database.as_ref().map(NamespacePattern::as_str),
             collection: report.filter.collection.as_ref().map(NamespacePattern::as_str),
         },
+        collections: report.namespaces.as_deref(),
+        withheld: &report.withheld,
         compared: report.compared.as_ref().map(|compared| Compared {
             basis: compared.basis.name(),
             with: &compared.with,
             new: compared.count_new(&report.findings),
+            changed: compared.count_changed(&report.findings),
             unchanged: compared.unchanged.len(),
             fixed: compared.fixed.iter().map(known).collect(),
             not_judged: compared.not_judged.iter().map(known).collect(),

@@ -16,11 +16,12 @@ pub(crate) fn junit(report: &Report, view: View, fails_from: Option<Severity>) -
     let mut suites = Suites::new("docward");
     suites.add_test_suite(match view {
         View::Findings => findings(report, fails_from),
-        View::Checklist => checklist(report),
+        View::Checklist => checklist(report, fails_from),
     });
-    if !report.problems.is_empty() {
+    let obstacles = report.obstacles();
+    if !obstacles.is_empty() {
         let mut suite = TestSuite::new("not read in full");
-        for problem in &report.problems {
+        for problem in &obstacles {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
             status.set_message(text(&problem.message));
             let mut case = TestCase::new(text(&problem.source), status);
@@ -61,7 +62,7 @@ fn case(report: &Report, finding: &Finding, fails_from: Option<Severity>) -> Tes
         body.push_str(&format!("before: {before}\n"));
     }
     body.push_str(&format!("{} · {}", seen(&finding.seen), finding.clauses.join(" ")));
-    let fails = fails_from.is_some_and(|least| finding.severity >= least);
+    let fails = report.fails(finding, fails_from);
     let what = format!("{}: {}", finding.severity, finding.what);
     let mut status = if fails {
         TestCaseStatus::non_success(NonSuccessKind::Failure)
@@ -82,13 +83,16 @@ fn case(report: &Report, finding: &Finding, fails_from: Option<Severity>) -> Tes
     case
 }
 
-fn checklist(report: &Report) -> TestSuite {
+fn checklist(report: &Report, fails_from: Option<Severity>) -> TestSuite {
     let mut suite = TestSuite::new("checklist");
     for item in &report.checklist {
         let (mut status, message) = match (&item.verdict, &item.waiver) {
             (Verdict::Pass | Verdict::Warn, _) => (TestCaseStatus::success(), String::new()),
             (_, Some(waiver)) => {
                 (TestCaseStatus::skipped(), format!("{}; {}", item.evidence, waiver.text()))
+            }
+            (Verdict::Fail, None) if fails_from.is_none() => {
+                (TestCaseStatus::skipped(), format!("fail: {}", item.evidence))
             }
             (Verdict::Fail, None) => {
                 (TestCaseStatus::non_success(NonSuccessKind::Failure), item.evidence.clone())
@@ -111,7 +115,7 @@ fn checklist(report: &Report) -> TestSuite {
     suite
 }
 
-/// Characters that XML cannot carry are left out by the library; those that turn text around here.
+/// What XML cannot carry, and what turns text around, is replaced.
 fn text(text: &str) -> XmlString {
     XmlString::new(plain(text))
 }

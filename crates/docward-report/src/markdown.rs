@@ -12,6 +12,8 @@ use crate::{
 
 /// GitHub accepts 65,536 characters in a comment; GitLab a million.
 const LONGEST: usize = 60_000;
+/// Entries of the lists beside the findings.
+const LISTED: usize = 30;
 /// With more findings than this, only errors are written out.
 const SHORT_REPORT: usize = 25;
 /// More findings of one rule than this are folded into one line each.
@@ -88,9 +90,14 @@ fn section(report: &Report, found: &[&Finding], wants_full: bool, out: &mut Stri
         let room = LONGEST.saturating_sub(out.len() + body.len());
         let fits = |part: &String| part.len() <= room;
         let full = Some(in_full(report, same)).filter(|part| wants_full && fits(part));
-        match full.or_else(|| Some(as_lines(same)).filter(fits)) {
-            Some(part) => body.push_str(&part),
-            None => left_out.push((rule, same.len() as u64)),
+        let (part, shown) = match full {
+            Some(part) => (part, same.len()),
+            // No rule takes all the room: the next ones have something to say, too.
+            None => as_lines(same, room / 4),
+        };
+        body.push_str(&part);
+        if shown < same.len() {
+            left_out.push((rule, (same.len() - shown) as u64));
         }
     }
     if !left_out.is_empty() {
@@ -119,9 +126,21 @@ fn in_full(report: &Report, same: &[&Finding]) -> String {
     part
 }
 
-fn as_lines(same: &[&Finding]) -> String {
-    let lines: Vec<String> = same.iter().map(|f| line(f)).collect();
-    format!("**{} {}**\n{}\n\n", same[0].rule, same[0].name, lines.join("\n"))
+/// Findings of a rule as lines, as many as there is room for, and how many those are.
+fn as_lines(same: &[&Finding], room: usize) -> (String, usize) {
+    let mut part = format!("**{} {}**\n", same[0].rule, same[0].name);
+    let mut shown = 0;
+    for finding in same {
+        let line = line(finding);
+        if part.len() + line.len() > room {
+            break;
+        }
+        part.push_str(&line);
+        part.push('\n');
+        shown += 1;
+    }
+    part.push('\n');
+    if shown == 0 { (String::new(), 0) } else { (part, shown) }
 }
 
 fn line(finding: &Finding) -> String {
@@ -133,6 +152,7 @@ fn written_out(report: &Report, finding: &Finding, out: &mut String) {
         Some(Change::New) => " (new)".to_owned(),
         Some(Change::Worse(before)) => format!(" (was {before})"),
         Some(Change::Changed(before)) => format!(" (before: {})", escaped(before)),
+        Some(Change::NotLookedFor) => " (not looked for before)".to_owned(),
         Some(Change::Same) | None => String::new(),
     };
     let place = match &finding.location {
@@ -153,7 +173,9 @@ fn written_out(report: &Report, finding: &Finding, out: &mut String) {
         let examples: Vec<String> = finding.examples.iter().map(|e| code(e)).collect();
         let _ = writeln!(out, "- e.g. {}", examples.join(" "));
     }
-    let _ = writeln!(out, "- {} · {}", seen(&finding.seen), finding.clauses.join(" "));
+    let mut rests_on = vec![seen(&finding.seen)];
+    rests_on.extend((!finding.clauses.is_empty()).then(|| finding.clauses.join(" ")));
+    let _ = writeln!(out, "- {}", rests_on.join(" · "));
     out.push('\n');
     if let Some(fix) = &finding.fix {
         folded("Command", &fenced(&fix.command), out);
@@ -164,7 +186,9 @@ fn fixed(report: &Report, out: &mut String) {
     let Some(compared) = &report.compared else { return };
     let lines = |known: &[Known]| -> String {
         let line = |k: &Known| format!("- {} {} {}", k.rule, k.name, code(&k.at.text()));
-        known.iter().take(200).map(line).collect::<Vec<_>>().join("\n")
+        let mut lines = known.iter().take(LISTED).map(line).collect::<Vec<_>>().join("\n") + "\n";
+        more(known.len(), &mut lines);
+        lines
     };
     if !compared.fixed.is_empty() && out.len() < LONGEST {
         let count = text::count(compared.fixed.len() as u64);
@@ -179,6 +203,7 @@ fn suppressions(report: &Report, out: &mut String) {
     let lines: Vec<String> = report
         .suppressions
         .iter()
+        .take(LISTED)
         .map(|used| {
             let until = used.expires.as_ref().map_or(String::new(), |day| format!(", until {day}"));
             let found = text::plural(used.findings, "finding");
@@ -188,14 +213,24 @@ fn suppressions(report: &Report, out: &mut String) {
     folded("Suppressed", &lines.join("\n"), out);
 }
 
+/// Says how many of a list are left out.
+fn more(of: usize, out: &mut String) {
+    if of > LISTED {
+        let _ = writeln!(out, "- and {} more", text::count((of - LISTED) as u64));
+    }
+}
+
 fn problems(report: &Report, out: &mut String) {
-    if report.problems.is_empty() {
+    let obstacles = report.obstacles();
+    if obstacles.is_empty() {
         return;
     }
     let _ = writeln!(out, "### Not read in full\n");
-    for problem in &report.problems {
-        let _ = writeln!(out, "- {}: {}", code(&problem.source), escaped(&problem.message));
+    for problem in obstacles.iter().take(LISTED) {
+        let message = shortened(&problem.message, 400);
+        let _ = writeln!(out, "- {}: {}", code(&problem.source), escaped(&message));
     }
+    more(obstacles.len(), out);
     out.push('\n');
 }
 
@@ -237,8 +272,26 @@ fn fenced(command: &str) -> String {
 
 /// A code span that no backticks in it can end.
 fn code(text: &str) -> String {
-    let text = plain(text).replace('\n', " ");
-    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
+    let text = shortened(&plain(text).replace('\n', " "), 300);
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    match longest {
+        0 => format!("`{text}`"),
+        _ => {
+            let fence = "`".repeat(longest + 1);
+            format!("{fence} {text} {fence}")
+        }
+    }
+}
+
+/// Long names lose their middle.
+fn shortened(text: &str, longest: usize) -> String {
+    if text.chars().count() <= longest {
+        return text.to_owned();
+    }
+    let part = longest / 2;
+    let begin: String = text.chars().take(part).collect();
+    let end: Vec<char> = text.chars().rev().take(part).collect();
+    format!("{begin}…{}", end.into_iter().rev().collect::<String>())
 }
 
 fn cell(text: &str) -> String {
@@ -246,32 +299,49 @@ fn cell(text: &str) -> String {
 }
 
 /// Text in which only code spans mean anything: names come out of data, and must neither become tags
-/// nor mention anybody.
+/// nor mention anybody. A span is what stands between two single backticks; other backticks are letters.
 fn escaped(text: &str) -> String {
     let text = plain(text).replace('\n', " ");
     let mut out = String::with_capacity(text.len());
-    // A lone backtick opens no span.
-    let spans = text.matches('`').count() / 2;
-    let mut ticks = 0;
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find('`') {
+        letters(&rest[..at], &mut out);
+        let run = rest[at..].len() - rest[at..].trim_start_matches('`').len();
+        let after = &rest[at + run..];
+        let end = after
+            .find('`')
+            .filter(|end| run == 1 && *end > 0 && !after[end + 1..].starts_with('`'));
+        match end {
+            Some(end) => {
+                out.push_str(&format!("`{}`", &after[..end]));
+                rest = &after[end + 1..];
+            }
+            None => {
+                out.push_str(&"&#96;".repeat(run));
+                rest = after;
+            }
+        }
+    }
+    letters(rest, &mut out);
+    out
+}
+
+/// Letters that mean nothing but themselves.
+fn letters(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
-            '`' if ticks < 2 * spans => {
-                ticks += 1;
-                out.push(c);
-            }
-            _ if ticks % 2 == 1 => out.push(c),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            '@' => out.push_str("&#64;"),
-            '*' | '_' | '[' | ']' | '#' | '`' | '~' | '\\' | '!' => {
+            // A sign without width keeps it from being a mention.
+            '@' => out.push_str("@\u{2060}"),
+            '*' | '_' | '[' | ']' | '#' | '~' | '\\' | '!' => {
                 out.push('\\');
                 out.push(c);
             }
             c => out.push(c),
         }
     }
-    out
 }
 
 #[cfg(test)]
@@ -280,9 +350,11 @@ mod tests {
 
     #[test]
     fn data_becomes_neither_markup_nor_a_mention() {
-        assert_eq!(escaped("`a*b` <img> @all *x*"), "`a*b` &lt;img&gt; &#64;all \\*x\\*");
-        assert_eq!(escaped("a ` b"), "a \\` b");
+        assert_eq!(escaped("`a*b` <img> @all *x*"), "`a*b` &lt;img&gt; @\u{2060}all \\*x\\*");
+        assert_eq!(escaped("a ` b"), "a &#96; b");
+        assert_eq!(escaped("```<img>`` `x`"), "&#96;&#96;&#96;&lt;img&gt;&#96;&#96; `x`");
         assert_eq!(code("a`b"), "`` a`b ``");
+        assert_eq!(code("a``<b>``"), "``` a``<b>`` ```");
         assert!(fenced("x ``` y").starts_with("````js"));
     }
 }

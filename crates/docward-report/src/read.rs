@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use docward_model::{
-    ChecklistItem, Data, DataValue, Evidence, Filter, Finding, Fix, Level, Location,
+    Basis, ChecklistItem, Data, DataValue, Evidence, Filter, Finding, Fix, Level, Location,
     NamespacePattern, Problem, ProfileName, Report, Safety, Seen, Severity, Skipped, Source,
     SourceKind, Subject, SuppressionUse, Unit, Verdict, Waiver,
 };
@@ -19,6 +19,9 @@ pub enum ReportFault {
     /// Written by a newer Docward.
     #[error("has version {0}, and this Docward knows version 1; use a newer one")]
     Version(u64),
+    /// What two reports differ in is no report itself.
+    #[error("is a comparison of two reports; give the reports themselves")]
+    Comparison,
     /// A word that is none of those a field can have.
     #[error("is not a report: {field} is `{word}`")]
     Word {
@@ -47,12 +50,20 @@ struct Root {
     checklist: Vec<Item>,
     #[serde(default)]
     suppressions: Vec<RawSuppression>,
-    #[serde(default)]
-    judged: Vec<String>,
+    judged: Option<Vec<String>>,
     #[serde(default)]
     filter: RawFilter,
+    collections: Option<Vec<String>>,
+    #[serde(default)]
+    withheld: Vec<String>,
+    compared: Option<RawCompared>,
     #[serde(default)]
     interrupted: bool,
+}
+
+#[derive(Deserialize)]
+struct RawCompared {
+    basis: String,
 }
 
 #[derive(Deserialize)]
@@ -176,6 +187,9 @@ pub fn read(text: &str) -> Result<Report, ReportFault> {
     }
     let root: Root = serde_json::from_value(value)?;
     debug_assert_eq!(root.version, 1, "anything else was refused above");
+    if root.compared.is_some_and(|compared| compared.basis != Basis::Baseline.name()) {
+        return Err(ReportFault::Comparison);
+    }
     let profile = match root.profile.as_str() {
         "vendor" => ProfileName::Vendor,
         "neutral" => ProfileName::Neutral,
@@ -213,11 +227,13 @@ pub fn read(text: &str) -> Result<Report, ReportFault> {
         interrupted: root.interrupted,
         // Only a run that was asked for values wrote some.
         show_values: true,
-        judged: root.judged.into_iter().map(Cow::Owned).collect(),
+        judged: root.judged.map(|codes| codes.into_iter().map(Cow::Owned).collect()),
         filter: Filter {
             database: pattern(root.filter.database),
             collection: pattern(root.filter.collection),
         },
+        namespaces: root.collections,
+        withheld: root.withheld,
         compared: None,
         evidence: Evidence::default(),
     })

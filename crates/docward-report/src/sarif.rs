@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use docward_model::{
-    Change, ChecklistItem, Compared, Finding, Known, Location, Report, RuleMeta, Severity, Subject,
-    Verdict,
+    Change, ChecklistItem, Compared, Finding, Known, Location, Report, RuleMeta, Severity,
+    SourceKind, Subject, Verdict,
 };
 use serde_json::{Map, Value, json};
 
@@ -25,12 +25,17 @@ pub(crate) fn sarif(report: &Report, view: View, rules: &[&RuleMeta]) -> String 
         View::Checklist => checklist(report),
     };
     let notifications: Vec<Value> = report
-        .problems
+        .obstacles()
         .iter()
         .map(|problem| {
             let text = plain(&format!("{}: {}", problem.source, problem.message));
             json!({ "level": "error", "message": { "text": text } })
         })
+        .collect();
+    let suppressions: Vec<Value> = report
+        .suppressions
+        .iter()
+        .map(|s| json!({ "about": s.about, "reason": s.reason, "findings": s.findings }))
         .collect();
     let log = json!({
         "$schema": SCHEMA,
@@ -47,6 +52,11 @@ pub(crate) fn sarif(report: &Report, view: View, rules: &[&RuleMeta]) -> String 
                 "toolExecutionNotifications": notifications,
             }],
             "results": results,
+            "properties": {
+                "suppressed": report.suppressed,
+                "baselined": report.baselined,
+                "suppressions": suppressions,
+            },
         }],
     });
     let mut text = serde_json::to_string_pretty(&log).unwrap_or_default();
@@ -79,7 +89,7 @@ fn findings(report: &Report, rules: &[&RuleMeta]) -> (Vec<Value>, Vec<Value>) {
         .iter()
         .map(|finding| result(report, finding, place(&finding.rule)))
         .collect();
-    results.extend(fixed.map(|known| absent(known, place(&known.rule))));
+    results.extend(fixed.map(|known| absent(report, known, place(&known.rule))));
     (descriptors, results)
 }
 
@@ -145,7 +155,7 @@ fn result(report: &Report, finding: &Finding, rule: usize) -> Value {
         "ruleIndex": rule,
         "level": level(finding.severity),
         "message": { "text": plain(&text) },
-        "locations": [location(finding.location.as_ref(), &finding.at)],
+        "locations": [location(report, finding.location.as_ref(), &finding.at)],
         "partialFingerprints": { "docward/v1": finding.fingerprint },
         "properties": properties,
     });
@@ -157,27 +167,27 @@ fn result(report: &Report, finding: &Finding, rule: usize) -> Value {
 
 fn state(compared: &Compared, finding: &Finding) -> &'static str {
     match compared.change(finding) {
-        Change::New => "new",
+        Change::New | Change::NotLookedFor => "new",
         Change::Worse(_) | Change::Changed(_) => "updated",
         Change::Same => "unchanged",
     }
 }
 
 /// A finding that was there and is no more.
-fn absent(known: &Known, rule: usize) -> Value {
+fn absent(report: &Report, known: &Known, rule: usize) -> Value {
     let what = if known.what.is_empty() { "fixed" } else { &known.what };
     json!({
         "ruleId": known.rule,
         "ruleIndex": rule,
         "level": level(known.severity),
         "message": { "text": plain(&format!("{}: {what}", known.at.text())) },
-        "locations": [location(None, &known.at)],
+        "locations": [location(report, None, &known.at)],
         "partialFingerprints": { "docward/v1": known.fingerprint },
         "baselineState": "absent",
     })
 }
 
-fn location(place: Option<&Location>, at: &Subject) -> Value {
+fn location(report: &Report, place: Option<&Location>, at: &Subject) -> Value {
     let (name, kind) = match at {
         Subject::Deployment => ("deployment".to_owned(), "namespace"),
         Subject::Database(name) => (name.clone(), "namespace"),
@@ -192,13 +202,37 @@ fn location(place: Option<&Location>, at: &Subject) -> Value {
             "kind": kind,
         }],
     });
-    if let Some(place) = place {
-        out["physicalLocation"] = json!({
+    // Code scanning refuses what lies in no file: data gets a name that reads like one.
+    out["physicalLocation"] = match place {
+        Some(place) => json!({
             "artifactLocation": { "uri": uri(&place.file) },
             "region": { "startLine": place.line.max(1), "startColumn": place.column.max(1) },
-        });
-    }
+        }),
+        None => json!({
+            "artifactLocation": { "uri": uri(&format!("{}{}", source(report), data_path(at))) },
+        }),
+    };
     out
+}
+
+/// Where the data came from, when that is one file or directory.
+fn source(report: &Report) -> String {
+    match report.sources.as_slice() {
+        [one] if !matches!(one.kind, SourceKind::Live | SourceKind::Stdin) => {
+            format!("{}/", one.name.trim_end_matches(['/', '\\']).trim_start_matches(['/', '\\']))
+        }
+        _ => "mongodb/".to_owned(),
+    }
+}
+
+fn data_path(at: &Subject) -> String {
+    match at {
+        Subject::Deployment => "deployment".to_owned(),
+        Subject::Database(name) => name.clone(),
+        Subject::Collection(ns) | Subject::Field(ns, _) | Subject::Index(ns, _) => {
+            format!("{}/{}", ns.database, ns.collection)
+        }
+    }
 }
 
 /// A path as a relative reference: forward slashes, and what a URI cannot hold escaped.
@@ -221,11 +255,12 @@ fn checklist(report: &Report) -> (Vec<Value>, Vec<Value>) {
         .iter()
         .map(|item| json!({ "id": item.id, "shortDescription": { "text": item.title } }))
         .collect();
-    let results = report.checklist.iter().enumerate().map(|(at, item)| answer(item, at)).collect();
+    let results =
+        report.checklist.iter().enumerate().map(|(at, item)| answer(report, item, at)).collect();
     (descriptors, results)
 }
 
-fn answer(item: &ChecklistItem, rule: usize) -> Value {
+fn answer(report: &Report, item: &ChecklistItem, rule: usize) -> Value {
     let (kind, level) = match item.verdict {
         Verdict::Pass => ("pass", "none"),
         Verdict::Warn => ("fail", "warning"),
@@ -238,7 +273,7 @@ fn answer(item: &ChecklistItem, rule: usize) -> Value {
         "kind": kind,
         "level": level,
         "message": { "text": plain(&format!("{}: {}", item.title, item.evidence)) },
-        "locations": [location(None, &Subject::Deployment)],
+        "locations": [location(report, None, &Subject::Deployment)],
         "partialFingerprints": { "docward/v1": format!("checklist-{}", item.id) },
     });
     if let Some(waiver) = &item.waiver {

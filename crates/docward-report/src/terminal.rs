@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use docward_model::{Change, Finding, Report, Severity, SourceKind, Subject, text};
 
-use crate::text::{Paint, seen, summary, wrap};
+use crate::text::{Paint, line, seen, summary, wrap};
 
 /// More rules than this are not listed one by one when they could not look.
 const LISTED_RULES: usize = 12;
@@ -143,7 +143,7 @@ impl Page<'_> {
             }
             let here = finding.at.namespace().unwrap_or_else(|| "deployment".to_owned());
             if place.as_ref() != Some(&here) {
-                let _ = writeln!(out, "\n{}", self.paint.bold(&here));
+                let _ = writeln!(out, "\n{}", self.paint.bold(&line(&here)));
                 place = Some(here);
             }
             self.finding(finding, out);
@@ -169,8 +169,8 @@ impl Page<'_> {
     fn finding(&self, finding: &Finding, out: &mut String) {
         let tag = self.tag(finding.severity, &finding.rule);
         let place = match &finding.at {
-            Subject::Field(_, path) => format!(" {}", self.paint.bold(path.as_str())),
-            Subject::Index(_, name) => format!(" index {}", self.paint.bold(name)),
+            Subject::Field(_, path) => format!(" {}", self.paint.bold(&line(path.as_str()))),
+            Subject::Index(_, name) => format!(" index {}", self.paint.bold(&line(name))),
             _ => String::new(),
         };
         let _ = writeln!(out, "  {tag} {}{place}{}", finding.name, self.change(finding));
@@ -188,8 +188,9 @@ impl Page<'_> {
         if self.report.show_values && !finding.examples.is_empty() {
             self.paragraph("e.g. ", &finding.examples.join(" · "), out);
         }
-        let seen = format!("{} · {}", seen(&finding.seen), finding.clauses.join(" "));
-        let _ = writeln!(out, "       {}", self.paint.dim(&seen));
+        let mut rests_on = vec![seen(&finding.seen)];
+        rests_on.extend((!finding.clauses.is_empty()).then(|| finding.clauses.join(" ")));
+        let _ = writeln!(out, "       {}", self.paint.dim(&rests_on.join(" · ")));
     }
 
     /// What became of a finding, where reports are compared.
@@ -198,6 +199,7 @@ impl Page<'_> {
             Some(Change::New) => "new".to_owned(),
             Some(Change::Worse(before)) => format!("was {before}"),
             Some(Change::Changed(_)) => "changed".to_owned(),
+            Some(Change::NotLookedFor) => "not looked for before".to_owned(),
             Some(Change::Same) | None => return String::new(),
         };
         format!(" {}", self.paint.dim(&format!("({word})")))
@@ -285,7 +287,7 @@ impl Page<'_> {
                     "  {} {} {}",
                     self.paint.green(&known.rule),
                     known.name,
-                    self.paint.bold(&known.at.text())
+                    self.paint.bold(&line(&known.at.text()))
                 );
             }
             if fixed.len() > shown {
@@ -328,7 +330,7 @@ pub(crate) fn problems(report: &Report, width: usize, paint: Paint, out: &mut St
     let title = paint.red("NOT READ IN FULL");
     let _ = writeln!(out, "\n{title} ({})", report.problems.len());
     for problem in &report.problems {
-        let _ = writeln!(out, "  {}", paint.bold(&problem.source));
+        let _ = writeln!(out, "  {}", paint.bold(&line(&problem.source)));
         let _ = writeln!(out, "{:INDENT$}{}", "", wrap(&problem.message, width, INDENT, INDENT));
     }
 }

@@ -53,12 +53,21 @@ pub(crate) fn plain(text: &str) -> String {
         .map(|c| match c {
             '\n' => c,
             c if c.is_control() => '\u{fffd}',
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                '\u{fffd}'
-            }
+            '\u{61c}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+            // No characters at all, and XML cannot carry them.
+            c if u32::from(c) & 0xfffe == 0xfffe => '\u{fffd}',
             c => c,
         })
         .collect()
+}
+
+/// The same on one line: a name must not begin a line of its own.
+pub(crate) fn line(text: &str) -> String {
+    plain(text).replace('\n', "\u{fffd}")
 }
 
 /// Breaks text into lines of at most `width` columns, the first after `first` columns already used,
@@ -118,17 +127,19 @@ pub(crate) fn summary(report: &Report) -> String {
     ];
     let mut parts = vec![counts.join(", ")];
     if let Some(compared) = &report.compared {
-        let known = compared.unchanged.len();
+        let count = |n: usize| text::count(n as u64);
+        let known = count(compared.unchanged.len());
         match compared.basis {
             Basis::Baseline => parts.push(format!("{known} in the baseline")),
             Basis::Report => {
-                parts.push(format!("{} new", compared.count_new(&report.findings)));
+                parts.push(format!("{} new", count(compared.count_new(&report.findings))));
+                parts.push(format!("{} changed", count(compared.count_changed(&report.findings))));
                 parts.push(format!("{known} unchanged"));
             }
         }
-        parts.push(format!("{} fixed", compared.fixed.len()));
+        parts.push(format!("{} fixed", count(compared.fixed.len())));
         if !compared.not_judged.is_empty() {
-            parts.push(format!("{} not looked for", compared.not_judged.len()));
+            parts.push(format!("{} not looked for", count(compared.not_judged.len())));
         }
     }
     if report.suppressed > 0 {

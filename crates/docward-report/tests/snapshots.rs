@@ -92,7 +92,9 @@ fn report() -> Report {
             expires: Some("2027-01-31".to_owned()),
             findings: 2,
         }],
-        judged: vec!["D008".into(), "N006".into()],
+        judged: Some(vec!["D008".into(), "N006".into()]),
+        namespaces: None,
+        withheld: vec!["suppressed".to_owned()],
         filter: Filter::default(),
         compared: None,
         evidence: Evidence::default(),
@@ -136,9 +138,9 @@ fn compared() -> Report {
             ..known[0].clone()
         });
     }
-    let compared = Compared::of(Basis::Report, "old.json", known, &report.findings, |known| {
-        report.looked_for(known)
-    });
+    let looked_for = |known: &Known| report.looked_for(known);
+    let compared =
+        Compared::of(Basis::Report, "old.json", known, &report.findings, looked_for, |_| true);
     report.findings.retain(|finding| *compared.change(finding) != Change::Same);
     report.compared = Some(compared);
     report

@@ -23,6 +23,13 @@ const DATABASE: u64 = 100;
 /// Places an item names before it only counts.
 const NAMED: usize = 3;
 
+/// The outcome with what is suppressed: a suppression keeps a finding out of reports, only a waiver signs
+/// an item off.
+pub(crate) fn with_withheld(outcome: &Outcome) -> Outcome {
+    let findings = outcome.findings.iter().chain(&outcome.withheld).cloned().collect();
+    Outcome { findings, skipped: outcome.skipped.clone(), ..Outcome::default() }
+}
+
 /// An item with its answer, and the waiver for one that did not pass.
 pub(crate) fn signed_off(
     settings: &Settings,
@@ -47,6 +54,7 @@ pub fn checklist(
     settings: &Settings,
     outcome: &Outcome,
 ) -> Vec<ChecklistItem> {
+    let outcome = &with_withheld(outcome);
     let view = View { evidence, settings, outcome };
     let item = |id, title, answer| signed_off(settings, id, title, answer);
     let arrays = view.arrays();

@@ -20,6 +20,7 @@ pub struct Cx<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) findings: &'a mut Vec<Finding>,
     pub(crate) suppressed: &'a mut u64,
+    pub(crate) withheld: &'a mut Vec<Finding>,
     /// Findings that each suppression kept back so far.
     pub(crate) kept_back: &'a mut Vec<u64>,
     pub(crate) skipped: &'a mut Vec<Skipped>,
@@ -127,10 +128,7 @@ impl<'a> Cx<'a> {
             *self.suppressed += 1;
             return;
         }
-        if self.is_suppressed(&draft) {
-            *self.suppressed += 1;
-            return;
-        }
+        let is_withheld = self.is_suppressed(&draft);
         if let Some(fix) = &mut draft.fix {
             crate::facts::validators::make_way(self.evidence, &draft.at, fix, &mut draft.todo);
         }
@@ -150,7 +148,7 @@ impl<'a> Cx<'a> {
             draft.at.index().unwrap_or(""),
             &draft.key,
         ]);
-        self.findings.push(Finding {
+        let finding = Finding {
             rule: self.rule.code.into(),
             name: self.rule.name.into(),
             severity,
@@ -166,21 +164,32 @@ impl<'a> Cx<'a> {
             examples: draft.examples,
             fix: draft.fix,
             fingerprint,
-        });
+        };
+        if is_withheld {
+            *self.suppressed += 1;
+            self.withheld.push(finding);
+        } else {
+            self.findings.push(finding);
+        }
     }
 
-    /// Whether the user accepts it for now; counted for the suppression that says so.
+    /// Whether the user accepts it for now; counted for every suppression that says so. What is said
+    /// about suppressions themselves cannot be suppressed.
     fn is_suppressed(&mut self, draft: &Draft) -> bool {
+        if self.rule.family() == crate::engine::SUPPRESSIONS {
+            return false;
+        }
         let today = self.settings.today.as_deref();
         let suppressions = &self.settings.suppressions;
-        let found = suppressions
-            .iter()
-            .position(|s| !s.is_expired(today) && s.covers(self.rule, &draft.at));
         self.kept_back.resize(suppressions.len(), 0);
-        if let Some(at) = found {
-            self.kept_back[at] += 1;
+        let mut found = false;
+        for (suppression, count) in suppressions.iter().zip(self.kept_back.iter_mut()) {
+            if !suppression.is_expired(today) && suppression.covers(self.rule, &draft.at) {
+                *count += 1;
+                found = true;
+            }
         }
-        found.is_some()
+        found
     }
 
     /// Findings that a suppression kept back, by its place in the settings.

@@ -1,5 +1,7 @@
 //! Runs the registry over evidence.
 
+use std::collections::BTreeMap;
+
 use docward_model::{Collection, Evidence, Finding, Need, Settings, Skipped};
 
 use crate::{Check, Cx, RULES, Rule, cx::Shared, facts::sharding};
@@ -11,7 +13,9 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// Findings switched off for their namespace, or accepted for now.
     pub suppressed: u64,
-    /// Of those, how many each entry of [`Settings::suppressions`] accounts for.
+    /// Of those, the ones that are accepted for now: they are left out of reports, not out of checklists.
+    pub withheld: Vec<Finding>,
+    /// Findings that each entry of [`Settings::suppressions`] covers.
     pub kept_back: Vec<u64>,
     /// Rules that could not look, sorted.
     pub skipped: Vec<Skipped>,
@@ -39,10 +43,25 @@ pub fn judge(evidence: &Evidence, settings: &Settings) -> Outcome {
         run(rule, evidence, settings, &mut outcome);
     }
     outcome.kept_back.resize(settings.suppressions.len(), 0);
-    outcome.findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
+    for findings in [&mut outcome.findings, &mut outcome.withheld] {
+        findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
+        tell_apart(findings);
+    }
     outcome.skipped.sort();
     outcome.skipped.dedup();
     outcome
+}
+
+/// Findings that nothing but their words tells apart get numbers behind their fingerprints.
+fn tell_apart(findings: &mut [Finding]) {
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    for finding in findings {
+        let times = seen.entry(finding.fingerprint.clone()).or_default();
+        *times += 1;
+        if *times > 1 {
+            finding.fingerprint.push_str(&format!("-{times}"));
+        }
+    }
 }
 
 /// Applies one rule.
@@ -66,6 +85,7 @@ pub(crate) fn run(
             shared: &shared,
             findings: &mut out.findings,
             suppressed: &mut out.suppressed,
+            withheld: &mut out.withheld,
             kept_back: &mut out.kept_back,
             skipped: &mut out.skipped,
         });

@@ -7,7 +7,7 @@ use docward_model::{
 
 use crate::{
     Outcome,
-    checklist::{Answer, View, signed_off},
+    checklist::{Answer, View, signed_off, with_withheld},
     facts::{
         accounts,
         addresses::{Reach, reach},
@@ -21,6 +21,7 @@ pub fn security_checklist(
     settings: &Settings,
     outcome: &Outcome,
 ) -> Vec<ChecklistItem> {
+    let outcome = &with_withheld(outcome);
     let check = SelfCheck { view: View { evidence, settings, outcome }, evidence };
     let exposure = check.exposure();
     let encryption = check.encryption(exposure.0);

@@ -34,7 +34,7 @@ pub(crate) enum Command {
     /// Audit documents and catalogue facts, from files or a running deployment
     #[command(after_help = AUDIT_EXAMPLES)]
     Audit(AuditArgs),
-    /// Answer the launch checklist, or the security self-check, with pass, fail or unknown and the evidence
+    /// Answer the launch review and the security self-check: pass, fail or unknown, with the evidence
     #[command(after_help = CHECKLIST_EXAMPLES)]
     Checklist(ChecklistArgs),
     /// Judge shard keys, or propose some
@@ -242,7 +242,7 @@ pub(crate) struct BaselineArgs {
 /// Which list to answer.
 #[derive(Args, Debug)]
 pub(crate) struct ChecklistArgs {
-    /// The security self-check (SC-1 to SC-7) instead of the launch review
+    /// Only the security self-check (SC-1 to SC-7), without the launch review
     #[arg(long)]
     pub(crate) security: bool,
 

@@ -1,6 +1,7 @@
 //! `docward audit` and `docward checklist`: read, judge, print.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     env,
     io::IsTerminal,
@@ -16,8 +17,8 @@ use docward_collect::{
 };
 use docward_config::FailOn;
 use docward_model::{
-    ChecklistItem, ClientUri, Evidence, Filter, Namespace, NamespacePattern, Problem, Purpose,
-    Report, Settings, Severity, SuppressionUse, key_text,
+    ChecklistItem, ClientUri, Evidence, Filter, Namespace, NamespacePattern, Need, Problem,
+    Purpose, Report, RuleMeta, Settings, Severity, Source, SuppressionUse, key_text,
 };
 use docward_profile::observe_growth;
 use docward_report::{Expand, Format, Rendering, TerminalOptions, View};
@@ -41,8 +42,8 @@ const MOST_THREADS: usize = 4;
 pub(crate) enum Shown {
     /// What breaks a rule.
     Findings,
-    /// The launch review, item by item.
-    LaunchReview,
+    /// The launch review and the security self-check, item by item.
+    Checklists,
     /// The security self-check, row by row.
     SecurityCheck,
 }
@@ -159,16 +160,22 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     if !args.judging.quiet {
         note_other_keys(&evidence, &config.settings);
     }
+    config.settings.is_partial = args.reading.db.is_some()
+        || args.reading.collection.is_some()
+        || args.metadata_only
+        || interrupted
+        || !config.settings.select.is_empty()
+        || !problems.is_empty()
+        || sources.iter().any(|source| source.sampled);
     let outcome = judge(&evidence, &config.settings);
     let mut items = Vec::new();
     if shown != Shown::SecurityCheck {
         items.extend(checklist(&evidence, &config.settings, &outcome));
     }
-    if shown != Shown::LaunchReview {
-        items.extend(security_checklist(&evidence, &config.settings, &outcome));
-    }
+    items.extend(security_checklist(&evidence, &config.settings, &outcome));
     let filter = Filter { database: request.database_glob, collection: request.collection_glob };
-    let judged = outcome.judged(&config.settings).map(|rule| rule.meta.code.into()).collect();
+    let judged = judged(&outcome, &config.settings, args.metadata_only, &sources);
+    let namespaces = evidence.collections.iter().map(|c| c.namespace.to_string()).collect();
     let mut report = Report {
         tool_version: env!("CARGO_PKG_VERSION").into(),
         profile: config.settings.profile,
@@ -182,13 +189,15 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         checklist: items,
         interrupted,
         show_values: args.judging.show_values,
-        judged,
+        judged: Some(judged),
         filter,
+        namespaces: Some(namespaces),
+        withheld: outcome.withheld.iter().map(|finding| finding.fingerprint.clone()).collect(),
         compared: None,
         evidence,
     };
     if let Some(baseline) = baseline {
-        baseline.apply(&mut report, args.judging.quiet)?;
+        baseline.apply(&mut report, &config.settings, args.judging.quiet);
     }
     let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
     let view = if shown == Shown::Findings { View::Findings } else { View::Checklist };
@@ -390,6 +399,23 @@ fn format(format: ReportFormat) -> Format {
         ReportFormat::Github => Format::Github,
         ReportFormat::Gitlab => Format::Gitlab,
     }
+}
+
+/// The rules whose silence means something: those that had all they need. From a sample rare things are
+/// missing, and without documents most things.
+fn judged(
+    outcome: &Outcome,
+    settings: &Settings,
+    metadata_only: bool,
+    sources: &[Source],
+) -> Vec<Cow<'static, str>> {
+    let sampled = sources.iter().any(|source| source.sampled);
+    let is_about_documents =
+        |rule: &RuleMeta| rule.needs.iter().any(|n| matches!(n, Need::Documents | Need::Counts));
+    let judged = outcome
+        .judged(settings)
+        .filter(|rule| !metadata_only && !(sampled && is_about_documents(&rule.meta)));
+    judged.map(|rule| rule.meta.code.into()).collect()
 }
 
 /// What the suppressions of `docward.toml` did.

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use docward_model::{Basis, Change, Compared, Known, Problem, Report};
+use docward_model::{Basis, Change, Compared, Finding, Known, Problem, Report, Settings, text};
 
-use crate::{args::BaselineArgs, complain, put};
+use crate::{args::BaselineArgs, complain, config, write_whole};
 
 /// The file when none is named.
 const DEFAULT: &str = "docward-baseline.json";
@@ -65,58 +65,76 @@ impl Baseline {
     }
 
     /// Takes what is known out of the report, and brings the file up to date when that was asked for.
-    pub(crate) fn apply(self, report: &mut Report, quiet: bool) -> anyhow::Result<()> {
+    pub(crate) fn apply(self, report: &mut Report, settings: &Settings, quiet: bool) {
         let Self { path, known, action, allow_growth } = self;
         let name = path.display().to_string();
         let is_new = known.is_none();
         let compare = |report: &Report, known: Vec<Known>| {
-            Compared::of(Basis::Baseline, &name, known, &report.findings, |known| {
-                report.looked_for(known)
-            })
+            let looked_for = |known: &Known| report.looked_for(known) && speaks(settings, known);
+            Compared::of(Basis::Baseline, &name, known, &report.findings, looked_for, |_| true)
         };
         let mut compared = compare(report, known.unwrap_or_default());
         if action != Action::Compare {
             let added = compared.count_new(&report.findings);
-            let grows = action == Action::Write && added > 0 && !is_new && !allow_growth;
-            if report.interrupted {
-                report.problems.push(Problem {
-                    source: name.clone(),
-                    message: "the baseline was not written: the run was stopped before its end"
+            let accepts = is_new || allow_growth;
+            let refused = if report.interrupted {
+                Some("the run was stopped before its end".to_owned())
+            } else if is_new && !report.problems.is_empty() && !allow_growth {
+                Some(
+                    "not everything was read, and what is missing would look new later; mend that, or \
+                     accept it with --allow-growth"
                         .to_owned(),
-                });
-            } else if grows {
-                report.problems.push(Problem {
-                    source: name.clone(),
-                    message: format!(
-                        "the baseline was not written: it would grow by {added}. --update-baseline only \
-                         takes out what is fixed; --allow-growth accepts new findings"
-                    ),
-                });
+                )
+            } else if action == Action::Write && added > 0 && !accepts {
+                Some(format!(
+                    "it would grow by {added}. --update-baseline only takes out what is fixed; \
+                     --allow-growth accepts new findings"
+                ))
             } else {
-                let accepts = is_new || allow_growth;
-                let entries = entries(report, &compared, accepts);
-                put_baseline(&path, report, &entries)?;
-                if !quiet {
-                    complain(&told(
-                        &name,
-                        entries.len(),
-                        &compared,
-                        if accepts { added } else { 0 },
-                    ));
+                None
+            };
+            let entries = entries(report, &compared, accepts);
+            let failed = match refused {
+                Some(why) => Some(why),
+                None => {
+                    put_baseline(&path, report, &entries).err().map(|error| format!("{error:#}"))
                 }
-                if accepts {
-                    // What was fixed is told once more; all the rest is known now.
-                    let fixed = std::mem::take(&mut compared.fixed);
-                    compared = compare(report, entries);
-                    compared.fixed = fixed;
+            };
+            match failed {
+                Some(why) => report.problems.push(Problem {
+                    source: name.clone(),
+                    message: format!("the baseline was not written: {why}"),
+                }),
+                None => {
+                    if !quiet {
+                        let added = if accepts { added } else { 0 };
+                        complain(&told(&name, entries.len(), &compared, added));
+                    }
+                    if accepts {
+                        // What was fixed is told once more; all the rest is known now.
+                        let fixed = std::mem::take(&mut compared.fixed);
+                        compared = compare(report, entries);
+                        compared.fixed = fixed;
+                    }
                 }
             }
         }
-        report.findings.retain(|finding| *compared.change(finding) != Change::Same);
+        let is_known = |finding: &Finding| *compared.change(finding) == Change::Same;
+        let known = report.findings.iter().filter(|finding| is_known(finding));
+        report.withheld.extend(known.map(|finding| finding.fingerprint.clone()));
+        report.findings.retain(|finding| !is_known(finding));
         report.baselined = compared.unchanged.len() as u64;
         report.compared = Some(compared);
-        Ok(())
     }
+}
+
+/// Whether a rule says what it finds about a subject: not where it is ignored or suppressed.
+fn speaks(settings: &Settings, known: &Known) -> bool {
+    let Some(rule) = config::metas().into_iter().find(|rule| rule.code == known.rule) else {
+        return false;
+    };
+    let ignored = known.at.namespace().is_some_and(|ns| settings.is_ignored_at(rule, &ns));
+    !ignored && !settings.suppressions.iter().any(|suppression| suppression.covers(rule, &known.at))
 }
 
 /// What the file is to hold: what was found or not looked for, and new findings if they are accepted.
@@ -134,12 +152,14 @@ fn entries(report: &Report, compared: &Compared, accepts: bool) -> Vec<Known> {
 }
 
 fn put_baseline(path: &Path, report: &Report, entries: &[Known]) -> anyhow::Result<()> {
-    put(&docward_report::baseline_json(&report.tool_version, entries), Some(path))
+    let text = docward_report::baseline_json(&report.tool_version, entries);
+    write_whole(path, &text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn told(name: &str, held: usize, compared: &Compared, added: usize) -> String {
     format!(
-        "note: {name} holds {held} findings ({added} added, {} taken out)",
+        "note: {name} holds {} ({added} added, {} taken out)",
+        text::plural(held as u64, "finding"),
         compared.fixed.len()
     )
 }

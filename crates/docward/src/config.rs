@@ -29,6 +29,9 @@ pub(crate) fn load(
     let Some(path) = found else {
         return Ok(docward_config::parse("", "docward.toml", &metas()));
     };
+    // Reports name it, and are read on other machines.
+    let here = env::current_dir().unwrap_or_default();
+    let path = path.strip_prefix(&here).map_or_else(|_| path.clone(), Path::to_owned);
     let text = fs::read_to_string(&path)
         .with_context(|| format!("cannot read the settings in {}", path.display()))?;
     let (mut config, diagnostics) =

@@ -6,7 +6,7 @@ use anyhow::Context;
 use docward_model::{Basis, Change, Compared, Finding, Known, Report};
 
 use crate::{
-    CLEAN, FINDINGS,
+    CLEAN, FINDINGS, PROBLEMS,
     args::DiffArgs,
     audit::{self, Look},
     complain, config, put,
@@ -26,8 +26,15 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
     }
     let known = old.findings.iter().map(Known::of).collect();
     let with = args.old.display().to_string();
-    let compared =
-        Compared::of(Basis::Report, &with, known, &new.findings, |known| new.looked_for(known));
+    // What a baseline or a suppression keeps out of a report is there all the same.
+    let compared = Compared::of(
+        Basis::Report,
+        &with,
+        known,
+        &new.findings,
+        |known| new.looked_for(known) && !new.withheld.contains(&known.fingerprint),
+        |found| old.looked_for(&Known::of(found)) && !old.withheld.contains(&found.fingerprint),
+    );
     new.findings.retain(|finding| *compared.change(finding) != Change::Same);
     let fail_on = config::fail_on(args.fail_on);
     let failed = new
@@ -44,6 +51,10 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
         quiet: args.quiet,
     };
     put(&audit::render(&new, &look, docward_report::View::Findings, fail_on), look.output)?;
+    // A run that could not read everything is no all-clear.
+    if !new.is_whole() {
+        return Ok(PROBLEMS);
+    }
     Ok(if failed { FINDINGS } else { CLEAN })
 }
 

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         args::Command::Checklist(args) if args.security => {
             audit::audit(&args.audit, Shown::SecurityCheck)
         }
-        args::Command::Checklist(args) => audit::audit(&args.audit, Shown::LaunchReview),
+        args::Command::Checklist(args) => audit::audit(&args.audit, Shown::Checklists),
         args::Command::ShardKey(args) => shardkey::shardkey(&args),
         args::Command::Rules(args) => rules::rules(&args),
         args::Command::Diff(args) => diff::diff(&args),

@@ -136,12 +136,30 @@ fn what_was_not_looked_for_stays_in_the_baseline() {
     let file = project.path("base.json");
     project.audit(&["--baseline", &file, "--write-baseline"]);
     let all = known(Path::new(&file));
-    for more in [&["--select", "N"][..], &["--collection", "t_other*"], &["--ignore", "T"]] {
+    for more in [
+        &["--select", "N"][..],
+        &["--collection", "t_other*"],
+        &["--ignore", "T"],
+        &["--sample", "5"],
+        &["--metadata-only"],
+    ] {
         let mut arguments = vec!["--baseline", file.as_str(), "--update-baseline"];
         arguments.extend(more);
         project.audit(&arguments);
         assert_eq!(known(Path::new(&file)), all, "{more:?}");
     }
+    // Ignored or suppressed there, or another source altogether.
+    for settings in [
+        "[[namespaces]]\nmatch = \"*.*\"\nignore = [\"T\"]\n",
+        "[[suppress]]\nrule = \"T\"\nreason = \"x\"\nexpires = \"never\"\n",
+    ] {
+        project.settings(settings);
+        project.audit(&["--baseline", &file, "--update-baseline"]);
+        assert_eq!(known(Path::new(&file)), all, "{settings}");
+    }
+    project.settings("");
+    docward(&["audit", "examples/shop-clean", "--baseline", &file, "--update-baseline"]);
+    assert_eq!(known(Path::new(&file)), all, "other collections");
     let (narrow, _) = project.report(&["--baseline", &file, "--select", "N"]);
     assert!(!narrow["compared"]["notJudged"].as_array().unwrap().is_empty());
     assert!(narrow["compared"]["fixed"].as_array().unwrap().is_empty());
@@ -157,6 +175,90 @@ fn a_finding_that_becomes_louder_is_told_although_it_is_known() {
     assert_eq!((rules(&louder), exit), (BTreeSet::from(["T002".to_owned()]), 1), "{louder}");
     assert_eq!(louder["findings"][0]["change"], "worse");
     assert_eq!(louder["findings"][0]["before"], "warn");
+}
+
+#[test]
+fn a_baseline_that_cannot_be_written_costs_no_report() {
+    let project = Project::new();
+    let output = project.audit(&["--baseline", "no/such/directory.json", "--write-baseline"]);
+    assert_eq!(code(&output), 2);
+    assert!(stdout(&output).contains("the baseline was not written"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("T001"), "the findings are printed");
+    // Nor is one made of a run that did not read everything.
+    let broken = project.path("broken.bson");
+    fs::write(&broken, [1, 2, 3]).unwrap();
+    let file = project.path("base.json");
+    let output = project.audit(&[&broken, "--baseline", &file, "--write-baseline"]);
+    assert_eq!(code(&output), 2);
+    assert!(!Path::new(&file).exists(), "{}", stdout(&output));
+}
+
+#[test]
+fn a_suppressed_finding_still_fails_its_item() {
+    let project = Project::new();
+    project.orders(&[DATE_AS_TEXT]);
+    project.settings("[[suppress]]\nrule = \"all\"\nreason = \"x\"\nexpires = \"never\"\n");
+    let orders = project.path("orders.jsonl");
+    let list = docward(&["checklist", &orders, "--namespace", "db_shop.t_order"]);
+    assert_eq!(code(&list), 1);
+    assert!(stdout(&list).contains("FAIL    CK-5"), "{}", stdout(&list));
+}
+
+#[test]
+fn a_diff_does_not_call_withheld_or_unread_things_fixed_or_new() {
+    let project = Project::new();
+    let file = |name: &str| project.path(name);
+    project.audit(&["--format", "json", "--output", &file("all.json")]);
+    project.audit(&["--baseline", &file("b.json"), "--write-baseline"]);
+    project.audit(&[
+        "--baseline",
+        &file("b.json"),
+        "--format",
+        "json",
+        "--output",
+        &file("based.json"),
+    ]);
+    project.audit(&["--select", "N", "--format", "json", "--output", &file("narrow.json")]);
+    project.settings("[[suppress]]\nrule = \"T\"\nreason = \"x\"\nexpires = \"never\"\n");
+    project.audit(&["--format", "json", "--output", &file("suppressed.json")]);
+    let diff = |old: &str, new: &str| -> Value {
+        let output = docward(&["diff", &file(old), &file(new), "--format", "json"]);
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)))
+    };
+    for new in ["based.json", "suppressed.json", "narrow.json"] {
+        let report = diff("all.json", new);
+        assert_eq!(report["compared"]["fixed"].as_array().unwrap().len(), 0, "{new}");
+        let back = diff(new, "all.json");
+        assert_eq!(back["compared"]["new"], 0, "{new}");
+    }
+    fs::write(file("diff.json"), diff("narrow.json", "all.json").to_string()).unwrap();
+    let of_diff = docward(&["diff", &file("all.json"), &file("diff.json")]);
+    assert_eq!(code(&of_diff), 2);
+    assert!(stderr(&of_diff).contains("comparison of two reports"), "{}", stderr(&of_diff));
+    // A run that could not read everything is no all-clear.
+    let broken = file("broken.bson");
+    fs::write(&broken, [1, 2, 3]).unwrap();
+    project.audit(&[&broken, "--format", "json", "--output", &file("problem.json")]);
+    assert_eq!(code(&docward(&["diff", &file("all.json"), &file("problem.json")])), 2);
+}
+
+#[test]
+fn names_out_of_data_stay_names_in_every_format() {
+    let project = Project::new();
+    let field = "\"``<img src=x onerror=alert(1)>`_at\": \"2024-03-15 10:30:00\"";
+    let odd = "\"x\\n::error::y\\ufffe_at\": \"2024-03-15 10:30:00\"";
+    project.orders(&[field, odd]);
+    let read = |format: &str| stdout(&project.audit(&["--format", format, "--expand"]));
+    let markdown = read("markdown");
+    for line in markdown.lines().filter(|line| line.contains("<img")) {
+        // Only inside a span whose fence is longer than any run of backticks in it, or a block of code.
+        assert!(line.contains("``` ") || line.starts_with("db."), "{line}");
+    }
+    assert!(!read("html").contains("<img"));
+    for format in ["terminal", "github", "markdown"] {
+        assert!(!read(format).lines().any(|line| line.starts_with("::error::y")), "{format}");
+    }
+    assert!(!read("junit").contains('\u{fffe}'));
 }
 
 #[test]
@@ -330,6 +432,7 @@ fn the_same_findings_are_in_every_format() {
     assert_eq!(cases, all.len() + json["skipped"].as_array().unwrap().len());
     let github = read("github");
     assert_eq!(github.lines().filter(|line| line.starts_with("::error ")).count(), 10);
+    assert_eq!(github.lines().filter(|line| line.starts_with("::notice ")).count(), 10);
     assert!(github.lines().last().unwrap().contains("more: see the report"), "{github}");
     let markdown = read("markdown");
     assert!(markdown.len() < 65_536, "fits a comment: {}", markdown.len());

@@ -220,9 +220,23 @@ fn the_page_is_dark_narrow_and_usable_with_keys() {
     browser.type_into("#list .finding summary", "\u{e007}");
     browser.until("document.querySelector('#list .finding')?.open");
 
-    // On paper everything that is on the page is open.
+    // On paper everything is there and open, and afterwards as it was.
+    browser.click("#whole");
+    browser.until("document.documentElement.dataset.whole === 'yes'");
+    let all: u64 = found(&browser).trim_end_matches(" findings").parse().expect("a number");
+    assert_eq!(shown(&browser), all);
+    browser.until("document.querySelectorAll('#collection-list .fields').length > 100");
     browser.value("dispatchEvent(new Event('beforeprint'))");
     browser.until("[...document.querySelectorAll('#list details')].every(d => d.open)");
+    browser.value("dispatchEvent(new Event('afterprint'))");
+    browser.until("document.querySelectorAll('#list details[open]').length === 0");
+    // Links that were cut short, and names that are the beginnings of others.
+    for fragment in ["#collection=%", "#finding=none", "#findings?ns=%E2%80%AE"] {
+        browser.open(&page, fragment);
+    }
+    browser.open(&page, "#findings?ns=db_shop.t_user");
+    let others = "[...document.querySelectorAll('#list .place')].filter(p => p.textContent.includes('t_user_')).length";
+    assert_eq!(number(&browser, others), 0);
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 

@@ -10,8 +10,8 @@ use docward_model::{
 use maud::{Markup, html};
 use serde::Serialize;
 
-use super::{MAX_COLLECTIONS, chart, pack};
-use crate::text::plain;
+use super::{MAX_COLLECTION_BYTES, MAX_COLLECTIONS, chart, pack};
+use crate::text::{line, plain};
 
 /// Fields of a collection that are listed.
 const MAX_FIELDS: usize = 300;
@@ -61,21 +61,26 @@ pub(crate) fn section(report: &Report) -> Markup {
                 b: text::bytes(bytes),
                 c: counts.get(&name).copied().unwrap_or_default(),
                 k: kind(collection.kind),
-                n: plain(&name),
+                n: line(&name),
             }
         })
         .collect();
-    let blocks: Vec<Markup> = shown
-        .chunks(PER_BLOCK)
-        .enumerate()
-        .map(|(at, chunk)| {
-            let drawn: Vec<String> = chunk
-                .iter()
-                .map(|collection| drawn(report, collection, &forecasts).into_string())
-                .collect();
-            pack::block(&format!("collections-{at}"), &drawn)
-        })
-        .collect();
+    let mut bytes = 0;
+    let mut blocks: Vec<Markup> = Vec::new();
+    for (at, chunk) in shown.chunks(PER_BLOCK).enumerate() {
+        let mut sections: Vec<String> = Vec::new();
+        for collection in chunk {
+            let section = if bytes < MAX_COLLECTION_BYTES {
+                drawn(report, collection, &forecasts)
+            } else {
+                html! { p .muted { "Left out, so that this page still opens: audit it on its own with --collection." } }
+            };
+            let section = section.into_string();
+            bytes += section.len();
+            sections.push(section);
+        }
+        blocks.push(pack::block(&format!("collections-{at}"), &sections));
+    }
     html! {
         section #collections aria-labelledby="collections-title" {
             h2 #collections-title { "Collections" }
@@ -131,11 +136,11 @@ type Forecasts = BTreeMap<(String, String), String>;
 /// Figures of findings that are days, and what is reached on them; the nearest first.
 const DAYS: [(&str, &str); 7] = [
     ("reachesLimitOn", "1,000 elements"),
-    ("reaches1MbOn", "1 MB"),
+    ("reaches1MbOn", "a document of 1 MB"),
     ("largestReaches1048576", "1 MB"),
-    ("reaches10MbOn", "10 MB"),
+    ("reaches10MbOn", "a document of 10 MB"),
     ("largestReaches10485760", "10 MB"),
-    ("full16MbOn", "16 MB"),
+    ("full16MbOn", "a document of 16 MB"),
     ("largestReaches16777216", "16 MB"),
 ];
 
@@ -173,7 +178,7 @@ fn drawn(report: &Report, collection: &Collection, forecasts: &Forecasts) -> Mar
             @if let Some(profile) = &collection.profile {
                 " · " (text::count(profile.documents)) " documents read"
             }
-            " · " a href={ "#findings?ns=" (pack::percent_encoded(&name)) } { "findings" }
+            " · " a href={ "#findings?ns=" (pack::percent_encoded(&line(&name))) } { "findings" }
         }
         @if let Some(profile) = collection.profile.as_ref().filter(|profile| profile.documents > 0) {
             div .charts {
@@ -250,7 +255,7 @@ fn fields(report: &Report, collection: &Collection, profile: &Profile) -> Markup
     }
     let left_out = order.len().saturating_sub(MAX_FIELDS);
     html! {
-        h4 { "Fields" }
+        h3 { "Fields" }
         div .scroll tabindex="0" role="region" aria-label={ "Fields of " (plain(&collection.namespace.to_string())) } {
             table .fields {
                 thead { tr {
@@ -258,7 +263,7 @@ fn fields(report: &Report, collection: &Collection, profile: &Profile) -> Markup
                     th scope="col" { "Types" }
                     th scope="col" { "Present" }
                     th scope="col" .num { "Different values" }
-                    th scope="col" { "" }
+                    th scope="col" { "More" }
                 } }
                 tbody {
                     @for (field, depth) in order.iter().take(MAX_FIELDS) {
@@ -402,7 +407,7 @@ fn indexes(collection: &Collection) -> Markup {
     };
     let used = indexes.iter().any(|index| index.usage.is_some());
     html! {
-        h4 { "Indexes" }
+        h3 { "Indexes" }
         div .scroll tabindex="0" role="region" aria-label={ "Indexes of " (plain(&collection.namespace.to_string())) } {
             table {
                 thead { tr {

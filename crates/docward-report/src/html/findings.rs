@@ -6,8 +6,8 @@ use docward_model::{Change, DataValue, Finding, Report, RuleMeta, Severity, text
 use maud::{Markup, html};
 use serde::Serialize;
 
-use super::{MAX_FINDINGS, code_spans, pack};
-use crate::text::{plain, seen};
+use super::{MAX_FINDING_BYTES, MAX_FINDINGS, code_spans, pack};
+use crate::text::{line, plain, seen};
 
 /// A finding for the script: what it is filtered by, and how it looks.
 #[derive(Serialize)]
@@ -30,11 +30,20 @@ struct Entry<'a> {
 }
 
 pub(crate) fn section(report: &Report, rules: &[&RuleMeta]) -> Markup {
-    let entries: Vec<Entry<'_>> =
-        report.findings.iter().take(MAX_FINDINGS).map(|f| entry(report, f)).collect();
+    let kept = kept(&report.findings);
     let mut by_rule: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for finding in &report.findings {
+    let mut by_severity: BTreeMap<Severity, u64> = BTreeMap::new();
+    let mut bytes = 0;
+    let mut entries: Vec<Entry<'_>> = Vec::new();
+    for finding in kept {
+        let entry = entry(report, finding);
+        bytes += entry.h.len() + entry.t.len();
+        if bytes > MAX_FINDING_BYTES {
+            break;
+        }
         *by_rule.entry((&finding.rule, &finding.name)).or_default() += 1;
+        *by_severity.entry(finding.severity).or_default() += 1;
+        entries.push(entry);
     }
     let namespaces: BTreeSet<&str> = entries.iter().map(|entry| entry.n.as_str()).collect();
     let left_out = report.findings.len() - entries.len();
@@ -50,7 +59,7 @@ pub(crate) fn section(report: &Report, rules: &[&RuleMeta]) -> Markup {
                         @for severity in Severity::ALL {
                             label {
                                 input type="checkbox" name="severity" value=(severity.name()) checked;
-                                " " (severity.name()) " (" (report.count(severity)) ")"
+                                " " (severity.name()) " (" (by_severity.get(&severity).copied().unwrap_or(0)) ")"
                             }
                         }
                     }
@@ -68,7 +77,7 @@ pub(crate) fn section(report: &Report, rules: &[&RuleMeta]) -> Markup {
                             "Change "
                             select name="change" {
                                 option value="" { "any" }
-                                @for change in ["new", "worse", "changed"] {
+                                @for change in ["new", "worse", "changed", "not looked for before"] {
                                     option value=(change) { (change) }
                                 }
                             }
@@ -104,6 +113,36 @@ pub(crate) fn section(report: &Report, rules: &[&RuleMeta]) -> Markup {
     }
 }
 
+/// The findings that fit: of every rule as many as its share of the room, in the report's order.
+fn kept(findings: &[Finding]) -> Vec<&Finding> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for finding in findings {
+        *counts.entry(&finding.rule).or_default() += 1;
+    }
+    // Rules with few findings leave room to those with many.
+    let mut sorted: Vec<usize> = counts.values().copied().collect();
+    sorted.sort_unstable();
+    let (mut room, mut share) = (MAX_FINDINGS, usize::MAX);
+    for (at, count) in sorted.iter().enumerate() {
+        let left = sorted.len() - at;
+        if count * left > room {
+            share = room / left;
+            break;
+        }
+        room -= count;
+    }
+    let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut kept = Vec::new();
+    for finding in findings {
+        let taken = taken.entry(&finding.rule).or_default();
+        *taken += 1;
+        if *taken <= share {
+            kept.push(finding);
+        }
+    }
+    kept
+}
+
 /// Pages of the rules that spoke, once each.
 fn rule_pages(report: &Report, rules: &[&RuleMeta]) -> Markup {
     let spoke: BTreeSet<&str> = report.findings.iter().map(|finding| &*finding.rule).collect();
@@ -134,7 +173,7 @@ fn entry<'a>(report: &'a Report, finding: &'a Finding) -> Entry<'a> {
         f: &finding.fingerprint,
         s: finding.severity.name(),
         r: &finding.rule,
-        n: plain(&finding.at.namespace().unwrap_or_default()),
+        n: line(&finding.at.namespace().unwrap_or_default()),
         c: change.map(Change::name),
         t: plain(&words).to_lowercase(),
         h: drawn(report, finding, change).into_string(),
@@ -161,6 +200,7 @@ fn drawn(report: &Report, finding: &Finding, change: Option<&Change>) -> Markup 
                     Some(Change::New) => { " " span .badge { "new" } },
                     Some(Change::Worse(before)) => { " " span .badge { "was " (before.name()) } },
                     Some(Change::Changed(_)) => { " " span .badge { "changed" } },
+                    Some(Change::NotLookedFor) => { " " span .badge { "not looked for before" } },
                     Some(Change::Same) | None => {},
                 }
                 span .what { (code_spans(&finding.what)) }

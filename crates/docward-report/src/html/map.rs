@@ -17,7 +17,7 @@ use layout::{
 use maud::{Markup, html};
 
 use super::pack;
-use crate::text::plain;
+use crate::text::{line, plain};
 
 /// More boxes than this nobody follows, and placing them takes seconds.
 const MAX_BOXES: usize = 60;
@@ -242,8 +242,8 @@ fn table(links: &Links<'_>) -> Markup {
 }
 
 fn namespace_link(namespace: &Namespace) -> Markup {
-    let name = namespace.to_string();
-    html! { a href={ "#collection=" (pack::percent_encoded(&name)) } { (plain(&name)) } }
+    let name = line(&namespace.to_string());
+    html! { a href={ "#collection=" (pack::percent_encoded(&name)) } { (name) } }
 }
 
 /// What the library placed.
@@ -288,8 +288,7 @@ impl Canvas {
         );
         html! {
             svg .map width=(format!("{width:.0}")) height=(format!("{height:.0}"))
-                viewBox={ "0 0 " (format!("{width:.0} {height:.0}")) } role="img" aria-label=(title) {
-                title { (title) }
+                viewBox={ "0 0 " (format!("{width:.0} {height:.0}")) } role="group" aria-label=(title) {
                 defs {
                     marker #head viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse" {
                         path .head d="M0 0 L10 5 L0 10 z" {}
@@ -303,18 +302,18 @@ impl Canvas {
                             marker-end=[(!arrow.reversed).then_some("url(#head)")] {}
                     }
                 }
-                @for arrow in &self.arrows {
-                    @if let Some((x, y)) = arrow.middle {
-                        text .edge-label x=(format!("{x:.1}")) y=(format!("{:.1}", y - 4.0)) text-anchor="middle" { (arrow.label) }
-                    }
-                }
                 @for node in &self.boxes {
                     @if let Some((x, y, w, h)) = node.place {
-                        a href={ "#collection=" (pack::percent_encoded(&node.namespace)) } {
+                        a href={ "#collection=" (pack::percent_encoded(&line(&node.namespace))) } {
                             title { (plain(&node.namespace)) }
                             rect .node x=(format!("{x:.1}")) y=(format!("{y:.1}")) width=(format!("{w:.1}")) height=(format!("{h:.1}")) rx="6" {}
                             text .node-label x=(format!("{:.1}", x + w / 2.0)) y=(format!("{:.1}", y + h / 2.0 + 4.5)) text-anchor="middle" { (node.label) }
                         }
+                    }
+                }
+                @for arrow in &self.arrows {
+                    @if let Some((x, y)) = arrow.middle {
+                        text .edge-label x=(format!("{x:.1}")) y=(format!("{:.1}", y - 4.0)) text-anchor="middle" { (arrow.label) }
                     }
                 }
             }

@@ -20,16 +20,20 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::{
     View,
-    text::{plain, summary},
+    text::{line, plain, summary},
 };
 
 /// Findings beyond these are counted and left out: the file has to open in a browser.
 const MAX_FINDINGS: usize = 20_000;
-/// Collections beyond these have no pictures.
+/// Bytes of drawn findings, before they are compressed.
+const MAX_FINDING_BYTES: usize = 30_000_000;
+/// Bytes of drawn collections, before they are compressed; those beyond have no pictures.
+const MAX_COLLECTION_BYTES: usize = 60_000_000;
+/// Collections beyond these are left out.
 const MAX_COLLECTIONS: usize = 5_000;
 /// Nothing but what is inside the file.
-const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
+     base-uri 'none'; form-action 'none'";
 
 /// The report as a page.
 pub(crate) fn html(report: &Report, view: View, rules: &[&RuleMeta]) -> String {
@@ -143,7 +147,12 @@ fn header(title: &str, report: &Report, sections: &[(&str, &str)]) -> Markup {
                         p .muted { "Read in part; each finding says how much was seen." }
                     }
                 }
-                button type="button" #theme title="Dark or light" { "Dark or light" }
+                div .buttons {
+                    button type="button" #theme { "Dark or light" }
+                    @if !sections.is_empty() {
+                        button type="button" #whole { "Prepare for printing" }
+                    }
+                }
             }
             @if !sections.is_empty() {
                 nav aria-label="Sections" {
@@ -268,18 +277,21 @@ fn summary_section(report: &Report, overview: &Overview) -> Markup {
                             th scope="col" .num { "Errors" }
                             th scope="col" .num { "Warnings" }
                             th scope="col" .num { "Notes" }
-                            th scope="col" .num { "Documents" }
-                            th scope="col" .num { "Bytes" }
+                            @if overview.collections > 0 {
+                                th scope="col" .num { "Documents" }
+                                th scope="col" .num { "Bytes" }
+                            }
                         } }
                         tbody {
-                            @for (name, health) in &overview.databases { (health_row(name, health)) }
+                            @for (name, health) in &overview.databases { (health_row(name, health, overview.collections > 0)) }
                         }
                     }
                 }
                 p .legend {
                     span .key.bad {} "with errors " span .key.poor {} "with warnings "
                     span .key.good {} "with neither"
-                    @if views > 0 { ". Views count as collections." }
+                    ". Findings about a database as a whole are in the numbers only."
+                    @if views > 0 { " Views count as collections." }
                 }
             }
         }
@@ -292,7 +304,7 @@ fn card(class: &str, count: u64, noun: &str) -> Markup {
     }
 }
 
-fn health_row(name: &str, health: &Health) -> Markup {
+fn health_row(name: &str, health: &Health, with_amounts: bool) -> Markup {
     let clean = health.collections - health.with_errors - health.with_warnings;
     let title = format!(
         "{} with errors, {} with warnings, {clean} with neither",
@@ -300,7 +312,7 @@ fn health_row(name: &str, health: &Health) -> Markup {
     );
     html! {
         tr {
-            th scope="row" { a href={ "#findings?ns=" (pack::percent_encoded(name)) } { (plain(name)) } }
+            th scope="row" { a href={ "#findings?ns=" (pack::percent_encoded(&line(name))) } { (line(name)) } }
             td {
                 @if health.collections > 0 {
                     span .stack role="img" aria-label=(title) title=(title) {
@@ -314,8 +326,10 @@ fn health_row(name: &str, health: &Health) -> Markup {
             td .num { (text::count(health.errors)) }
             td .num { (text::count(health.warnings)) }
             td .num { (text::count(health.notes)) }
-            td .num { (text::count(health.documents)) }
-            td .num { (text::bytes(health.bytes)) }
+            @if with_amounts {
+                td .num { (text::count(health.documents)) }
+                td .num { (text::bytes(health.bytes)) }
+            }
         }
     }
 }

@@ -2,7 +2,9 @@
 // Unpacks, filters and pages. Everything shown was drawn and escaped by docward; this adds no markup
 // made of data, except through textContent.
 (() => {
-  const PAGE = 50;
+  let PAGE = 50;
+  // More at once makes a browser slow; a printer, too.
+  const PRINTED = 2000;
   const one = (id) => document.getElementById(id);
   const make = (tag, text) => { const e = document.createElement(tag); if (text !== undefined) e.textContent = text; return e; };
   const count = (n) => n.toLocaleString('en-US');
@@ -38,7 +40,12 @@
       const b = make('button', text);
       b.type = 'button';
       b.disabled = to < 0 || to >= pages || to === page;
-      b.addEventListener('click', () => go(to));
+      b.addEventListener('click', () => {
+        go(to);
+        // The buttons are new ones: the keyboard goes on where it was.
+        const again = [...box.querySelectorAll('button')].find((x) => x.textContent === text && !x.disabled);
+        (again || box.querySelector('button:not([disabled])'))?.focus({ preventScroll: true });
+      });
       return b;
     };
     box.append(step('First', 0), step('Previous', page - 1), make('span', `Page ${count(page + 1)} of ${count(pages)}`), step('Next', page + 1), step('Last', pages - 1));
@@ -55,18 +62,27 @@
     return { severity: data.getAll('severity'), rule: data.get('rule'), change: data.get('change') || '', ns: (data.get('ns') || '').trim(), q: (data.get('q') || '').trim().toLowerCase() };
   }
 
+  // A whole name means that database or collection; a part of one is searched for.
+  const databaseOf = (name) => name.split('.')[0];
+  let databases = new Set();
+  let known = new Set();
+
+  function isAt(f, ns) {
+    if (!ns) return true;
+    if (known.has(ns)) return f.n === ns;
+    if (databases.has(ns)) return databaseOf(f.n) === ns;
+    return f.n.includes(ns);
+  }
+
   function matches(f, w, words) {
     return w.severity.includes(f.s) && (!w.rule || f.r === w.rule) && (!w.change || f.c === w.change)
-      && (!w.ns || f.n === w.ns || f.n.startsWith(w.ns + '.') || (w.ns.length > 2 && f.n.includes(w.ns)))
-      && words.every((word) => f.t.includes(word));
+      && isAt(f, w.ns) && words.every((word) => f.t.includes(word));
   }
 
   function filter() {
     const w = wanted();
     const words = w.q.split(/\s+/).filter(Boolean);
-    // A whole name means that collection, not all whose names begin with it.
-    const exact = findings.some((f) => f.n === w.ns);
-    matching = findings.filter((f) => matches(f, w, words) && (!exact || f.n === w.ns || f.n.startsWith(w.ns + '.')));
+    matching = findings.filter((f) => matches(f, w, words));
   }
 
   function show(to) {
@@ -91,6 +107,7 @@
   }
 
   function set(parts) {
+    if (!form) return;
     const severities = parts.has('severity') ? parts.get('severity').split(',') : ['error', 'warn', 'info'];
     for (const box of form.querySelectorAll('[name=severity]')) box.checked = severities.includes(box.value);
     for (const key of ['rule', 'change', 'ns', 'q']) if (form.elements[key]) form.elements[key].value = parts.get(key) || '';
@@ -150,10 +167,13 @@
     details.append(body);
   }
 
+  // Somebody may have cut a link short.
+  function decoded(text) { try { return decodeURIComponent(text); } catch { return text; } }
+
   // Links: #finding=…, #collection=…, #findings?….
   async function follow() {
     const hash = location.hash.slice(1);
-    if (hash.startsWith('finding=')) {
+    if (hash.startsWith('finding=') && form) {
       const at = () => matching.findIndex((f) => f.f === hash.slice(8));
       if (at() < 0) set(new URLSearchParams());
       if (at() < 0) return;
@@ -163,8 +183,8 @@
       target.classList.add('here');
       target.scrollIntoView({ block: 'center' });
       target.querySelector('summary').focus({ preventScroll: true });
-    } else if (hash.startsWith('collection=')) {
-      const name = decodeURIComponent(hash.slice(11));
+    } else if (hash.startsWith('collection=') && names) {
+      const name = decoded(hash.slice(11));
       names.elements.name.value = '';
       listCollections();
       const at = listed.findIndex((c) => c.n === name);
@@ -175,7 +195,7 @@
       await fill(target);
       target.scrollIntoView();
       target.querySelector('summary').focus({ preventScroll: true });
-    } else if (hash.startsWith('findings?')) {
+    } else if (hash.startsWith('findings?') && form) {
       set(new URLSearchParams(hash.slice(9)));
       one('findings').scrollIntoView();
     }
@@ -201,6 +221,7 @@
   async function about(code) {
     const pages = await unpack('rules-data');
     const dialog = make('dialog');
+    dialog.setAttribute('aria-label', `About ${code}`);
     dialog.innerHTML = pages[code] || '';
     const close = make('button', 'Close');
     close.type = 'button';
@@ -222,12 +243,32 @@
       one('findings').scrollIntoView();
     }
   });
-  addEventListener('beforeprint', () => { for (const d of document.querySelectorAll('details')) d.open = true; });
+  // On paper nothing can be opened: everything on the page is, and is closed again.
+  addEventListener('beforeprint', () => {
+    for (const d of document.querySelectorAll('details:not([open])')) { d.dataset.shut = 'yes'; d.open = true; }
+  });
+  addEventListener('afterprint', () => {
+    for (const d of document.querySelectorAll('details[data-shut]')) { delete d.dataset.shut; d.open = false; }
+  });
+  // All findings and collections on one page, unpacked, since a printer does not wait.
+  const whole = one('whole');
+  if (whole) whole.addEventListener('click', async () => {
+    whole.disabled = true;
+    PAGE = PRINTED;
+    if (form) show(0);
+    if (names) {
+      showCollections(0);
+      for (const d of one('collection-list').children) await fill(d);
+    }
+    whole.textContent = 'Ready to print';
+    document.documentElement.dataset.whole = 'yes';
+  });
   addEventListener('hashchange', follow);
 
   async function start() {
     if (form) {
       findings = await unpack('findings-data');
+      for (const f of findings) { if (!f.n) continue; databases.add(databaseOf(f.n)); if (f.n.includes('.')) known.add(f.n); }
       let timer;
       const later = () => { clearTimeout(timer); timer = setTimeout(() => { filter(); show(0); remember(); }, 120); };
       form.addEventListener('input', later);
@@ -237,6 +278,7 @@
     }
     if (names) {
       collections = (await unpack('collections-data')).map((c, i) => ({ ...c, i }));
+      for (const c of collections) { databases.add(databaseOf(c.n)); known.add(c.n); }
       names.addEventListener('input', listCollections);
       names.addEventListener('submit', (event) => event.preventDefault());
       listCollections();

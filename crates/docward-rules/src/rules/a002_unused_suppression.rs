@@ -9,8 +9,9 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports entries under `[[suppress]]` in `docward.toml` that kept nothing back, although a rule they
-    /// name was judged and a collection they match was read. Entries about rules that are switched off or
-    /// could not look, and about collections that were not read, are left alone: another run may need them.
+    /// name was judged and their database was read. Entries about rules that are switched off or could not
+    /// look, and about other databases, are left alone: another run may need them. So are all entries when
+    /// only a part was read (`--db`, `--collection`, `--sample`, `--select`, a problem).
     ///
     /// ## Why it matters
     /// The matter is settled, or the entry never did what was meant. Left where it is, it hides the next
@@ -43,6 +44,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let settings = cx.settings();
     let today = settings.today.as_deref();
     let mut drafts = Vec::new();
+    // What was read in part, or not as asked, says nothing about what is missing.
+    if settings.is_partial {
+        return;
+    }
     for (at, suppression) in settings.suppressions.iter().enumerate() {
         let was_due = !suppression.is_expired(today)
             && cx.kept_back(at) == 0
@@ -59,10 +64,15 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 /// Whether anything was read that the entry can be about.
 fn was_read(suppression: &Suppression, evidence: &Evidence) -> bool {
-    suppression.pattern.as_ref().is_none_or(|pattern| {
-        evidence.collections.iter().any(|c| pattern.matches(&c.namespace.to_string()))
-            || evidence.databases.iter().any(|database| pattern.matches(database))
-    })
+    let Some(pattern) = &suppression.pattern else { return true };
+    let is_whole_deployment = evidence.server.is_some();
+    let database = pattern.as_str().split('.').next().unwrap_or_default();
+    is_whole_deployment
+        || evidence.databases.iter().any(|name| name == database || pattern.matches(name))
+        || evidence
+            .collections
+            .iter()
+            .any(|c| c.namespace.database == database || pattern.matches(&c.namespace.to_string()))
 }
 
 fn draft(unused: &Suppression, total: u64) -> Draft {
@@ -82,6 +92,17 @@ mod tests {
     use crate::testing::check_with;
 
     const SHORT: &str = r#"{"_id": 1, "cells": [1]}"#;
+    const LONG: &str = r#"{"_id": 1, "cells": $array(1000, {"row": $j})}"#;
+
+    #[test]
+    fn entries_that_overlap_are_both_used() {
+        let both = "suppress=D009,suppress=D009:db_shop.*";
+        assert!(check_with("A002", both, LONG).is_empty());
+        // Another collection of the database that was read.
+        assert_eq!(check_with("A002", "suppress=D009:db_shop.t_gone", LONG).len(), 1);
+        // Nobody suppresses what watches suppressions.
+        assert_eq!(check_with("A002", "suppress=A:db_shop.*,suppress=all", SHORT).len(), 1);
+    }
 
     #[test]
     fn what_nobody_looked_for_is_left_alone() {
