@@ -266,7 +266,7 @@ impl Report {
                 .any(|ns| ns.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.'))),
             Subject::Collection(ns) | Subject::Field(ns, _) | Subject::Index(ns, _) => {
                 let name = ns.to_string();
-                read.iter().any(|read| *read == name)
+                read.contains(&name)
             }
         }
     }
