@@ -414,7 +414,7 @@ fn judged(
         |rule: &RuleMeta| rule.needs.iter().any(|n| matches!(n, Need::Documents | Need::Counts));
     let judged = outcome
         .judged(settings)
-        .filter(|rule| !metadata_only && !(sampled && is_about_documents(&rule.meta)));
+        .filter(|rule| !(metadata_only || sampled && is_about_documents(&rule.meta)));
     judged.map(|rule| rule.meta.code.into()).collect()
 }
 
