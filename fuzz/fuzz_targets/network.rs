@@ -2,7 +2,7 @@
 #![cfg_attr(fuzzing, no_main)]
 
 #[cfg(fuzzing)]
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| docward_fuzz::network(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| docward_fuzz_cases::network(bytes));
 
 #[cfg(not(fuzzing))]
 fn main() {}

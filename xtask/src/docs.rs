@@ -23,15 +23,18 @@ pub(crate) fn generate(docs: &Path) -> Result<()> {
     fs::write(docs.join("clauses.md"), trace_page()?).context("writing the trace page")
 }
 
-/// Runs the binary and returns what it prints.
+/// Runs the binary and returns what it prints: the one that `DOCWARD_BIN` names, or one built for it.
 fn docward(arguments: &[&str]) -> Result<String> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["run", "--quiet", "--package", "docward", "--"])
-        .args(arguments)
-        .current_dir(root())
-        .output()
-        .context("running docward")?;
+    let mut command = match std::env::var_os("DOCWARD_BIN") {
+        Some(built) => Command::new(built),
+        None => {
+            let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+            let mut command = Command::new(cargo);
+            command.args(["run", "--quiet", "--package", "docward", "--"]);
+            command
+        }
+    };
+    let output = command.args(arguments).current_dir(root()).output().context("running docward")?;
     if !output.status.success() {
         bail!("docward {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr));
     }

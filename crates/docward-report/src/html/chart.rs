@@ -8,7 +8,7 @@ const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 170.0;
 const LEFT: f64 = 10.0;
 const RIGHT: f64 = 10.0;
-const TOP: f64 = 30.0;
+const TOP: f64 = 36.0;
 const BOTTOM: f64 = 24.0;
 /// Bars of a distribution.
 const BARS: usize = 48;
@@ -77,8 +77,8 @@ pub(crate) fn distribution(
                     }
                 }
                 (base())
-                @for line in lines.iter().filter(|line| axis.holds(line.at as f64)) {
-                    (upright(axis.x(line.at as f64), line.label))
+                @for (line, row) in staggered(&axis, lines) {
+                    (upright(axis.x(line.at as f64), line.label, row))
                 }
                 @for at in axis.ticks() {
                     text .tick x=(px(axis.x(at))) y=(px(HEIGHT - 8.0)) text-anchor="middle" { (shown(at as u64)) }
@@ -115,20 +115,6 @@ pub(crate) fn growth(
         growth.correlation,
         forecast.map_or(String::new(), |when| format!(", reaches {when}")),
     );
-    // The line of the median pace, through the middle of the points.
-    let (mut ages, mut values): (Vec<f64>, Vec<f64>) =
-        points.iter().map(|p| (p.0, p.1 as f64)).unzip();
-    ages.sort_by(f64::total_cmp);
-    values.sort_by(f64::total_cmp);
-    let (age, value) = (ages[ages.len() / 2], values[values.len() / 2]);
-    let on_line = |at: f64| value + (at - age) * growth.per_day;
-    // A straight line is a curve on a logarithmic scale.
-    let trend: Vec<String> = (0..=24)
-        .map(|step| oldest * f64::from(step) / 24.0)
-        .filter(|&at| on_line(at) >= least)
-        .map(|at| format!("{},{}", px(x(at)), px(y(on_line(at)))))
-        .collect();
-    let trend = trend.join(" ");
     html! {
         figure .chart {
             figcaption { b { (title) } " " span .muted {
@@ -140,9 +126,6 @@ pub(crate) fn growth(
                 (base())
                 @for (age, value) in points {
                     circle .dot cx=(px(x(*age))) cy=(px(y(*value as f64))) r="2.5" {}
-                }
-                @if growth.per_day > 0.0 {
-                    polyline .trend points=(trend) {}
                 }
                 text .tick x=(px(LEFT)) y=(px(TOP - 10.0)) { (shown(most as u64)) }
                 text .tick x=(px(LEFT)) y=(px(HEIGHT - 8.0)) { "newest, from " (shown(least as u64)) }
@@ -170,11 +153,24 @@ fn base() -> Markup {
     }
 }
 
-fn upright(x: f64, label: &str) -> Markup {
+/// Limits on the axis, each with the row its label goes into: two that lie close do not share one.
+fn staggered(axis: &Axis, lines: &[Line]) -> Vec<(Line, u32)> {
+    let mut out: Vec<(Line, u32)> = Vec::new();
+    for line in lines.iter().filter(|line| axis.holds(line.at as f64)) {
+        let is_close =
+            |(before, _): &&(Line, u32)| axis.x(line.at as f64) - axis.x(before.at as f64) < 60.0;
+        let row = out.last().filter(is_close).map_or(0, |(_, row)| 1 - row);
+        out.push((*line, row));
+    }
+    out
+}
+
+fn upright(x: f64, label: &str, row: u32) -> Markup {
     let anchor = if x > WIDTH - 60.0 { "end" } else { "middle" };
+    let top = TOP - 6.0 - 12.0 * f64::from(row);
     html! {
-        line .limit x1=(px(x)) x2=(px(x)) y1=(px(TOP - 6.0)) y2=(px(HEIGHT - BOTTOM)) {}
-        text .limit-label x=(px(x)) y=(px(TOP - 11.0)) text-anchor=(anchor) { (label) }
+        line .limit x1=(px(x)) x2=(px(x)) y1=(px(top)) y2=(px(HEIGHT - BOTTOM)) {}
+        text .limit-label x=(px(x)) y=(px(top - 5.0)) text-anchor=(anchor) { (label) }
     }
 }
 

@@ -1,5 +1,7 @@
 //! A short run of every fuzz target on stable Rust: samples, mutated deterministically.
 
+#![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
+
 use bson::{Bson, doc};
 
 /// Splitmix: the same mutations every time.
@@ -66,14 +68,14 @@ fn documents() -> Vec<Vec<u8>> {
 
 #[test]
 fn walk() {
-    run(&documents(), docward_fuzz::walk, 4000);
+    run(&documents(), docward_fuzz_cases::walk, 4000);
 }
 
 #[test]
 fn profile() {
     let mut samples = documents();
     samples.push(documents().concat());
-    run(&samples, docward_fuzz::profile, 400);
+    run(&samples, docward_fuzz_cases::profile, 400);
 }
 
 #[test]
@@ -88,7 +90,7 @@ fn json() {
     .iter()
     .map(|s| s.as_bytes().to_vec())
     .collect();
-    run(&samples, docward_fuzz::json, 4000);
+    run(&samples, docward_fuzz_cases::json, 4000);
 }
 
 #[test]
@@ -107,7 +109,7 @@ fn archive() {
         end.to_vec(),
     ]
     .concat();
-    run(&[whole], docward_fuzz::archive, 8000);
+    run(&[whole], docward_fuzz_cases::archive, 8000);
 }
 
 #[test]
@@ -119,7 +121,7 @@ fn config() {
     .iter()
     .map(|s| s.as_bytes().to_vec())
     .collect();
-    run(&samples, docward_fuzz::config, 3000);
+    run(&samples, docward_fuzz_cases::config, 3000);
 }
 
 #[test]
@@ -128,7 +130,11 @@ fn log() {
     let pushed = r#"{"t":{"$date":"2024-03-15T10:30:00Z"},"id":51803,"ctx":"conn9","msg":"Slow query","attr":{"type":"update","ns":"shop.orders","command":{"q":{"_id":1,"n":{"$lt":5}},"u":{"$push":{"log.3":1},"$inc":{"n":1}}},"errCode":17419,"errMsg":"BSONObj size: 17825816 (0x1100018)"}}"#;
     let accepted = r#"{"t":{"$date":"2024-03-15T10:30:00Z"},"id":22943,"ctx":"listener","msg":"Connection accepted","attr":{"connectionId":7,"connectionCount":3}}"#;
     let all = [ran, pushed, accepted].join("\n");
-    run(&[ran, pushed, accepted, &all].map(|s| s.as_bytes().to_vec()), docward_fuzz::log, 1000);
+    run(
+        &[ran, pushed, accepted, &all].map(|s| s.as_bytes().to_vec()),
+        docward_fuzz_cases::log,
+        1000,
+    );
 }
 
 #[test]
@@ -143,5 +149,5 @@ fn network() {
         "public_ip = []\nload_balancer_vip = \"10.0.0.100\"\nlistener_port = 27017\n[[rules]]\nname = \"office\"\nlayer = \"load-balancer\"\nsources = \"203.0.113.10\"\nports = [27017, \"27018-27019\"]\n[layers]\n\"sg-1\" = \"mongodb\"\n",
         "\u{feff}{\"SecurityGroups\": []}",
     ];
-    run(&samples.map(|s| s.as_bytes().to_vec()), docward_fuzz::network, 4000);
+    run(&samples.map(|s| s.as_bytes().to_vec()), docward_fuzz_cases::network, 4000);
 }
