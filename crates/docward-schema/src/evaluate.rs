@@ -6,7 +6,7 @@ use docward_bson::walk::{Fault, FaultKind, MAX_DEPTH};
 
 use crate::{
     schema::{Array, Dependency, Items, Node, Object, Rest, Scalar, is_path},
-    value::{ARRAY, NOTHING, OBJECT, Raw},
+    value::{ARRAY, OBJECT, Raw},
 };
 
 /// Evaluates schemas against values, and knows how deep it is.
@@ -62,6 +62,78 @@ impl Checker {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// Whether a path that leads to several values meets a schema: the server asks each keyword whether
+    /// one of them does, or none is of its type.
+    fn holds_among(&mut self, node: &Node, values: &[Raw<'_>]) -> Result<bool, Fault> {
+        if let [value] = values {
+            return self.holds(node, *value);
+        }
+        if node.types.is_some_and(|types| !values.iter().any(|value| types.has(value.tag))) {
+            return Ok(false);
+        }
+        for keyword in node.scalar.keywords() {
+            let applies = |value: &&Raw<'_>| {
+                if keyword.is_about_text() {
+                    value.text().is_some()
+                } else {
+                    value.number().is_some()
+                }
+            };
+            let mut asked = values.iter().filter(applies).peekable();
+            if asked.peek().is_some() && !asked.any(|value| scalar(&keyword, *value)) {
+                return Ok(false);
+            }
+        }
+        for tag in [ARRAY, OBJECT] {
+            let mut asked = values.iter().filter(|value| value.tag == tag).peekable();
+            if asked.peek().is_none() {
+                continue;
+            }
+            let mut any = false;
+            for value in asked {
+                any |= match tag {
+                    ARRAY => self.array(&node.array, *value)?,
+                    _ => self.object(&node.object, *value)?,
+                };
+            }
+            if !any {
+                return Ok(false);
+            }
+        }
+        for part in &node.all_of {
+            if !self.holds_among(part, values)? {
+                return Ok(false);
+            }
+        }
+        let mut count = |nodes: &[Node]| -> Result<usize, Fault> {
+            let mut found = 0;
+            for node in nodes {
+                found += usize::from(self.holds_among(node, values)?);
+            }
+            Ok(found)
+        };
+        if !node.any_of.is_empty() && count(&node.any_of)? == 0 {
+            return Ok(false);
+        }
+        if !node.one_of.is_empty() && count(&node.one_of)? != 1 {
+            return Ok(false);
+        }
+        if let Some(not) = &node.not
+            && self.holds_among(not, values)?
+        {
+            return Ok(false);
+        }
+        let Some(admitted) = &node.enumeration else { return Ok(true) };
+        for literal in admitted {
+            for value in values {
+                if literal.raw().equals(*value)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// How many of several schemas hold; counting ends at `enough`.
@@ -163,9 +235,9 @@ impl Checker {
             }
         }
         for (name, at) in &object.paths {
-            // Through an array it is there, but what is said of it finds nothing.
-            let inner = lookup(value, name)?.unwrap_or(Raw { tag: NOTHING, bytes: &[] });
-            if has(value, name)? && !self.holds(&object.properties[*at], inner)? {
+            let mut found = Vec::new();
+            reach(value, name, &mut found)?;
+            if !found.is_empty() && !self.holds_among(&object.properties[*at], &found)? {
                 return Ok(false);
             }
         }
@@ -206,9 +278,16 @@ impl Checker {
     }
 }
 
-/// Whether a name leads to anything. Here the server takes steps into arrays, too: by number, and into
-/// objects that lie in them.
+/// Whether a name leads to anything.
 fn has(value: Raw<'_>, name: &[u8]) -> Result<bool, Fault> {
+    let mut found = Vec::new();
+    reach(value, name, &mut found)?;
+    Ok(!found.is_empty())
+}
+
+/// The values a name leads to. The server takes dots as steps, into arrays, too: by number, and into
+/// objects that lie in them.
+fn reach<'d>(value: Raw<'d>, name: &[u8], out: &mut Vec<Raw<'d>>) -> Result<(), Fault> {
     let (step, rest) = match name.iter().position(|byte| *byte == b'.') {
         Some(dot) => (&name[..dot], Some(&name[dot + 1..])),
         None => (name, None),
@@ -219,48 +298,24 @@ fn has(value: Raw<'_>, name: &[u8]) -> Result<bool, Fault> {
             continue;
         }
         let inner = Raw::from(element);
-        return match (rest, inner.tag) {
-            (None, _) => Ok(true),
-            (Some(rest), OBJECT) => has(inner, rest),
-            (Some(rest), ARRAY) => has_in_array(inner, rest),
-            (Some(_), _) => Ok(false),
-        };
-    }
-    Ok(false)
-}
-
-fn has_in_array(array: Raw<'_>, name: &[u8]) -> Result<bool, Fault> {
-    for element in array.elements()? {
-        let inner = Raw::from(element?);
-        if inner.tag == OBJECT && has(inner, name)? {
-            return Ok(true);
-        }
-    }
-    // Elements have numbers for names.
-    has(array, name)
-}
-
-/// The value a name leads to: the server takes dots as steps, and takes none into arrays.
-fn lookup<'d>(object: Raw<'d>, name: &[u8]) -> Result<Option<Raw<'d>>, Fault> {
-    let mut at = object;
-    for step in name.split(|byte| *byte == b'.') {
-        if at.tag != OBJECT {
-            return Ok(None);
-        }
-        let mut found = None;
-        for element in at.elements()? {
-            let element = element?;
-            if element.key == step {
-                found = Some(Raw::from(element));
-                break;
+        match (rest, inner.tag) {
+            (None, _) => out.push(inner),
+            (Some(rest), OBJECT) => reach(inner, rest, out)?,
+            (Some(rest), ARRAY) => {
+                for element in inner.elements()? {
+                    let object = Raw::from(element?);
+                    if object.tag == OBJECT {
+                        reach(object, rest, out)?;
+                    }
+                }
+                // Elements have numbers for names.
+                reach(inner, rest, out)?;
             }
+            (Some(_), _) => {}
         }
-        match found {
-            Some(inner) => at = inner,
-            None => return Ok(None),
-        }
+        break;
     }
-    Ok(Some(at))
+    Ok(())
 }
 
 fn scalar(scalar: &Scalar, value: Raw<'_>) -> bool {

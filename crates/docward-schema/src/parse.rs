@@ -396,8 +396,11 @@ fn types(keywords: &Keywords<'_>) -> Result<Option<Types>> {
                     format!("$jsonSchema keyword '{keyword}' must name at least one type"),
                 );
             }
-            for element in parts {
-                types = alias(types, keyword, Raw::from(element))?;
+            // The server keeps them in a sorted set.
+            let mut words: Vec<Raw<'_>> = parts.into_iter().map(Raw::from).collect();
+            words.sort_by_key(|word| word.text());
+            for word in words {
+                types = alias(types, keyword, word)?;
             }
         }
         _ => return mismatch(keyword, "either a string or an array of strings"),

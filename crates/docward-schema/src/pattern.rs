@@ -3,7 +3,7 @@
 use crate::SchemaFault;
 
 /// A compiled pattern.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pattern(pcre2::bytes::Regex);
 
 /// The server's code for patterns that do not compile.

@@ -54,6 +54,37 @@ pub(crate) struct Scalar {
     pub(crate) minimum: Option<(Number, bool)>,
 }
 
+impl Scalar {
+    /// Each keyword on its own.
+    pub(crate) fn keywords(&self) -> Vec<Self> {
+        let mut out = Vec::new();
+        if self.pattern.is_some() {
+            out.push(Self { pattern: self.pattern.clone(), ..Self::default() });
+        }
+        if self.max_length.is_some() {
+            out.push(Self { max_length: self.max_length, ..Self::default() });
+        }
+        if self.min_length.is_some() {
+            out.push(Self { min_length: self.min_length, ..Self::default() });
+        }
+        if self.multiple_of.is_some() {
+            out.push(Self { multiple_of: self.multiple_of, ..Self::default() });
+        }
+        if self.maximum.is_some() {
+            out.push(Self { maximum: self.maximum, ..Self::default() });
+        }
+        if self.minimum.is_some() {
+            out.push(Self { minimum: self.minimum, ..Self::default() });
+        }
+        out
+    }
+
+    /// Whether it is about strings rather than numbers.
+    pub(crate) fn is_about_text(&self) -> bool {
+        self.pattern.is_some() || self.max_length.is_some() || self.min_length.is_some()
+    }
+}
+
 /// About arrays.
 #[derive(Debug, Default)]
 pub(crate) struct Array {

@@ -6,8 +6,6 @@ use docward_bson::walk::{Element, Elements, Fault};
 
 use crate::number::{Decimal, Number};
 
-/// No value at all.
-pub(crate) const NOTHING: u8 = 0x00;
 pub(crate) const DOUBLE: u8 = 0x01;
 pub(crate) const STRING: u8 = 0x02;
 pub(crate) const OBJECT: u8 = 0x03;
