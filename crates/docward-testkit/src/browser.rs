@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Browser {
     runtime: Runtime,
     client: Client,
-    driver: Child,
+    _driver: Driver,
     _profile: tempfile::TempDir,
 }
 
@@ -62,7 +62,7 @@ impl Browser {
                 .await
                 .expect("chromedriver starts Chromium")
         });
-        let started = Self { runtime, client, driver, _profile: profile };
+        let started = Self { runtime, client, _driver: driver, _profile: profile };
         started.resize(width, height);
         Some(started)
     }
@@ -152,8 +152,17 @@ impl Browser {
 impl Drop for Browser {
     fn drop(&mut self) {
         let _ = self.runtime.block_on(self.client.clone().close());
-        let _ = self.driver.kill();
-        let _ = self.driver.wait();
+    }
+}
+
+/// The driver, which ends with the test even when no browser could be started.
+#[derive(Debug)]
+struct Driver(Child);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
@@ -173,7 +182,7 @@ fn programs() -> (String, PathBuf) {
 }
 
 /// Starts the driver on a port it chooses itself.
-fn start_driver(program: &Path) -> (Child, u16) {
+fn start_driver(program: &Path) -> (Driver, u16) {
     let mut driver = Command::new(program)
         .args(["--port=0"])
         .stdout(Stdio::piped())
@@ -181,6 +190,7 @@ fn start_driver(program: &Path) -> (Child, u16) {
         .spawn()
         .expect("chromedriver can be started");
     let output = BufReader::new(driver.stdout.take().expect("stdout is a pipe"));
+    let driver = Driver(driver);
     let port = output.lines().map_while(Result::ok).find_map(|line| {
         let (_, port) = line.split_once("started successfully on port ")?;
         port.trim_end_matches('.').parse().ok()
