@@ -40,7 +40,7 @@ impl fmt::Display for DeploymentId {
 /// A deployment beside the one that an earlier run has read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likeness {
-    /// It is the same, or there is nothing to go on with.
+    /// It is the same.
     Same,
     /// It is another one.
     Other,
@@ -52,8 +52,8 @@ impl Likeness {
     /// Compares a deployment with those read earlier.
     pub(crate) fn of(now: Option<&DeploymentId>, earlier: &[DeploymentId]) -> Self {
         match now {
-            _ if earlier.is_empty() => Self::Unknown,
             None => Self::Unknown,
+            Some(_) if earlier.is_empty() => Self::Unknown,
             Some(now) if earlier.contains(now) => Self::Same,
             Some(_) => Self::Other,
         }

@@ -39,7 +39,7 @@ pub use saved::{SavedError, SavedEvidence};
 
 use std::{collections::BTreeMap, sync::atomic::AtomicBool, time::Duration};
 
-use docward_model::{Evidence, KeyFields, Namespace, NamespacePattern, Problem, Source};
+use docward_model::{Evidence, Filter, KeyFields, Namespace, Problem, Source};
 
 /// What to read, and how.
 #[derive(Clone, Debug)]
@@ -48,10 +48,8 @@ pub struct Request {
     pub sources: Vec<String>,
     /// The name of the collection, for sources that hold a single one.
     pub namespace: Option<Namespace>,
-    /// Only databases whose name matches.
-    pub database_glob: Option<NamespacePattern>,
-    /// Only collections whose name, or whole namespace, matches.
-    pub collection_glob: Option<NamespacePattern>,
+    /// Which databases and collections.
+    pub filter: Filter,
     /// Read catalogue facts only, no documents.
     pub metadata_only: bool,
     /// Threads that profile, besides the caller's, which reads what they cannot read themselves.
@@ -92,8 +90,7 @@ impl Default for Request {
         Self {
             sources: Vec::new(),
             namespace: None,
-            database_glob: None,
-            collection_glob: None,
+            filter: Filter::default(),
             metadata_only: false,
             threads: 1,
             sample: None,

@@ -58,11 +58,11 @@ impl FailOn {
         Self::ALL.into_iter().find(|value| value.name() == word)
     }
 
-    /// Whether a finding of this severity fails the run.
-    pub fn fails(self, severity: Severity) -> bool {
+    /// The severity from which on findings fail the run; `None` when none does.
+    pub fn least(self) -> Option<Severity> {
         match self {
-            Self::AtLeast(least) => severity >= least,
-            Self::Never => false,
+            Self::AtLeast(least) => Some(least),
+            Self::Never => None,
         }
     }
 }

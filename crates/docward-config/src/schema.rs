@@ -32,7 +32,11 @@ pub fn json_schema(rules: &[&RuleMeta]) -> String {
         [
             (
                 "profile",
-                words("A named set of defaults.", &PROFILES.map(ProfileName::name), "vendor"),
+                words(
+                    "A named set of defaults.",
+                    &ProfileName::ALL.map(ProfileName::name),
+                    "vendor",
+                ),
             ),
             ("select", described("Only these rules; all when empty.", reference("selectors"))),
             ("ignore", described("Never these rules.", reference("selectors"))),
@@ -63,8 +67,6 @@ pub fn json_schema(rules: &[&RuleMeta]) -> String {
     .with("definitions", Json::Object(definitions))
     .pretty()
 }
-
-const PROFILES: [ProfileName; 2] = [ProfileName::Vendor, ProfileName::Neutral];
 
 fn selectors(rules: &[&RuleMeta]) -> Json {
     let mut families: Vec<_> = rules.iter().map(|rule| rule.family().to_string()).collect();

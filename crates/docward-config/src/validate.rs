@@ -28,9 +28,9 @@ pub(crate) fn validate(
     let settings = &mut config.settings;
 
     if let Some(profile) = raw.profile {
-        let all = [ProfileName::Vendor, ProfileName::Neutral];
+        let all = &ProfileName::ALL;
         settings.profile =
-            word("profile", profile, &all, ProfileName::name, out).unwrap_or_default();
+            word("profile", profile, all, ProfileName::name, out).unwrap_or_default();
     }
     if let Some(fail_on) = raw.fail_on {
         config.fail_on = word("fail-on", fail_on, &FailOn::ALL, FailOn::name, out);

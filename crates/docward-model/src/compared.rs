@@ -42,7 +42,7 @@ pub enum Change {
     New,
     /// It was there, less loud.
     Worse(Severity),
-    /// It was there with other words or louder; as it was told then.
+    /// It was there with other words, or louder than now; as it was told then.
     Changed(String),
     /// It was there as it is.
     Same,
@@ -164,7 +164,7 @@ impl Compared {
     }
 }
 
-/// A baseline holds no words, so only they can differ in reports.
+/// A baseline holds no words, so nothing in it changes.
 fn is_changed(finding: &Finding, before: &Known) -> bool {
     !before.what.is_empty() && (finding.what != before.what || finding.severity != before.severity)
 }

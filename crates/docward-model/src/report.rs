@@ -1,12 +1,12 @@
 //! The result of a run, as every reporter receives it.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Basis, Change, Compared, Evidence, Finding, Known, NamespacePattern, ProfileName, Severity,
-    Subject, Waiver,
+    Basis, Change, Compared, Evidence, Finding, Known, Namespace, NamespacePattern, ProfileName,
+    Severity, Subject, Waiver,
 };
 
 /// What kind of input a source was.
@@ -204,9 +204,9 @@ pub struct Report {
     /// Which collections were asked for.
     pub filter: Filter,
     /// Names of the collections that were read; `None` when that is not known.
-    pub namespaces: Option<Vec<String>>,
+    pub namespaces: Option<BTreeSet<String>>,
     /// Fingerprints of findings that were made and are not told: suppressed, or in the baseline.
-    pub withheld: Vec<String>,
+    pub withheld: BTreeSet<String>,
     /// How the findings differ from those that were known.
     pub compared: Option<Compared>,
     /// What the findings rest on, for pictures.
@@ -223,18 +223,30 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// Whether everything is let through.
+    pub fn is_empty(&self) -> bool {
+        self.database.is_none() && self.collection.is_none()
+    }
+
+    /// Whether a collection is let through. Buckets go with their time series.
+    pub fn wants(&self, namespace: &Namespace) -> bool {
+        let collection = &namespace.collection;
+        let collection = collection.strip_prefix("system.buckets.").unwrap_or(collection);
+        self.database.as_ref().is_none_or(|glob| glob.matches(&namespace.database))
+            && self.collection.as_ref().is_none_or(|glob| {
+                glob.matches(collection)
+                    || glob.matches(&format!("{}.{collection}", namespace.database))
+            })
+    }
+
     /// Whether a run with this filter says about a subject what one without would.
     pub fn admits(&self, at: &Subject) -> bool {
-        let namespace = match at {
-            Subject::Deployment | Subject::Database(_) => {
-                return self.database.is_none() && self.collection.is_none();
+        match at {
+            Subject::Deployment | Subject::Database(_) => self.is_empty(),
+            Subject::Collection(ns) | Subject::Field(ns, _) | Subject::Index(ns, _) => {
+                self.wants(ns)
             }
-            Subject::Collection(ns) | Subject::Field(ns, _) | Subject::Index(ns, _) => ns,
-        };
-        self.database.as_ref().is_none_or(|p| p.matches(&namespace.database))
-            && self.collection.as_ref().is_none_or(|p| {
-                p.matches(&namespace.collection) || p.matches(&namespace.to_string())
-            })
+        }
     }
 }
 
@@ -265,8 +277,7 @@ impl Report {
                 .iter()
                 .any(|ns| ns.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.'))),
             Subject::Collection(ns) | Subject::Field(ns, _) | Subject::Index(ns, _) => {
-                let name = ns.to_string();
-                read.contains(&name)
+                read.contains(&ns.to_string())
             }
         }
     }

@@ -18,6 +18,14 @@ pub enum ProfileName {
 }
 
 impl ProfileName {
+    /// Every profile.
+    pub const ALL: [Self; 2] = [Self::Vendor, Self::Neutral];
+
+    /// The profile a word stands for.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|profile| profile.name() == word)
+    }
+
     /// The word used in JSON and on the command line.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,7 +1,7 @@
 //! JSON, version 1 of the contract. Fields may be added; none is removed or renamed. Byte-stable: the
 //! order of everything is fixed.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use docward_model::{
     Change, DataValue, Finding, NamespacePattern, Report, RuleMeta, Severity, ThresholdValue,
@@ -27,9 +27,9 @@ struct Root<'a> {
     #[serde(skip_serializing_if = "Filter::is_empty")]
     filter: Filter<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    collections: Option<&'a [String]>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    withheld: &'a [String],
+    collections: Option<&'a BTreeSet<String>>,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    withheld: &'a BTreeSet<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     compared: Option<Compared<'a>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -266,7 +266,7 @@ pub fn json(report: &Report) -> String {
             database: report.filter.database.as_ref().map(NamespacePattern::as_str),
             collection: report.filter.collection.as_ref().map(NamespacePattern::as_str),
         },
-        collections: report.namespaces.as_deref(),
+        collections: report.namespaces.as_ref(),
         withheld: &report.withheld,
         compared: report.compared.as_ref().map(|compared| Compared {
             basis: compared.basis.name(),

@@ -40,6 +40,48 @@ pub enum Format {
     Gitlab,
 }
 
+impl Format {
+    /// Every shape, in the order help texts list them.
+    pub const ALL: [Self; 8] = [
+        Self::Terminal,
+        Self::Json,
+        Self::Sarif,
+        Self::Junit,
+        Self::Markdown,
+        Self::Html,
+        Self::Github,
+        Self::Gitlab,
+    ];
+
+    /// The word used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Json => "json",
+            Self::Sarif => "sarif",
+            Self::Junit => "junit",
+            Self::Markdown => "markdown",
+            Self::Html => "html",
+            Self::Github => "github",
+            Self::Gitlab => "gitlab",
+        }
+    }
+
+    /// What it is for.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Terminal => "Text for people",
+            Self::Json => "The whole report for programs, version 1",
+            Self::Sarif => "SARIF 2.1.0, for code scanning",
+            Self::Junit => "JUnit XML, for servers that show test results",
+            Self::Markdown => "A comment on a pull request",
+            Self::Html => "One page with pictures, for a browser",
+            Self::Github => "Annotations of GitHub Actions",
+            Self::Gitlab => "GitLab's code quality report",
+        }
+    }
+}
+
 /// What of a run is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {

@@ -1,6 +1,6 @@
 //! A report back from its JSON, to be compared or shown in another shape.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use docward_model::{
     Basis, ChecklistItem, Data, DataValue, Evidence, Filter, Finding, Fix, Level, Location,
@@ -53,9 +53,9 @@ struct Root {
     judged: Option<Vec<String>>,
     #[serde(default)]
     filter: RawFilter,
-    collections: Option<Vec<String>>,
+    collections: Option<BTreeSet<String>>,
     #[serde(default)]
-    withheld: Vec<String>,
+    withheld: BTreeSet<String>,
     compared: Option<RawCompared>,
     #[serde(default)]
     interrupted: bool,
@@ -190,11 +190,7 @@ pub fn read(text: &str) -> Result<Report, ReportFault> {
     if root.compared.is_some_and(|compared| compared.basis != Basis::Baseline.name()) {
         return Err(ReportFault::Comparison);
     }
-    let profile = match root.profile.as_str() {
-        "vendor" => ProfileName::Vendor,
-        "neutral" => ProfileName::Neutral,
-        word => return Err(ReportFault::Word { field: "profile", word: word.to_owned() }),
-    };
+    let profile = known("profile", &root.profile, ProfileName::parse(&root.profile))?;
     let pattern = |text: Option<String>| text.and_then(|text| NamespacePattern::new(&text).ok());
     Ok(Report {
         tool_version: root.tool.version.into(),

@@ -94,7 +94,7 @@ fn report() -> Report {
         }],
         judged: Some(vec!["D008".into(), "N006".into()]),
         namespaces: None,
-        withheld: vec!["suppressed".to_owned()],
+        withheld: ["suppressed".to_owned()].into(),
         filter: Filter::default(),
         compared: None,
         evidence: Evidence::default(),

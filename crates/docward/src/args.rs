@@ -2,7 +2,37 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{
+    Args, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
+use docward_config::FailOn;
+use docward_model::ProfileName;
+
+/// One of a few values by its word, for values that other crates define.
+fn words<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    word: impl Fn(T) -> PossibleValue + Clone + Send + Sync + 'static,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.iter().map(|value| word(*value))).try_map(move |given| {
+        let found = all.iter().copied().find(|value| word(*value).matches(&given, false));
+        found.ok_or("no such value")
+    })
+}
+
+fn report_formats() -> impl TypedValueParser<Value = docward_report::Format> {
+    words(&docward_report::Format::ALL, |format| {
+        PossibleValue::new(format.name()).help(format.about())
+    })
+}
+
+fn severities() -> impl TypedValueParser<Value = FailOn> {
+    words(&FailOn::ALL, |value| PossibleValue::new(value.name()))
+}
+
+fn profiles() -> impl TypedValueParser<Value = ProfileName> {
+    words(&ProfileName::ALL, |profile| PossibleValue::new(profile.name()))
+}
 
 /// Makes MongoDB development specifications executable.
 #[derive(Debug, Parser)]
@@ -66,7 +96,8 @@ Examples:
 Findings that the later run did not look for (a rule switched off, another filter, a source that could \
 not be read) are counted apart and not called fixed.
 
-Exit codes: 0 nothing new at or above --fail-on, 1 something is, 2 could not run.";
+Exit codes: 0 nothing new at or above --fail-on, 1 something is, 2 could not run, or the later run did not \
+read everything.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
@@ -203,8 +234,8 @@ pub(crate) struct AuditArgs {
     pub(crate) expand: Vec<String>,
 
     /// Shape of the report
-    #[arg(long, value_enum, default_value_t = ReportFormat::Terminal)]
-    pub(crate) format: ReportFormat,
+    #[arg(long, value_parser = report_formats(), default_value = "terminal")]
+    pub(crate) format: docward_report::Format,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
@@ -332,7 +363,7 @@ pub(crate) struct ReadingArgs {
 #[derive(Args, Debug)]
 pub(crate) struct JudgingArgs {
     /// Exit with 1 when there is a finding of this severity or above
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = severities())]
     pub(crate) fail_on: Option<FailOn>,
 
     /// Only these rules: codes, families or names
@@ -344,8 +375,8 @@ pub(crate) struct JudgingArgs {
     pub(crate) ignore: Vec<String>,
 
     /// Set of defaults: `vendor` with house naming, `neutral` without
-    #[arg(long, value_enum)]
-    pub(crate) profile: Option<Profile>,
+    #[arg(long, value_parser = profiles())]
+    pub(crate) profile: Option<ProfileName>,
 
     /// Print values out of documents as examples
     #[arg(long)]
@@ -354,27 +385,6 @@ pub(crate) struct JudgingArgs {
     /// Print problems and the summary only
     #[arg(long)]
     pub(crate) quiet: bool,
-}
-
-/// Shapes of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReportFormat {
-    /// Text for people
-    Terminal,
-    /// The whole report for programs, version 1
-    Json,
-    /// SARIF 2.1.0, for code scanning
-    Sarif,
-    /// JUnit XML, for servers that show test results
-    Junit,
-    /// A comment on a pull request
-    Markdown,
-    /// One page with pictures, for a browser
-    Html,
-    /// Annotations of GitHub Actions
-    Github,
-    /// GitLab's code quality report
-    Gitlab,
 }
 
 /// Two reports to compare.
@@ -389,15 +399,15 @@ pub(crate) struct DiffArgs {
     pub(crate) new: PathBuf,
 
     /// Shape of the comparison
-    #[arg(long, value_enum, default_value_t = ReportFormat::Terminal)]
-    pub(crate) format: ReportFormat,
+    #[arg(long, value_parser = report_formats(), default_value = "terminal")]
+    pub(crate) format: docward_report::Format,
 
     /// Write it to a file
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
     /// Exit with 1 when a finding of this severity or above is new or has become louder
-    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    #[arg(long, value_parser = severities(), default_value = "error")]
     pub(crate) fail_on: FailOn,
 
     /// Write out repeated findings: of all rules, or of the rules given
@@ -434,22 +444,6 @@ pub(crate) struct ManArgs {
 pub(crate) enum Format {
     Terminal,
     Json,
-}
-
-/// When to exit with 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FailOn {
-    Error,
-    Warn,
-    Info,
-    Never,
-}
-
-/// Profiles by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Profile {
-    Vendor,
-    Neutral,
 }
 
 /// When to use colours.

@@ -26,7 +26,7 @@ use docward_rules::{Outcome, checklist, judge, security_checklist};
 
 use crate::{
     CLEAN, FINDINGS, PROBLEMS,
-    args::{AuditArgs, Color, ReadingArgs, ReportFormat},
+    args::{AuditArgs, Color, ReadingArgs},
     baseline::Baseline,
     complain, config,
     interrupt::Interrupt,
@@ -160,8 +160,7 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     if !args.judging.quiet {
         note_other_keys(&evidence, &config.settings);
     }
-    config.settings.is_partial = args.reading.db.is_some()
-        || args.reading.collection.is_some()
+    config.settings.is_partial = !request.filter.is_empty()
         || args.metadata_only
         || interrupted
         || !config.settings.select.is_empty()
@@ -173,7 +172,6 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         items.extend(checklist(&evidence, &config.settings, &outcome));
     }
     items.extend(security_checklist(&evidence, &config.settings, &outcome));
-    let filter = Filter { database: request.database_glob, collection: request.collection_glob };
     let judged = judged(&outcome, &config.settings, args.metadata_only, &sources);
     let namespaces = evidence.collections.iter().map(|c| c.namespace.to_string()).collect();
     let mut report = Report {
@@ -190,7 +188,7 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         interrupted,
         show_values: args.judging.show_values,
         judged: Some(judged),
-        filter,
+        filter: request.filter,
         namespaces: Some(namespaces),
         withheld: outcome.withheld.iter().map(|finding| finding.fingerprint.clone()).collect(),
         compared: None,
@@ -216,7 +214,7 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         return Ok(PROBLEMS);
     }
     let failed = if shown == Shown::Findings {
-        report.findings.iter().any(|finding| fail_on.fails(finding.severity))
+        report.findings.iter().any(|finding| report.fails(finding, fail_on.least()))
     } else {
         fail_on != FailOn::Never && report.checklist.iter().any(ChecklistItem::is_open)
     };
@@ -358,7 +356,7 @@ fn nothing_to_judge(
 
 /// How a report is to look, as flags say it.
 pub(crate) struct Look<'a> {
-    pub(crate) format: ReportFormat,
+    pub(crate) format: Format,
     pub(crate) output: Option<&'a Path>,
     pub(crate) color: Color,
     pub(crate) expand: &'a [String],
@@ -376,29 +374,13 @@ pub(crate) fn render(report: &Report, look: &Look<'_>, view: View, fail_on: Fail
     let terminal = TerminalOptions { color, width: terminal_width(), expand, quiet: look.quiet };
     let rules = config::metas();
     let how = Rendering {
-        format: format(look.format),
+        format: look.format,
         view,
         terminal,
-        fails_from: match fail_on {
-            FailOn::AtLeast(severity) => Some(severity),
-            FailOn::Never => None,
-        },
+        fails_from: fail_on.least(),
         rules: &rules,
     };
     docward_report::render(report, &how)
-}
-
-fn format(format: ReportFormat) -> Format {
-    match format {
-        ReportFormat::Terminal => Format::Terminal,
-        ReportFormat::Json => Format::Json,
-        ReportFormat::Sarif => Format::Sarif,
-        ReportFormat::Junit => Format::Junit,
-        ReportFormat::Markdown => Format::Markdown,
-        ReportFormat::Html => Format::Html,
-        ReportFormat::Github => Format::Github,
-        ReportFormat::Gitlab => Format::Gitlab,
-    }
 }
 
 /// The rules whose silence means something: those that had all they need. From a sample rare things are
@@ -491,8 +473,10 @@ pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<
     Ok(Request {
         sources: sources.to_vec(),
         namespace,
-        database_glob: glob(&args.db, "--db")?,
-        collection_glob: glob(&args.collection, "--collection")?,
+        filter: Filter {
+            database: glob(&args.db, "--db")?,
+            collection: glob(&args.collection, "--collection")?,
+        },
         threads: thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS),
         sample: args.sample,
         full: args.full,

@@ -7,10 +7,10 @@ use std::{
 
 use anyhow::{Context, bail};
 use docward_config::{Config, Diagnostic};
-use docward_model::{ProfileName, RuleMeta, Severity};
+use docward_model::RuleMeta;
 use docward_rules::RULES;
 
-use crate::args::{FailOn, JudgingArgs, Profile};
+use crate::args::JudgingArgs;
 
 /// Metadata of every rule.
 pub(crate) fn metas() -> Vec<&'static RuleMeta> {
@@ -85,23 +85,7 @@ pub(crate) fn with_arguments(mut config: Config, args: &JudgingArgs) -> anyhow::
         config.settings.select.clone_from(&args.select);
     }
     config.settings.ignore.extend(args.ignore.iter().cloned());
-    match args.profile {
-        Some(Profile::Vendor) => config.settings.profile = ProfileName::Vendor,
-        Some(Profile::Neutral) => config.settings.profile = ProfileName::Neutral,
-        None => {}
-    }
-    if let Some(word) = args.fail_on {
-        config.fail_on = Some(fail_on(word));
-    }
+    config.settings.profile = args.profile.unwrap_or(config.settings.profile);
+    config.fail_on = args.fail_on.or(config.fail_on);
     Ok(config)
-}
-
-/// When a run fails, as the command line words it.
-pub(crate) fn fail_on(word: FailOn) -> docward_config::FailOn {
-    match word {
-        FailOn::Error => docward_config::FailOn::AtLeast(Severity::Error),
-        FailOn::Warn => docward_config::FailOn::AtLeast(Severity::Warn),
-        FailOn::Info => docward_config::FailOn::AtLeast(Severity::Info),
-        FailOn::Never => docward_config::FailOn::Never,
-    }
 }

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use anyhow::Context;
-use docward_model::{Basis, Change, Compared, Finding, Known, Report};
+use docward_model::{Basis, Change, Compared, Known, Report};
 
 use crate::{
     CLEAN, FINDINGS, PROBLEMS,
     args::DiffArgs,
     audit::{self, Look},
-    complain, config, put,
+    complain, put,
 };
 
 /// Compares two reports and prints what became of the findings.
@@ -36,13 +36,10 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
         |found| old.looked_for(&Known::of(found)) && !old.withheld.contains(&found.fingerprint),
     );
     new.findings.retain(|finding| *compared.change(finding) != Change::Same);
-    let fail_on = config::fail_on(args.fail_on);
-    let failed = new
-        .findings
-        .iter()
-        .any(|finding| is_new(&compared, finding) && fail_on.fails(finding.severity));
+    let fail_on = args.fail_on;
     // The later report's own comparison, if it had one, was with something else.
     new.compared = Some(compared);
+    let failed = new.findings.iter().any(|finding| new.fails(finding, fail_on.least()));
     let look = Look {
         format: args.format,
         output: args.output.as_deref(),
@@ -56,10 +53,6 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
         return Ok(PROBLEMS);
     }
     Ok(if failed { FINDINGS } else { CLEAN })
-}
-
-fn is_new(compared: &Compared, finding: &Finding) -> bool {
-    matches!(compared.change(finding), Change::New | Change::Worse(_))
 }
 
 fn read(path: &Path) -> anyhow::Result<Report> {

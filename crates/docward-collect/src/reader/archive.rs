@@ -133,7 +133,7 @@ impl Reader<'_, '_, '_> {
         entry: docward_bson::archive::CollectionEntry,
     ) {
         let namespace = Namespace::new(entry.database, entry.collection);
-        if namespace.database.is_empty() || !self.is_wanted(&namespace) {
+        if namespace.database.is_empty() || !self.request.filter.wants(&namespace) {
             return;
         }
         let slot = self.table.slot(&Place { namespace: namespace.clone(), real: true });
@@ -191,7 +191,7 @@ impl Reader<'_, '_, '_> {
             return;
         }
         if content.file.is_none() {
-            let is_read = !namespace.database.is_empty() && self.is_wanted(&namespace);
+            let is_read = !namespace.database.is_empty() && self.request.filter.wants(&namespace);
             if is_read {
                 let slot = self.table.slot(&Place { namespace: namespace.clone(), real: true });
                 if self.table.entry(slot).closed {

@@ -32,7 +32,7 @@ impl Reader<'_, '_, '_> {
     pub(super) fn read_facts(&mut self, source: usize, item: &Item, stream: Stream<'_>) {
         let file = self.file(source, &item.display);
         if item.what != What::Prelude
-            && !self.is_wanted(&item.place.namespace)
+            && !self.request.filter.wants(&item.place.namespace)
             && !item.name.is_cut()
         {
             return;
@@ -75,7 +75,7 @@ impl Reader<'_, '_, '_> {
             self.whole_names.insert(place.namespace.clone(), name.clone());
             place.namespace.collection = name;
         }
-        if !self.is_wanted(&place.namespace) {
+        if !self.request.filter.wants(&place.namespace) {
             return;
         }
         let slot = self.table.slot(&place);

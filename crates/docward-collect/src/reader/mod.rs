@@ -214,7 +214,10 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             let text = format!("{}: {}", problem.source, problem.message);
             self.troubles.add_for(&name, &Trouble::WhenSaved(text));
         }
-        saved.evidence.collections.retain(|collection| self.is_wanted(&collection.namespace));
+        saved
+            .evidence
+            .collections
+            .retain(|collection| self.request.filter.wants(&collection.namespace));
         let entry = &mut self.sources[source];
         entry.kind = SourceKind::Evidence;
         entry.documents = saved.sources.iter().map(|source| source.documents).sum();
@@ -455,7 +458,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         mut stream: Stream<'_>,
     ) {
         let place = &self.place_of(item);
-        if !self.is_wanted(&place.namespace) {
+        if !self.request.filter.wants(&place.namespace) {
             return;
         }
         let slot = self.table.slot(place);
@@ -502,18 +505,6 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             place.namespace.collection.clone_from(name);
         }
         place
-    }
-
-    /// Whether the filters let a collection through. Buckets go with their time series.
-    fn is_wanted(&self, namespace: &Namespace) -> bool {
-        let collection = &namespace.collection;
-        let collection = collection.strip_prefix("system.buckets.").unwrap_or(collection);
-        let Request { database_glob, collection_glob, .. } = self.request;
-        database_glob.as_ref().is_none_or(|glob| glob.matches(&namespace.database))
-            && collection_glob.as_ref().is_none_or(|glob| {
-                glob.matches(collection)
-                    || glob.matches(&format!("{}.{collection}", namespace.database))
-            })
     }
 
     /// How many more documents of a collection are to be read.

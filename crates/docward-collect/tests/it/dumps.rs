@@ -1,7 +1,7 @@
 //! Directories that `mongodump` wrote, of every age.
 
 use bson::{Document, doc};
-use docward_model::{CollectionKind, NamespacePattern, SourceKind};
+use docward_model::{CollectionKind, Filter, NamespacePattern, SourceKind};
 
 use crate::support::*;
 
@@ -143,8 +143,7 @@ fn filters_choose_databases_and_collections() {
     let check = |database: Option<&str>, collection: Option<&str>, expected: &[&str]| {
         let glob = |text: Option<&str>| text.map(|text| NamespacePattern::new(text).unwrap());
         let request = docward_collect::Request {
-            database_glob: glob(database),
-            collection_glob: glob(collection),
+            filter: Filter { database: glob(database), collection: glob(collection) },
             ..place.request("dump")
         };
         assert_eq!(names(&run(&request)), expected);

@@ -30,7 +30,7 @@ pub(super) fn read(
             let message =
                 format!("no item of a checklist is called `{}`", excerpt(entry.item.value));
             let hint = suggest::did_you_mean(&item, known.iter().map(String::as_str))
-                .unwrap_or_else(|| "`docward checklist` and `--security` list them".to_owned());
+                .unwrap_or_else(|| "`docward checklist` lists them".to_owned());
             out.error(entry.item.at, message, Some(hint));
         }
         let Some(reason) = reason(entry.reason, out) else { continue };

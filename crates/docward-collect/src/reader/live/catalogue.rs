@@ -147,8 +147,7 @@ impl Reader<'_, '_, '_> {
             let audited = |entry: &Entry| self.is_audited_entry(&entry.namespace);
             entries.extend(listed.into_iter().filter(audited));
         }
-        let is_whole =
-            self.request.database_glob.is_none() && self.request.collection_glob.is_none();
+        let is_whole = self.request.filter.is_empty();
         if let Some(server) = self.table.server.as_mut().filter(|_| deployment.is_told && is_whole)
         {
             server.own_collections = u64::try_from(own).ok();
@@ -219,7 +218,7 @@ impl Reader<'_, '_, '_> {
     /// to.
     fn misplaced(&mut self, deployment: &mut Deployment) -> usize {
         let mut own = 0;
-        if self.request.database_glob.is_some() {
+        if self.request.filter.database.is_some() {
             return own;
         }
         for database in SERVERS_OWN {
@@ -228,7 +227,8 @@ impl Reader<'_, '_, '_> {
             let entries = entries.unwrap_or_default();
             for entry in entries.iter().filter_map(|entry| Entry::read(database, entry)) {
                 own += usize::from(entry.is_servers_own());
-                if !is_server_owned(&entry.namespace) && self.is_wanted(&entry.namespace) {
+                if !is_server_owned(&entry.namespace) && self.request.filter.wants(&entry.namespace)
+                {
                     let place = Place { namespace: entry.namespace.clone(), real: true };
                     let slot = self.table.slot(&place);
                     if entry.is_view() {
@@ -244,12 +244,12 @@ impl Reader<'_, '_, '_> {
         let is_own = is_server_owned(namespace);
         if is_own && !namespace.collection.starts_with("system.buckets.") {
             // The profiler's collection is read as a workload.
-            if self.is_wanted(namespace) && namespace.collection != PROFILE {
+            if self.request.filter.wants(namespace) && namespace.collection != PROFILE {
                 self.passed_over.insert(namespace.to_string());
             }
             return false;
         }
-        self.is_wanted(namespace)
+        self.request.filter.wants(namespace)
     }
 
     pub(super) fn databases(&mut self, deployment: &mut Deployment) -> Vec<String> {
@@ -274,7 +274,7 @@ impl Reader<'_, '_, '_> {
             names.extend(deployment.session.default_database.clone());
         }
         names.sort();
-        match &self.request.database_glob {
+        match &self.request.filter.database {
             Some(glob) => names.retain(|name| glob.matches(name)),
             None => names.retain(|name| !SERVERS_OWN.contains(&name.as_str())),
         }

@@ -159,7 +159,8 @@ impl Reader<'_, '_, '_> {
             .iter()
             .filter_map(totals_entry)
             .filter(|totals| {
-                self.is_wanted(&totals.namespace) && !profiled.contains(&totals.namespace.database)
+                self.request.filter.wants(&totals.namespace)
+                    && !profiled.contains(&totals.namespace.database)
             })
             .map(|totals| Entry::Totals(Box::new(totals)))
             .collect();
@@ -171,7 +172,7 @@ impl Reader<'_, '_, '_> {
     }
 
     fn is_asked_for(&self, ran: &Ran) -> bool {
-        ran.namespace.as_ref().is_some_and(|namespace| self.is_wanted(namespace))
+        ran.namespace.as_ref().is_some_and(|namespace| self.request.filter.wants(namespace))
     }
 
     fn record(
