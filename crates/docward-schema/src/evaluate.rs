@@ -320,8 +320,7 @@ fn reach<'d>(value: Raw<'d>, name: &[u8], out: &mut Vec<Raw<'d>>) -> Result<(), 
 
 fn scalar(scalar: &Scalar, value: Raw<'_>) -> bool {
     if let Some(text) = value.text() {
-        // Characters, not bytes: those that begin one.
-        let length = || text.iter().filter(|byte| (**byte & 0xc0) != 0x80).count() as u64;
+        let length = || value.characters().unwrap_or_default();
         return scalar.max_length.is_none_or(|most| length() <= most)
             && scalar.min_length.is_none_or(|least| length() >= least)
             && scalar.pattern.as_ref().is_none_or(|pattern| pattern.is_in(text));

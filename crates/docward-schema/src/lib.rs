@@ -1,4 +1,5 @@
-//! MongoDB's `$jsonSchema`: read once, then asked of raw documents without building them.
+//! MongoDB's validators and `$jsonSchema`: read once, then asked of raw documents without building them.
+//! What is refused is explained as the server explains it.
 //!
 //! The dialect is the server's (draft 4 with `bsonType`; without `$ref`, `format`, `default`,
 //! `definitions` and the type `integer`), down to the order in which mistakes are reported, their codes
@@ -12,12 +13,17 @@ mod evaluate;
 mod number;
 mod parse;
 mod pattern;
+mod query;
 mod schema;
 mod value;
+mod whole;
 
-use docward_bson::walk::Fault;
+use bson::Document;
+use docward_bson::walk::{Fault, count_elements};
 
 use evaluate::Checker;
+use query::{Expr, explain, schema_rules};
+pub use query::{Validator, ValidatorFault, Violation};
 use schema::Node;
 use value::{OBJECT, Raw};
 
@@ -25,6 +31,8 @@ use value::{OBJECT, Raw};
 #[derive(Debug)]
 pub struct Schema {
     root: Node,
+    /// The same again, for explanations.
+    rules: Expr,
 }
 
 /// Why a document is no schema: the server's code and words.
@@ -40,11 +48,23 @@ pub struct SchemaFault {
 impl Schema {
     /// Reads a `$jsonSchema` out of BSON.
     pub fn compile(schema: &[u8]) -> Result<Self, SchemaFault> {
-        parse::schema(schema).map(|root| Self { root })
+        let root = parse::schema(schema)?;
+        let rules = schema_rules(Raw { tag: OBJECT, bytes: schema })?;
+        Ok(Self { root, rules })
     }
 
     /// Whether a document is valid. Damaged documents are a fault, not a verdict.
     pub fn accepts(&self, document: &[u8]) -> Result<bool, Fault> {
         Checker::default().holds(&self.root, Raw { tag: OBJECT, bytes: document })
+    }
+
+    /// Why a document is refused, as the server tells it in `errInfo.details`; nothing if it is valid.
+    pub fn explain(&self, document: &[u8]) -> Result<Option<Document>, Fault> {
+        if self.accepts(document)? {
+            return Ok(None);
+        }
+        // Values are shown whole, so all of them have to be sound.
+        count_elements(document)?;
+        explain(&self.rules, document).map(Some)
     }
 }

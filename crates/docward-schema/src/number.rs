@@ -4,6 +4,9 @@ use std::cmp::Ordering;
 
 use num_bigint::BigInt;
 
+/// 2^63: the first whole number that 64 bits do not hold.
+const BEYOND_INT: f64 = 9_223_372_036_854_775_808.0;
+
 /// A number out of BSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Number {
@@ -41,6 +44,51 @@ impl Decimal {
         Self::Finite { negative, coefficient, exponent: exponent as i32 - 6176 }
     }
 
+    /// The whole number, if it is one that 64 bits hold.
+    fn exact(self) -> Option<i64> {
+        let Self::Finite { negative, coefficient, exponent } = self else { return None };
+        if coefficient == 0 {
+            return Some(0);
+        }
+        let power = 10_u128.checked_pow(exponent.unsigned_abs())?;
+        let whole = if exponent >= 0 {
+            coefficient.checked_mul(power)?
+        } else if coefficient.is_multiple_of(power) {
+            coefficient / power
+        } else {
+            return None;
+        };
+        signed(whole, negative)
+    }
+
+    /// Without its fraction, if 64 bits hold that.
+    fn truncated(self) -> Option<i64> {
+        let Self::Finite { negative, coefficient, exponent } = self else { return None };
+        if exponent >= 0 {
+            return self.exact();
+        }
+        match 10_u128.checked_pow(exponent.unsigned_abs()) {
+            Some(power) => signed(coefficient / power, negative),
+            None => Some(0),
+        }
+    }
+
+    /// The nearest whole number, the even one of two, if 64 bits hold it.
+    pub(crate) fn rounded(self) -> Option<i64> {
+        let Self::Finite { negative, coefficient, exponent } = self else { return None };
+        if exponent >= 0 {
+            return self.exact();
+        }
+        let Some(power) = 10_u128.checked_pow(exponent.unsigned_abs()) else { return Some(0) };
+        let (whole, rest) = (coefficient / power, coefficient % power);
+        let up = match (rest * 2).cmp(&power) {
+            Ordering::Less => false,
+            Ordering::Equal => whole % 2 == 1,
+            Ordering::Greater => true,
+        };
+        signed(whole + u128::from(up), negative)
+    }
+
     /// A double as the server turns it into a decimal for division: 15 significant digits.
     fn from_double(value: f64) -> Self {
         if value.is_nan() {
@@ -58,7 +106,73 @@ impl Decimal {
     }
 }
 
+fn signed(whole: u128, negative: bool) -> Option<i64> {
+    let whole = i128::try_from(whole).ok()?;
+    i64::try_from(if negative { -whole } else { whole }).ok()
+}
+
+/// Why a number is no whole one of 64 bits, in the server's words.
+pub(crate) enum NotWhole {
+    NaN,
+    TooLarge,
+    Fraction,
+}
+
 impl Number {
+    /// The whole number it is.
+    pub(crate) fn whole(self) -> Result<i64, NotWhole> {
+        match self {
+            Self::Int(n) => Ok(n),
+            Self::Double(n) if n.is_nan() => Err(NotWhole::NaN),
+            Self::Double(n) if !(-BEYOND_INT..BEYOND_INT).contains(&n) => Err(NotWhole::TooLarge),
+            Self::Double(n) if n.fract() != 0.0 => Err(NotWhole::Fraction),
+            Self::Double(n) => Ok(n as i64),
+            Self::Decimal(n) => n.exact().ok_or(NotWhole::TooLarge),
+        }
+    }
+
+    /// Without its fraction, if 64 bits hold that.
+    pub(crate) fn truncated(self) -> Option<i64> {
+        match self {
+            Self::Int(n) => Some(n),
+            Self::Double(n) => (-BEYOND_INT..BEYOND_INT).contains(&n).then_some(n as i64),
+            Self::Decimal(n) => n.truncated(),
+        }
+    }
+
+    /// The nearest double.
+    pub(crate) fn as_double(self) -> f64 {
+        match self {
+            Self::Int(n) => n as f64,
+            Self::Double(n) => n,
+            Self::Decimal(Decimal::NaN) => f64::NAN,
+            Self::Decimal(Decimal::Infinite { negative }) => {
+                if negative {
+                    f64::NEG_INFINITY
+                } else {
+                    f64::INFINITY
+                }
+            }
+            Self::Decimal(Decimal::Finite { negative, coefficient, exponent }) => {
+                let sign = if negative { "-" } else { "" };
+                format!("{sign}{coefficient}e{exponent}").parse().unwrap_or(f64::NAN)
+            }
+        }
+    }
+
+    /// Whether it lies between zero and one.
+    pub(crate) fn is_share(self) -> bool {
+        (0.0..=1.0).contains(&self.as_double())
+    }
+
+    pub(crate) fn is_finite(self) -> bool {
+        match self {
+            Self::Int(_) => true,
+            Self::Double(n) => n.is_finite(),
+            Self::Decimal(n) => matches!(n, Decimal::Finite { .. }),
+        }
+    }
+
     fn decimal(self) -> Decimal {
         match self {
             Self::Int(n) => Decimal::Finite {
@@ -165,12 +279,10 @@ fn power_of_ten(exponent: u32) -> BigInt {
 
 /// A 64-bit integer has more digits than a double: the double is cut, never the integer.
 fn int_to_double(int: i64, double: f64) -> Ordering {
-    // 2^63, which no integer of 64 bits reaches.
-    const END: f64 = 9_223_372_036_854_775_808.0;
-    if double >= END {
+    if double >= BEYOND_INT {
         return Ordering::Less;
     }
-    if double < -END {
+    if double < -BEYOND_INT {
         return Ordering::Greater;
     }
     let whole = double.trunc();

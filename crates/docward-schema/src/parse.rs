@@ -8,16 +8,15 @@ use crate::{
     number::Number,
     pattern::Pattern,
     schema::{Array, Dependency, Items, Node, Object, Rest, Scalar, Types, is_path},
-    value::{ARRAY, BOOL, Literal, OBJECT, Raw, STRING, told},
+    value::{ARRAY, BOOL, Literal, OBJECT, Raw, STRING},
+    whole,
 };
 
-const BAD_VALUE: i32 = 2;
-const FAILED_TO_PARSE: i32 = 9;
-const TYPE_MISMATCH: i32 = 14;
-/// 2^63: the first whole number that 64 bits do not hold.
-const BEYOND_INT: f64 = 9_223_372_036_854_775_808.0;
+pub(crate) const BAD_VALUE: i32 = 2;
+pub(crate) const FAILED_TO_PARSE: i32 = 9;
+pub(crate) const TYPE_MISMATCH: i32 = 14;
 /// Deeper than the server stores anything.
-const MAX_NESTING: u32 = 100;
+pub(crate) const MAX_NESTING: u32 = 100;
 
 /// Keywords in the order they are looked at.
 const KEYWORDS: [&str; 31] = [
@@ -57,9 +56,9 @@ const KEYWORDS: [&str; 31] = [
 /// Keywords of draft 4 that the server does not take.
 const UNSUPPORTED: [&str; 6] = ["$ref", "$schema", "default", "definitions", "format", "id"];
 
-type Result<T> = std::result::Result<T, SchemaFault>;
+pub(crate) type Result<T> = std::result::Result<T, SchemaFault>;
 
-fn fault<T>(code: i32, message: impl Into<String>) -> Result<T> {
+pub(crate) fn fault<T>(code: i32, message: impl Into<String>) -> Result<T> {
     Err(SchemaFault { code, message: message.into() })
 }
 
@@ -81,12 +80,12 @@ enum Place {
 }
 
 /// The keywords of one schema.
-struct Keywords<'s> {
+pub(crate) struct Keywords<'s> {
     found: Vec<(&'static str, Raw<'s>)>,
 }
 
 impl<'s> Keywords<'s> {
-    fn read(schema: Raw<'s>) -> Result<Self> {
+    pub(crate) fn read(schema: Raw<'s>) -> Result<Self> {
         let mut found: Vec<(&'static str, Raw<'s>)> = Vec::new();
         for element in elements(schema)? {
             let name = String::from_utf8_lossy(element.key);
@@ -108,13 +107,13 @@ impl<'s> Keywords<'s> {
         Ok(Self { found })
     }
 
-    fn get(&self, keyword: &str) -> Option<Raw<'s>> {
+    pub(crate) fn get(&self, keyword: &str) -> Option<Raw<'s>> {
         self.found.iter().find(|(name, _)| *name == keyword).map(|(_, value)| *value)
     }
 }
 
 /// The elements of a value that is an object or array; damage is told as a mistake.
-fn elements(value: Raw<'_>) -> Result<Vec<Element<'_>>> {
+pub(crate) fn elements(value: Raw<'_>) -> Result<Vec<Element<'_>>> {
     let read = Elements::new(value.bytes).and_then(Iterator::collect);
     read.map_err(|damage| SchemaFault {
         code: FAILED_TO_PARSE,
@@ -303,6 +302,8 @@ impl Reader {
             let dependency = match inner.tag {
                 OBJECT => Dependency::Schema(Box::new(self.node(inner, place)?)),
                 ARRAY => Dependency::Names(dependent_names(&name, inner)?),
+                // A dependency on a property of that name is never a string, so these are words.
+                STRING if matches!(&*name, "title" | "description") => continue,
                 _ => {
                     let message = format!(
                         "property '{name}' in $jsonSchema keyword 'dependencies' must be either an object or an array"
@@ -354,7 +355,7 @@ impl Reader {
 }
 
 /// `type` or `bsonType`.
-fn types(keywords: &Keywords<'_>) -> Result<Option<Types>> {
+pub(crate) fn types(keywords: &Keywords<'_>) -> Result<Option<Types>> {
     let (keyword, value) = match (keywords.get("type"), keywords.get("bsonType")) {
         (Some(_), Some(_)) => {
             let message = "Cannot specify both $jsonSchema keywords 'type' and 'bsonType'";
@@ -436,7 +437,7 @@ fn alias(types: Types, keyword: &str, word: Raw<'_>) -> Result<Types> {
     Ok(tags.iter().fold(types, |types, tag| types.with(*tag)))
 }
 
-fn tag(name: &str) -> Option<u8> {
+pub(crate) fn tag(name: &str) -> Option<u8> {
     (0..=u8::MAX)
         .find(|tag| docward_model::BsonType::from_tag(*tag).is_some_and(|kind| kind.name() == name))
 }
@@ -487,7 +488,7 @@ fn limit(
     Ok(Some((number, flag(keywords, exclusive)?)))
 }
 
-fn flag(keywords: &Keywords<'_>, keyword: &str) -> Result<bool> {
+pub(crate) fn flag(keywords: &Keywords<'_>, keyword: &str) -> Result<bool> {
     match keywords.get(keyword) {
         None => Ok(false),
         Some(value) if value.tag == BOOL => Ok(value.bytes.first() == Some(&1)),
@@ -496,35 +497,11 @@ fn flag(keywords: &Keywords<'_>, keyword: &str) -> Result<bool> {
 }
 
 /// A number of characters, elements or fields.
-fn count(keywords: &Keywords<'_>, keyword: &str) -> Result<Option<u64>> {
+pub(crate) fn count(keywords: &Keywords<'_>, keyword: &str) -> Result<Option<u64>> {
     let Some(value) = keywords.get(keyword) else { return Ok(None) };
-    let refuse = |why: &str| fault(FAILED_TO_PARSE, format!("{why}: {keyword}: {}", told(value)));
-    let whole = match value.number() {
-        None => return refuse("Expected a number in"),
-        Some(Number::Int(n)) => n,
-        Some(Number::Double(n)) => {
-            if n.is_nan() {
-                return refuse("Expected an integer, but found NaN in");
-            }
-            if !(-BEYOND_INT..BEYOND_INT).contains(&n) {
-                return refuse("Cannot represent as a 64-bit integer");
-            }
-            if n.fract() != 0.0 {
-                return refuse("Expected an integer");
-            }
-            n as i64
-        }
-        Some(Number::Decimal(_)) => {
-            let text = told(value);
-            match text.parse::<f64>().ok().filter(|n| n.fract() == 0.0 && n.abs() < 9.2e18) {
-                Some(n) => n as i64,
-                None => return refuse("Cannot represent as a 64-bit integer"),
-            }
-        }
-    };
-    match u64::try_from(whole) {
+    match whole::positive(keyword.as_bytes(), value) {
         Ok(count) => Ok(Some(count)),
-        Err(_) => refuse("Expected a non-negative number in"),
+        Err(message) => fault(FAILED_TO_PARSE, message),
     }
 }
 

@@ -8,15 +8,36 @@ pub(crate) struct Pattern(pcre2::bytes::Regex);
 
 /// The server's code for patterns that do not compile.
 const INVALID: i32 = 51_091;
+const UNKNOWN_FLAG: i32 = 51_108;
 
 impl Pattern {
     pub(crate) fn new(text: &str) -> Result<Self, SchemaFault> {
+        Self::with_flags(text, "")
+    }
+
+    /// With the letters that stand behind a regular expression.
+    pub(crate) fn with_flags(text: &str, flags: &str) -> Result<Self, SchemaFault> {
+        let mut builder = pcre2::bytes::RegexBuilder::new();
+        builder.utf(true).jit_if_available(true);
+        for flag in flags.chars() {
+            match flag {
+                'i' => builder.caseless(true),
+                'm' => builder.multi_line(true),
+                's' => builder.dotall(true),
+                'x' => builder.extended(true),
+                // Drivers send it; it changes nothing.
+                'u' => &mut builder,
+                other => {
+                    let message = format!(" invalid flag in regex options: {other}");
+                    return Err(SchemaFault { code: UNKNOWN_FLAG, message });
+                }
+            };
+        }
         if text.contains('\0') {
             let message = "Regular expression cannot contain an embedded null byte".to_owned();
             return Err(SchemaFault { code: 2, message });
         }
-        let built = pcre2::bytes::RegexBuilder::new().utf(true).jit_if_available(true).build(text);
-        built.map(Self).map_err(|error| SchemaFault {
+        builder.build(text).map(Self).map_err(|error| SchemaFault {
             code: INVALID,
             message: format!("Regular expression is invalid: {error}"),
         })

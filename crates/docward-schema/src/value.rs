@@ -10,8 +10,14 @@ pub(crate) const DOUBLE: u8 = 0x01;
 pub(crate) const STRING: u8 = 0x02;
 pub(crate) const OBJECT: u8 = 0x03;
 pub(crate) const ARRAY: u8 = 0x04;
+pub(crate) const BINARY: u8 = 0x05;
+pub(crate) const UNDEFINED: u8 = 0x06;
 pub(crate) const BOOL: u8 = 0x08;
-const SYMBOL: u8 = 0x0e;
+pub(crate) const NULL: u8 = 0x0a;
+pub(crate) const REGEX: u8 = 0x0b;
+pub(crate) const CODE: u8 = 0x0d;
+pub(crate) const SYMBOL: u8 = 0x0e;
+pub(crate) const SCOPED_CODE: u8 = 0x0f;
 const INT: u8 = 0x10;
 const LONG: u8 = 0x12;
 const DECIMAL: u8 = 0x13;
@@ -49,6 +55,62 @@ impl<'d> Raw<'d> {
     /// The fields of an object, or the elements of an array.
     pub(crate) fn elements(self) -> Result<Elements<'d>, Fault> {
         Elements::new(self.bytes)
+    }
+
+    /// The first field of a name.
+    pub(crate) fn field(self, name: &[u8]) -> Result<Option<Self>, Fault> {
+        for element in self.elements()? {
+            let element = element?;
+            if element.key == name {
+                return Ok(Some(Self::from(element)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many fields or elements there are.
+    pub(crate) fn count(self) -> Result<u64, Fault> {
+        let mut count = 0;
+        for element in self.elements()? {
+            element?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// How many characters a string has: those bytes that begin one.
+    pub(crate) fn characters(self) -> Option<u64> {
+        let text = self.text()?;
+        Some(text.iter().filter(|byte| (**byte & 0xc0) != 0x80).count() as u64)
+    }
+
+    /// The first element of an array that equals one before it.
+    pub(crate) fn duplicate(self) -> Result<Option<Self>, Fault> {
+        let mut seen: Vec<Self> = Vec::new();
+        for element in self.elements()? {
+            let element = Self::from(element?);
+            for other in &seen {
+                if other.equals(element)? {
+                    return Ok(Some(element));
+                }
+            }
+            seen.push(element);
+        }
+        Ok(None)
+    }
+
+    /// A value of its own. One that the library cannot read, such as text that is not UTF-8, becomes
+    /// what the server would print.
+    pub(crate) fn owned(self) -> bson::Bson {
+        // The value under an empty name, as a document of its own.
+        let mut bytes = Vec::with_capacity(self.bytes.len() + 7);
+        bytes.extend((self.bytes.len() as u32 + 7).to_le_bytes());
+        bytes.extend([self.tag, 0]);
+        bytes.extend(self.bytes);
+        bytes.push(0);
+        let read = bson::RawDocument::from_bytes(&bytes).and_then(bson::Document::try_from);
+        let value = read.ok().and_then(|mut document| document.remove(""));
+        value.unwrap_or_else(|| bson::Bson::String(told(self)))
     }
 
     /// The name `bsonType` has for its type.
@@ -89,8 +151,13 @@ fn class(tag: u8) -> u8 {
     }
 }
 
+/// Text that people are shown.
+pub(crate) fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
 /// The text behind its length, without its NUL.
-fn text(bytes: &[u8]) -> &[u8] {
+pub(crate) fn text(bytes: &[u8]) -> &[u8] {
     bytes.get(4..bytes.len().saturating_sub(1)).unwrap_or_default()
 }
 
@@ -134,6 +201,11 @@ impl Literal {
     pub(crate) fn raw(&self) -> Raw<'_> {
         Raw { tag: self.tag, bytes: &self.bytes }
     }
+}
+
+/// A field as the server writes it into its messages.
+pub(crate) fn told_field(name: &[u8], value: Raw<'_>) -> String {
+    format!("{}: {}", String::from_utf8_lossy(name), told(value))
 }
 
 /// A value as the server writes it into its messages.
@@ -195,6 +267,8 @@ pub(crate) fn told(value: Raw<'_>) -> String {
             format!("/{}/{}", part(0), part(1))
         }
         (SYMBOL, _) => format!("\"{}\"", String::from_utf8_lossy(text(value.bytes))),
+        (CODE, _) => lossy(text(value.bytes)),
+        (UNDEFINED, _) => "undefined".to_owned(),
         (OBJECT, _) => list("{", "}", true),
         (ARRAY, _) => list("[", "]", false),
         _ => value.type_name().to_owned(),
@@ -202,7 +276,7 @@ pub(crate) fn told(value: Raw<'_>) -> String {
 }
 
 /// `%.16g`, with `.0` behind what looks like a whole number.
-fn double_text(n: f64) -> String {
+pub(crate) fn double_text(n: f64) -> String {
     if n.is_nan() {
         return "nan.0".to_owned();
     }

@@ -1,0 +1,695 @@
+//! Why a document is refused, in the words and the shape of the server's `errInfo.details`. Run for
+//! documents that are refused only.
+
+use std::collections::BTreeSet;
+
+use bson::{Array, Bson, Document, doc};
+use docward_bson::walk::Fault;
+
+use super::{
+    holds::mismatch,
+    path::{Leaf, Subject, straight, visit},
+    reasons::{BITS, NUMBERS, PATTERNS, reasons},
+    tree::{Account, Allowed, Expr, Note, Test, What},
+};
+use crate::value::{ARRAY, OBJECT, Raw, STRING, lossy};
+
+/// More values than this are not shown.
+const MOST_VALUES: usize = 10;
+
+/// What one condition contributes.
+enum Told {
+    /// The name of a property that is missing.
+    Name(String),
+    One(Document),
+    /// What belongs into the list of the condition around it.
+    Several(Array),
+}
+
+impl Told {
+    fn into_details(self) -> Bson {
+        match self {
+            Self::Name(name) => Bson::String(name),
+            Self::One(document) => Bson::Document(document),
+            Self::Several(list) => Bson::Array(list),
+        }
+    }
+
+    fn add_to(self, list: &mut Array) {
+        match self {
+            Self::Several(several) => list.extend(several),
+            one => list.push(one.into_details()),
+        }
+    }
+}
+
+/// The explanation of a document that an expression does not hold of.
+pub(crate) fn explain(root: &Expr, document: &[u8]) -> Result<Document, Fault> {
+    let teller = Teller { root: Raw { tag: OBJECT, bytes: document } };
+    if !is_known(root) {
+        return Ok(unexplained());
+    }
+    let asked = Asked { subject: Subject::Fields(document), inverted: false };
+    Ok(match teller.tell(root, asked, false)? {
+        Some(Told::One(details)) => details,
+        _ => unexplained(),
+    })
+}
+
+/// What the server says where it has nothing to say.
+fn unexplained() -> Document {
+    doc! {
+        "code": 4_994_600,
+        "codeName": "Location4994600",
+        "errmsg": "Cannot generate validation error details: no annotation found for expression ",
+    }
+}
+
+/// Whether the server can explain all of it.
+fn is_known(expr: &Expr) -> bool {
+    if matches!(expr.note, Note::Unknown) {
+        return false;
+    }
+    match &expr.what {
+        What::And(parts) | What::Or(parts) | What::Nor(parts) => parts.iter().all(is_known),
+        What::Not(inner) => is_known(inner),
+        _ => true,
+    }
+}
+
+/// What is asked, and whether the opposite is.
+#[derive(Clone, Copy)]
+struct Asked<'d> {
+    subject: Subject<'d>,
+    inverted: bool,
+}
+
+impl<'d> Asked<'d> {
+    fn of(self, subject: Subject<'d>) -> Self {
+        Self { subject, ..self }
+    }
+
+    fn opposite(self) -> Self {
+        Self { inverted: !self.inverted, ..self }
+    }
+}
+
+struct Teller<'d> {
+    root: Raw<'d>,
+}
+
+impl<'d> Teller<'d> {
+    /// What a condition contributes; with `doubt` only if it is one of those that are to blame.
+    fn tell(&self, expr: &Expr, asked: Asked<'d>, doubt: bool) -> Result<Option<Told>, Fault> {
+        if matches!(expr.note, Note::Silent) {
+            return Ok(None);
+        }
+        if doubt && expr.holds(asked.subject)? != asked.inverted {
+            return Ok(None);
+        }
+        let tag = expr.note.tag();
+        match &expr.what {
+            What::Schema { rules, .. } => self.tell(rules, asked, false),
+            What::And(parts) => match tag {
+                "$all" => self.tell_leaf_list(expr, parts, asked),
+                "items" => self.tell_positions(expr, parts, asked),
+                "$jsonSchema" if asked.inverted => {
+                    Ok(one(doc! { "operatorName": tag, "reason": "schema matched" }))
+                }
+                _ => self.tell_list(expr, parts, asked, !asked.inverted, conjunction),
+            },
+            What::Or(parts) if tag == "enum" => self.tell_leaf_list(expr, parts, asked),
+            What::Or(parts) => self.tell_list(expr, parts, asked, asked.inverted, disjunction),
+            What::Nor(parts) => {
+                self.tell_list(expr, parts, asked.opposite(), !asked.inverted, disjunction)
+            }
+            What::OneOf(parts) => self.tell_one_of(expr, parts, asked),
+            What::Not(inner) => self.tell_not(expr, inner, asked),
+            What::Always(holds) => {
+                let reason = if *holds { "true" } else { "false" };
+                let reason = format!("expression always evaluates to {reason}");
+                Ok(expr.note.account().map(|account| {
+                    let mut out = named(account);
+                    out.insert("reason", reason);
+                    Told::One(out)
+                }))
+            }
+            What::Allowed(allowed) => self.tell_allowed(expr, allowed, asked),
+            What::When { condition, then } => self.tell_dependency(expr, condition, then, asked),
+            What::Same(_) => Ok(None),
+            What::Fields(_) => {
+                let Some(account) = expr.note.account() else { return Ok(None) };
+                let mut out = named(account);
+                out.insert("reason", "specified number of properties was not satisfied");
+                out.insert("numberOfProperties", number(asked.subject.whole().count()?));
+                Ok(Some(Told::One(out)))
+            }
+            What::At { path, test } => self.tell_at(expr, path, test, asked),
+        }
+    }
+
+    /// Conditions joined by one: each that is to blame, with its place where it has one.
+    fn tell_list(
+        &self,
+        expr: &Expr,
+        parts: &[Expr],
+        asked: Asked<'d>,
+        doubt: bool,
+        heading: fn(&str, bool) -> &'static str,
+    ) -> Result<Option<Told>, Fault> {
+        let Some(account) = expr.note.account() else {
+            // What has no account of its own hands on what the last one says.
+            let mut last = None;
+            for part in parts {
+                last = self.tell(part, asked, doubt)?;
+            }
+            return Ok(last);
+        };
+        let tag = account.tag;
+        let mut list = Array::new();
+        for (at, part) in parts.iter().enumerate() {
+            let Some(told) = self.tell(part, asked, doubt)? else { continue };
+            if matches!(tag, "$and" | "$or" | "$nor" | "allOf" | "anyOf" | "oneOf") {
+                let mut clause = doc! { "index": number(at as u64) };
+                clause.extend(part.note.account().map(titles).unwrap_or_default());
+                clause.insert("details", told.into_details());
+                list.push(Bson::Document(clause));
+            } else {
+                told.add_to(&mut list);
+            }
+        }
+        if matches!(tag, "_subschema" | "_propertiesExistList") {
+            return Ok(Some(Told::Several(list)));
+        }
+        if matches!(tag, "properties" | "_property") && list.is_empty() {
+            return Ok(None);
+        }
+        let mut out = Document::new();
+        if !tag.starts_with('_') {
+            out.insert("operatorName", tag);
+        }
+        if tag == "required" {
+            out.insert("specifiedAs", account.source.clone());
+        } else {
+            out.extend(account.source.clone());
+        }
+        out.extend(titles(account));
+        out.insert(heading(tag, asked.inverted), list);
+        Ok(Some(Told::One(out)))
+    }
+
+    /// `enum` and `$all`: lists that are told of like one condition.
+    fn tell_leaf_list(
+        &self,
+        expr: &Expr,
+        parts: &[Expr],
+        asked: Asked<'d>,
+    ) -> Result<Option<Told>, Fault> {
+        let Some(account) = expr.note.account() else { return Ok(None) };
+        let path: &[u8] = match parts.first().map(|part| &part.what) {
+            Some(What::At { path, .. }) => path,
+            _ => b"",
+        };
+        let values = self.values(path, Leaf::Whole, asked)?;
+        let is_enum = account.tag == "enum";
+        let mut out = named(account);
+        let reason = match (&values, is_enum, asked.inverted) {
+            (None, true, _) => return Ok(None),
+            (None, false, _) => "field was missing",
+            (_, true, false) => "value was not found in enum",
+            (_, true, true) => "value was found in enum",
+            (_, false, false) => "array did not contain all specified values",
+            (_, false, true) => "array did contain all specified values",
+        };
+        out.insert("reason", reason);
+        show(&mut out, values.as_ref());
+        Ok(Some(Told::One(out)))
+    }
+
+    /// `items` with a schema per position.
+    fn tell_positions(
+        &self,
+        expr: &Expr,
+        parts: &[Expr],
+        asked: Asked<'d>,
+    ) -> Result<Option<Told>, Fault> {
+        let Some(What::At { path, .. }) = parts.first().map(|part| &part.what) else {
+            return Ok(None);
+        };
+        if asked.inverted || !self.applies(path, &[ARRAY], asked)? {
+            return Ok(None);
+        }
+        let mut list = Array::new();
+        for part in parts {
+            if let Some(told) = self.tell(part, asked, true)? {
+                told.add_to(&mut list);
+            }
+        }
+        Ok(one(doc! { "operatorName": expr.note.tag(), "details": list }))
+    }
+
+    fn tell_one_of(
+        &self,
+        expr: &Expr,
+        parts: &[Expr],
+        asked: Asked<'d>,
+    ) -> Result<Option<Told>, Fault> {
+        let mut matching = Array::new();
+        for (at, part) in parts.iter().enumerate() {
+            if part.holds(asked.subject)? {
+                matching.push(number(at as u64));
+            }
+        }
+        if matching.is_empty() {
+            return self.tell_list(expr, parts, asked, true, conjunction);
+        }
+        Ok(one(doc! {
+            "operatorName": expr.note.tag(),
+            "reason": "more than one subschema matched",
+            "matchingSchemaIndexes": matching,
+        }))
+    }
+
+    fn tell_not(&self, expr: &Expr, inner: &Expr, asked: Asked<'d>) -> Result<Option<Told>, Fault> {
+        let Some(account) = expr.note.account() else {
+            return self.tell(inner, asked.opposite(), false);
+        };
+        if account.tag == "not" {
+            let reason = "child expression matched";
+            return Ok(one(doc! { "operatorName": "not", "reason": reason }));
+        }
+        let mut out = doc! { "operatorName": account.tag };
+        if let Some(told) = self.tell(inner, asked.opposite(), false)? {
+            out.insert("details", told.into_details());
+        }
+        Ok(Some(Told::One(out)))
+    }
+
+    fn tell_allowed(
+        &self,
+        expr: &Expr,
+        allowed: &Allowed,
+        asked: Asked<'d>,
+    ) -> Result<Option<Told>, Fault> {
+        let object = asked.subject.whole();
+        let mut out = Array::new();
+        let source = expr.note.account().and_then(|account| account.source.values().next());
+        match source {
+            Some(Bson::Boolean(false)) => {
+                let mut names = Array::new();
+                for element in object.elements()? {
+                    let element = element?;
+                    if allowed.is_other(element.key) {
+                        names.push(lossy(element.key).into());
+                    }
+                }
+                if !names.is_empty() {
+                    out.push(Bson::Document(doc! {
+                        "operatorName": "additionalProperties",
+                        "specifiedAs": { "additionalProperties": false },
+                        "additionalProperties": names,
+                    }));
+                }
+            }
+            Some(Bson::Document(_)) => out.extend(self.tell_others(allowed, object, asked)?),
+            _ => {}
+        }
+        let mut by_pattern = Array::new();
+        for (text, pattern, inner) in &allowed.patterns {
+            for element in object.elements()? {
+                let element = element?;
+                let subject = Subject::Lone(Raw::from(element));
+                if !pattern.is_in(element.key) || inner.holds(subject)? {
+                    continue;
+                }
+                let mut detail = doc! { "propertyName": lossy(element.key) };
+                detail.extend(inner.note.account().map(titles).unwrap_or_default());
+                detail.insert("regexMatched", text);
+                if let Some(told) = self.tell(inner, asked.of(subject), false)? {
+                    detail.insert("details", told.into_details());
+                    by_pattern.push(Bson::Document(detail));
+                }
+                break;
+            }
+        }
+        if !by_pattern.is_empty() {
+            let told = doc! { "operatorName": "patternProperties", "details": by_pattern };
+            out.push(Bson::Document(told));
+        }
+        Ok((!out.is_empty()).then_some(Told::Several(out)))
+    }
+
+    /// `additionalProperties` with a schema: the first property that does not meet it.
+    fn tell_others(
+        &self,
+        allowed: &Allowed,
+        object: Raw<'d>,
+        asked: Asked<'d>,
+    ) -> Result<Option<Bson>, Fault> {
+        for element in object.elements()? {
+            let element = element?;
+            if !allowed.is_other(element.key) {
+                continue;
+            }
+            // Of several that share a name the server looks at the first.
+            let value = object.field(element.key)?.unwrap_or(Raw::from(element));
+            let subject = Subject::Lone(value);
+            if allowed.others.holds(subject)? {
+                continue;
+            }
+            let Some(told) = self.tell(&allowed.others, asked.of(subject), false)? else {
+                return Ok(None);
+            };
+            let mut out = doc! { "operatorName": "additionalProperties" };
+            out.extend(allowed.others.note.account().map(titles).unwrap_or_default());
+            out.insert("reason", "at least one additional property did not match the subschema");
+            out.insert("failingProperty", lossy(element.key));
+            out.insert("details", told.into_details());
+            return Ok(Some(Bson::Document(out)));
+        }
+        Ok(None)
+    }
+
+    fn tell_dependency(
+        &self,
+        expr: &Expr,
+        condition: &Expr,
+        then: &Expr,
+        asked: Asked<'d>,
+    ) -> Result<Option<Told>, Fault> {
+        let Some(account) = expr.note.account() else { return Ok(None) };
+        if !condition.holds(asked.subject)? {
+            return Ok(None);
+        }
+        let mut out = Document::new();
+        if let Some(told) = self.tell(then, asked, false)? {
+            out.extend(
+                account
+                    .source
+                    .keys()
+                    .next()
+                    .map(|name| ("conditionalProperty".to_owned(), Bson::String(name.clone()))),
+            );
+            let heading =
+                if account.tag == "_schemaDependency" { "details" } else { "missingProperties" };
+            out.insert(heading, told.into_details());
+        }
+        Ok(Some(Told::One(out)))
+    }
+
+    fn tell_at(
+        &self,
+        expr: &Expr,
+        path: &[u8],
+        test: &Test,
+        asked: Asked<'d>,
+    ) -> Result<Option<Told>, Fault> {
+        if let Test::Object(inner) = test {
+            return self.tell_object(path, inner, asked);
+        }
+        let Some(account) = expr.note.account() else { return Ok(None) };
+        match test {
+            Test::Exists if account.tag == "_propertyExists" => Ok(Some(Told::Name(lossy(path)))),
+            Test::Exists => {
+                let mut out = named(account);
+                let reason = if asked.inverted { "path does exist" } else { "path does not exist" };
+                out.insert("reason", reason);
+                Ok(Some(Told::One(out)))
+            }
+            Test::Items(_) | Test::Unique | Test::EachFrom(..) | Test::ElementAt(..) => {
+                self.tell_array(account, path, test, asked)
+            }
+            Test::Type(_) | Test::SchemaType(_) => {
+                let is_keyword = matches!(test, Test::SchemaType(_));
+                let leaf = if is_keyword { Leaf::Whole } else { Leaf::Elements };
+                let values = self.values(path, leaf, asked)?;
+                let mut out = named(account);
+                let reason = match (&values, asked.inverted) {
+                    (None, _) if is_keyword => return Ok(None),
+                    (None, _) => "field was missing",
+                    (_, false) => "type did not match",
+                    (_, true) => "type did match",
+                };
+                out.insert("reason", reason);
+                show(&mut out, values.as_ref());
+                show_types(&mut out, values.as_ref());
+                Ok(Some(Told::One(out)))
+            }
+            _ => self.tell_value(account, path, test, asked),
+        }
+    }
+
+    /// A condition on an object somewhere: what the condition inside says, if there is one object.
+    fn tell_object(
+        &self,
+        path: &[u8],
+        inner: &Expr,
+        asked: Asked<'d>,
+    ) -> Result<Option<Told>, Fault> {
+        let mut found = Vec::new();
+        visit(asked.subject, path, Leaf::Whole, &mut |value| {
+            found.push(value);
+            Ok(found.len() > 1)
+        })?;
+        match found[..] {
+            [Some(Raw { tag: OBJECT, bytes })] => {
+                self.tell(inner, asked.of(Subject::Fields(bytes)), false)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn tell_array(
+        &self,
+        account: &Account,
+        path: &[u8],
+        test: &Test,
+        asked: Asked<'d>,
+    ) -> Result<Option<Told>, Fault> {
+        let value = straight(asked.subject, path)?;
+        let Some(array) = value.filter(|value| value.tag == ARRAY && !asked.inverted) else {
+            return Ok(None);
+        };
+        let mut out = named(account);
+        match test {
+            Test::Items(_) => {
+                out.insert("reason", "array did not match specified length");
+                out.insert("consideredValue", array.owned());
+                out.insert("numberOfItems", number(array.count()?));
+            }
+            Test::Unique => {
+                out.insert("reason", "found a duplicate item");
+                out.insert("consideredValue", array.owned());
+                if let Some(duplicate) = array.duplicate()? {
+                    out.insert("duplicatedValue", duplicate.owned());
+                }
+            }
+            Test::EachFrom(start, inner) => {
+                if account.source.values().any(|source| matches!(source, Bson::Boolean(_))) {
+                    let rest = array.elements()?.skip(*start);
+                    let rest: Result<Array, Fault> =
+                        rest.map(|element| Ok(Raw::from(element?).owned())).collect();
+                    out.insert("reason", "found additional items");
+                    out.insert("additionalItems", rest?);
+                    return Ok(Some(Told::One(out)));
+                }
+                let Some((at, element)) = mismatch(array, *start, inner)? else { return Ok(None) };
+                let kind = if account.tag == "items" { "item" } else { "additional item" };
+                let mut out = doc! { "operatorName": account.tag };
+                out.extend(inner.note.account().map(titles).unwrap_or_default());
+                out.insert("reason", format!("At least one {kind} did not match the sub-schema"));
+                out.insert("itemIndex", number(at as u64));
+                let told = self.tell(inner, asked.of(Subject::Lone(element)), false)?;
+                out.extend(told.map(|told| ("details".to_owned(), told.into_details())));
+                return Ok(Some(Told::One(out)));
+            }
+            Test::ElementAt(position, inner) => {
+                let Some(element) = array.elements()?.nth(*position) else { return Ok(None) };
+                let subject = Subject::Lone(Raw::from(element?));
+                let mut out = doc! { "itemIndex": *position as i64 };
+                let told = self.tell(inner, asked.of(subject), false)?;
+                out.extend(told.map(|told| ("details".to_owned(), told.into_details())));
+                return Ok(Some(Told::One(out)));
+            }
+            _ => {}
+        }
+        Ok(Some(Told::One(out)))
+    }
+
+    /// A condition on values, with the values that were considered.
+    fn tell_value(
+        &self,
+        account: &Account,
+        path: &[u8],
+        test: &Test,
+        asked: Asked<'d>,
+    ) -> Result<Option<Told>, Fault> {
+        let (expected, leaf): (Option<&[u8]>, Leaf) = match test {
+            Test::Compare(..) if !account.tag.starts_with('$') => (Some(&NUMBERS), Leaf::Whole),
+            Test::MultipleOf(_) => (Some(&NUMBERS), Leaf::Whole),
+            Test::Length(_) => (Some(&[STRING]), Leaf::Whole),
+            Test::Pattern(_) => (Some(&PATTERNS), Leaf::Elements),
+            Test::Mod { .. } => (Some(&NUMBERS), Leaf::Elements),
+            Test::Bits(_) => (Some(&BITS), Leaf::Elements),
+            Test::Size(_) | Test::AnyObject(_) | Test::AnyValue(_) => (Some(&[ARRAY]), Leaf::Whole),
+            _ => (None, Leaf::Elements),
+        };
+        // Of values of other types something else is told, or nothing needs to be.
+        if !account.tag.starts_with('$')
+            && (asked.inverted || !self.applies(path, expected.unwrap_or_default(), asked)?)
+        {
+            return Ok(None);
+        }
+        let values = self.values(path, leaf, asked)?;
+        let mut out = named(account);
+        match (&values, expected) {
+            (None, _) => {
+                out.insert("reason", "field was missing");
+            }
+            (Some(values), Some(expected))
+                if !values.found.iter().any(|value| expected.contains(&value.tag)) =>
+            {
+                out.insert("reason", "type did not match");
+                show_types(&mut out, Some(values));
+                let names = expected.iter().map(|tag| Raw { tag: *tag, bytes: b"" }.type_name());
+                list_types(&mut out, "expectedType", names.collect());
+            }
+            _ => {
+                let (normal, inverted) = reasons(test);
+                out.insert("reason", if asked.inverted { inverted } else { normal });
+            }
+        }
+        show(&mut out, values.as_ref());
+        Ok(Some(Told::One(out)))
+    }
+
+    /// Whether a path leads to one value of some types without entering arrays.
+    fn applies(&self, path: &[u8], types: &[u8], asked: Asked<'d>) -> Result<bool, Fault> {
+        let value = straight(asked.subject, path)?;
+        Ok(value.is_some_and(|value| types.contains(&value.tag)))
+    }
+
+    /// The values a path leads to, as far as they are shown; nothing if it leads nowhere.
+    fn values(
+        &self,
+        path: &[u8],
+        leaf: Leaf,
+        asked: Asked<'d>,
+    ) -> Result<Option<Considered<'d>>, Fault> {
+        if path.is_empty() {
+            return Ok(Some(Considered { found: vec![self.root], truncated: false }));
+        }
+        let mut considered = Considered::default();
+        visit(asked.subject, path, leaf, &mut |value| {
+            let Some(value) = value else { return Ok(true) };
+            if considered.found.len() == MOST_VALUES {
+                considered.truncated = true;
+                return Ok(true);
+            }
+            considered.found.push(value);
+            Ok(false)
+        })?;
+        if considered.found.is_empty() {
+            let mut exists = false;
+            visit(asked.subject, path, Leaf::Both, &mut |value| {
+                exists = value.is_some();
+                Ok(true)
+            })?;
+            if !exists {
+                return Ok(None);
+            }
+        }
+        Ok(Some(considered))
+    }
+}
+
+/// The values that were looked at.
+#[derive(Default)]
+struct Considered<'d> {
+    found: Vec<Raw<'d>>,
+    truncated: bool,
+}
+
+fn one(document: Document) -> Option<Told> {
+    Some(Told::One(document))
+}
+
+/// The name of an operator and how it was written.
+fn named(account: &Account) -> Document {
+    let mut out = Document::new();
+    if !account.tag.is_empty() {
+        out.insert("operatorName", account.tag);
+    }
+    out.insert("specifiedAs", account.source.clone());
+    out
+}
+
+fn titles(account: &Account) -> Document {
+    account.titles.clone()
+}
+
+/// A count as the server writes one.
+fn number(count: u64) -> Bson {
+    match i32::try_from(count) {
+        Ok(small) => Bson::Int32(small),
+        Err(_) => Bson::Int64(i64::try_from(count).unwrap_or(i64::MAX)),
+    }
+}
+
+fn show(out: &mut Document, considered: Option<&Considered<'_>>) {
+    let Some(considered) = considered else { return };
+    match considered.found[..] {
+        [only] => out.insert("consideredValue", only.owned()),
+        _ => {
+            let values: Array = considered.found.iter().map(|value| value.owned()).collect();
+            out.insert("consideredValues", values)
+        }
+    };
+    if considered.truncated {
+        out.insert("consideredValuesTruncated", true);
+    }
+}
+
+fn show_types(out: &mut Document, considered: Option<&Considered<'_>>) {
+    let Some(considered) = considered else { return };
+    let names = considered.found.iter().map(|value| value.type_name()).collect();
+    list_types(out, "consideredType", names);
+}
+
+/// One type by its name, several as a list.
+fn list_types(out: &mut Document, heading: &str, names: BTreeSet<&'static str>) {
+    let mut names = names.into_iter();
+    match (names.next(), names.len()) {
+        (None, _) => {}
+        (Some(only), 0) => {
+            out.insert(heading, only);
+        }
+        (Some(first), _) => {
+            let list: Array = std::iter::once(first).chain(names).map(Bson::from).collect();
+            out.insert(format!("{heading}s"), list);
+        }
+    }
+}
+
+/// What a list of conditions that should all hold is called.
+fn conjunction(tag: &str, inverted: bool) -> &'static str {
+    match tag {
+        "$and" if inverted => "clausesSatisfied",
+        "$and" => "clausesNotSatisfied",
+        "allOf" | "oneOf" => "schemasNotSatisfied",
+        "properties" => "propertiesNotSatisfied",
+        "$jsonSchema" => "schemaRulesNotSatisfied",
+        "dependencies" => "failingDependencies",
+        "required" => "missingProperties",
+        _ => "details",
+    }
+}
+
+/// What a list of conditions of which one should hold is called.
+fn disjunction(tag: &str, inverted: bool) -> &'static str {
+    match tag {
+        "anyOf" => "schemasNotSatisfied",
+        _ if inverted => "clausesSatisfied",
+        _ => "clausesNotSatisfied",
+    }
+}

@@ -1,0 +1,93 @@
+//! Validators: what a collection demands of its documents, as `$jsonSchema`, as conditions with query
+//! operators, or as both.
+
+mod explain;
+mod holds;
+mod order;
+mod path;
+mod read;
+mod reasons;
+mod rules;
+mod tree;
+mod values;
+mod violations;
+
+use bson::Document;
+use docward_bson::walk::{Fault, count_elements};
+
+pub(crate) use explain::explain;
+use path::Subject;
+pub(crate) use rules::schema as schema_rules;
+pub(crate) use tree::Expr;
+pub use violations::Violation;
+
+use crate::SchemaFault;
+
+/// The `validator` of a collection, ready to be asked.
+///
+/// ```
+/// use bson::doc;
+/// use docward_schema::Validator;
+///
+/// let bytes = |document| bson::serialize_to_vec(&document).unwrap();
+/// let validator = Validator::compile(&bytes(doc! { "age": { "$gte": 18 } })).unwrap();
+/// assert!(validator.accepts(&bytes(doc! { "age": 20 })).unwrap());
+/// let refused = bytes(doc! { "age": 7 });
+/// let details = validator.explain(&refused).unwrap().unwrap();
+/// assert_eq!(details.get_str("reason"), Ok("comparison failed"));
+/// let violations = validator.violations(&refused).unwrap();
+/// assert_eq!((&*violations[0].path, &*violations[0].keyword), ("age", "$gte"));
+/// ```
+#[derive(Debug)]
+pub struct Validator {
+    root: Expr,
+}
+
+/// Why a validator cannot be asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ValidatorFault {
+    /// The server would refuse it, with this code and these words.
+    #[error(transparent)]
+    Refused(SchemaFault),
+    /// The server takes it, but it has an operator that is not evaluated offline.
+    #[error("{operator} is not evaluated offline")]
+    NotEvaluated {
+        /// The first such operator, such as `$expr`.
+        operator: String,
+    },
+}
+
+impl Validator {
+    /// Reads a validator out of BSON. An empty one accepts everything.
+    pub fn compile(validator: &[u8]) -> Result<Self, ValidatorFault> {
+        let read = read::validator(validator).map_err(ValidatorFault::Refused)?;
+        match read.unevaluated {
+            None => Ok(Self { root: read.root }),
+            Some(operator) => Err(ValidatorFault::NotEvaluated { operator }),
+        }
+    }
+
+    /// Whether a document is valid. Damaged documents are a fault, not a verdict.
+    pub fn accepts(&self, document: &[u8]) -> Result<bool, Fault> {
+        self.root.holds(Subject::Fields(document))
+    }
+
+    /// Why a document is refused, as the server tells it in `errInfo.details`; nothing if it is valid.
+    pub fn explain(&self, document: &[u8]) -> Result<Option<Document>, Fault> {
+        if self.accepts(document)? {
+            return Ok(None);
+        }
+        // Values are shown whole, so all of them have to be sound.
+        count_elements(document)?;
+        explain(&self.root, document).map(Some)
+    }
+
+    /// What a document violates, one by one; nothing if it is valid. Without repetitions, in the order of
+    /// the explanation.
+    pub fn violations(&self, document: &[u8]) -> Result<Vec<Violation>, Fault> {
+        match self.explain(document)? {
+            None => Ok(Vec::new()),
+            Some(details) => violations::of(&details, document),
+        }
+    }
+}

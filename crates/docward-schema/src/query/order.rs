@@ -1,0 +1,105 @@
+//! The server's total order of values: first by type, then by value; fields of objects count in the order
+//! they lie in.
+
+use std::cmp::Ordering;
+
+use docward_bson::walk::{Fault, FaultKind, MAX_DEPTH, i32_at};
+
+use crate::value::{ARRAY, BOOL, CODE, OBJECT, Raw, SCOPED_CODE, STRING, SYMBOL, text};
+
+/// Where a type stands among the others. Types of one rank are compared by value.
+pub(crate) fn rank(tag: u8) -> i16 {
+    match tag {
+        0xff => -1,
+        0x06 => 0,
+        0x0a => 5,
+        0x01 | 0x10 | 0x12 | 0x13 => 10,
+        STRING | SYMBOL => 15,
+        OBJECT => 20,
+        ARRAY => 25,
+        0x05 => 30,
+        0x07 => 35,
+        BOOL => 40,
+        0x09 => 45,
+        0x11 => 47,
+        0x0b => 50,
+        0x0c => 55,
+        CODE => 60,
+        SCOPED_CODE => 65,
+        _ => 127,
+    }
+}
+
+/// The order of two values.
+pub(crate) fn order(a: Raw<'_>, b: Raw<'_>) -> Result<Ordering, Fault> {
+    order_at(a, b, 0)
+}
+
+fn order_at(a: Raw<'_>, b: Raw<'_>, depth: u32) -> Result<Ordering, Fault> {
+    let ranks = rank(a.tag).cmp(&rank(b.tag));
+    if ranks != Ordering::Equal {
+        return Ok(ranks);
+    }
+    if let (Some(a), Some(b)) = (a.number(), b.number()) {
+        return Ok(a.order(b));
+    }
+    Ok(match a.tag {
+        STRING | SYMBOL | CODE => text(a.bytes).cmp(text(b.bytes)),
+        OBJECT | ARRAY => return fields(a, b, depth),
+        // Dates are signed, timestamps are not.
+        0x09 => whole(a).map(u64::cast_signed).cmp(&whole(b).map(u64::cast_signed)),
+        0x11 => whole(a).cmp(&whole(b)),
+        // Shorter ones first; the length lies in front.
+        0x05 => a.bytes.len().cmp(&b.bytes.len()).then_with(|| a.bytes.cmp(b.bytes)),
+        0x0c => a.bytes.len().cmp(&b.bytes.len()).then_with(|| a.bytes.cmp(b.bytes)),
+        SCOPED_CODE => return scoped(a, b, depth),
+        _ => a.bytes.cmp(b.bytes),
+    })
+}
+
+fn whole(value: Raw<'_>) -> Option<u64> {
+    Some(u64::from_le_bytes(value.bytes.try_into().ok()?))
+}
+
+/// Fields in pairs: type, name, value.
+fn fields(a: Raw<'_>, b: Raw<'_>, depth: u32) -> Result<Ordering, Fault> {
+    if depth > MAX_DEPTH {
+        return Err(Fault::new(0, FaultKind::Depth));
+    }
+    let (mut a, mut b) = (a.elements()?, b.elements()?);
+    loop {
+        let (x, y) = match (a.next().transpose()?, b.next().transpose()?) {
+            (None, None) => return Ok(Ordering::Equal),
+            (None, Some(_)) => return Ok(Ordering::Less),
+            (Some(_), None) => return Ok(Ordering::Greater),
+            (Some(x), Some(y)) => (x, y),
+        };
+        let order = match rank(x.tag).cmp(&rank(y.tag)).then_with(|| x.key.cmp(y.key)) {
+            Ordering::Equal => order_at(Raw::from(x), Raw::from(y), depth + 1)?,
+            order => order,
+        };
+        if order != Ordering::Equal {
+            return Ok(order);
+        }
+    }
+}
+
+/// Code with the values it sees: first the code.
+fn scoped(a: Raw<'_>, b: Raw<'_>, depth: u32) -> Result<Ordering, Fault> {
+    let parts = |value: Raw<'_>| -> Option<(usize, usize)> {
+        let length = usize::try_from(i32_at(value.bytes, 4)?).ok()?;
+        Some((8, 8_usize.checked_add(length)?))
+    };
+    let cut = |value: Raw<'_>| -> Result<(usize, usize), Fault> {
+        parts(value)
+            .filter(|(start, end)| end > start && *end <= value.bytes.len())
+            .ok_or_else(|| Fault::new(0, FaultKind::Length))
+    };
+    let ((a_start, a_end), (b_start, b_end)) = (cut(a)?, cut(b)?);
+    let code = a.bytes[a_start..a_end - 1].cmp(&b.bytes[b_start..b_end - 1]);
+    if code != Ordering::Equal {
+        return Ok(code);
+    }
+    let scope = |bytes| Raw { tag: OBJECT, bytes };
+    fields(scope(&a.bytes[a_end..]), scope(&b.bytes[b_end..]), depth)
+}

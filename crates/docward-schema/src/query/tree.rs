@@ -1,0 +1,211 @@
+//! An expression as it is asked. Conditions of a validator are read into this form; so are schemas, for
+//! the walk that explains why a document is refused (to be asked only, they have a faster form).
+
+use bson::Document;
+
+use crate::{
+    number::Number,
+    pattern::Pattern,
+    schema::{Node, Types},
+    value::Literal,
+};
+
+/// A condition, and what is told of it when it fails.
+#[derive(Debug)]
+pub(crate) struct Expr {
+    pub(crate) what: What,
+    pub(crate) note: Note,
+}
+
+/// What a condition contributes to an explanation.
+#[derive(Debug)]
+pub(crate) enum Note {
+    /// Nothing, nor does anything below it.
+    Silent,
+    /// Nothing itself, but what is below it does.
+    Through,
+    /// The server has nothing to say of it, and so explains none of the validator.
+    Unknown,
+    /// An account of its own.
+    Told(Box<Account>),
+}
+
+/// What is told of a condition.
+#[derive(Debug)]
+pub(crate) struct Account {
+    /// Its name, or one that begins with `_` for what has no name.
+    pub(crate) tag: &'static str,
+    /// How it was written.
+    pub(crate) source: Document,
+    /// `title` and `description` of its schema.
+    pub(crate) titles: Document,
+}
+
+impl Note {
+    pub(crate) fn told(tag: &'static str, source: Document) -> Self {
+        Self::titled(tag, source, Document::new())
+    }
+
+    pub(crate) fn titled(tag: &'static str, source: Document, titles: Document) -> Self {
+        Self::Told(Box::new(Account { tag, source, titles }))
+    }
+
+    pub(crate) fn account(&self) -> Option<&Account> {
+        match self {
+            Self::Told(account) => Some(account),
+            _ => None,
+        }
+    }
+
+    /// The name, empty without an account.
+    pub(crate) fn tag(&self) -> &'static str {
+        self.account().map_or("", |account| account.tag)
+    }
+}
+
+impl Expr {
+    pub(crate) fn new(what: What, note: Note) -> Self {
+        Self { what, note }
+    }
+
+    pub(crate) fn at(path: &[u8], test: Test, note: Note) -> Self {
+        Self { what: What::At { path: path.into(), test }, note }
+    }
+
+    pub(crate) fn not(inner: Self, note: Note) -> Self {
+        Self { what: What::Not(Box::new(inner)), note }
+    }
+}
+
+/// What is asked of a document.
+#[derive(Debug)]
+pub(crate) enum What {
+    And(Vec<Expr>),
+    Or(Vec<Expr>),
+    Nor(Vec<Expr>),
+    /// Exactly one of them.
+    OneOf(Vec<Expr>),
+    Not(Box<Expr>),
+    Always(bool),
+    /// Something about what a path leads to.
+    At {
+        path: Box<[u8]>,
+        test: Test,
+    },
+    /// `$jsonSchema`: the form that is asked, and the one that explains.
+    Schema {
+        node: Box<Node>,
+        rules: Box<Expr>,
+    },
+    /// `patternProperties` and `additionalProperties`.
+    Allowed(Box<Allowed>),
+    /// A dependency.
+    When {
+        condition: Box<Expr>,
+        then: Box<Expr>,
+    },
+    /// The whole document is this, whatever the order of its fields.
+    Same(Literal),
+    /// At least or at most so many fields.
+    Fields(Bound),
+}
+
+/// What is asked of a value.
+#[derive(Debug)]
+pub(crate) enum Test {
+    Compare(Comparison, Literal),
+    In(Choice),
+    Pattern(Regex),
+    Mod {
+        divisor: i64,
+        remainder: i64,
+    },
+    Exists,
+    Type(Types),
+    Bits(Bits),
+    Size(i64),
+    /// `$elemMatch` about objects.
+    AnyObject(Box<Expr>),
+    /// `$elemMatch` about values.
+    AnyValue(Vec<Expr>),
+    /// `bsonType`: unlike `$type`, of an array as a whole.
+    SchemaType(Types),
+    SchemaEqual(Literal),
+    MultipleOf(Number),
+    Length(Bound),
+    Items(Bound),
+    Unique,
+    /// Each element from a position on.
+    EachFrom(usize, Box<Expr>),
+    /// The element at a position, if there is one.
+    ElementAt(usize, Box<Expr>),
+    /// An object that meets this.
+    Object(Box<Expr>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Equal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// `$in`: one of some values or patterns.
+#[derive(Debug, Default)]
+pub(crate) struct Choice {
+    pub(crate) values: Vec<Literal>,
+    pub(crate) has_null: bool,
+    pub(crate) patterns: Vec<Regex>,
+}
+
+/// A pattern, with the words it was written in: a regular expression in a document is the same only when
+/// its words are.
+#[derive(Debug)]
+pub(crate) struct Regex {
+    pub(crate) pattern: Pattern,
+    pub(crate) words: Box<[u8]>,
+    pub(crate) flags: Box<[u8]>,
+}
+
+/// Bits by mask, for numbers, and by position, for binary data.
+#[derive(Debug)]
+pub(crate) struct Bits {
+    pub(crate) mask: u64,
+    pub(crate) positions: Vec<u64>,
+    pub(crate) all: bool,
+    pub(crate) set: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Bound {
+    Least(u64),
+    Most(u64),
+}
+
+impl Bound {
+    pub(crate) fn admits(self, count: u64) -> bool {
+        match self {
+            Self::Least(least) => count >= least,
+            Self::Most(most) => count <= most,
+        }
+    }
+}
+
+/// What properties may be there.
+#[derive(Debug)]
+pub(crate) struct Allowed {
+    pub(crate) named: Vec<Box<[u8]>>,
+    /// Patterns, as written and to be asked, and what properties so named have to be.
+    pub(crate) patterns: Vec<(String, Pattern, Expr)>,
+    pub(crate) others: Expr,
+}
+
+impl Allowed {
+    /// Whether nothing but `additionalProperties` speaks of a property.
+    pub(crate) fn is_other(&self, name: &[u8]) -> bool {
+        !self.named.iter().any(|known| **known == *name)
+            && !self.patterns.iter().any(|(_, pattern, _)| pattern.is_in(name))
+    }
+}
