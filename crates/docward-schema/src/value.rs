@@ -276,29 +276,31 @@ pub(crate) fn told(value: Raw<'_>) -> String {
 }
 
 /// `%.16g`, with `.0` behind what looks like a whole number.
-pub(crate) fn double_text(n: f64) -> String {
+fn double_text(n: f64) -> String {
+    let text = significant(n, 16);
+    if text.contains('.') { text } else { format!("{text}.0") }
+}
+
+/// `%.Ng`: so many significant digits, without zeros at the end.
+pub(crate) fn significant(n: f64, digits: usize) -> String {
     if n.is_nan() {
-        return "nan.0".to_owned();
+        return "nan".to_owned();
     }
     if n.is_infinite() {
-        return if n < 0.0 { "-inf.0" } else { "inf.0" }.to_owned();
+        return if n < 0.0 { "-inf" } else { "inf" }.to_owned();
     }
-    let exponent = if n == 0.0 { 0 } else { n.abs().log10().floor() as i32 };
-    let text = if (-5..16).contains(&exponent) {
-        let decimals = usize::try_from(15 - exponent).unwrap_or(0);
-        let text = format!("{n:.decimals$}");
-        if text.contains('.') {
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        } else {
-            text
-        }
-    } else {
-        let text = format!("{n:.15e}");
-        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let digits = digits.trim_end_matches('0').trim_end_matches('.');
-        let exponent: i32 = exponent.parse().unwrap_or(0);
-        let sign = if exponent < 0 { '-' } else { '+' };
-        format!("{digits}e{sign}{:02}", exponent.abs())
+    let last = digits.saturating_sub(1);
+    let text = format!("{n:.last$e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let without_zeros = |text: &str| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text.to_owned(),
     };
-    if text.contains('.') { text } else { format!("{text}.0") }
+    if exponent < -4 || exponent >= digits as i32 {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{}e{sign}{:02}", without_zeros(mantissa), exponent.abs());
+    }
+    let decimals = usize::try_from(last as i32 - exponent).unwrap_or(0);
+    without_zeros(&format!("{n:.decimals$}"))
 }

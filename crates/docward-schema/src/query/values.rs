@@ -6,7 +6,7 @@ use crate::{
     parse::{BAD_VALUE, FAILED_TO_PARSE, Result, TYPE_MISMATCH, elements, fault, tag},
     pattern::Pattern,
     schema::Types,
-    value::{ARRAY, BINARY, BOOL, NULL, Raw, UNDEFINED, double_text, told_field},
+    value::{ARRAY, BINARY, BOOL, NULL, Raw, UNDEFINED, significant, told_field},
     whole,
 };
 
@@ -79,8 +79,7 @@ fn kind(types: Types, name: &[u8], value: Raw<'_>) -> Result<Types> {
         return fault(TYPE_MISMATCH, "type must be represented as a number or a string");
     };
     let unknown = |hint: &str| {
-        let text = double_text(number.as_double());
-        let text = text.strip_suffix(".0").unwrap_or(&text);
+        let text = significant(number.as_double(), 6);
         fault(BAD_VALUE, format!("Invalid numerical type code: {text}{hint}"))
     };
     match whole::small(name, value) {
