@@ -9,22 +9,26 @@
 //!
 //! `encrypt` and `encryptMetadata` are refused: they are about ciphertext, which nobody here can read.
 
+mod compare;
 mod evaluate;
 mod number;
 mod parse;
 mod pattern;
 mod query;
 mod schema;
+mod tally;
 mod value;
 mod whole;
 
 use bson::Document;
 use docward_bson::walk::{Fault, count_elements};
 
+pub use compare::{Change, Comparison, Containment, Effect, compare};
 use evaluate::Checker;
 use query::{Expr, explain, schema_rules};
 pub use query::{Validator, ValidatorFault, Violation};
 use schema::Node;
+pub use tally::Tally;
 use value::{OBJECT, Raw};
 
 /// A schema, ready to be asked.

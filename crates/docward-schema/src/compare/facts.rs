@@ -1,0 +1,141 @@
+//! A schema as what it demands place by place, so that two can be laid side by side.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bson::{Bson, Document};
+use docward_model::BsonType;
+
+/// Demands by path.
+pub(super) type Places = BTreeMap<String, Place>;
+
+/// What is demanded of one place.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    /// Whether it has to be there.
+    pub(super) required: bool,
+    /// Whether `properties` names it.
+    pub(super) named: bool,
+    pub(super) facts: Facts,
+}
+
+/// The keywords of one place, types aside.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    types: Option<BTreeSet<BsonType>>,
+    pub(super) keywords: BTreeMap<String, Bson>,
+}
+
+impl Facts {
+    /// The types that are admitted; `None` for all.
+    pub(super) fn types(&self) -> Option<BTreeSet<BsonType>> {
+        self.types.clone()
+    }
+}
+
+/// The schema of a validator; of one without, nothing is demanded.
+pub(super) fn schema_of(validator: &Document) -> Option<&Document> {
+    validator.get_document("$jsonSchema").ok()
+}
+
+/// The demands of a schema.
+pub(super) fn places(schema: Option<&Document>) -> Places {
+    let mut out = Places::new();
+    if let Some(schema) = schema {
+        walk(schema, "", &mut out);
+    }
+    out
+}
+
+/// Whether the object around a place admits no fields it does not name.
+pub(super) fn is_closed_around(places: &Places, path: &str) -> bool {
+    said_around(places, path, "additionalProperties") == Some(&Bson::Boolean(false))
+}
+
+/// Whether the object around a place demands something of fields it does not name, other than that there
+/// be none.
+pub(super) fn is_ruled_around(places: &Places, path: &str) -> bool {
+    matches!(said_around(places, path, "additionalProperties"), Some(Bson::Document(_)))
+        || said_around(places, path, "patternProperties").is_some()
+}
+
+fn said_around<'p>(places: &'p Places, path: &str, keyword: &str) -> Option<&'p Bson> {
+    let parent = path.rfind('.').map_or("", |dot| &path[..dot]);
+    places.get(parent)?.facts.keywords.get(keyword)
+}
+
+fn child(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+fn walk(schema: &Document, path: &str, out: &mut Places) {
+    out.entry(path.to_owned()).or_default();
+    for (keyword, value) in schema {
+        match (keyword.as_str(), value) {
+            ("bsonType" | "type", _) => {
+                let types = types(keyword, value);
+                let place = out.entry(path.to_owned()).or_default();
+                place.facts.types = match place.facts.types.take() {
+                    Some(before) => Some(before.intersection(&types).copied().collect()),
+                    None => Some(types),
+                };
+            }
+            ("required", Bson::Array(names)) => {
+                for name in names.iter().filter_map(Bson::as_str) {
+                    out.entry(child(path, name)).or_default().required = true;
+                }
+            }
+            ("properties", Bson::Document(properties)) => {
+                for (name, schema) in properties {
+                    let at = child(path, name);
+                    out.entry(at.clone()).or_default().named = true;
+                    if let Some(schema) = schema.as_document() {
+                        walk(schema, &at, out);
+                    }
+                }
+            }
+            ("items", Bson::Document(items)) => walk(items, &format!("{path}[]"), out),
+            ("allOf", Bson::Array(parts)) if parts.iter().all(is_plain) => {
+                parts.iter().filter_map(Bson::as_document).for_each(|part| walk(part, path, out));
+            }
+            (keyword, value) => {
+                let keywords = &mut out.entry(path.to_owned()).or_default().facts.keywords;
+                // The same keyword twice, through `allOf`: both hold.
+                let key = (0..)
+                    .map(|n| if n == 0 { keyword.to_owned() } else { format!("{keyword} ({n})") });
+                let free =
+                    key.into_iter().find(|key| keywords.get(key).is_none_or(|said| said == value));
+                if let Some(key) = free {
+                    keywords.insert(key, value.clone());
+                }
+            }
+        }
+    }
+}
+
+/// Whether a part of `allOf` says only what can be laid beside the rest. Who is admitted besides the
+/// properties named depends on the part it stands in.
+fn is_plain(part: &Bson) -> bool {
+    part.as_document().is_some_and(|part| {
+        !part.contains_key("additionalProperties") && !part.contains_key("patternProperties")
+    })
+}
+
+/// The types that words stand for.
+fn types(keyword: &str, value: &Bson) -> BTreeSet<BsonType> {
+    let words: Vec<&str> = match value {
+        Bson::String(word) => vec![word],
+        Bson::Array(words) => words.iter().filter_map(Bson::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let mut out = BTreeSet::new();
+    for word in words {
+        match word {
+            "number" => out.extend(BsonType::ALL.into_iter().filter(|kind| kind.is_number())),
+            "boolean" if keyword == "type" => {
+                out.insert(BsonType::Bool);
+            }
+            word => out.extend(BsonType::ALL.into_iter().find(|kind| kind.name() == word)),
+        }
+    }
+    out
+}

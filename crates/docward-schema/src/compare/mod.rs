@@ -1,0 +1,338 @@
+//! Two validators side by side: what differs, in which direction, and whether one accepts everything the
+//! other does.
+//!
+//! A direction is proven keyword by keyword: where each demand of the second follows from one of the first
+//! at the same place, nothing the first accepts is refused. Where that fails, a document is looked for that
+//! one accepts and the other refuses; it is shown only after both were asked. Between the two lies "not
+//! decided", which is said as such.
+
+mod facts;
+mod witness;
+
+use std::collections::BTreeSet;
+
+use bson::{Bson, Document};
+use docward_model::BsonType;
+
+use crate::{Validator, ValidatorFault};
+use facts::{Facts, Place};
+
+/// What a change does to the documents that are accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// Fewer are.
+    Tighter,
+    /// More are.
+    Looser,
+    /// Some that were are not, or the other way round, or both.
+    Other,
+    /// None: descriptions and titles.
+    Wording,
+}
+
+impl Effect {
+    /// In one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tighter => "tighter",
+            Self::Looser => "looser",
+            Self::Other => "other",
+            Self::Wording => "wording",
+        }
+    }
+
+    fn reversed(self) -> Self {
+        match self {
+            Self::Tighter => Self::Looser,
+            Self::Looser => Self::Tighter,
+            other => other,
+        }
+    }
+}
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Where: `items[].price`; empty for the document.
+    pub path: String,
+    /// The keyword, or an operator of a query.
+    pub keyword: String,
+    /// What the first says; `None` when it says nothing.
+    pub before: Option<Bson>,
+    /// What the second says.
+    pub after: Option<Bson>,
+    /// What that does, from the first to the second.
+    pub effect: Effect,
+}
+
+/// Whether one accepts everything the other does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Containment {
+    /// It does.
+    Yes,
+    /// It does not: this document is the proof.
+    No(Document),
+    /// Neither was shown.
+    Undecided,
+}
+
+/// Two validators compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// What differs, by place.
+    pub changes: Vec<Change>,
+    /// Whether the second accepts everything the first does.
+    pub second_accepts_first: Containment,
+    /// Whether the first accepts everything the second does.
+    pub first_accepts_second: Containment,
+}
+
+/// Compares two validators.
+pub fn compare(first: &[u8], second: &[u8]) -> Result<Comparison, ValidatorFault> {
+    let read = |bytes: &[u8]| -> Result<Document, ValidatorFault> {
+        Document::from_reader(bytes).map_err(|error| {
+            ValidatorFault::Refused(crate::SchemaFault { code: 9, message: error.to_string() })
+        })
+    };
+    let (a, b) = (read(first)?, read(second)?);
+    let changes = changes(&a, &b);
+    let asked = (Validator::compile(first), Validator::compile(second));
+    // Operators that only a server evaluates leave the differences as they are.
+    let (validators, undecided) = match asked {
+        (Ok(first), Ok(second)) => (Some((first, second)), false),
+        (Err(ValidatorFault::Refused(fault)), _) | (_, Err(ValidatorFault::Refused(fault))) => {
+            return Err(ValidatorFault::Refused(fault));
+        }
+        _ => (None, true),
+    };
+    let direction = |forward: bool| {
+        let is_proven = changes.iter().all(|change| {
+            let effect = if forward { change.effect } else { change.effect.reversed() };
+            matches!(effect, Effect::Looser | Effect::Wording)
+        });
+        if is_proven {
+            return Containment::Yes;
+        }
+        if undecided {
+            return Containment::Undecided;
+        }
+        let Some((first, second)) = &validators else { return Containment::Undecided };
+        let found = if forward {
+            witness::find(&a, &b, first, second, &changes)
+        } else {
+            witness::find(&b, &a, second, first, &changes)
+        };
+        found.map_or(Containment::Undecided, Containment::No)
+    };
+    let (second_accepts_first, first_accepts_second) = (direction(true), direction(false));
+    Ok(Comparison { second_accepts_first, first_accepts_second, changes })
+}
+
+fn changes(a: &Document, b: &Document) -> Vec<Change> {
+    let mut out = Vec::new();
+    let (schema_a, schema_b) = (facts::schema_of(a), facts::schema_of(b));
+    let (places_a, places_b) = (facts::places(schema_a), facts::places(schema_b));
+    let paths: BTreeSet<&String> = places_a.keys().chain(places_b.keys()).collect();
+    for path in paths {
+        of_place(path, places_a.get(path), places_b.get(path), (&places_a, &places_b), &mut out);
+    }
+    // Conditions of a query beside the schema.
+    let keys: BTreeSet<&String> =
+        a.keys().chain(b.keys()).filter(|key| *key != "$jsonSchema").collect();
+    for key in keys {
+        let (before, after) = (a.get(key), b.get(key));
+        if before != after {
+            let effect = match (before, after) {
+                (None, _) => Effect::Tighter,
+                (_, None) => Effect::Looser,
+                _ => Effect::Other,
+            };
+            let (path, keyword) = if key.starts_with('$') {
+                (String::new(), key.clone())
+            } else {
+                (key.clone(), "condition".to_owned())
+            };
+            out.push(Change {
+                path,
+                keyword,
+                before: before.cloned(),
+                after: after.cloned(),
+                effect,
+            });
+        }
+    }
+    out
+}
+
+fn of_place(
+    path: &str,
+    a: Option<&Place>,
+    b: Option<&Place>,
+    all: (&facts::Places, &facts::Places),
+    out: &mut Vec<Change>,
+) {
+    let none = Place::default();
+    let (place_a, place_b) = (a.unwrap_or(&none), b.unwrap_or(&none));
+    let mut note = |keyword: &str, before: Option<Bson>, after: Option<Bson>, effect: Effect| {
+        out.push(Change {
+            path: path.to_owned(),
+            keyword: keyword.to_owned(),
+            before,
+            after,
+            effect,
+        });
+    };
+    if place_a.required != place_b.required {
+        let effect = if place_b.required { Effect::Tighter } else { Effect::Looser };
+        let said = |is: bool| is.then_some(Bson::Boolean(true));
+        note("required", said(place_a.required), said(place_b.required), effect);
+    }
+    // A field that a closed object does not name is refused there.
+    let names = (a.is_some_and(|p| p.named), b.is_some_and(|p| p.named));
+    let closed = |places: &facts::Places| facts::is_closed_around(places, path);
+    if names.0 != names.1 {
+        let opens = names.1 && closed(all.0);
+        let shuts = names.0 && closed(all.1);
+        // Where the rest of an object has demands of its own, who is named changes more than one thing.
+        let is_plain = !facts::is_ruled_around(all.0, path) && !facts::is_ruled_around(all.1, path);
+        if opens || shuts || !is_plain {
+            let said = |is: bool| is.then(|| Bson::String("named".to_owned()));
+            let effect = match (is_plain, opens) {
+                (false, _) => Effect::Other,
+                (true, true) => Effect::Looser,
+                (true, false) => Effect::Tighter,
+            };
+            note("properties", said(names.0), said(names.1), effect);
+            if opens && is_plain {
+                // What it demands besides was refused altogether before.
+                return;
+            }
+        }
+    }
+    let (types_a, types_b) = (place_a.facts.types(), place_b.facts.types());
+    if types_a != types_b {
+        let effect = by_sets(types_a.as_ref(), types_b.as_ref());
+        note("bsonType", type_names(types_a.as_ref()), type_names(types_b.as_ref()), effect);
+    }
+    let keywords: BTreeSet<&String> =
+        place_a.facts.keywords.keys().chain(place_b.facts.keywords.keys()).collect();
+    for keyword in keywords {
+        let (before, after) =
+            (place_a.facts.keywords.get(keyword), place_b.facts.keywords.get(keyword));
+        if before == after {
+            continue;
+        }
+        let effect = effect(keyword, before, after, &place_a.facts, &place_b.facts);
+        note(keyword, before.cloned(), after.cloned(), effect);
+    }
+}
+
+fn by_sets(a: Option<&BTreeSet<BsonType>>, b: Option<&BTreeSet<BsonType>>) -> Effect {
+    match (a, b) {
+        (None, _) => Effect::Tighter,
+        (_, None) => Effect::Looser,
+        (Some(a), Some(b)) if b.is_subset(a) => Effect::Tighter,
+        (Some(a), Some(b)) if a.is_subset(b) => Effect::Looser,
+        _ => Effect::Other,
+    }
+}
+
+fn type_names(types: Option<&BTreeSet<BsonType>>) -> Option<Bson> {
+    let names: Vec<Bson> = types?.iter().map(|kind| Bson::String(kind.name().to_owned())).collect();
+    Some(if names.len() == 1 { names[0].clone() } else { Bson::Array(names) })
+}
+
+fn number(value: &Bson) -> Option<f64> {
+    match value {
+        Bson::Int32(n) => Some(f64::from(*n)),
+        Bson::Int64(n) => Some(*n as f64).filter(|_| n.unsigned_abs() < 1 << 53),
+        Bson::Double(n) => Some(*n),
+        _ => None,
+    }
+}
+
+/// What another value of a keyword does.
+fn effect(
+    keyword: &str,
+    before: Option<&Bson>,
+    after: Option<&Bson>,
+    a: &Facts,
+    b: &Facts,
+) -> Effect {
+    if matches!(keyword, "description" | "title") {
+        return Effect::Wording;
+    }
+    // `false` is what `exclusiveMinimum` and `uniqueItems` say when they are not there.
+    let is_flag = matches!(keyword, "exclusiveMinimum" | "exclusiveMaximum" | "uniqueItems");
+    if is_flag {
+        let is = |value: Option<&Bson>| value.and_then(Bson::as_bool).unwrap_or(false);
+        return match (is(before), is(after)) {
+            (false, true) => Effect::Tighter,
+            (true, false) => Effect::Looser,
+            _ => Effect::Wording,
+        };
+    }
+    if keyword == "additionalProperties" || keyword == "additionalItems" {
+        let open = |value: Option<&Bson>| value.is_none_or(|v| v == &Bson::Boolean(true));
+        let shut = |value: Option<&Bson>| value == Some(&Bson::Boolean(false));
+        // With patterns over names, who else is admitted depends on more than this.
+        let is_plain = !a.keywords.contains_key("patternProperties")
+            && !b.keywords.contains_key("patternProperties");
+        return match (before, after) {
+            (before, after) if open(before) && open(after) => Effect::Wording,
+            (before, _) if open(before) && is_plain => Effect::Tighter,
+            (_, after) if open(after) && is_plain => Effect::Looser,
+            (_, after) if shut(after) && is_plain => Effect::Tighter,
+            (before, _) if shut(before) && is_plain => Effect::Looser,
+            _ => Effect::Other,
+        };
+    }
+    if keyword == "patternProperties" {
+        return Effect::Other;
+    }
+    let (before, after) = match (before, after) {
+        (None, _) => return Effect::Tighter,
+        (_, None) => return Effect::Looser,
+        (Some(before), Some(after)) => (before, after),
+    };
+    let limits = number(before).zip(number(after));
+    match (keyword, limits) {
+        ("minimum" | "minLength" | "minItems" | "minProperties", Some((before, after))) => {
+            if after > before {
+                Effect::Tighter
+            } else if after < before {
+                Effect::Looser
+            } else {
+                Effect::Wording
+            }
+        }
+        ("maximum" | "maxLength" | "maxItems" | "maxProperties", Some((before, after))) => {
+            if after < before {
+                Effect::Tighter
+            } else if after > before {
+                Effect::Looser
+            } else {
+                Effect::Wording
+            }
+        }
+        ("enum", _) => {
+            let (Some(before), Some(after)) = (before.as_array(), after.as_array()) else {
+                return Effect::Other;
+            };
+            let within = |some: &[Bson], all: &[Bson]| some.iter().all(|value| all.contains(value));
+            if within(after, before) && within(before, after) {
+                Effect::Wording
+            } else if within(after, before) {
+                Effect::Tighter
+            } else if within(before, after) {
+                Effect::Looser
+            } else {
+                Effect::Other
+            }
+        }
+        _ => Effect::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests;

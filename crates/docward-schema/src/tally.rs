@@ -1,0 +1,200 @@
+//! Holding many documents against one validator: how many break it, what of it, and which.
+//!
+//! Mergeable: whoever looked at which documents, the outcome is the same.
+
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::Arc,
+};
+
+use docward_bson::walk::{self, Elements, Fault, i32_at};
+use docward_model::{Checked, CheckedBreach, CheckedId};
+
+use crate::{
+    Validator,
+    value::{Raw, told},
+};
+
+/// Constraints that are kept apart; names of unknown fields are data and may be any number.
+const MOST_BREACHES: usize = 1000;
+/// Documents named for each.
+const MOST_IDS: usize = 10;
+/// Longer ones are cut.
+const LONGEST_ID: usize = 200;
+
+/// Counts what breaks a validator.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    validator: Arc<Validator>,
+    documents: u64,
+    bytes: u64,
+    refused: u64,
+    breaches: BTreeMap<(String, String), Breach>,
+    others: u64,
+    faults: Vec<(u64, Fault)>,
+}
+
+/// Documents that break one constraint: the first of them by where they stand.
+#[derive(Clone, Debug, Default)]
+struct Breach {
+    documents: u64,
+    first: Vec<(u64, CheckedId)>,
+}
+
+impl Breach {
+    fn add(&mut self, documents: u64, first: impl IntoIterator<Item = (u64, CheckedId)>) {
+        self.documents += documents;
+        self.first.extend(first);
+        self.first.sort();
+        self.first.truncate(MOST_IDS);
+    }
+}
+
+impl Tally {
+    /// Nothing counted yet.
+    pub fn new(validator: Arc<Validator>) -> Self {
+        Self {
+            validator,
+            documents: 0,
+            bytes: 0,
+            refused: 0,
+            breaches: BTreeMap::new(),
+            others: 0,
+            faults: Vec::new(),
+        }
+    }
+
+    /// Documents looked at.
+    pub fn documents(&self) -> u64 {
+        self.documents
+    }
+
+    /// Their bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Documents that break the validator.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Documents that could not be read, by where they stand, since the last call.
+    pub fn take_faults(&mut self) -> Vec<(u64, Fault)> {
+        std::mem::take(&mut self.faults)
+    }
+
+    /// Looks at whole documents that lie back to back; the first stands at `position`.
+    pub fn add_block(&mut self, block: &[u8], position: u64) {
+        let mut at = 0;
+        while at < block.len() {
+            let here = position + at as u64;
+            match walk::document_end(block, at, block.len()) {
+                Ok(end) => {
+                    self.add(&block[at..end], here);
+                    at = end;
+                }
+                Err(kind) => {
+                    self.faults.push((here, Fault::new(0, kind)));
+                    // The length itself may be right although the last byte is not NUL.
+                    match i32_at(block, at).and_then(|length| usize::try_from(length).ok()) {
+                        Some(length) if length >= 5 && at + length <= block.len() => at += length,
+                        _ => return,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Looks at one document.
+    pub fn add(&mut self, document: &[u8], position: u64) {
+        match self.judge(document, position) {
+            Ok(()) => {
+                self.documents += 1;
+                self.bytes += document.len() as u64;
+            }
+            Err(fault) => self.faults.push((position, fault)),
+        }
+    }
+
+    fn judge(&mut self, document: &[u8], position: u64) -> Result<(), Fault> {
+        if self.validator.accepts(document)? {
+            return Ok(());
+        }
+        let violations = self.validator.violations(document)?;
+        let id = id_of(document)?;
+        self.refused += 1;
+        for violation in violations {
+            let key = (violation.path, violation.keyword);
+            self.note(key, 1, [(position, id.clone())]);
+        }
+        Ok(())
+    }
+
+    fn note(
+        &mut self,
+        key: (String, String),
+        documents: u64,
+        first: impl IntoIterator<Item = (u64, CheckedId)>,
+    ) {
+        let is_full = self.breaches.len() >= MOST_BREACHES;
+        match self.breaches.entry(key) {
+            Entry::Vacant(_) if is_full => self.others += documents,
+            entry => entry.or_default().add(documents, first),
+        }
+    }
+
+    /// Takes over what another tally of the same validator counted.
+    pub fn merge(&mut self, other: Self) {
+        self.documents += other.documents;
+        self.bytes += other.bytes;
+        self.refused += other.refused;
+        self.others += other.others;
+        self.faults.extend(other.faults);
+        for (key, breach) in other.breaches {
+            self.note(key, breach.documents, breach.first);
+        }
+    }
+
+    /// What was counted.
+    pub fn finish(self) -> Checked {
+        let mut breaches: Vec<_> = self
+            .breaches
+            .into_iter()
+            .map(|((path, keyword), breach)| CheckedBreach {
+                path,
+                keyword,
+                documents: breach.documents,
+                ids: breach.first.into_iter().map(|(_, id)| id).collect(),
+            })
+            .collect();
+        breaches.sort_by(|a, b| {
+            (b.documents, &a.path, &a.keyword).cmp(&(a.documents, &b.path, &b.keyword))
+        });
+        Checked {
+            documents: self.documents,
+            refused: self.refused,
+            examined: self.refused,
+            breaches,
+            others: self.others,
+        }
+    }
+}
+
+/// The `_id` of a document.
+fn id_of(document: &[u8]) -> Result<CheckedId, Fault> {
+    for element in Elements::new(document)? {
+        let element = element?;
+        if element.key == b"_id" {
+            let is_uuid = element.tag == 0x05 && matches!(element.value.get(4), Some(3 | 4));
+            let is_opaque = is_uuid || matches!(element.tag, 0x07 | 0x10 | 0x12);
+            let mut text = told(Raw::from(element));
+            if let Some((cut, _)) = text.char_indices().nth(LONGEST_ID) {
+                text.truncate(cut);
+                text.push('…');
+            }
+            return Ok(CheckedId { text, is_opaque });
+        }
+    }
+    Ok(CheckedId { text: "no _id".to_owned(), is_opaque: true })
+}
