@@ -14,7 +14,7 @@ use toml_edit::DocumentMut;
 use crate::{codegen, docs, root, source};
 
 /// Crates and their layers; an arrow up or sideways is a fault.
-const LAYERS: [(&str, u32); 12] = [
+const LAYERS: [(&str, u32); 13] = [
     ("docward-model", 0),
     ("docward-bson", 1),
     ("docward-profile", 2),
@@ -24,6 +24,7 @@ const LAYERS: [(&str, u32); 12] = [
     ("docward-config", 3),
     ("docward-collect", 4),
     ("docward-report", 4),
+    ("docward-refactor", 4),
     ("docward", 5),
     // Above everything: only tests may use it.
     ("docward-testkit", 6),

@@ -1,0 +1,207 @@
+//! The connection of an operator: an account that may change collections, not the application's (GC-33).
+
+use std::time::Duration;
+
+use docward_model::{
+    Namespace,
+    client_uri::{is_unescaped, user_part},
+};
+use mongodb::{
+    Client,
+    bson::{Document, doc},
+    error::{Error, ErrorKind},
+    options::{ClientOptions, ReadPreference, SelectionCriteria},
+};
+use tokio::runtime::Runtime;
+
+/// How long to look for a server before giving up.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why something could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// The connection string cannot be used.
+    #[error(
+        "the connection string is not valid: {0}; see https://www.mongodb.com/docs/manual/reference/connection-string/"
+    )]
+    BadUri(String),
+    /// Nobody answered.
+    #[error(
+        "no server answered: {0}; check host, port, firewall and TLS, and that the set has a primary"
+    )]
+    Unreachable(String),
+    /// The login was refused.
+    #[error("the login was refused: {0}; check user, password and authSource")]
+    Login(String),
+    /// The collection is not there.
+    #[error("{0} does not exist; check --namespace, or create the collection first")]
+    NoCollection(Namespace),
+    /// A collection of this kind can have no validator.
+    #[error("{namespace} is {what}, which can have no validator: {why}")]
+    NoValidator {
+        /// Which.
+        namespace: Namespace,
+        /// What it is.
+        what: &'static str,
+        /// Why not.
+        why: &'static str,
+    },
+    /// A command failed.
+    #[error("{what} failed{}: {why}", code.map(|code| format!(" (code {code})")).unwrap_or_default())]
+    Failed {
+        /// What was tried.
+        what: &'static str,
+        /// The server's code.
+        code: Option<i32>,
+        /// The server's words.
+        why: String,
+    },
+}
+
+/// Something the account may not do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The action, by MongoDB's name.
+    pub action: &'static str,
+    /// On what.
+    pub resource: String,
+    /// A built-in role that has it.
+    pub role: &'static str,
+}
+
+/// A deployment that may be changed.
+pub struct Operator {
+    /// The hosts of the connection string; never user or options.
+    pub name: String,
+    pub(crate) client: Client,
+    pub(crate) runtime: Runtime,
+}
+
+impl std::fmt::Debug for Operator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Operator").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Operator {
+    /// Connects and waits for a first answer of the primary.
+    pub fn connect(uri: &str) -> Result<Self, Trouble> {
+        if is_unescaped(uri) {
+            let why = "user or password hold characters that have to be escaped: `@` as %40, `:` as %3A, `/` as %2F";
+            return Err(Trouble::BadUri(why.to_owned()));
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .map_err(|error| Trouble::Unreachable(error.to_string()))?;
+        let words = |error: &Error| redacted(&error.kind.to_string(), uri);
+        let mut options =
+            runtime.block_on(async { ClientOptions::parse(uri).await }).map_err(|error| {
+                match &*error.kind {
+                    ErrorKind::DnsResolve { .. } => Trouble::Unreachable(words(&error)),
+                    _ => Trouble::BadUri(words(&error)),
+                }
+            })?;
+        let hosts: Vec<_> = options.hosts.iter().map(ToString::to_string).collect();
+        options.server_selection_timeout.get_or_insert(PATIENCE);
+        options.connect_timeout.get_or_insert(PATIENCE);
+        options.app_name.get_or_insert_with(|| "docward".to_owned());
+        // What is decided here is decided by what the primary says.
+        options.selection_criteria =
+            Some(SelectionCriteria::ReadPreference(ReadPreference::Primary));
+        let client = {
+            let _inside = runtime.enter();
+            Client::with_options(options).map_err(|error| Trouble::BadUri(words(&error)))?
+        };
+        let operator = Self { name: format!("mongodb://{}", hosts.join(",")), client, runtime };
+        match operator.run("admin", doc! { "ping": 1 }) {
+            Ok(_) => Ok(operator),
+            Err(error) => Err(match &*error.kind {
+                ErrorKind::Authentication { .. } => Trouble::Login(words(&error)),
+                ErrorKind::ServerSelection { .. } | ErrorKind::Io(_) => {
+                    Trouble::Unreachable(words(&error))
+                }
+                _ => failed("the first question", &error),
+            }),
+        }
+    }
+
+    /// Which of these actions the account may not do on a collection. An account that is told nothing
+    /// about itself (access control is off) may do anything.
+    pub fn missing(
+        &self,
+        namespace: &Namespace,
+        actions: &[&'static str],
+    ) -> Result<Vec<Missing>, Trouble> {
+        let status = self
+            .run("admin", doc! { "connectionStatus": 1, "showPrivileges": true })
+            .map_err(|error| failed("connectionStatus", &error))?;
+        let auth = status.get_document("authInfo").cloned().unwrap_or_default();
+        let list = |name: &str| auth.get_array(name).cloned().unwrap_or_default();
+        if list("authenticatedUsers").is_empty() {
+            return Ok(Vec::new());
+        }
+        let privileges = list("authenticatedUserPrivileges");
+        let may = |action: &str| {
+            privileges.iter().filter_map(|p| p.as_document()).any(|privilege| {
+                let covers = privilege
+                    .get_document("resource")
+                    .is_ok_and(|resource| is_covered(resource, namespace));
+                let actions = privilege.get_array("actions");
+                let named = |a: &mongodb::bson::Bson| matches!(a.as_str(), Some(name) if name == action || name == "anyAction");
+                covers && actions.is_ok_and(|actions| actions.iter().any(named))
+            })
+        };
+        Ok(actions
+            .iter()
+            .filter(|action| !may(action))
+            .map(|action| Missing {
+                action,
+                resource: namespace.to_string(),
+                role: if matches!(*action, "find" | "listCollections") {
+                    "read"
+                } else if matches!(*action, "insert" | "createCollection" | "dropCollection") {
+                    "readWrite"
+                } else {
+                    "dbAdmin"
+                },
+            })
+            .collect())
+    }
+
+    pub(crate) fn run(&self, database: &str, command: Document) -> Result<Document, Error> {
+        let database = self.client.database(database);
+        self.runtime.block_on(async { database.run_command(command).await })
+    }
+}
+
+/// Whether a privilege's resource covers a collection.
+fn is_covered(resource: &Document, namespace: &Namespace) -> bool {
+    if resource.get_bool("anyResource").unwrap_or(false) {
+        return true;
+    }
+    let names = |key: &str, name: &str| {
+        resource.get_str(key).is_ok_and(|named| named.is_empty() || named == name)
+    };
+    names("db", &namespace.database) && names("collection", &namespace.collection)
+}
+
+/// A command that failed, in words.
+pub(crate) fn failed(what: &'static str, error: &Error) -> Trouble {
+    match &*error.kind {
+        ErrorKind::Command(command) => {
+            Trouble::Failed { what, code: Some(command.code), why: command.message.clone() }
+        }
+        ErrorKind::ServerSelection { message, .. } => Trouble::Unreachable(message.clone()),
+        kind => Trouble::Failed { what, code: None, why: kind.to_string() },
+    }
+}
+
+/// Words of the driver without the login they may repeat.
+fn redacted(words: &str, uri: &str) -> String {
+    match user_part(uri) {
+        Some(login) if !login.is_empty() => words.replace(login, "…"),
+        _ => words.to_owned(),
+    }
+}

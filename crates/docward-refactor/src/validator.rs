@@ -1,0 +1,307 @@
+//! Validators of collections, and the ladder on which one is raised (RF-19): measure, `warn`, `moderate`
+//! with `error`, clean, `strict` with `error`.
+
+use docward_model::Namespace;
+use futures_util::TryStreamExt as _;
+use mongodb::bson::{Bson, Document, RawDocumentBuf, doc};
+
+use crate::operator::{Operator, Trouble, failed};
+
+/// How many writes are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// None.
+    Off,
+    /// Inserts, and updates of documents that are valid already.
+    Moderate,
+    /// All.
+    Strict,
+}
+
+/// What happens to a write that fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It is logged.
+    Warn,
+    /// It is refused.
+    Error,
+    /// It is refused and logged (8.1 and later).
+    ErrorAndLog,
+}
+
+impl Level {
+    /// MongoDB's word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Moderate => "moderate",
+            Self::Strict => "strict",
+        }
+    }
+
+    fn parse(word: &str) -> Self {
+        match word {
+            "off" => Self::Off,
+            "moderate" => Self::Moderate,
+            _ => Self::Strict,
+        }
+    }
+}
+
+impl Action {
+    /// MongoDB's word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Warn => "warn",
+            Self::Error => "error",
+            Self::ErrorAndLog => "errorAndLog",
+        }
+    }
+
+    fn parse(word: &str) -> Self {
+        match word {
+            "warn" => Self::Warn,
+            "errorAndLog" => Self::ErrorAndLog,
+            _ => Self::Error,
+        }
+    }
+}
+
+/// The validation of a collection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Validation {
+    /// The validator, byte for byte; `None` when there is none.
+    pub validator: Option<RawDocumentBuf>,
+    /// Which writes are checked.
+    pub level: Level,
+    /// What happens to those that fail.
+    pub action: Action,
+}
+
+impl Validation {
+    /// No validator, as a collection is made.
+    pub const NONE: Self = Self { validator: None, level: Level::Strict, action: Action::Error };
+
+    /// Whether nothing is validated.
+    pub fn is_none(&self) -> bool {
+        self.validator.is_none()
+    }
+}
+
+/// A rung of the ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rung {
+    /// Writes that fail are logged.
+    Warn,
+    /// They are refused, but documents that are invalid already may be changed and stay so.
+    Moderate,
+    /// They are refused.
+    Strict,
+}
+
+impl Rung {
+    /// All, from the lowest.
+    pub const ALL: [Self; 3] = [Self::Warn, Self::Moderate, Self::Strict];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Warn => "warn",
+            Self::Moderate => "moderate",
+            Self::Strict => "strict",
+        }
+    }
+
+    /// The options it stands for.
+    pub fn validation(self, validator: RawDocumentBuf) -> Validation {
+        let (level, action) = match self {
+            Self::Warn => (Level::Strict, Action::Warn),
+            Self::Moderate => (Level::Moderate, Action::Error),
+            Self::Strict => (Level::Strict, Action::Error),
+        };
+        Validation { validator: Some(validator), level, action }
+    }
+
+    /// Where a collection stands with a validator; `None` with another validator, or none.
+    pub fn of(present: &Validation, validator: &RawDocumentBuf) -> Option<Self> {
+        if present.validator.as_ref() != Some(validator) {
+            return None;
+        }
+        match (present.level, present.action) {
+            (Level::Off, _) => None,
+            (_, Action::Warn) => Some(Self::Warn),
+            (Level::Moderate, _) => Some(Self::Moderate),
+            (Level::Strict, _) => Some(Self::Strict),
+        }
+    }
+
+    /// The next one up; the top stays the top.
+    pub fn after(present: Option<Self>) -> Self {
+        match present {
+            None => Self::Warn,
+            Some(Self::Warn) => Self::Moderate,
+            Some(Self::Moderate | Self::Strict) => Self::Strict,
+        }
+    }
+}
+
+/// A collection as it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// How it is validated.
+    pub validation: Validation,
+    /// The collection's own id, which another one of the same name does not share.
+    pub uuid: Option<String>,
+}
+
+impl Operator {
+    /// How a collection is validated; refuses those that can have no validator (GC-30).
+    pub fn standing(&self, namespace: &Namespace) -> Result<Standing, Trouble> {
+        let refuse =
+            |what, why| Err(Trouble::NoValidator { namespace: namespace.clone(), what, why });
+        if namespace.collection.starts_with("system.") {
+            return refuse("the server's own collection", "its shape is not yours to decide");
+        }
+        if matches!(namespace.database.as_str(), "admin" | "config" | "local") {
+            return refuse(
+                "in a database of the server",
+                "validators are for databases of applications",
+            );
+        }
+        let database = self.client.database(&namespace.database);
+        let listed: Vec<RawDocumentBuf> = self
+            .runtime
+            .block_on(async {
+                let command =
+                    doc! { "listCollections": 1, "filter": { "name": &namespace.collection } };
+                let rows: Vec<Document> =
+                    database.run_cursor_command(command).await?.try_collect().await?;
+                Ok(rows.iter().filter_map(|row| RawDocumentBuf::try_from(row).ok()).collect())
+            })
+            .map_err(|error| failed("listCollections", &error))?;
+        let Some(row) = listed.first() else {
+            return Err(Trouble::NoCollection(namespace.clone()));
+        };
+        match row.get_str("type") {
+            Ok("view") => {
+                return refuse("a view", "it stores no documents; take the collection it reads");
+            }
+            Ok("timeseries") => {
+                return refuse(
+                    "a time series collection",
+                    "MongoDB does not validate measurements",
+                );
+            }
+            _ => {}
+        }
+        let options = row.get_document("options").ok();
+        let word = |key: &str| options.and_then(|options| options.get_str(key).ok());
+        let validator = options
+            .and_then(|options| options.get_document("validator").ok())
+            .filter(|validator| validator.iter().next().is_some())
+            .map(ToOwned::to_owned);
+        let uuid = row.get_document("info").ok().and_then(|info| info.get_binary("uuid").ok());
+        Ok(Standing {
+            validation: Validation {
+                validator,
+                level: word("validationLevel").map_or(Level::Strict, Level::parse),
+                action: word("validationAction").map_or(Action::Error, Action::parse),
+            },
+            uuid: uuid.map(|uuid| uuid.bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+        })
+    }
+
+    /// How many documents there are, and how many of them break a validator, as the server counts.
+    pub fn measure(
+        &self,
+        namespace: &Namespace,
+        validator: &RawDocumentBuf,
+    ) -> Result<(u64, u64), Trouble> {
+        let count = |stages: Vec<Document>| -> Result<u64, mongodb::error::Error> {
+            let mut pipeline = stages;
+            pipeline.push(doc! { "$count": "n" });
+            let command = doc! {
+                "aggregate": &namespace.collection,
+                "pipeline": pipeline,
+                "cursor": {},
+                "readConcern": { "level": "local" },
+            };
+            let reply = self.run(&namespace.database, command)?;
+            let row = reply
+                .get_document("cursor")
+                .and_then(|cursor| cursor.get_array("firstBatch"))
+                .ok()
+                .and_then(|batch| batch.first().cloned());
+            Ok(match row.as_ref().and_then(Bson::as_document).and_then(|row| row.get("n")) {
+                Some(Bson::Int32(n)) => u64::try_from(*n).unwrap_or(0),
+                Some(Bson::Int64(n)) => u64::try_from(*n).unwrap_or(0),
+                _ => 0,
+            })
+        };
+        let validator = Document::try_from(validator.as_ref()).map_err(|error| {
+            Trouble::Failed { what: "reading the validator", code: None, why: error.to_string() }
+        })?;
+        let refused = count(vec![doc! { "$match": { "$nor": [validator] } }]);
+        let refused = refused
+            .map_err(|error| failed("counting the documents that break the schema", &error))?;
+        let all = count(Vec::new()).map_err(|error| failed("counting the documents", &error))?;
+        Ok((all.max(refused), refused))
+    }
+
+    /// Sets the validation of a collection (DM-11.5), and waits until a majority has it.
+    pub fn set(&self, namespace: &Namespace, validation: &Validation) -> Result<(), Trouble> {
+        let validator = match &validation.validator {
+            Some(validator) => {
+                Document::try_from(validator.as_ref()).map_err(|error| Trouble::Failed {
+                    what: "reading the validator",
+                    code: None,
+                    why: error.to_string(),
+                })?
+            }
+            None => Document::new(),
+        };
+        let command = doc! {
+            "collMod": &namespace.collection,
+            "validator": validator,
+            "validationLevel": validation.level.name(),
+            "validationAction": validation.action.name(),
+            "writeConcern": { "w": "majority", "wtimeout": 60_000 },
+        };
+        let reply =
+            self.run(&namespace.database, command).map_err(|error| failed("collMod", &error))?;
+        // The change is there; that it is on a majority is not sure.
+        match reply.get_document("writeConcernError") {
+            Ok(error) => Err(Trouble::Failed {
+                what: "waiting for a majority",
+                code: error.get_i32("code").ok(),
+                why: error.get_str("errmsg").unwrap_or("no majority").to_owned(),
+            }),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mongodb::bson::rawdoc;
+
+    use super::*;
+
+    #[test]
+    fn rf_19_the_ladder_goes_up_one_rung_at_a_time() {
+        let schema = rawdoc! { "$jsonSchema": { "required": ["a"] } };
+        let mut present = Validation::NONE;
+        for rung in Rung::ALL {
+            let at = Rung::of(&present, &schema);
+            assert_eq!(Rung::after(at), rung);
+            present = rung.validation(schema.clone());
+        }
+        assert_eq!(Rung::after(Rung::of(&present, &schema)), Rung::Strict);
+        let other = rawdoc! { "$jsonSchema": { "required": ["b"] } };
+        assert_eq!(
+            Rung::after(Rung::of(&present, &other)),
+            Rung::Warn,
+            "another validator starts below"
+        );
+    }
+}
