@@ -68,6 +68,53 @@ fn value(tag: u8, bytes: &[u8], depth: u32) -> Result<Value, Fault> {
     })
 }
 
+/// A tree as a document, for trees that were made rather than read: a value of a type with no place in
+/// [`Value`] becomes text. Whole numbers take 32 bits where they fit.
+pub fn to_bytes(entries: &[(String, Value)]) -> Vec<u8> {
+    let fields = entries.iter().map(|(key, value)| (key.clone(), value));
+    write(fields)
+}
+
+fn write<'v>(fields: impl Iterator<Item = (String, &'v Value)>) -> Vec<u8> {
+    let mut out = vec![0; 4];
+    for (key, value) in fields {
+        let (tag, bytes) = written(value);
+        out.push(tag);
+        // A key ends at its first NUL.
+        out.extend(key.bytes().take_while(|byte| *byte != 0));
+        out.push(0);
+        out.extend(bytes);
+    }
+    out.push(0);
+    let length = u32::try_from(out.len()).unwrap_or(u32::MAX);
+    out[..4].copy_from_slice(&length.to_le_bytes());
+    out
+}
+
+fn written(value: &Value) -> (u8, Vec<u8>) {
+    match value {
+        Value::Null => (0x0a, Vec::new()),
+        Value::Bool(is) => (0x08, vec![u8::from(*is)]),
+        Value::Int(n) => match i32::try_from(*n) {
+            Ok(n) => (0x10, n.to_le_bytes().to_vec()),
+            Err(_) => (0x12, n.to_le_bytes().to_vec()),
+        },
+        Value::Double(n) => (0x01, n.to_le_bytes().to_vec()),
+        Value::Date(ms) => (0x09, ms.to_le_bytes().to_vec()),
+        Value::Text(text) | Value::Other(text) => {
+            let length = u32::try_from(text.len() + 1).unwrap_or(u32::MAX);
+            let mut out = length.to_le_bytes().to_vec();
+            out.extend(text.as_bytes());
+            out.push(0);
+            (0x02, out)
+        }
+        Value::List(items) => {
+            (0x04, write(items.iter().enumerate().map(|(at, item)| (at.to_string(), item))))
+        }
+        Value::Map(entries) => (0x03, to_bytes(entries)),
+    }
+}
+
 /// Bytes as hexadecimal digits, in lower case.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
@@ -79,4 +126,18 @@ pub fn unhex(digits: &str) -> Option<Vec<u8>> {
         digits.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect();
     let (pairs, []) = digits.as_deref()?.as_chunks::<2>() else { return None };
     Some(pairs.iter().map(|[high, low]| high << 4 | low).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_that_was_written_reads_as_it_was() {
+        let text =
+            r#"{"a": 1, "b": {"c": [true, null, "x", 2.5, 5000000000]}, "d": {"$date": 12}}"#;
+        let bytes = crate::json::parse_one(text).unwrap();
+        let tree = to_value(&bytes).unwrap();
+        assert_eq!(to_bytes(tree.entries()), bytes);
+    }
 }

@@ -20,10 +20,12 @@ use std::{
     time::Instant,
 };
 
+use docward_model::Checked;
 use docward_profile::{Damage, Profiled, Profiler, array_documents, last_id};
 
 use crate::{
     Progress,
+    examine::{Examined, Examiner, Task},
     pull::{Pull, Pulled, relocate},
 };
 
@@ -57,6 +59,8 @@ pub(crate) struct Outcome {
     pub(crate) damaged: BTreeMap<FileId, Damages>,
     /// Profiles of the collections that were closed.
     pub(crate) profiles: BTreeMap<Slot, Profiled>,
+    /// What came of holding collections against a schema.
+    pub(crate) checked: BTreeMap<Slot, Checked>,
     /// Profilers of those that were asked to be kept, as bytes.
     pub(crate) states: BTreeMap<Slot, Vec<u8>>,
 }
@@ -149,15 +153,15 @@ enum Job<'a> {
     Resume(Slot, Box<Profiler>),
     Close(Slot),
     /// Put the parts together; whether their state is wanted, too.
-    Finish(Slot, Vec<Profiler>, bool),
+    Finish(Slot, Vec<Examiner>, bool),
 }
 
 enum Reply {
     Profiled(Block, Notes),
     ProfiledAnswer(Notes),
     Pulled(Pulled),
-    Part(usize, Slot, Option<Box<Profiler>>),
-    Finished(Slot, Box<Profiled>, Option<Vec<u8>>),
+    Part(usize, Slot, Option<Box<Examiner>>),
+    Finished(Slot, Examined, Option<Vec<u8>>),
     Died,
 }
 
@@ -174,6 +178,7 @@ pub(crate) struct Engine<'scope, 'env> {
     threads: usize,
     progress: &'scope dyn Progress,
     stop: &'scope AtomicBool,
+    task: Task,
     block: Block,
     /// The first worker, until there are threads.
     local: Worker,
@@ -191,7 +196,7 @@ pub(crate) struct Engine<'scope, 'env> {
     /// Collections to be closed when the present block has been sent.
     close_behind_block: Vec<Slot>,
     /// Collections being closed: what each worker had of them.
-    closing: BTreeMap<Slot, Vec<Option<Option<Box<Profiler>>>>>,
+    closing: BTreeMap<Slot, Vec<Option<Option<Box<Examiner>>>>>,
     /// Collections whose profilers are wanted besides their profiles.
     kept: BTreeSet<Slot>,
     /// A collection whose parts are thrown away when they come.
@@ -214,6 +219,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         threads: usize,
         progress: &'scope dyn Progress,
         stop: &'scope AtomicBool,
+        task: Task,
     ) -> Self {
         Self {
             scope,
@@ -221,7 +227,8 @@ impl<'scope, 'env> Engine<'scope, 'env> {
             progress,
             stop,
             block: Block::default(),
-            local: Worker::default(),
+            local: Worker::new(task.clone()),
+            task,
             workers: Vec::new(),
             replies: None,
             spare: Vec::new(),
@@ -454,7 +461,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         self.positions.entry(slot).or_default();
         match self.workers.first() {
             None => {
-                self.local.profilers.insert(slot, profiler);
+                self.local.examiners.insert(slot, Examiner::Profile(Box::new(profiler)));
             }
             Some(worker) => {
                 if worker.send(Job::Resume(slot, Box::new(profiler))).is_err() {
@@ -468,7 +475,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
     pub(crate) fn adopt(&mut self, slot: Slot, file: FileId, profiled: Profiled) {
         let profile = &profiled.profile;
         self.outcome.read.insert(file, (profile.documents, profile.sizes.sum));
-        self.finished(slot, profiled, None);
+        self.finished(slot, Examined::Profile(Box::new(profiled)), None);
     }
 
     /// Says that no more documents of a collection will come, so that its memory can go.
@@ -486,9 +493,9 @@ impl<'scope, 'env> Engine<'scope, 'env> {
 
     fn close_now(&mut self, slot: Slot) {
         if self.workers.is_empty() {
-            if let Some(profiler) = self.local.profilers.remove(&slot) {
-                let state = self.kept.contains(&slot).then(|| profiler.save());
-                self.finished(slot, profiler.finish(), state);
+            if let Some(examiner) = self.local.examiners.remove(&slot) {
+                let state = self.kept.contains(&slot).then(|| examiner.save()).flatten();
+                self.finished(slot, examiner.finish(), state);
             }
             return;
         }
@@ -506,7 +513,7 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         }
         self.roll(0, 0);
         if self.workers.is_empty() {
-            self.local.profilers.remove(&slot);
+            self.local.examiners.remove(&slot);
             return;
         }
         self.discarding = Some(slot);
@@ -580,8 +587,8 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         let (replies, receiver) = mpsc::channel();
         for index in 0..self.threads {
             let (sender, jobs) = mpsc::channel();
-            let worker =
-                if index == 0 { std::mem::take(&mut self.local) } else { Worker::default() };
+            let fresh = Worker::new(self.task.clone());
+            let worker = if index == 0 { std::mem::replace(&mut self.local, fresh) } else { fresh };
             let replies = replies.clone();
             self.scope.spawn(move || worker.run(index, &jobs, &replies));
             self.workers.push(sender);
@@ -640,15 +647,22 @@ impl<'scope, 'env> Engine<'scope, 'env> {
                     }
                 }
             }
-            Reply::Finished(slot, profiled, state) => {
+            Reply::Finished(slot, examined, state) => {
                 self.finishing -= 1;
-                self.finished(slot, *profiled, state);
+                self.finished(slot, examined, state);
             }
             Reply::Died => self.died = true,
         }
     }
 
-    fn finished(&mut self, slot: Slot, mut profiled: Profiled, state: Option<Vec<u8>>) {
+    fn finished(&mut self, slot: Slot, examined: Examined, state: Option<Vec<u8>>) {
+        let mut profiled = match examined {
+            Examined::Profile(profiled) => *profiled,
+            Examined::Check(checked) => {
+                self.outcome.checked.insert(slot, *checked);
+                return;
+            }
+        };
         profiled.links.shrink(self.expected);
         if !self.keep_samples {
             profiled.profile.sample = Vec::new();
@@ -683,13 +697,21 @@ impl<'scope, 'env> Engine<'scope, 'env> {
     }
 }
 
-/// Profilers of one thread.
-#[derive(Default)]
+/// What one thread does.
 struct Worker {
-    profilers: BTreeMap<Slot, Profiler>,
+    task: Task,
+    examiners: BTreeMap<Slot, Examiner>,
 }
 
 impl Worker {
+    fn new(task: Task) -> Self {
+        Self { task, examiners: BTreeMap::new() }
+    }
+
+    fn examiner(&mut self, slot: Slot) -> &mut Examiner {
+        self.examiners.entry(slot).or_insert_with(|| Examiner::new(&self.task))
+    }
+
     fn run(mut self, index: usize, jobs: &Receiver<Job<'_>>, replies: &Sender<Reply>) {
         let _last_words = LastWords(replies);
         for job in jobs {
@@ -700,24 +722,24 @@ impl Worker {
                 }
                 Job::ProfileAnswer(answer) => Reply::ProfiledAnswer(self.profile_answer(&answer)),
                 Job::Pull(slot, pull) => {
-                    let pulled = pull.work(index, self.profilers.entry(slot).or_default());
+                    let pulled = pull.work(index, self.examiner(slot));
                     // The caller takes the file back when nobody else has it.
                     drop(pull);
                     Reply::Pulled(pulled)
                 }
                 Job::Close(slot) => {
-                    Reply::Part(index, slot, self.profilers.remove(&slot).map(Box::new))
+                    Reply::Part(index, slot, self.examiners.remove(&slot).map(Box::new))
                 }
                 Job::Resume(slot, profiler) => {
-                    self.profilers.insert(slot, *profiler);
+                    self.examiners.insert(slot, Examiner::Profile(profiler));
                     continue;
                 }
                 Job::Finish(slot, parts, keep) => {
                     let mut parts = parts.into_iter();
-                    let mut profiler = parts.next().unwrap_or_default();
-                    parts.for_each(|part| profiler.merge(part));
-                    let state = keep.then(|| profiler.save());
-                    Reply::Finished(slot, Box::new(profiler.finish()), state)
+                    let mut whole = parts.next().unwrap_or_else(|| Examiner::new(&self.task));
+                    parts.for_each(|part| whole.merge(part));
+                    let state = keep.then(|| whole.save()).flatten();
+                    Reply::Finished(slot, whole.finish(), state)
                 }
             };
             if replies.send(reply).is_err() {
@@ -728,11 +750,11 @@ impl Worker {
 
     fn profile_answer(&mut self, answer: &Answer) -> Notes {
         let Answer { slot, file, sent, skip, position, previous_id } = answer;
-        let profiler = self.profilers.entry(*slot).or_default();
-        let before = (profiler.documents(), profiler.bytes());
-        profiler.add_array(sent.array(), *skip, *position, previous_id);
-        let read = (*file, profiler.documents() - before.0, profiler.bytes() - before.1);
-        let (damages, count) = profiler.take_damage();
+        let examiner = self.examiner(*slot);
+        let before = (examiner.documents(), examiner.bytes());
+        examiner.add_array(sent.array(), *skip, *position, previous_id);
+        let read = (*file, examiner.documents() - before.0, examiner.bytes() - before.1);
+        let (damages, count) = examiner.take_damage();
         let damaged = if count > 0 { vec![(*file, damages, count)] } else { Vec::new() };
         Notes { read: vec![read], damaged }
     }
@@ -740,13 +762,13 @@ impl Worker {
     fn profile(&mut self, block: &Block) -> Notes {
         let mut notes = Notes::default();
         for segment in &block.segments {
-            let profiler = self.profilers.entry(segment.slot).or_default();
-            let before = (profiler.documents(), profiler.bytes());
+            let examiner = self.examiner(segment.slot);
+            let before = (examiner.documents(), examiner.bytes());
             let documents = &block.bytes[segment.range.clone()];
-            profiler.add_block_after(documents, segment.position, &segment.previous_id);
-            let documents = profiler.documents() - before.0;
-            notes.read.push((segment.file, documents, profiler.bytes() - before.1));
-            let (mut damages, count) = profiler.take_damage();
+            examiner.add_block(documents, segment.position, &segment.previous_id);
+            let documents = examiner.documents() - before.0;
+            notes.read.push((segment.file, documents, examiner.bytes() - before.1));
+            let (mut damages, count) = examiner.take_damage();
             if count > 0 {
                 relocate(&mut damages, segment.position, segment.offset);
                 notes.damaged.push((segment.file, damages, count));

@@ -16,6 +16,7 @@
 mod catalogue;
 mod detect;
 mod engine;
+mod examine;
 mod identity;
 mod kinds;
 mod log;
@@ -37,9 +38,14 @@ pub use reader::live::is_uri;
 pub use resume::{Resume, Unfinished};
 pub use saved::{SavedError, SavedEvidence};
 
-use std::{collections::BTreeMap, sync::atomic::AtomicBool, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use docward_model::{Evidence, Filter, KeyFields, Namespace, Problem, Source};
+use docward_schema::Validator;
 
 /// What to read, and how.
 #[derive(Clone, Debug)]
@@ -83,6 +89,19 @@ pub struct Request {
     /// Let a server that can (7.0 and later) analyse these shard keys, and the one a collection has;
     /// `None` to ask nothing.
     pub analyze_keys: Option<Vec<KeyFields>>,
+    /// Hold documents against this instead of profiling them.
+    pub check: Option<Check>,
+}
+
+/// What documents are held against.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The validator as a document, for servers to count by.
+    pub filter: Vec<u8>,
+    /// The same, ready to be asked here; `None` when only a server can evaluate it.
+    pub validator: Option<Arc<Validator>>,
+    /// Documents that a server says break it and that are fetched to see what they break.
+    pub examples: u64,
 }
 
 impl Default for Request {
@@ -105,6 +124,7 @@ impl Default for Request {
             resumable: false,
             resume: Resume::default(),
             analyze_keys: None,
+            check: None,
         }
     }
 }
@@ -156,7 +176,8 @@ pub struct Collected {
 /// ends soon and what was read until then is returned.
 pub fn collect(request: &Request, progress: &dyn Progress, stop: &AtomicBool) -> Collected {
     std::thread::scope(|scope| {
-        let mut engine = engine::Engine::new(scope, request.threads.max(1), progress, stop);
+        let task = request.check.as_ref().and_then(|check| check.validator.clone());
+        let mut engine = engine::Engine::new(scope, request.threads.max(1), progress, stop, task);
         engine.keep_samples(request.keep_samples);
         engine.keep_tracked(request.track);
         reader::Reader::new(request, progress, stop, engine).read()

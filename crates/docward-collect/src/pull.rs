@@ -17,11 +17,12 @@ use std::{
 };
 
 use docward_bson::dump::{self, Next};
-use docward_profile::{Damage, Profiler, last_id};
+use docward_profile::{Damage, last_id};
 
 use crate::{
     Progress,
     engine::{BLOCK, Damages},
+    examine::Examiner,
 };
 
 /// Documents beyond this size are left to the caller, so that a block per thread is no memory to
@@ -91,18 +92,18 @@ impl<'a> Pull<'a> {
     }
 
     /// Reads and profiles blocks until there are no more, as one of several threads.
-    pub(crate) fn work(&self, thread: usize, profiler: &mut Profiler) -> Pulled {
+    pub(crate) fn work(&self, thread: usize, examiner: &mut Examiner) -> Pulled {
         let mut buffer = vec![0; BLOCK];
         let mut pulled = Pulled::default();
-        while thread < FEW || profiler.places() <= MANY_PLACES {
+        while thread < FEW || examiner.places() <= MANY_PLACES {
             let Some(fetched) = self.fetch(&mut buffer) else { break };
-            let before = (profiler.documents(), profiler.bytes());
+            let before = (examiner.documents(), examiner.bytes());
             let block = &buffer[..fetched.length];
-            profiler.add_block_after(block, fetched.position, &fetched.previous_id);
-            let documents = profiler.documents() - before.0;
+            examiner.add_block(block, fetched.position, &fetched.previous_id);
+            let documents = examiner.documents() - before.0;
             pulled.documents += documents;
-            pulled.bytes += profiler.bytes() - before.1;
-            let (mut damages, count) = profiler.take_damage();
+            pulled.bytes += examiner.bytes() - before.1;
+            let (mut damages, count) = examiner.take_damage();
             if count > 0 {
                 relocate(&mut damages, fetched.position, fetched.offset);
                 pulled.damages.add(damages, count);

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    Collection, CollectionKind, CollectionOptions, CollectionStats, Counted, Deployment, Evidence,
-    IdOrder, Index, KeyAnalysis, Namespace, Profile, Server, TrackedDocument,
+    Checked, Collection, CollectionKind, CollectionOptions, CollectionStats, Counted, Deployment,
+    Evidence, IdOrder, Index, KeyAnalysis, Namespace, Profile, Server, TrackedDocument,
 };
 use docward_profile::{Profiled, families, relate};
 
@@ -29,6 +29,8 @@ pub(crate) struct Entry {
     pub(crate) stats: Option<CollectionStats>,
     /// What the server counted over all documents.
     pub(crate) counted: Option<Box<Counted>>,
+    /// Documents that break the schema asked about, as a server counted them.
+    pub(crate) refused: Option<u64>,
     /// Documents handed to the profiler.
     pub(crate) taken: u64,
     /// Documents that are there and were not read, as far as known.
@@ -76,6 +78,7 @@ impl Table {
             indexes: None,
             stats: None,
             counted: None,
+            refused: None,
             taken: 0,
             unread: 0,
             shuffled: false,
@@ -130,7 +133,11 @@ impl Table {
     }
 
     /// Puts everything together.
-    pub(crate) fn into_evidence(mut self, mut profiles: BTreeMap<Slot, Profiled>) -> Evidence {
+    pub(crate) fn into_evidence(
+        mut self,
+        mut profiles: BTreeMap<Slot, Profiled>,
+        mut checked: BTreeMap<Slot, Checked>,
+    ) -> Evidence {
         let names_are_real = !self.entries.is_empty() && self.entries.iter().all(|e| e.real);
         let databases: BTreeSet<_> =
             self.entries.iter().map(|entry| entry.namespace.database.clone()).collect();
@@ -145,7 +152,15 @@ impl Table {
                 stats: entry.stats,
                 counted: entry.counted,
                 profile: None,
+                checked: checked.remove(&Slot(at)).map(Box::new),
             };
+            if let Some(refused) = entry.refused {
+                // The server counted all documents; those that came say what they break.
+                let checked = collection.checked.get_or_insert_default();
+                checked.examined = checked.refused;
+                checked.refused = refused.max(checked.refused);
+                checked.documents = entry.stats.map_or(0, |stats| stats.documents).max(refused);
+            }
             if let Some(Profiled { mut profile, links }) = profiles.remove(&Slot(at))
                 && profile.documents > 0
                 && !(entry.kind == CollectionKind::TimeSeries && is_of_buckets(&profile))

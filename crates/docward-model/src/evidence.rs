@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BsonType, ClientUri, CollectionStats, Counted, Distribution, FieldPath, IndexUsage,
+    BsonType, Checked, ClientUri, CollectionStats, Counted, Distribution, FieldPath, IndexUsage,
     KeyAnalysis, Namespace, Network, Profile, Server, Value, Workload,
 };
 
@@ -262,6 +262,9 @@ pub struct Collection {
     /// What the server counted over all of them; `None` unless it was asked to.
     #[serde(default)]
     pub counted: Option<Box<Counted>>,
+    /// How its documents fare against a schema; `None` unless they were held against one.
+    #[serde(default)]
+    pub checked: Option<Box<Checked>>,
 }
 
 impl Collection {
@@ -275,6 +278,7 @@ impl Collection {
             stats: None,
             profile: None,
             counted: None,
+            checked: None,
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod bson_type;
 mod catalogue;
+mod checked;
 pub mod client_uri;
 mod cluster;
 mod compared;
@@ -31,6 +32,7 @@ pub mod words;
 mod workload;
 
 pub use bson_type::{BsonType, TypeCounts};
+pub use checked::{Checked, CheckedBreach, CheckedId};
 pub use client_uri::{ClientUri, Password, Purpose, UriFault};
 pub use cluster::{Cluster, KeyAnalysis, KeyMetrics, Router, Shard, ShardPart, ShardedCollection};
 pub use compared::{Basis, Change, Compared, Known};

@@ -46,6 +46,8 @@ pub enum Need {
     Network,
     /// Connection strings.
     Uris,
+    /// A schema that documents are held against.
+    Schema,
 }
 
 impl Need {
@@ -62,6 +64,7 @@ impl Need {
             Self::IndexUsage => "index usage",
             Self::Network => "network rules",
             Self::Uris => "a connection string",
+            Self::Schema => "a schema to check against",
         }
     }
 }

@@ -113,6 +113,7 @@ fn has(collection: &Collection, rule: &docward_model::RuleMeta) -> bool {
         Need::Options => collection.options.is_some(),
         Need::Indexes => collection.indexes.is_some(),
         Need::IndexUsage => has_usage(collection),
+        Need::Schema => collection.checked.is_some(),
         Need::Names
         | Need::ShardKeys
         | Need::Workload
@@ -144,6 +145,7 @@ fn missing_everywhere(rule: &Rule, evidence: &Evidence, settings: &Settings) -> 
         Need::IndexUsage => !any(has_usage),
         Need::Network => evidence.network.is_none(),
         Need::Uris => evidence.uris.is_empty(),
+        Need::Schema => !any(|c| c.checked.is_some()),
     })
 }
 

@@ -8,6 +8,7 @@ mod checklist;
 mod cx;
 mod engine;
 pub mod facts;
+pub mod infer;
 #[cfg(test)]
 mod registry_tests;
 mod rules;

@@ -4,7 +4,7 @@
 //! facts, `ran {…}` is an operation on the collection as the server's profiler writes it down, `log
 //! {…}` a line of a server's log, `x500 {…}` repeats a document or operation. See CONTRIBUTING.md for the whole grammar.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use docward_bson::{json, value::to_value};
 use docward_model::{
@@ -16,6 +16,7 @@ use docward_model::{
     ThresholdValue, Topology, User, Value, WorkloadKind,
 };
 use docward_profile::{Links, Profiler, relate};
+use docward_schema::{Tally, Validator};
 use docward_workload::{Entry, Ran, Recorder, log_entry, profile_entry, running_entry};
 
 use crate::{Outcome, RULES, engine};
@@ -207,6 +208,7 @@ impl Example {
         let mut current = namespace;
         let mut counter = Counter::default();
         let mut workload: Option<Recorder> = None;
+        let mut schemas: BTreeMap<Namespace, Arc<Validator>> = BTreeMap::new();
         for line in body.lines().map(str::trim).filter(|l| !l.is_empty()) {
             if let Some(name) = line.strip_prefix("@ ") {
                 current = Namespace::parse(name.trim()).expect("@ db.coll");
@@ -237,6 +239,10 @@ impl Example {
                     part.0.kind = CollectionKind::Capped;
                 }
                 part.0.options = Some(CollectionOptions::from_value(&value));
+            } else if let Some(schema) = line.strip_prefix("schema ") {
+                let validator = Validator::compile(&parse(schema));
+                let validator = validator.unwrap_or_else(|fault| panic!("{fault}\n  in {schema}"));
+                schemas.insert(current.clone(), Arc::new(validator));
             } else if let Some(index) = line.strip_prefix("index ") {
                 let value = to_value(&parse(index)).expect("BSON");
                 let mut index = Index::from_value(&value).expect("an index has a key");
@@ -295,6 +301,11 @@ impl Example {
                 profiler.add_block(&bytes, 0);
                 let profiled = profiler.finish();
                 collection.profile = Some(profiled.profile);
+                if let Some(validator) = schemas.get(&namespace) {
+                    let mut tally = Tally::new(Arc::clone(validator));
+                    tally.add_block(&bytes, 0);
+                    collection.checked = Some(Box::new(tally.finish()));
+                }
                 links.push((namespace, profiled.links));
             }
             self.evidence.collections.push(collection);

@@ -20,7 +20,7 @@ fn words<T: Copy + Send + Sync + 'static>(
     })
 }
 
-fn report_formats() -> impl TypedValueParser<Value = docward_report::Format> {
+pub(crate) fn report_formats() -> impl TypedValueParser<Value = docward_report::Format> {
     words(&docward_report::Format::ALL, |format| {
         PossibleValue::new(format.name()).help(format.about())
     })
@@ -53,6 +53,7 @@ Examples:
   docward audit orders.json users.bson.gz  audit single files
   docward audit mongodb://localhost:27017  audit a running deployment
   docward checklist dump/                  the launch review, item by item
+  docward schema infer dump/ --collection t_user   a validator read off the documents
   docward explain D008                     what a rule checks, why, and how to fix it
   docward rules --family T                 list rules
 
@@ -70,6 +71,8 @@ pub(crate) enum Command {
     /// Judge shard keys, or propose some
     #[command(name = "shardkey", after_help = SHARDKEY_EXAMPLES)]
     ShardKey(ShardKeyArgs),
+    /// Validators: read them off documents, hold documents against them, compare and apply them
+    Schema(crate::schema::args::SchemaArgs),
     /// Compare two reports: what is new, fixed or changed
     #[command(after_help = DIFF_EXAMPLES)]
     Diff(DiffArgs),

@@ -11,6 +11,7 @@ mod generated;
 mod interrupt;
 mod progress;
 mod rules;
+mod schema;
 mod shardkey;
 
 use std::{io::Write, process::ExitCode};
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         }
         args::Command::Checklist(args) => audit::audit(&args.audit, Shown::Checklists),
         args::Command::ShardKey(args) => shardkey::shardkey(&args),
+        args::Command::Schema(args) => schema::schema(&args),
         args::Command::Rules(args) => rules::rules(&args),
         args::Command::Diff(args) => diff::diff(&args),
         args::Command::Explain(args) => explain::explain(&args),

@@ -182,7 +182,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             let seconds = self.request.max_time.unwrap_or_default().as_secs();
             self.troubles.add_for("--max-time", &Trouble::OutOfTime { seconds });
         }
-        let mut evidence = self.table.into_evidence(outcome.profiles);
+        let mut evidence = self.table.into_evidence(outcome.profiles, outcome.checked);
         evidence.workload = self.has_workload.then(|| self.workload.finish());
         for saved in std::mem::take(&mut self.saved) {
             for namespace in evidence.absorb(saved.evidence) {

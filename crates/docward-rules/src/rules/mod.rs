@@ -94,6 +94,7 @@ mod v003_moderate_validation;
 mod v004_shallow_validator;
 mod v005_impossible_pattern;
 mod v006_validator_contradicts_data;
+mod v007_document_breaks_schema;
 mod w001_collection_scan;
 mod w002_index_that_reads_too_much;
 mod w003_sort_in_memory;
@@ -206,6 +207,7 @@ pub static RULES: &[&Rule] = &[
     &v004_shallow_validator::V004,
     &v005_impossible_pattern::V005,
     &v006_validator_contradicts_data::V006,
+    &v007_document_breaks_schema::V007,
     &w001_collection_scan::W001,
     &w002_index_that_reads_too_much::W002,
     &w003_sort_in_memory::W003,

@@ -13,7 +13,7 @@ use docward_model::Namespace;
 use docward_profile::{Profiled, Profiler};
 use futures_util::StreamExt as _;
 use mongodb::{
-    bson::{Bson, doc},
+    bson::{Bson, Document, doc},
     error::Error,
     raw_batch_cursor::RawBatch,
 };
@@ -110,6 +110,10 @@ impl Reader<'_, '_, '_> {
 
     /// Reads the documents of a collection.
     pub(super) fn read_live_collection(&mut self, deployment: &mut Deployment, listed: &Listed) {
+        if self.request.check.is_some() {
+            self.check_live_collection(deployment, listed);
+            return;
+        }
         self.push_down(deployment, listed);
         if self.request.metadata_only || !listed.has_documents {
             return;
@@ -169,7 +173,7 @@ impl Reader<'_, '_, '_> {
         for attempt in 1.. {
             let end = match &mut ranges {
                 Some(ranges) => self.read_ranges(deployment, listed, ranges, file),
-                None => self.read_once(deployment, listed, way, file),
+                None => self.read_once(deployment, listed, way, None, file),
             };
             let taken = self.table.entry(slot).taken - before;
             // The server's count may be off; who has read to the end knows better.
@@ -283,7 +287,7 @@ impl Reader<'_, '_, '_> {
         self.table.entry(slot).taken = 0;
     }
 
-    fn gave_up(
+    pub(super) fn gave_up(
         &mut self,
         deployment: &mut Deployment,
         namespace: &Namespace,
@@ -314,16 +318,17 @@ impl Reader<'_, '_, '_> {
         listed.map_or(true, |listed| !listed.is_empty())
     }
 
-    fn read_once(
+    pub(super) fn read_once(
         &mut self,
         deployment: &Deployment,
         listed: &Listed,
         way: Way,
+        filter: Option<Document>,
         file: FileId,
     ) -> End {
         let (sender, mut batches) = mpsc::channel(AHEAD);
         let began = Instant::now();
-        fetch(deployment, listed, way, self.request.max_rate, sender);
+        fetch(deployment, listed, way, self.request.max_rate, filter, sender);
         let mut last = began;
         let before = self.table.entry(listed.slot).taken;
         loop {
@@ -402,10 +407,11 @@ fn fetch(
     listed: &Listed,
     way: Way,
     max_rate: Option<u64>,
+    filter: Option<Document>,
     sender: mpsc::Sender<Result<RawBatch, Box<Error>>>,
 ) {
     let batch_size = batch_size(listed, max_rate, 1);
-    let cursor = deployment.session.cursor(&listed.namespace, way, batch_size);
+    let cursor = deployment.session.cursor(&listed.namespace, way, filter, batch_size);
     deployment.session.spawn(async move {
         let mut cursor = match cursor.await {
             Ok(cursor) => cursor,

@@ -11,6 +11,7 @@
 //! in parts), `pushdown` (what the server counts itself), `privileges` (what was not allowed).
 
 mod catalogue;
+mod check;
 mod cluster;
 mod documents;
 mod key_analysis;

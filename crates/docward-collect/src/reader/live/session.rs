@@ -357,6 +357,7 @@ impl Session {
         &self,
         namespace: &Namespace,
         way: Way,
+        filter: Option<Document>,
         batch_size: u32,
     ) -> impl Future<Output = Result<RawBatchCursor, Error>> + Send + 'static {
         let collection = self.collection(namespace);
@@ -374,7 +375,13 @@ impl Session {
                     if let Way::First(limit) = way {
                         options.limit = i64::try_from(limit).ok();
                     }
-                    return collection.find(doc! {}).with_options(options).batch().await;
+                    // Which documents are the first depends on the member otherwise.
+                    if filter.is_some() {
+                        options.hint = Some(Hint::Keys(doc! { "_id": 1 }));
+                        options.sort = Some(doc! { "_id": 1 });
+                    }
+                    let filter = filter.unwrap_or_default();
+                    return collection.find(filter).with_options(options).batch().await;
                 }
             };
             let options = AggregateOptions::builder().batch_size(batch_size).build();

@@ -1,0 +1,64 @@
+//! Holding a live collection against a schema: the server counts what breaks it, and only such documents
+//! travel, as many as are needed to say what they break.
+
+use mongodb::bson::{Document, RawDocument, doc};
+
+use super::{
+    super::Reader,
+    Deployment,
+    catalogue::Listed,
+    documents::End,
+    privileges::Resource,
+    session::{Read, Way, number},
+    trouble::{LiveTrouble, is_forbidden, words},
+};
+use crate::trouble::Trouble;
+
+impl Reader<'_, '_, '_> {
+    /// Counts the documents that break the schema, and fetches some of them.
+    pub(super) fn check_live_collection(&mut self, deployment: &mut Deployment, listed: &Listed) {
+        let Some(check) = &self.request.check else { return };
+        if !listed.has_documents || self.is_stopped() {
+            return;
+        }
+        let file = self.live_file(deployment, &listed.namespace);
+        let filter = RawDocument::from_bytes(&check.filter)
+            .and_then(Document::try_from)
+            .map(|validator| doc! { "$nor": [validator] });
+        let Ok(filter) = filter else { return };
+        let examples = check.examples;
+        let count = doc! {
+            "aggregate": &listed.namespace.collection,
+            "pipeline": [doc! { "$match": filter.clone() }, doc! { "$count": "n" }],
+            "cursor": {},
+        };
+        let question = (listed.namespace.database.clone(), Read::Aggregate, count);
+        let answer = deployment.session.list_many(vec![question]).pop();
+        let refused = match answer {
+            Some(Ok(rows)) => rows.first().and_then(|row| number(row, "n")).unwrap_or(0),
+            Some(Err(error)) if is_forbidden(&error) => {
+                deployment.missing.add(Resource::Collection(listed.namespace.clone()), "find");
+                return;
+            }
+            Some(Err(error)) => {
+                let what = "counting the documents that break the schema".to_owned();
+                let rest = "nothing is said about this collection";
+                let trouble = LiveTrouble::Failed { what, why: words(&error), rest };
+                self.troubles.add(file, &Trouble::Live(trouble));
+                return;
+            }
+            None => return,
+        };
+        self.table.entry(listed.slot).refused = Some(refused);
+        let is_evaluated = self.request.check.as_ref().is_some_and(|c| c.validator.is_some());
+        if refused == 0 || !is_evaluated {
+            return;
+        }
+        let way = if examples >= refused { Way::Everything } else { Way::First(examples) };
+        let end = self.read_once(deployment, listed, way, Some(filter), file);
+        if let End::Failed(error) = end {
+            let taken = self.table.entry(listed.slot).taken;
+            self.gave_up(deployment, &listed.namespace, file, taken, &error);
+        }
+    }
+}

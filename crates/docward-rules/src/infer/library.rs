@@ -1,0 +1,62 @@
+//! Patterns that are proposed, each with the class of strings it belongs to. A pattern here accepts every
+//! string of its class: that is tested, and nothing else may be proposed (ALG-10, GC-17).
+
+use docward_model::{TextClass, TextProfile};
+
+/// A known format of strings.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// Its name.
+    pub name: &'static str,
+    /// What such strings are, after "all 120".
+    pub what: &'static str,
+    /// The regular expression, as PCRE reads it.
+    pub pattern: &'static str,
+    /// The classes whose strings it accepts.
+    pub classes: &'static [TextClass],
+}
+
+/// All of them.
+pub const LIBRARY: &[Format] = &[
+    Format {
+        name: "email",
+        what: "are e-mail addresses",
+        pattern: "^[^ \\t\\n\\f\\r@,]+@[A-Za-z0-9.-]+\\.[A-Za-z0-9-]{2,}$",
+        classes: &[TextClass::Email],
+    },
+    Format {
+        name: "uuid",
+        what: "are UUIDs",
+        pattern: "^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$",
+        classes: &[TextClass::UuidV4, TextClass::UuidV7, TextClass::Uuid],
+    },
+    Format {
+        name: "objectid",
+        what: "are the 24 hexadecimal digits of an ObjectId",
+        pattern: "^[0-9A-Fa-f]{24}$",
+        classes: &[TextClass::ObjectIdHex],
+    },
+    Format {
+        name: "ulid",
+        what: "are ULIDs",
+        pattern: "^[0-9A-Za-z]{26}$",
+        classes: &[TextClass::Ulid],
+    },
+    Format {
+        name: "url",
+        what: "are URLs",
+        pattern: "^[A-Za-z][A-Za-z0-9+.-]*://",
+        classes: &[TextClass::Url],
+    },
+];
+
+/// Strings a format must be read off at least.
+const LEAST: u64 = 20;
+
+/// The format that every string has.
+pub(super) fn format_of(text: &TextProfile) -> Option<&'static Format> {
+    let total = text.total();
+    LIBRARY.iter().find(|format| {
+        total >= LEAST && text.count(|class| format.classes.contains(&class)) == total
+    })
+}

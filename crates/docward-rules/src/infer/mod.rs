@@ -1,0 +1,562 @@
+//! A validator read off the documents (ALG-10): what every document of a collection has in common, as a
+//! `$jsonSchema`, with the reason for each constraint and a list of what could not be decided.
+//!
+//! Nothing is narrowed by chance: fields seen a few times stay open, null never rules a type out, numbers
+//! keep every width that drivers choose among (GC-52), limits have room to grow. What a tolerance leaves
+//! out is counted; whoever applies the schema measures it against all documents first.
+
+mod library;
+mod room;
+
+use docward_model::{BsonType, Field, FieldShape, NumberProfile, Profile, TextClass, Value};
+
+use crate::facts::{amounts, forecast::Credible, text};
+
+pub use library::{Format, LIBRARY};
+
+/// How a schema is read off.
+#[derive(Clone, Copy, Debug)]
+pub struct Choices {
+    /// Share of values that may be left out: fields absent from no more documents than that are required,
+    /// types of no more values than that are taken for drift.
+    pub tolerance: f64,
+    /// Admit no fields but those seen.
+    pub strict: bool,
+    /// Objects within objects that are described; below, anything goes.
+    pub depth: u32,
+    /// Write values out of documents into the schema: enumerations and ranges.
+    pub values: bool,
+    /// Write descriptions, which the server repeats in its errors.
+    pub descriptions: bool,
+}
+
+impl Default for Choices {
+    fn default() -> Self {
+        Self { tolerance: 0.001, strict: false, depth: 5, values: true, descriptions: true }
+    }
+}
+
+/// A schema, and how it came about.
+#[derive(Clone, Debug)]
+pub struct Inferred {
+    /// The body of the `$jsonSchema`.
+    pub schema: Value,
+    /// Why each constraint is there, in the order of the schema.
+    pub reasons: Vec<Reason>,
+    /// What stays open, and why.
+    pub undecided: Vec<Undecided>,
+    /// Documents it was read off.
+    pub documents: u64,
+    /// Documents there are, as far as known.
+    pub total: u64,
+    /// Of documents that were not read, at most this share breaks a constraint that no document read
+    /// breaks, with 95 % confidence; 0 when all were read.
+    pub unseen_share: f64,
+}
+
+/// Why a constraint is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// Where: `items[].price`; empty for the document.
+    pub path: String,
+    /// Which keyword.
+    pub keyword: &'static str,
+    /// Why.
+    pub why: String,
+    /// Values that break it, as far as the profile can tell.
+    pub refuses: u64,
+}
+
+/// A field about which nothing, or less than wanted, is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undecided {
+    /// Where.
+    pub path: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Enumerations have at most this many values (ALG-10), …
+const ENUM_VALUES: usize = 20;
+/// … and rest on at least this many documents and values.
+const ENUM_LEAST: u64 = 1000;
+/// Values of an enumeration are codes and labels, of no more words than this.
+const MOST_WORDS: usize = 3;
+/// Limits of numbers and lengths rest on at least this many values.
+const RANGE_LEAST: u64 = 100;
+/// In collections of at least [`RANGE_LEAST`] documents, fields seen less often than this stay open.
+const RARE: u64 = 20;
+/// However short strings are and however small numbers, their limits are not below these.
+const LEAST_LENGTH: u64 = 100;
+const LEAST_MAXIMUM: f64 = 1000.0;
+/// Arrays are shorter than the rule book's limit (DM-08.1).
+const MOST_ITEMS: u64 = 999;
+/// Whole numbers up to here are exact as doubles.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Reads a schema off a profile.
+pub fn infer(profile: &Profile, choices: &Choices) -> Inferred {
+    let mut reader = Reader { profile, choices, reasons: Vec::new(), undecided: Vec::new() };
+    let top: Vec<&Field> = profile.top_level().collect();
+    let mut entries = vec![word("bsonType", "object")];
+    reader.object(&mut entries, "", &top, profile.documents, 0, true);
+    let total = profile.total.max(profile.documents);
+    let unseen_share = if profile.documents >= total || profile.documents == 0 {
+        0.0
+    } else {
+        (3.0 / profile.documents as f64).min(1.0)
+    };
+    Inferred {
+        schema: Value::Map(entries),
+        reasons: reader.reasons,
+        undecided: reader.undecided,
+        documents: profile.documents,
+        total,
+        unseen_share,
+    }
+}
+
+fn word(key: &str, value: &str) -> (String, Value) {
+    (key.to_owned(), Value::Text(value.to_owned()))
+}
+
+fn whole(key: &str, value: u64) -> (String, Value) {
+    (key.to_owned(), Value::Int(i64::try_from(value).unwrap_or(i64::MAX)))
+}
+
+struct Reader<'p> {
+    profile: &'p Profile,
+    choices: &'p Choices,
+    reasons: Vec<Reason>,
+    undecided: Vec<Undecided>,
+}
+
+impl Reader<'_> {
+    fn because(&mut self, path: &str, keyword: &'static str, why: impl Into<String>, refuses: u64) {
+        self.reasons.push(Reason { path: path.to_owned(), keyword, why: why.into(), refuses });
+    }
+
+    fn leave_open(&mut self, path: &str, why: impl Into<String>) {
+        self.undecided.push(Undecided { path: path.to_owned(), why: why.into() });
+    }
+
+    /// What is said of an object with these fields.
+    fn object(
+        &mut self,
+        entries: &mut Vec<(String, Value)>,
+        path: &str,
+        fields: &[&Field],
+        objects: u64,
+        depth: u32,
+        is_document: bool,
+    ) {
+        let named: Vec<&&Field> = fields.iter().filter(|f| f.shape == FieldShape::Named).collect();
+        let any_key = fields.iter().find(|f| f.shape == FieldShape::AnyKey);
+        let required = self.required(path, &named, objects, is_document);
+        if !required.is_empty() {
+            let names = required.into_iter().map(Value::Text).collect();
+            entries.push(("required".to_owned(), Value::List(names)));
+        }
+        let mut properties: Vec<(String, Value)> = Vec::new();
+        for field in named {
+            let schema = match self.refusal(field, depth) {
+                Some(why) => {
+                    self.leave_open(field.path.as_str(), why);
+                    Vec::new()
+                }
+                None => self.value(field, depth),
+            };
+            // An open field is named where no others are admitted.
+            if !schema.is_empty() || self.choices.strict {
+                properties.push((field.name.clone(), Value::Map(schema)));
+            }
+        }
+        let is_closed = self.choices.strict && any_key.is_none() && !self.profile.fields_capped;
+        if is_closed && is_document && !properties.iter().any(|(name, _)| name == "_id") {
+            properties.insert(0, ("_id".to_owned(), Value::Map(Vec::new())));
+        }
+        if !properties.is_empty() {
+            entries.push(("properties".to_owned(), Value::Map(properties)));
+        }
+        if let Some(field) = any_key {
+            let schema = self.value(field, depth);
+            if !schema.is_empty() {
+                let why = "its keys are data, so all values are described together";
+                self.because(path, "additionalProperties", why, 0);
+                entries.push(("additionalProperties".to_owned(), Value::Map(schema)));
+            }
+        } else if is_closed {
+            self.because(path, "additionalProperties", "strict: no other field was seen", 0);
+            entries.push(("additionalProperties".to_owned(), Value::Bool(false)));
+        } else if self.choices.strict && self.profile.fields_capped {
+            self.leave_open(
+                path,
+                "there are more fields than were kept track of, so others stay admitted",
+            );
+        }
+    }
+
+    fn required(
+        &mut self,
+        path: &str,
+        named: &[&&Field],
+        objects: u64,
+        is_document: bool,
+    ) -> Vec<String> {
+        let least = 1.0 - self.choices.tolerance;
+        let mut names = Vec::new();
+        for field in named {
+            let is_key = is_document && field.name == "_id";
+            if is_key || objects == 0 || field.name.is_empty() || field.name.contains('.') {
+                continue;
+            }
+            let share = field.count as f64 / objects as f64;
+            if share < least {
+                continue;
+            }
+            let missing = objects.saturating_sub(field.count);
+            let of = if is_document { "document" } else { "object" };
+            let why = if missing == 0 {
+                format!(
+                    "in {} {}",
+                    text::form(objects, "the only", "all"),
+                    text::plural(objects, of)
+                )
+            } else {
+                format!("in {} ({})", text::part(field.count, objects, of), text::percent(share))
+            };
+            let at = join(path, &field.name);
+            self.because(&at, "required", why, missing);
+            names.push(field.name.clone());
+        }
+        names
+    }
+
+    /// Why nothing is said of a field.
+    fn refusal(&self, field: &Field, depth: u32) -> Option<String> {
+        if field.name.is_empty() {
+            return Some("its name is empty, which a schema cannot address".to_owned());
+        }
+        if field.name.contains('.') {
+            return Some("its name holds a dot, which a schema takes for a path".to_owned());
+        }
+        if depth >= self.choices.depth && field.types.of(BsonType::Object) == field.types.non_null()
+        {
+            let depth = self.choices.depth;
+            return Some(format!(
+                "lies below {depth} levels of objects, where nothing is described"
+            ));
+        }
+        if field.types.non_null() == 0 {
+            return Some("only null was seen, which says nothing about its type".to_owned());
+        }
+        if self.profile.documents >= RANGE_LEAST && field.types.non_null() < RARE {
+            let times = text::plural(field.types.non_null(), "value");
+            return Some(format!(
+                "too rare to decide: {times} in {}",
+                text::plural(self.profile.documents, "document")
+            ));
+        }
+        None
+    }
+
+    /// What is said of a value.
+    fn value(&mut self, field: &Field, depth: u32) -> Vec<(String, Value)> {
+        let path = field.path.as_str().to_owned();
+        let mut entries = Vec::new();
+        let types = self.types(field, &mut entries);
+        if types.is_empty() {
+            entries.clear();
+            return entries;
+        }
+        if types.contains(&BsonType::String) {
+            self.text(field, &types, &mut entries);
+        }
+        if types.iter().any(|kind| kind.is_number()) {
+            self.number(field, &mut entries);
+        }
+        if types.contains(&BsonType::Array) {
+            self.array(field, depth, &mut entries);
+        }
+        if types.contains(&BsonType::Object) {
+            let children: Vec<&Field> = self
+                .profile
+                .children(field)
+                .filter(|child| child.shape != FieldShape::Element)
+                .collect();
+            let objects = field.types.of(BsonType::Object);
+            if depth < self.choices.depth {
+                self.object(&mut entries, &path, &children, objects, depth + 1, false);
+            } else if !children.is_empty() {
+                let depth = self.choices.depth;
+                self.leave_open(
+                    &path,
+                    format!("what lies below {depth} levels of objects is not described"),
+                );
+            }
+        }
+        if self.choices.descriptions
+            && let Some(description) = self.description(field, &entries)
+        {
+            entries.insert(0, word("description", &description));
+        }
+        entries
+    }
+
+    /// `bsonType`: every type but drift, with the numbers that drivers choose among.
+    fn types(&mut self, field: &Field, entries: &mut Vec<(String, Value)>) -> Vec<BsonType> {
+        let path = field.path.as_str();
+        let values = field.types.non_null().max(1) as f64;
+        let numbers_stay = field.types.numbers() as f64 / values > self.choices.tolerance;
+        let mut types = Vec::new();
+        let mut drift = Vec::new();
+        for kind in BsonType::ALL {
+            let n = field.types.of(kind);
+            let is_rare = n as f64 / values <= self.choices.tolerance
+                && kind != BsonType::Null
+                && !(kind.is_number() && numbers_stay);
+            match n {
+                0 => {}
+                n if is_rare => drift.push((kind, n)),
+                _ => types.push(kind),
+            }
+        }
+        if types.iter().all(|kind| *kind == BsonType::Null) {
+            self.leave_open(path, "no type is common enough to be the one meant");
+            return Vec::new();
+        }
+        let mut why = field.types.describe();
+        let also = companions(field, &types);
+        if !also.is_empty() {
+            let names: Vec<_> = also.iter().map(|kind| kind.name()).collect();
+            why.push_str(&format!(
+                "; {} too, because drivers choose by value (GC-52)",
+                names.join(" and ")
+            ));
+        }
+        if !drift.is_empty() {
+            let names: Vec<_> = drift
+                .iter()
+                .map(|(kind, n)| format!("{} ({})", kind.name(), text::count(*n)))
+                .collect();
+            why.push_str(&format!("; taken for drift and left out: {}", names.join(", ")));
+        }
+        types.extend(also);
+        types.sort_unstable_by_key(|kind| (*kind == BsonType::Null, *kind as u8));
+        types.dedup();
+        let refuses = drift.iter().map(|(_, n)| n).sum();
+        self.because(path, "bsonType", why, refuses);
+        let mut names: Vec<Value> =
+            types.iter().map(|kind| Value::Text(kind.name().to_owned())).collect();
+        let value = if names.len() == 1 { names.remove(0) } else { Value::List(names) };
+        entries.push(("bsonType".to_owned(), value));
+        types
+    }
+
+    fn text(&mut self, field: &Field, types: &[BsonType], entries: &mut Vec<(String, Value)>) {
+        let path = field.path.as_str();
+        let Some(profile) = &field.text else { return };
+        let strings = profile.total();
+        if self.choices.values
+            && self.profile.documents >= ENUM_LEAST
+            && let Some(values) = enumeration(field, types)
+        {
+            let why = format!(
+                "{} in {}, each more than once",
+                text::plural(values.len() as u64, "value"),
+                text::plural(strings, "string")
+            );
+            self.because(path, "enum", why, 0);
+            entries.push(("enum".to_owned(), Value::List(values)));
+            return;
+        }
+        if let Some(format) = library::format_of(profile) {
+            let why = format!("all {} {}", text::count(strings), format.what);
+            self.because(path, "pattern", why, 0);
+            entries.push(word("pattern", format.pattern));
+            return;
+        }
+        if strings < RANGE_LEAST {
+            return;
+        }
+        if profile.of(TextClass::Empty) == 0 {
+            self.because(path, "minLength", "no empty string was seen", 0);
+            entries.push(whole("minLength", 1));
+        }
+        // Lengths are known in bytes; there are never more characters than that.
+        let longest = profile.lengths.max;
+        let room = room::twice(longest).max(LEAST_LENGTH);
+        let why = format!("the longest has {}, with room to double", text::plural(longest, "byte"));
+        self.because(path, "maxLength", why, 0);
+        entries.push(whole("maxLength", room));
+    }
+
+    fn number(&mut self, field: &Field, entries: &mut Vec<(String, Value)>) {
+        let path = field.path.as_str();
+        let Some(number) = field.number else { return };
+        let doubles = field.types.of(BsonType::Double);
+        let is_integral = doubles > 0
+            && number.fractional_doubles == 0
+            && number.not_finite == 0
+            && field.types.of(BsonType::Decimal) == 0
+            && field.types.of(BsonType::Int) + field.types.of(BsonType::Long) > 0;
+        if is_integral {
+            let why = format!("none of {} has a fraction (GC-52)", text::plural(doubles, "double"));
+            self.because(path, "multipleOf", why, 0);
+            entries.push(("multipleOf".to_owned(), Value::Int(1)));
+        }
+        // A key is not measured.
+        if !self.choices.values || path == "_id" || !has_range(field, &number) {
+            return;
+        }
+        if number.min >= 0.0 {
+            self.because(path, "minimum", format!("the smallest is {}", figure(number.min)), 0);
+            entries.push(("minimum".to_owned(), Value::Int(0)));
+        } else {
+            let least = -room::tenfold(-number.min);
+            let why = format!("the smallest is {}, with tenfold room", figure(number.min));
+            self.because(path, "minimum", why, 0);
+            entries.push(("minimum".to_owned(), limit(least)));
+        }
+        if number.max <= 0.0 {
+            return;
+        }
+        if is_counted_up(field) {
+            self.leave_open(path, "rises from document to document, so no maximum is set");
+            return;
+        }
+        let most = room::tenfold(number.max).max(LEAST_MAXIMUM);
+        let why = format!("the largest is {}, with tenfold room", figure(number.max));
+        self.because(path, "maximum", why, 0);
+        entries.push(("maximum".to_owned(), limit(most)));
+    }
+
+    fn array(&mut self, field: &Field, depth: u32, entries: &mut Vec<(String, Value)>) {
+        let path = field.path.as_str();
+        if let Some(array) = &field.array {
+            let longest = array.lengths.max;
+            if longest > MOST_ITEMS {
+                let why = format!(
+                    "holds up to {} already; DM-08.1 asks for fewer than 1,000",
+                    text::plural(longest, "element")
+                );
+                self.leave_open(path, why);
+            } else if array.growth.as_ref().is_some_and(|growth| Credible::DEFAULT.holds(growth)) {
+                self.leave_open(
+                    path,
+                    "grows with the age of the document: decide on a cap (DM-08.2)",
+                );
+            } else {
+                let why = format!(
+                    "the longest has {}; fewer than 1,000 by DM-08.1",
+                    text::plural(longest, "element")
+                );
+                self.because(path, "maxItems", why, 0);
+                entries.push(whole("maxItems", MOST_ITEMS));
+            }
+        }
+        let Some(element) = self.profile.element(field) else { return };
+        let element_path = element.path.as_str();
+        if element.types.non_null() == 0 {
+            return;
+        }
+        if self.profile.documents >= RANGE_LEAST && element.types.non_null() < RARE {
+            let seen = text::plural(element.types.non_null(), "element");
+            self.leave_open(element_path, format!("too rare to decide: {seen}"));
+            return;
+        }
+        let schema = self.value(element, depth);
+        if !schema.is_empty() {
+            entries.push(("items".to_owned(), Value::Map(schema)));
+        }
+    }
+
+    /// What the rule book says of such a field; the server repeats it when it refuses a document.
+    fn description(&self, field: &Field, entries: &[(String, Value)]) -> Option<String> {
+        let types = &field.types;
+        if types.numbers() > 0 && amounts::is_money_field(self.profile, field) {
+            return Some(if types.of(BsonType::Decimal) == types.numbers() {
+                "An amount of money, kept as decimal (DM-09.2)".to_owned()
+            } else {
+                "An amount of money: decimal is asked for, other numbers are admitted because they are stored (DM-09.2)".to_owned()
+            });
+        }
+        if let Some((_, Value::Int(most))) = entries.iter().find(|(key, _)| key == "maxItems") {
+            return Some(format!("A list of at most {most} elements (DM-08.1)"));
+        }
+        if types.of(BsonType::Date) > 0 && types.of(BsonType::String) > 0 {
+            return Some(
+                "A moment, kept as date; strings are admitted because they are stored (DM-09.1)"
+                    .to_owned(),
+            );
+        }
+        None
+    }
+}
+
+/// Numbers that a driver writes into the same field by value: a whole number beside fractions comes as an
+/// int from JavaScript, a large one beside small ones as a long.
+fn companions(field: &Field, types: &[BsonType]) -> Vec<BsonType> {
+    let Some(number) = field.number else { return Vec::new() };
+    let has = |kind| types.contains(&kind);
+    let mut out = Vec::new();
+    let is_chosen_by_value = !has(BsonType::Int) && !has(BsonType::Decimal);
+    if has(BsonType::Double) && is_chosen_by_value && number.integral_doubles == 0 {
+        out.push(BsonType::Int);
+    }
+    let most = room::tenfold(number.max.max(-number.min));
+    if has(BsonType::Int) && !has(BsonType::Long) && most > f64::from(i32::MAX) {
+        out.push(BsonType::Long);
+    }
+    out
+}
+
+/// Whether the smallest and largest numbers are known, exact and rest on enough.
+fn has_range(field: &Field, number: &NumberProfile) -> bool {
+    field.types.numbers() >= RANGE_LEAST
+        && field.types.of(BsonType::Decimal) == 0
+        && number.not_finite == 0
+        && number.max.max(-number.min) < EXACT / 10.0
+}
+
+/// Whether numbers rise in the order documents are stored: sequence numbers, counters, times.
+fn is_counted_up(field: &Field) -> bool {
+    field.natural_order.is_some_and(|correlation| correlation > 0.5)
+}
+
+/// The strings a field is limited to, and null where it occurs.
+fn enumeration(field: &Field, types: &[BsonType]) -> Option<Vec<Value>> {
+    let strings = field.types.of(BsonType::String);
+    let kept = field.enumeration.as_deref()?;
+    let is_whole = field.types.non_null() == strings
+        && kept.iter().map(|(_, n)| n).sum::<u64>() == strings
+        && kept.len() <= ENUM_VALUES
+        && strings >= ENUM_LEAST;
+    // A value seen once says that there are more to come, and phrases are no codes.
+    let is_phrase = |text: &str| text.split_whitespace().count() > MOST_WORDS;
+    if !is_whole || kept.iter().any(|(value, n)| *n < 2 || is_phrase(value)) {
+        return None;
+    }
+    let mut values: Vec<&str> = kept.iter().map(|(value, _)| value.as_str()).collect();
+    values.sort_unstable();
+    let mut values: Vec<Value> = values.into_iter().map(|v| Value::Text(v.to_owned())).collect();
+    if types.contains(&BsonType::Null) {
+        values.push(Value::Null);
+    }
+    Some(values)
+}
+
+fn limit(n: f64) -> Value {
+    if n.fract() == 0.0 && n.abs() < EXACT { Value::Int(n as i64) } else { Value::Double(n) }
+}
+
+fn figure(n: f64) -> String {
+    if n.fract() == 0.0 && n.abs() < EXACT { format!("{}", n as i64) } else { format!("{n}") }
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! DM-11.3: documents that break the schema they are held against.
+
+use docward_model::{
+    Checked, CheckedBreach, Collection, DataValue, Draft, FieldPath, Seen, Subject, Unit,
+};
+
+use crate::{Cx, declare_rule, facts::text};
+
+declare_rule! {
+    /// # Document breaks schema
+    ///
+    /// ## What it checks
+    /// Reports each constraint of a schema that documents break, with how many break it and the `_id`s
+    /// of the first of them. It is what `docward schema check SCHEMA SOURCE…` reports; an audit holds
+    /// documents against no schema. Ids that say nothing beyond which document it is (ObjectIds, UUIDs,
+    /// whole numbers) are listed; others are values and are printed with `--show-values`.
+    ///
+    /// ## Why it matters
+    /// Once the schema is the collection's validator, every write of such a document is refused at level
+    /// `strict`, whatever it changes. Neither level removes them: stored documents are not looked at until
+    /// they are written to.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// schema {"$jsonSchema": {"required": ["price"], "properties": {"price": {"bsonType": "decimal"}}}}
+    /// {"_id": 1, "price": {"$numberDecimal": "99.00"}}
+    /// {"_id": 2, "price": "99.00"}
+    /// ```
+    /// ```jsonl,clean
+    /// schema {"$jsonSchema": {"required": ["price"], "properties": {"price": {"bsonType": "decimal"}}}}
+    /// {"_id": 1, "price": {"$numberDecimal": "99.00"}}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Repair the documents, or widen the schema where the documents are right. Until that is done, apply
+    /// it with action `warn`, then at level `moderate`: `docward schema apply` goes up that ladder.
+    ///
+    /// ## When to ignore it
+    /// The schema describes a later version than these documents.
+    V007, "document-breaks-schema",
+    level: Mandatory,
+    clauses: ["DM-11.3"],
+    maturity: Stable,
+    scope: Everywhere,
+    needs: [Schema],
+    thresholds: [],
+    check: AnyCollection(check),
+}
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(checked) = &collection.checked else { return };
+    for breach in &checked.breaches {
+        cx.report(of_breach(collection, checked, breach));
+    }
+    if checked.refused > 0 && checked.breaches.is_empty() {
+        cx.report(of_all(collection, checked));
+    }
+}
+
+fn seen(checked: &Checked) -> Seen {
+    Seen::all(checked.documents, Unit::Documents)
+}
+
+fn of_breach(collection: &Collection, checked: &Checked, breach: &CheckedBreach) -> Draft {
+    let namespace = collection.namespace.clone();
+    // Of so many documents that break it, only some were looked at closely.
+    let at_least = if checked.examined < checked.refused { "at least " } else { "" };
+    let (subject, at) = if breach.path.is_empty() {
+        (Subject::Collection(namespace), String::new())
+    } else {
+        (Subject::Field(namespace, FieldPath::new(&breach.path)), format!(" of `{}`", breach.path))
+    };
+    let what = match breach.keyword.as_str() {
+        "required" => format!("`{}` is required and absent", breach.path),
+        keyword => format!("`{keyword}`{at} is broken"),
+    };
+    let opaque: Vec<&str> =
+        breach.ids.iter().filter(|id| id.is_opaque).map(|id| id.text.as_str()).collect();
+    let listed = match opaque.as_slice() {
+        [] => String::new(),
+        ids => format!(", the first with _id {}", text::phrases(ids, 3)),
+    };
+    Draft::new(
+        subject,
+        format!(
+            "{what} in {at_least}{}{listed}",
+            text::part(breach.documents, checked.documents, "document")
+        ),
+        "as a validator at level `strict` the schema refuses every write of such a document",
+        "repair these documents, or widen the schema where they are right; `docward schema test SCHEMA DOCUMENT` tells what is wrong with one",
+        seen(checked),
+    )
+    .data("keyword", breach.keyword.as_str())
+    .data("documents", breach.documents)
+    .data("at_least", !at_least.is_empty())
+    .data("of", checked.documents)
+    .data("refused_documents", checked.refused)
+    .data("ids", DataValue::List(opaque.into_iter().map(DataValue::from).collect()))
+    .examples(breach.ids.iter().filter(|id| !id.is_opaque).map(|id| format!("_id {}", id.text)))
+}
+
+/// A server counted, and nothing could be looked at here.
+fn of_all(collection: &Collection, checked: &Checked) -> Draft {
+    Draft::new(
+        Subject::Collection(collection.namespace.clone()),
+        format!(
+            "{} {} the schema, as the server counts",
+            text::part(checked.refused, checked.documents, "document"),
+            text::form_of(checked.refused, checked.documents, "breaks", "break")
+        ),
+        "as a validator at level `strict` the schema refuses every write of such a document",
+        "find them with {$nor: [the schema]} as a filter, and repair them or widen the schema",
+        seen(checked),
+    )
+    .data("documents", checked.refused)
+    .data("of", checked.documents)
+    .data("refused_documents", checked.refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn dm_11_3_each_constraint_is_counted_with_the_ids_that_break_it() {
+        let schema = r#"schema {"$jsonSchema": {"required": ["price"], "properties": {"price": {"bsonType": "decimal"}}}}"#;
+        let body = format!(
+            "{schema}\nx3 {{\"_id\": $i, \"price\": \"99.00\"}}\n{{\"_id\": \"a@b.cn\"}}\n{{\"_id\": 9, \"price\": {{\"$numberDecimal\": \"1\"}}}}"
+        );
+        let found = check("V007", &body);
+        let what: Vec<_> = found.iter().map(|finding| finding.what.as_str()).collect();
+        assert_eq!(
+            what,
+            [
+                "`bsonType` of `price` is broken in 3 of 5 documents, the first with _id 0, 1, 2",
+                "`price` is required and absent in 1 of 5 documents",
+            ]
+        );
+        assert_eq!(found[1].examples, ["_id \"a@b.cn\""]);
+    }
+}

@@ -1,0 +1,424 @@
+//! `docward schema apply` and `docward schema rollback`: the ladder of RF-19, up and down.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::{Context, bail};
+use bson::{Document, RawDocumentBuf};
+use docward_collect::{Request, Silent, collect};
+use docward_model::{Checked, Namespace, text};
+use docward_refactor::{Cost, Missing, Operator, Rung, Standing, Undo, Validation};
+use serde_json::{Value as Json, json};
+
+use super::{
+    args::{ApplyArgs, RollbackArgs, Step},
+    check,
+    load::{self, Loaded},
+    print,
+};
+use crate::{CLEAN, FINDINGS, args::Format, interrupt::Interrupt, put};
+
+/// Validation costs writes less than this as a rule (DM-11.4).
+const USUAL_COST: f64 = 0.05;
+
+/// What an apply found and did.
+struct Outcome {
+    namespace: Namespace,
+    deployment: String,
+    standing: Standing,
+    wanted: Validation,
+    rung: Rung,
+    documents: u64,
+    refused: u64,
+    checked: Option<Checked>,
+    cost: Option<Cost>,
+    state: State,
+}
+
+/// How far it went.
+enum State {
+    /// The collection is there already.
+    Done,
+    /// Nothing was changed, because nobody said so.
+    DryRun,
+    /// Nothing was changed, because documents break the schema.
+    Held,
+    /// Changed; where the way back is written down, and how many documents break it now.
+    Changed { undo: PathBuf, refused_after: u64 },
+}
+
+/// Runs `schema apply`.
+pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
+    let schema = one_schema(&args.schema)?;
+    let namespace = namespace(args.namespace.as_deref(), &schema)?;
+    // A schema that MongoDB would refuse is told before anything is asked of a server.
+    check::prepared(&schema, std::slice::from_ref(&args.uri), args.examples)
+        .with_context(|| args.schema.display().to_string())?;
+    let validator = RawDocumentBuf::from_bytes(schema.validator.clone())
+        .context("the validator is no BSON document")?;
+    let interrupt = Interrupt::listen();
+    let operator = Operator::connect(&args.uri)?;
+    let mut actions = vec!["listCollections", "find"];
+    if args.yes {
+        actions.push("collMod");
+    }
+    if args.measure_cost {
+        actions.extend(["createCollection", "insert", "dropCollection"]);
+    }
+    refuse_missing(&operator.missing(&namespace, &actions)?)?;
+    let standing = operator.standing(&namespace)?;
+    let present = Rung::of(&standing.validation, &validator);
+    let rung = match args.step {
+        Step::Next => Rung::after(present),
+        Step::Warn => Rung::Warn,
+        Step::Moderate => Rung::Moderate,
+        Step::Strict => Rung::Strict,
+    };
+    let (documents, refused) = operator.measure(&namespace, &validator)?;
+    let checked =
+        if refused > 0 { breakdown(args, &schema, &namespace, &interrupt)? } else { None };
+    let cost = if args.measure_cost {
+        if !args.yes {
+            bail!(
+                "--measure-cost writes to scratch collections beside {namespace} and drops them again; add --yes to allow it"
+            );
+        }
+        operator.measure_cost(&namespace, &validator, args.turns)?
+    } else {
+        None
+    };
+    let wanted = rung.validation(validator.clone());
+    let state = if standing.validation == wanted {
+        State::Done
+    } else if rung == Rung::Strict && refused > 0 && !args.allow_violations {
+        State::Held
+    } else if !args.yes {
+        State::DryRun
+    } else {
+        let undo = Undo {
+            namespace: namespace.clone(),
+            uuid: standing.uuid.clone(),
+            deployment: operator.name.clone(),
+            before: standing.validation.clone(),
+            after: wanted.clone(),
+        };
+        let file = keep(&undo, &args.undo)?;
+        operator
+            .set(&namespace, &wanted)
+            .with_context(|| format!("the way back is kept in {}", file.display()))?;
+        let found = operator.standing(&namespace)?;
+        if found.validation != wanted {
+            bail!(
+                "{namespace} is not validated as asked for: somebody else changed it meanwhile; look at it and run again"
+            );
+        }
+        let (_, refused_after) = operator.measure(&namespace, &validator)?;
+        State::Changed { undo: file, refused_after }
+    };
+    let name = operator.name;
+    let outcome = Outcome {
+        namespace,
+        deployment: name,
+        standing,
+        wanted,
+        rung,
+        documents,
+        refused,
+        checked,
+        cost,
+        state,
+    };
+    let text = match args.format {
+        Format::Json => print::pretty(&outcome.json()),
+        Format::Terminal => outcome.told(),
+    };
+    put(&text, args.output.as_deref())?;
+    Ok(if matches!(outcome.state, State::Held) { FINDINGS } else { CLEAN })
+}
+
+/// Runs `schema rollback`.
+pub(crate) fn rollback(args: &RollbackArgs) -> anyhow::Result<u8> {
+    let undo = Undo::read(&args.file).with_context(|| args.file.display().to_string())?;
+    let operator = Operator::connect(&args.uri)?;
+    let namespace = &undo.namespace;
+    let mut actions = vec!["listCollections"];
+    if args.yes {
+        actions.push("collMod");
+    }
+    refuse_missing(&operator.missing(namespace, &actions)?)?;
+    let standing = operator.standing(namespace)?;
+    if undo.uuid.is_some() && standing.uuid.is_some() && standing.uuid != undo.uuid && !args.force {
+        bail!(
+            "{namespace} of {} is another collection than the one the file is about: it was dropped and made again, or this is another deployment; --force if it is meant all the same",
+            operator.name
+        );
+    }
+    let is_restored = standing.validation == undo.before;
+    if !is_restored && standing.validation != undo.after && !args.force {
+        bail!(
+            "{namespace} has been changed since: it is now {}, and the file undoes {}; --force to overwrite that",
+            described(&standing.validation),
+            described(&undo.after)
+        );
+    }
+    let state = if is_restored {
+        "nothing to do: it is as it was"
+    } else if !args.yes {
+        "dry run: nothing was changed; run again with --yes"
+    } else {
+        operator.set(namespace, &undo.before)?;
+        let found = operator.standing(namespace)?;
+        if found.validation != undo.before {
+            return Err(anyhow::anyhow!(
+                "{namespace} is not as it was: somebody else changed it meanwhile"
+            ));
+        }
+        "restored, byte for byte"
+    };
+    let changed = args.yes && !is_restored;
+    let text = match args.format {
+        Format::Json => print::pretty(&json!({
+            "version": 1,
+            "namespace": namespace.to_string(),
+            "deployment": operator.name,
+            "before": validation_json(&standing.validation),
+            "after": validation_json(&undo.before),
+            "dryRun": !args.yes,
+            "changed": changed,
+        })),
+        Format::Terminal => format!(
+            "{namespace} on {}\n  now   {}\n  back  {}\n{state}\n",
+            operator.name,
+            described(&standing.validation),
+            described(&undo.before)
+        ),
+    };
+    put(&text, None)?;
+    Ok(CLEAN)
+}
+
+fn one_schema(path: &Path) -> anyhow::Result<Loaded> {
+    match load::load(path)?.as_slice() {
+        [schema] => Ok(schema.clone()),
+        several => bail!(
+            "{} holds schemas of {} collections; apply them one by one (`schema infer --output DIR/` writes a file for each)",
+            path.display(),
+            several.len()
+        ),
+    }
+}
+
+/// The collection meant: named, or by the schema's file.
+fn namespace(given: Option<&str>, schema: &Loaded) -> anyhow::Result<Namespace> {
+    match (given, &schema.namespace) {
+        (Some(text), _) => Namespace::parse(text)
+            .with_context(|| format!("--namespace {text}: expected database.collection")),
+        (None, Some(namespace)) => Ok(namespace.clone()),
+        (None, None) => bail!("which collection? name it with --namespace DATABASE.COLLECTION"),
+    }
+}
+
+/// Names what the account may not do, and a role that may (GC-33).
+fn refuse_missing(missing: &[Missing]) -> anyhow::Result<()> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let actions: Vec<_> = missing.iter().map(|m| m.action).collect();
+    let mut roles: Vec<_> = missing.iter().map(|m| m.role).collect();
+    roles.sort_unstable();
+    roles.dedup();
+    let resource = &missing[0].resource;
+    bail!(
+        "the account may not {} on {resource}; use an operator's account with {}, not the application's (GC-33)",
+        actions.join(", "),
+        roles.join(" and ")
+    )
+}
+
+/// What the documents that break it break: the server says which, we say why.
+fn breakdown(
+    args: &ApplyArgs,
+    schema: &Loaded,
+    namespace: &Namespace,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Option<Checked>> {
+    let sources = vec![args.uri.clone()];
+    let check = check::prepared(schema, &sources, args.examples)?;
+    let request = Request { sources, filter: check::only(namespace)?, ..Request::default() };
+    let collected =
+        collect(&check::with_check(&request, schema, check)?, &Silent, interrupt.stop());
+    let mut collections = collected.evidence.collections.into_iter();
+    Ok(collections.find(|c| c.namespace == *namespace).and_then(|c| c.checked).map(|c| *c))
+}
+
+/// Writes down how to go back, under a name of its own.
+fn keep(undo: &Undo, directory: &Path) -> anyhow::Result<PathBuf> {
+    std::fs::create_dir_all(directory)
+        .with_context(|| format!("cannot make {} to keep the way back in", directory.display()))?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    let name: String = undo
+        .namespace
+        .to_string()
+        .chars()
+        .map(|c| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' })
+        .collect();
+    let file = directory.join(format!("{name}-{now}.json"));
+    undo.write(&file).with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(file)
+}
+
+fn described(validation: &Validation) -> String {
+    match &validation.validator {
+        None => "no validator".to_owned(),
+        Some(validator) => {
+            let document = Document::try_from(validator.as_ref()).unwrap_or_default();
+            let rules = document.get_document("$jsonSchema").map_or_else(
+                |_| document.len(),
+                |schema| schema.get_document("properties").map_or(0, Document::len),
+            );
+            format!(
+                "validator of {}, level {}, action {}",
+                text::plural(rules as u64, "field"),
+                validation.level.name(),
+                validation.action.name()
+            )
+        }
+    }
+}
+
+fn validation_json(validation: &Validation) -> Json {
+    let validator = validation.validator.as_ref().and_then(|raw| {
+        let document = Document::try_from(raw.as_ref()).ok()?;
+        Some(bson::Bson::Document(document).into_relaxed_extjson())
+    });
+    json!({
+        "validator": validator,
+        "validationLevel": validation.level.name(),
+        "validationAction": validation.action.name(),
+    })
+}
+
+impl Outcome {
+    fn told(&self) -> String {
+        let mut out = format!("{} on {}\n", self.namespace, self.deployment);
+        out.push_str(&format!("  now     {}\n", described(&self.standing.validation)));
+        out.push_str(&format!("  wanted  {} ({})\n", described(&self.wanted), self.rung.name()));
+        let documents = text::plural(self.documents, "document");
+        match self.refused {
+            0 => out.push_str(&format!("  data    {documents}, all meet the schema\n")),
+            refused => {
+                out.push_str(&format!(
+                    "  data    {} of {documents} {} the schema\n",
+                    text::count(refused),
+                    text::form_of(refused, self.documents, "breaks", "break")
+                ));
+            }
+        }
+        for breach in self.checked.iter().flat_map(|checked| checked.breaches.iter().take(5)) {
+            let at = if breach.path.is_empty() { "the document" } else { &breach.path };
+            let ids: Vec<&str> = breach
+                .ids
+                .iter()
+                .filter(|id| id.is_opaque)
+                .take(3)
+                .map(|id| id.text.as_str())
+                .collect();
+            let ids =
+                if ids.is_empty() { String::new() } else { format!(", _id {}", ids.join(", ")) };
+            out.push_str(&format!(
+                "          {at}: {} in {}{ids}\n",
+                breach.keyword,
+                text::plural(breach.documents, "document")
+            ));
+        }
+        if let Some(cost) = &self.cost {
+            let spread: Vec<String> =
+                cost.shares().iter().map(|share| format!("{:+.1} %", share * 100.0)).collect();
+            out.push_str(&format!(
+                "  cost    inserts take {:+.1} % longer (median of {}; {} each: {}){}\n",
+                cost.share() * 100.0,
+                text::plural(cost.turns.len() as u64, "turn"),
+                text::plural(cost.documents, "document"),
+                spread.join(", "),
+                if cost.share() >= USUAL_COST { "; more than the usual 5 % (DM-11.4)" } else { "" }
+            ));
+        }
+        let level = match self.rung {
+            Rung::Warn => "writes that break it are logged, none is refused",
+            Rung::Moderate => {
+                "inserts, and updates of documents that meet it, are refused when they break it; documents that break it already may be changed and stay so (GC-01)"
+            }
+            Rung::Strict => {
+                "every write that breaks it is refused; stored documents are not looked at until they are written to (GC-01)"
+            }
+        };
+        match &self.state {
+            State::Done => out.push_str("nothing to do: it is validated like that already\n"),
+            State::DryRun => out.push_str(&format!("dry run: nothing was changed. With --yes: {level}\n")),
+            State::Held => out.push_str(&format!(
+                "not raised to strict: every update of {} would be refused. Repair or remove what breaks the schema, or widen it; --allow-violations raises it all the same\n",
+                text::plural(self.refused, "document")
+            )),
+            State::Changed { undo, refused_after } => {
+                out.push_str(&format!("done: {level}\n"));
+                if *refused_after > 0 {
+                    out.push_str(&format!("        {} still {} it\n", text::plural(*refused_after, "stored document"), text::form(*refused_after, "breaks", "break")));
+                }
+                out.push_str(&format!("way back: docward schema rollback {} URI\n", undo.display()));
+                let next = match (self.rung, *refused_after) {
+                    (Rung::Warn, _) => Some("watch the log for \"Document would fail validation\", then run again: the next step is moderate"),
+                    (Rung::Moderate, 0) => Some("run again: the next step is strict"),
+                    (Rung::Moderate, _) => Some("clean the documents that break it, then run again: the next step is strict"),
+                    (Rung::Strict, _) => None,
+                };
+                if let Some(next) = next {
+                    out.push_str(&format!("next: {next}\n"));
+                }
+            }
+        }
+        out
+    }
+
+    fn json(&self) -> Json {
+        let breaches: Vec<Json> = self
+            .checked
+            .iter()
+            .flat_map(|checked| &checked.breaches)
+            .map(|breach| {
+                let ids: Vec<&str> =
+                    breach.ids.iter().filter(|id| id.is_opaque).map(|id| id.text.as_str()).collect();
+                json!({ "path": breach.path, "keyword": breach.keyword, "documents": breach.documents, "ids": ids })
+            })
+            .collect();
+        let cost = self.cost.as_ref().map(|cost| {
+            json!({ "share": cost.share(), "turns": cost.shares(), "documents": cost.documents, "usual": USUAL_COST })
+        });
+        let (state, undo, after) = match &self.state {
+            State::Done => ("done", None, None),
+            State::DryRun => ("dry-run", None, None),
+            State::Held => ("held", None, None),
+            State::Changed { undo, refused_after } => {
+                ("changed", Some(undo.display().to_string()), Some(*refused_after))
+            }
+        };
+        json!({
+            "version": 1,
+            "namespace": self.namespace.to_string(),
+            "deployment": self.deployment,
+            "step": self.rung.name(),
+            "state": state,
+            "dryRun": state == "dry-run",
+            "changed": state == "changed",
+            "before": validation_json(&self.standing.validation),
+            "after": validation_json(&self.wanted),
+            "documents": self.documents,
+            "refused": self.refused,
+            "refusedAfter": after,
+            "breaches": breaches,
+            "cost": cost,
+            "undo": undo,
+        })
+    }
+}

@@ -1,0 +1,206 @@
+//! `docward schema check`: count and list the documents that break a schema.
+
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use docward_collect::{Check, Collected, Request, collect, is_uri};
+use docward_config::FailOn;
+use docward_model::{Checked, Filter, Namespace, NamespacePattern, Problem, Report, Severity};
+use docward_report::View;
+use docward_rules::judge;
+use docward_schema::{Validator, ValidatorFault};
+
+use super::{
+    args::CheckArgs,
+    load::{self, Loaded},
+};
+use crate::{
+    CLEAN, FINDINGS, PROBLEMS,
+    audit::{self, Look},
+    complain, config,
+    interrupt::Interrupt,
+    progress::Bar,
+    put,
+};
+
+/// The rule that reports what was found.
+const RULE: &str = "V007";
+
+/// Runs the command.
+pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
+    let schemas = load::load(&args.schema)?;
+    let (config, diagnostics) = config::load(args.reading.config.as_deref(), &args.sources)?;
+    let mut config = config::with_arguments(config, &args.judging)?;
+    config.settings.select = vec![RULE.to_owned()];
+    let request = audit::reading(&args.sources, &args.reading)?;
+    if schemas.len() > 1 && args.sources.iter().any(|source| source == "-") {
+        bail!("standard input can be read once, and the file holds {} schemas", schemas.len());
+    }
+    let interrupt = Interrupt::listen();
+    let bar = Bar::new(!args.reading.no_progress && !args.judging.quiet);
+    let mut collected: Option<Collected> = None;
+    for schema in &schemas {
+        let check = prepared(schema, &args.sources, args.examples)
+            .with_context(|| args.schema.display().to_string())?;
+        let some = collect(&with_check(&request, schema, check)?, &bar, interrupt.stop());
+        collected = Some(match collected {
+            None => some,
+            Some(before) => joined(before, some),
+        });
+    }
+    let Some(Collected { evidence, sources, mut problems, interrupted, .. }) = collected else {
+        bail!("{}: no schema in it", args.schema.display());
+    };
+    interrupt.judging();
+    bar.finish();
+    for diagnostic in &diagnostics {
+        if diagnostic.fatal {
+            let message = diagnostic.to_string();
+            problems.push(Problem { source: diagnostic.file.clone(), message });
+        } else if !args.judging.quiet {
+            complain(&format!("note: {diagnostic}"));
+        }
+    }
+    let checked: Vec<(&Namespace, &Checked)> = evidence
+        .collections
+        .iter()
+        .filter_map(|c| Some((&c.namespace, c.checked.as_deref()?)))
+        .collect();
+    if checked.is_empty() && problems.is_empty() {
+        bail!("no document was checked; look at the sources, --db and --collection");
+    }
+    if !args.judging.quiet && args.format == docward_report::Format::Terminal {
+        checked.iter().for_each(|(namespace, checked)| complain(&told(namespace, checked)));
+    }
+    let outcome = judge(&evidence, &config.settings);
+    let namespaces = evidence.collections.iter().map(|c| c.namespace.to_string()).collect();
+    let report = Report {
+        tool_version: env!("CARGO_PKG_VERSION").into(),
+        profile: config.settings.profile,
+        sources,
+        suppressions: Vec::new(),
+        findings: outcome.findings,
+        suppressed: outcome.suppressed,
+        baselined: 0,
+        skipped: Vec::new(),
+        problems,
+        checklist: Vec::new(),
+        interrupted,
+        show_values: args.judging.show_values,
+        judged: Some(vec![RULE.into()]),
+        filter: request.filter,
+        namespaces: Some(namespaces),
+        withheld: outcome.withheld.iter().map(|finding| finding.fingerprint.clone()).collect(),
+        compared: None,
+        evidence,
+    };
+    let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
+    let look = Look {
+        format: args.format,
+        output: args.reading.output.as_deref(),
+        color: args.reading.color,
+        expand: &[],
+        quiet: args.judging.quiet,
+    };
+    let text = audit::render(&report, &look, View::Findings, fail_on);
+    interrupt.writing();
+    put(&text, args.reading.output.as_deref())?;
+    if !report.problems.is_empty() || interrupted {
+        return Ok(PROBLEMS);
+    }
+    let failed = report.findings.iter().any(|finding| report.fails(finding, fail_on.least()));
+    Ok(if failed { FINDINGS } else { CLEAN })
+}
+
+/// How one collection fared, in a line.
+pub(super) fn told(namespace: &Namespace, checked: &Checked) -> String {
+    use docward_model::text;
+    let documents = text::plural(checked.documents, "document");
+    match checked.refused {
+        0 => format!("{namespace}: {documents}, all meet the schema"),
+        refused => format!(
+            "{namespace}: {documents}, {} the schema",
+            text::verb(refused, "breaks", "break")
+        ),
+    }
+}
+
+/// A schema ready to be asked; what only a server evaluates is refused unless all sources are servers.
+pub(super) fn prepared(
+    schema: &Loaded,
+    sources: &[String],
+    examples: u64,
+) -> anyhow::Result<Check> {
+    let filter = schema.validator.clone();
+    let validator = match Validator::compile(&schema.validator) {
+        Ok(validator) => Some(Arc::new(validator)),
+        Err(ValidatorFault::Refused(fault)) => {
+            bail!("MongoDB would refuse this validator (code {}): {}", fault.code, fault.message)
+        }
+        Err(ValidatorFault::NotEvaluated { operator }) => {
+            if let Some(file) = sources.iter().find(|source| !is_uri(source)) {
+                bail!(
+                    "`{operator}` is not evaluated offline, so {file} cannot be checked; check the running deployment instead, which evaluates it itself"
+                );
+            }
+            None
+        }
+    };
+    Ok(Check { filter, validator, examples })
+}
+
+/// The request for one schema: of its own collection, when it names one.
+pub(super) fn with_check(
+    request: &Request,
+    schema: &Loaded,
+    check: Check,
+) -> anyhow::Result<Request> {
+    let mut request = Request {
+        check: Some(check),
+        server_workload: false,
+        full: true,
+        sample: None,
+        ..request.clone()
+    };
+    if let Some(namespace) = &schema.namespace
+        && request.namespace.is_none()
+    {
+        request.filter = only(namespace)?;
+    }
+    Ok(request)
+}
+
+/// A filter that lets one collection through.
+pub(super) fn only(namespace: &Namespace) -> anyhow::Result<Filter> {
+    let escaped = |text: &str| -> String {
+        text.chars()
+            .flat_map(|c| {
+                let is_special = matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '\\');
+                is_special.then_some('\\').into_iter().chain([c])
+            })
+            .collect()
+    };
+    let pattern = |text: &str| {
+        NamespacePattern::new(text).map_err(|message| anyhow::anyhow!("{text}: {message}"))
+    };
+    Ok(Filter {
+        database: Some(pattern(&escaped(&namespace.database))?),
+        collection: Some(pattern(&escaped(&namespace.collection))?),
+    })
+}
+
+/// Two readings of the same sources, each of other collections.
+fn joined(mut before: Collected, other: Collected) -> Collected {
+    before.evidence.absorb(other.evidence);
+    for (source, more) in before.sources.iter_mut().zip(other.sources) {
+        source.documents += more.documents;
+        source.bytes += more.bytes;
+    }
+    for problem in other.problems {
+        if !before.problems.contains(&problem) {
+            before.problems.push(problem);
+        }
+    }
+    before.interrupted |= other.interrupted;
+    before
+}

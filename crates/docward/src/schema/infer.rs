@@ -1,0 +1,279 @@
+//! `docward schema infer`: a validator read off documents, and what it would refuse of them.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use docward_bson::value::to_bytes;
+use docward_collect::{Collected, Request, collect};
+use docward_model::{Checked, Collection, CollectionKind, Namespace, Problem, Value, text};
+use docward_rules::infer::{Choices, Inferred, infer as read_off};
+use serde_json::{Map, Value as Json, json};
+
+use super::{
+    args::{InferArgs, InferFormat},
+    check,
+    load::Loaded,
+    print,
+};
+use crate::{CLEAN, PROBLEMS, audit, complain, config, interrupt::Interrupt, progress::Bar, put};
+
+/// Lines of one kind about one schema.
+const SHOWN: usize = 5;
+
+/// A collection with the schema that was read off it.
+struct Outcome<'c> {
+    namespace: &'c Namespace,
+    inferred: Inferred,
+    /// How its documents fare; `None` when they were not asked.
+    checked: Option<Checked>,
+}
+
+/// Runs the command.
+pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
+    let (_, diagnostics) = config::load(args.reading.config.as_deref(), &args.sources)?;
+    let request =
+        Request { server_workload: false, ..audit::reading(&args.sources, &args.reading)? };
+    let interrupt = Interrupt::listen();
+    let bar = Bar::new(!args.reading.no_progress && !args.quiet);
+    let Collected { evidence, mut problems, mut interrupted, .. } =
+        collect(&request, &bar, interrupt.stop());
+    for diagnostic in diagnostics.iter().filter(|diagnostic| diagnostic.fatal) {
+        let message = diagnostic.to_string();
+        problems.push(Problem { source: diagnostic.file.clone(), message });
+    }
+    let choices = Choices {
+        tolerance: args.tolerance,
+        strict: args.strict,
+        depth: args.depth,
+        values: !args.no_values,
+        descriptions: !args.no_descriptions,
+    };
+    let mut outcomes = Vec::new();
+    for collection in &evidence.collections {
+        if let Some(why) = no_validator(collection) {
+            if !args.quiet {
+                complain(&format!("note: {}: {why}", collection.namespace));
+            }
+            continue;
+        }
+        let Some(profile) = collection.profile.as_ref().filter(|p| p.documents > 0) else {
+            continue;
+        };
+        let inferred = read_off(profile, &choices);
+        outcomes.push(Outcome { namespace: &collection.namespace, inferred, checked: None });
+    }
+    if outcomes.is_empty() && problems.is_empty() {
+        bail!("no collection with documents was found; check the source, --db and --collection");
+    }
+    // Standard input is gone when it has been read.
+    let is_read_once = args.sources.iter().any(|source| source == "-");
+    if !args.no_check && !is_read_once {
+        for outcome in &mut outcomes {
+            if interrupted {
+                break;
+            }
+            let schema = Loaded {
+                namespace: Some(outcome.namespace.clone()),
+                validator: validator(&outcome.inferred),
+            };
+            let check = check::prepared(&schema, &args.sources, 1000)
+                .with_context(|| format!("the schema of {}", outcome.namespace))?;
+            let collected =
+                collect(&check::with_check(&request, &schema, check)?, &bar, interrupt.stop());
+            interrupted |= collected.interrupted;
+            let mut collections = collected.evidence.collections.into_iter();
+            outcome.checked = collections
+                .find(|c| c.namespace == *outcome.namespace)
+                .and_then(|c| c.checked)
+                .map(|c| *c);
+        }
+    }
+    interrupt.judging();
+    bar.finish();
+    for problem in &problems {
+        complain(&format!("problem: {}: {}", problem.source, problem.message));
+    }
+    if !args.quiet {
+        if is_read_once && !args.no_check {
+            complain(
+                "note: standard input can be read once, so the schema was not held against it",
+            );
+        }
+        outcomes.iter().for_each(|outcome| tell(outcome, args.format));
+    }
+    interrupt.writing();
+    write(args, &outcomes)?;
+    Ok(if problems.is_empty() && !interrupted { CLEAN } else { PROBLEMS })
+}
+
+/// Why a collection can have no validator.
+fn no_validator(collection: &Collection) -> Option<&'static str> {
+    match collection.kind {
+        CollectionKind::TimeSeries => {
+            Some("a time series collection, which can have no validator (GC-30)")
+        }
+        CollectionKind::View => {
+            Some("a view, which can have no validator; take the collection it reads")
+        }
+        CollectionKind::System => Some("the server's own collection"),
+        _ => None,
+    }
+}
+
+fn validator_tree(inferred: &Inferred) -> Value {
+    Value::Map(vec![("$jsonSchema".to_owned(), inferred.schema.clone())])
+}
+
+fn validator(inferred: &Inferred) -> Vec<u8> {
+    to_bytes(validator_tree(inferred).entries())
+}
+
+/// A few lines about one schema.
+fn tell(outcome: &Outcome<'_>, format: InferFormat) {
+    let Outcome { namespace, inferred, checked } = outcome;
+    let count =
+        |keyword: &str| inferred.reasons.iter().filter(|r| r.keyword == keyword).count() as u64;
+    let seen = if inferred.documents >= inferred.total {
+        format!("all {}", text::plural(inferred.documents, "document"))
+    } else {
+        text::part(inferred.documents, inferred.total, "document")
+    };
+    let met = match checked {
+        Some(checked) if checked.refused == 0 => "; all of them meet it".to_owned(),
+        Some(checked) => format!(
+            "; {} of {} it",
+            text::count(checked.refused),
+            text::form_of(
+                checked.refused,
+                checked.documents,
+                &format!("{} breaks", text::plural(checked.documents, "document")),
+                &format!("{} break", text::plural(checked.documents, "document")),
+            )
+        ),
+        None => String::new(),
+    };
+    complain(&format!(
+        "{namespace}: {} described, {} required, read off {seen}{met}",
+        text::plural(count("bsonType"), "field"),
+        text::count(count("required")),
+    ));
+    for breach in checked.iter().flat_map(|checked| checked.breaches.iter().take(SHOWN)) {
+        let at = if breach.path.is_empty() { "the document" } else { &breach.path };
+        let opaque = breach.ids.iter().filter(|id| id.is_opaque).take(3);
+        let ids: Vec<&str> = opaque.map(|id| id.text.as_str()).collect();
+        let ids = if ids.is_empty() { String::new() } else { format!(" (_id {})", ids.join(", ")) };
+        let documents = text::plural(breach.documents, "document");
+        complain(&format!("  breaks: {at}: {} in {documents}{ids}", breach.keyword));
+    }
+    if inferred.unseen_share > 0.0 {
+        complain(&format!(
+            "  a sample: of the documents not read at most {} break what none of those read breaks (95 % confidence)",
+            text::percent(inferred.unseen_share)
+        ));
+    }
+    // The script has them as comments.
+    if format != InferFormat::Mongosh {
+        for open in inferred.undecided.iter().take(SHOWN) {
+            let path = if open.path.is_empty() { "the document" } else { &open.path };
+            complain(&format!("  open: {path}: {}", open.why));
+        }
+        if inferred.undecided.len() > SHOWN {
+            let more = inferred.undecided.len() - SHOWN;
+            complain(&format!("  open: {more} more; --format report lists them"));
+        }
+    }
+}
+
+fn write(args: &InferArgs, outcomes: &[Outcome<'_>]) -> anyhow::Result<()> {
+    let output = args.reading.output.as_deref();
+    if let Some(directory) = output.filter(|path| is_directory(path)) {
+        std::fs::create_dir_all(directory)
+            .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+        for outcome in outcomes {
+            let ending = match args.format {
+                InferFormat::Json => "schema.json",
+                InferFormat::Mongosh => "js",
+                InferFormat::Report => "report.json",
+            };
+            // Names may hold what a file system does not take.
+            let name: String = outcome
+                .namespace
+                .to_string()
+                .chars()
+                .map(|c| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' })
+                .collect();
+            put(
+                &text_of(args.format, std::slice::from_ref(outcome)),
+                Some(&directory.join(format!("{name}.{ending}"))),
+            )?;
+        }
+        return Ok(());
+    }
+    put(&text_of(args.format, outcomes), output)
+}
+
+fn is_directory(path: &Path) -> bool {
+    path.is_dir() || path.to_string_lossy().ends_with(['/', '\\'])
+}
+
+fn text_of(format: InferFormat, outcomes: &[Outcome<'_>]) -> String {
+    match (format, outcomes) {
+        (InferFormat::Mongosh, outcomes) => {
+            let scripts: Vec<_> =
+                outcomes.iter().map(|o| print::script(o.namespace, &o.inferred)).collect();
+            scripts.join("\n")
+        }
+        (InferFormat::Json, [one]) => {
+            print::pretty(&print::to_json(&validator_tree(&one.inferred)))
+        }
+        (InferFormat::Json, several) => {
+            let schemas: Map<String, Json> = several
+                .iter()
+                .map(|o| (o.namespace.to_string(), print::to_json(&validator_tree(&o.inferred))))
+                .collect();
+            print::pretty(&Json::Object(schemas))
+        }
+        (InferFormat::Report, outcomes) => {
+            let collections: Vec<Json> = outcomes.iter().map(report).collect();
+            print::pretty(&json!({ "version": 1, "collections": collections }))
+        }
+    }
+}
+
+fn report(outcome: &Outcome<'_>) -> Json {
+    let Outcome { namespace, inferred, checked } = outcome;
+    let reasons: Vec<Json> = inferred
+        .reasons
+        .iter()
+        .map(
+            |r| json!({ "path": r.path, "keyword": r.keyword, "why": r.why, "refuses": r.refuses }),
+        )
+        .collect();
+    let undecided: Vec<Json> = inferred
+        .undecided
+        .iter()
+        .map(|open| json!({ "path": open.path, "why": open.why }))
+        .collect();
+    let checked = checked.as_ref().map(|checked| {
+        let breaches: Vec<Json> = checked
+            .breaches
+            .iter()
+            .map(|breach| {
+                let ids: Vec<&str> =
+                    breach.ids.iter().filter(|id| id.is_opaque).map(|id| id.text.as_str()).collect();
+                json!({ "path": breach.path, "keyword": breach.keyword, "documents": breach.documents, "ids": ids })
+            })
+            .collect();
+        json!({ "documents": checked.documents, "refused": checked.refused, "breaches": breaches })
+    });
+    json!({
+        "namespace": namespace.to_string(),
+        "documents": inferred.documents,
+        "total": inferred.total,
+        "unseenShare": inferred.unseen_share,
+        "schema": print::to_json(&inferred.schema),
+        "reasons": reasons,
+        "undecided": undecided,
+        "checked": checked,
+    })
+}

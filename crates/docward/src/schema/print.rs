@@ -1,0 +1,139 @@
+//! Schemas as text: JSON for programs, a commented script for people.
+
+use docward_model::{Namespace, Value, shell, text};
+use docward_rules::infer::Inferred;
+use serde_json::{Map, Number, Value as Json, json};
+
+/// A tree as JSON, keys in their order.
+pub(crate) fn to_json(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Bool(is) => Json::Bool(*is),
+        Value::Int(n) => Json::from(*n),
+        Value::Double(n) => Number::from_f64(*n).map_or(Json::Null, Json::Number),
+        Value::Text(text) | Value::Other(text) => Json::String(text.clone()),
+        Value::Date(ms) => json!({ "$date": { "$numberLong": ms.to_string() } }),
+        Value::List(items) => Json::Array(items.iter().map(to_json).collect()),
+        Value::Map(entries) => {
+            let fields: Map<String, Json> =
+                entries.iter().map(|(key, value)| (key.clone(), to_json(value))).collect();
+            Json::Object(fields)
+        }
+    }
+}
+
+/// JSON over several lines, ended by a new one.
+pub(crate) fn pretty(json: &Json) -> String {
+    let mut text = serde_json::to_string_pretty(json).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// A script that sets the validator, each constraint with the reason it is there.
+pub(crate) fn script(namespace: &Namespace, inferred: &Inferred) -> String {
+    let mut out = String::new();
+    let seen = if inferred.documents >= inferred.total {
+        format!("all {}", text::plural(inferred.documents, "document"))
+    } else {
+        text::part(inferred.documents, inferred.total, "document")
+    };
+    out.push_str(&format!("// {namespace}: read off {seen}.\n"));
+    if inferred.unseen_share > 0.0 {
+        out.push_str(&format!(
+            "// What no document read breaks, at most {} of the others break (95 % confidence).\n",
+            text::percent(inferred.unseen_share)
+        ));
+    }
+    for open in &inferred.undecided {
+        let path = if open.path.is_empty() { "the document" } else { &open.path };
+        out.push_str(&format!("// open: {path}: {}\n", open.why));
+    }
+    out.push_str(&format!(
+        "db.getSiblingDB({}).runCommand({{\n  collMod: {},\n  validator: {{\n    $jsonSchema: ",
+        shell::quote(&namespace.database),
+        shell::quote(&namespace.collection)
+    ));
+    node(&mut out, &inferred.schema, inferred, "", 2);
+    out.push_str("\n  },\n  validationLevel: \"moderate\",\n  validationAction: \"warn\"\n})\n");
+    out
+}
+
+/// A schema as an object literal with comments.
+fn node(out: &mut String, schema: &Value, inferred: &Inferred, path: &str, depth: usize) {
+    let indent = |depth: usize| "  ".repeat(depth);
+    let entries = schema.entries();
+    if entries.is_empty() {
+        out.push_str("{}");
+        return;
+    }
+    let child = |name: &str| {
+        if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+    };
+    out.push_str("{\n");
+    for (at, (keyword, value)) in entries.iter().enumerate() {
+        let comma = if at + 1 < entries.len() { "," } else { "" };
+        out.push_str(&indent(depth + 1));
+        match (keyword.as_str(), value) {
+            ("properties", Value::Map(properties)) => {
+                out.push_str("properties: {\n");
+                for (at, (name, schema)) in properties.iter().enumerate() {
+                    let comma = if at + 1 < properties.len() { "," } else { "" };
+                    out.push_str(&format!("{}{}: ", indent(depth + 2), shell::key(name)));
+                    node(out, schema, inferred, &child(name), depth + 2);
+                    out.push_str(&format!("{comma}\n"));
+                }
+                out.push_str(&format!("{}}}{comma}\n", indent(depth + 1)));
+            }
+            ("items", Value::Map(_)) => {
+                out.push_str("items: ");
+                node(out, value, inferred, &format!("{path}[]"), depth + 1);
+                out.push_str(&format!("{comma}\n"));
+            }
+            ("additionalProperties", Value::Map(_)) => {
+                out.push_str("additionalProperties: ");
+                node(out, value, inferred, &child("*"), depth + 1);
+                out.push_str(&format!("{comma}\n"));
+            }
+            ("required", Value::List(names)) => {
+                out.push_str("required: [\n");
+                for (at, name) in names.iter().enumerate() {
+                    let name = name.as_text().unwrap_or_default();
+                    let comma = if at + 1 < names.len() { "," } else { "" };
+                    let why = why(inferred, &child(name), "required");
+                    out.push_str(&format!(
+                        "{}{}{comma}{why}\n",
+                        indent(depth + 2),
+                        shell::quote(name)
+                    ));
+                }
+                out.push_str(&format!("{}]{comma}\n", indent(depth + 1)));
+            }
+            (keyword, value) => {
+                let why = why(inferred, path, keyword);
+                out.push_str(&format!(
+                    "{}: {}{comma}{why}\n",
+                    shell::key(keyword),
+                    docward_rules::facts::shell::value(value)
+                ));
+            }
+        }
+    }
+    out.push_str(&format!("{}}}", indent(depth)));
+}
+
+fn why(inferred: &Inferred, path: &str, keyword: &str) -> String {
+    let reason = inferred.reasons.iter().find(|r| r.path == path && r.keyword == keyword);
+    reason.map_or_else(String::new, |reason| format!(" // {}", reason.why.replace('\n', " ")))
+}
+
+/// BSON as relaxed Extended JSON.
+pub(crate) fn extended_json(document: &bson::Document) -> String {
+    pretty(&bson::Bson::Document(document.clone()).into_relaxed_extjson())
+}
+
+/// What `schema test --format json` prints.
+pub(crate) fn verdict(details: Option<&bson::Document>) -> String {
+    let details = details
+        .map_or(Json::Null, |details| bson::Bson::Document(details.clone()).into_relaxed_extjson());
+    pretty(&json!({ "version": 1, "accepted": details.is_null(), "details": details }))
+}

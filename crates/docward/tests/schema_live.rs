@@ -1,0 +1,341 @@
+//! Validators on running servers: the ladder of RF-19, checks that the server counts, and the way back.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use bson::{Bson, Decimal128, Document, doc};
+use common::{code, docward, stderr, stdout};
+use docward_testkit::{Launch, Servers};
+use serde_json::Value;
+
+const SCHEMA: &str = r#"{"$jsonSchema": {"bsonType": "object", "required": ["price"],
+    "properties": {"price": {"bsonType": "decimal", "description": "An amount of money"}}}}"#;
+
+fn decimal(text: &str) -> Bson {
+    Bson::Decimal128(text.parse::<Decimal128>().unwrap())
+}
+
+/// The three prices of the story ST-11.
+fn prices() -> [Document; 3] {
+    [
+        doc! { "_id": 1, "price": decimal("99.00") },
+        doc! { "_id": 2, "price": "99.00" },
+        doc! { "_id": 3, "price": { "value": 99 } },
+    ]
+}
+
+fn schema_file(directory: &Path) -> PathBuf {
+    let path = directory.join("price.schema.json");
+    std::fs::write(&path, SCHEMA).unwrap();
+    path
+}
+
+/// The options of a collection as they are listed.
+fn options(servers: &Servers, collection: &str) -> Document {
+    let list = doc! { "listCollections": 1, "filter": { "name": collection } };
+    let reply = servers.command("db_shop", list);
+    let row = reply.get_document("cursor").unwrap().get_array("firstBatch").unwrap()[0].clone();
+    row.as_document().unwrap().get_document("options").unwrap().clone()
+}
+
+/// One run of `schema apply`, as JSON, with its exit code.
+fn apply(servers: &Servers, namespace: &str, more: &[&str]) -> (Value, i32) {
+    let schema = schema_file(servers.directory());
+    let undo = servers.directory().join("undo");
+    let uri = servers.uri();
+    let mut arguments = vec![
+        "schema",
+        "apply",
+        &uri,
+        "--schema",
+        schema.to_str().unwrap(),
+        "--namespace",
+        namespace,
+    ];
+    arguments.extend(["--undo", undo.to_str().unwrap(), "--format", "json"]);
+    arguments.extend(more);
+    let output = docward(&arguments);
+    let json = serde_json::from_slice(&output.stdout);
+    (json.unwrap_or_else(|error| panic!("{error}: {}", stderr(&output))), code(&output))
+}
+
+fn write(servers: &Servers, command: Document) -> Option<i32> {
+    let reply = servers.command("db_shop", command);
+    let errors = reply.get_array("writeErrors").cloned().unwrap_or_default();
+    errors.first().map(|error| error.as_document().unwrap().get_i32("code").unwrap())
+}
+
+#[test]
+fn st_11_rf_19_dm_11_2_dm_11_3_dm_11_5_gc_01_the_ladder_up_and_down_on_a_replica_set() {
+    let servers = Launch::replica_set(3).start();
+    servers.insert("db_shop.t_product", prices());
+    let none = options(&servers, "t_product");
+    let insert = |id: i32, price: Bson| {
+        write(
+            &servers,
+            doc! { "insert": "t_product", "documents": [{ "_id": id, "price": price }] },
+        )
+    };
+    let update = |id: i32, price: Bson| {
+        let change = doc! { "q": { "_id": id }, "u": { "$set": { "price": price } } };
+        write(&servers, doc! { "update": "t_product", "updates": [change] })
+    };
+
+    // Measure: nothing changes.
+    let (dry, exit) = apply(&servers, "db_shop.t_product", &[]);
+    assert_eq!(
+        (exit, dry["state"].as_str(), dry["step"].as_str()),
+        (0, Some("dry-run"), Some("warn"))
+    );
+    assert_eq!((dry["documents"].as_u64(), dry["refused"].as_u64()), (Some(3), Some(2)));
+    assert_eq!(dry["breaches"][0]["path"], "price");
+    assert_eq!(dry["breaches"][0]["keyword"], "bsonType");
+    assert_eq!(dry["breaches"][0]["ids"], serde_json::json!(["2", "3"]));
+    assert_eq!(options(&servers, "t_product"), none);
+
+    // Warn: what breaks it is stored, and logged.
+    let (warn, _) = apply(&servers, "db_shop.t_product", &["--yes"]);
+    assert_eq!((warn["state"].as_str(), warn["step"].as_str()), (Some("changed"), Some("warn")));
+    assert_eq!(insert(4, "1.00".into()), None);
+    let log = std::fs::read_to_string(servers.log(servers.primary())).unwrap();
+    assert!(log.contains("Document would fail validation"), "the server has logged it");
+
+    // Moderate: new documents must meet it, old ones may stay as they are.
+    let (moderate, _) = apply(&servers, "db_shop.t_product", &["--yes"]);
+    assert_eq!(moderate["step"], "moderate");
+    assert_eq!(moderate["refusedAfter"], 3);
+    assert_eq!(insert(5, "1.00".into()), Some(121));
+    assert_eq!(update(1, "1.00".into()), Some(121), "an update of a valid document is checked");
+    assert_eq!(update(2, "98.00".into()), None, "an update of an invalid one is not");
+
+    // Strict is held back until the documents are clean.
+    let before = options(&servers, "t_product");
+    let (held, exit) = apply(&servers, "db_shop.t_product", &["--yes"]);
+    assert_eq!(
+        (exit, held["state"].as_str(), held["step"].as_str()),
+        (1, Some("held"), Some("strict"))
+    );
+    assert_eq!(options(&servers, "t_product"), before);
+    let clean = doc! {
+        "q": { "price": { "$not": { "$type": "decimal" } } },
+        "u": [{ "$set": { "price": { "$toDecimal": { "$ifNull": ["$price.value", "$price"] } } } }],
+        "multi": true,
+    };
+    assert_eq!(write(&servers, doc! { "update": "t_product", "updates": [clean] }), None);
+    let (strict, exit) = apply(&servers, "db_shop.t_product", &["--yes"]);
+    assert_eq!(
+        (exit, strict["state"].as_str(), strict["refused"].as_u64()),
+        (0, Some("changed"), Some(0))
+    );
+    assert_eq!(update(2, "98.00".into()), Some(121));
+    let now = options(&servers, "t_product");
+    assert_eq!(
+        (now.get_str("validationLevel").unwrap(), now.get_str("validationAction").unwrap()),
+        ("strict", "error")
+    );
+    // A majority has it.
+    let members = (0..3).filter(|&member| {
+        let client = servers.connect(&servers.uri_of(member));
+        let database = client.database("db_shop");
+        let list = doc! { "listCollections": 1, "filter": { "name": "t_product" } };
+        let reply = servers.wait(database.run_command(list).into_future()).unwrap();
+        let row = reply.get_document("cursor").unwrap().get_array("firstBatch").unwrap()[0].clone();
+        row.as_document()
+            .unwrap()
+            .get_document("options")
+            .unwrap()
+            .get_str("validationLevel")
+            .is_ok_and(|level| level == "strict")
+    });
+    assert!(members.count() >= 2);
+
+    // Again: nothing to do, and nothing written down.
+    let (again, exit) = apply(&servers, "db_shop.t_product", &["--yes"]);
+    assert_eq!((exit, again["state"].as_str(), again["undo"].as_str()), (0, Some("done"), None));
+
+    // And back, step by step; a file that others have overtaken is refused.
+    let files: Vec<&str> =
+        [&warn, &moderate, &strict].iter().map(|run| run["undo"].as_str().unwrap()).collect();
+    let uri = servers.uri();
+    let overtaken = docward(&["schema", "rollback", files[0], &uri, "--yes"]);
+    assert_eq!(code(&overtaken), 2);
+    assert!(stderr(&overtaken).contains("has been changed since"), "{}", stderr(&overtaken));
+    let shown = docward(&["schema", "rollback", files[2], &uri]);
+    assert!(stdout(&shown).contains("dry run"), "{}", stdout(&shown));
+    assert_eq!(options(&servers, "t_product"), now);
+    for file in files.iter().rev() {
+        let output = docward(&["schema", "rollback", file, &uri, "--yes"]);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        assert!(stdout(&output).contains("byte for byte"), "{}", stdout(&output));
+    }
+    assert_eq!(insert(6, "free again".into()), None);
+    let restored = options(&servers, "t_product");
+    assert!(restored.get_document("validator").is_err(), "{restored}");
+}
+
+#[test]
+fn gc_33_an_account_of_the_application_is_told_what_it_lacks() {
+    let servers = Launch::replica_set(1).auth().start();
+    servers.insert("db_shop.t_product", prices());
+    let schema = schema_file(servers.directory());
+    let user = servers.create_user("app", vec![doc! { "role": "readWrite", "db": "db_shop" }]);
+    let run = |user: &str, more: &[&str]| {
+        let uri = servers.uri_as(Some(user));
+        let undo = servers.directory().join("undo");
+        let mut arguments = vec!["schema", "apply", &uri, "--schema", schema.to_str().unwrap()];
+        arguments.extend(["--namespace", "db_shop.t_product", "--undo", undo.to_str().unwrap()]);
+        arguments.extend(more);
+        docward(&arguments)
+    };
+    let refused = run(&user, &["--yes"]);
+    assert_eq!(code(&refused), 2);
+    let message = stderr(&refused);
+    assert!(message.contains("may not collMod on db_shop.t_product"), "{message}");
+    assert!(message.contains("dbAdmin"), "{message}");
+    assert!(!message.contains("app-password"), "{message}");
+    assert_eq!(code(&run(&user, &[])), 0, "a dry run needs no more than reading");
+    let operator = servers.create_user(
+        "operator",
+        vec![doc! { "role": "dbAdmin", "db": "db_shop" }, doc! { "role": "read", "db": "db_shop" }],
+    );
+    let done = run(&operator, &["--yes"]);
+    assert_eq!(code(&done), 0, "{}", stderr(&done));
+    let wrong = run("app:nonsense", &[]);
+    assert_eq!(code(&wrong), 2);
+    assert!(stderr(&wrong).contains("the login was refused"), "{}", stderr(&wrong));
+}
+
+#[test]
+fn gc_30_what_can_have_no_validator_is_refused_with_the_reason() {
+    let servers = Launch::standalone().start();
+    servers.insert("db_shop.t_product", prices());
+    servers.command("db_shop", doc! { "create": "t_reading", "timeseries": { "timeField": "at" } });
+    servers
+        .command("db_shop", doc! { "create": "v_product", "viewOn": "t_product", "pipeline": [] });
+    let uri = servers.uri();
+    let schema = schema_file(servers.directory());
+    let message = |namespace: &str| {
+        let output = docward(&[
+            "schema",
+            "apply",
+            &uri,
+            "--schema",
+            schema.to_str().unwrap(),
+            "--namespace",
+            namespace,
+            "--yes",
+        ]);
+        assert_eq!(code(&output), 2, "{}", stdout(&output));
+        stderr(&output)
+    };
+    assert!(message("db_shop.t_reading").contains("is a time series collection"));
+    assert!(message("db_shop.v_product").contains("is a view"));
+    assert!(message("db_shop.system.views").contains("the server's own collection"));
+    assert!(message("admin.t_settings").contains("database of the server"));
+    assert!(message("db_shop.t_nothing").contains("does not exist"));
+    assert!(message("t_product").contains("expected database.collection"));
+    let bad = servers.directory().join("bad.json");
+    std::fs::write(&bad, r#"{"$jsonSchema": {"bsonType": "money"}}"#).unwrap();
+    let output = docward(&[
+        "schema",
+        "apply",
+        &uri,
+        "--schema",
+        bad.to_str().unwrap(),
+        "--namespace",
+        "db_shop.t_product",
+        "--yes",
+    ]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("Unknown type name alias: money"), "{}", stderr(&output));
+    let dead = docward(&[
+        "schema",
+        "apply",
+        "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=300",
+        "--schema",
+        schema.to_str().unwrap(),
+        "--namespace",
+        "db_shop.t_product",
+    ]);
+    assert_eq!(code(&dead), 2);
+    assert!(stderr(&dead).contains("no server answered"), "{}", stderr(&dead));
+}
+
+#[test]
+fn dm_11_4_what_validation_costs_is_measured_and_swept_up() {
+    let servers = Launch::standalone().start();
+    servers
+        .insert("db_shop.t_product", (0..500).map(|n| doc! { "_id": n, "price": decimal("1.50") }));
+    let (report, exit) =
+        apply(&servers, "db_shop.t_product", &["--measure-cost", "--turns", "3", "--yes"]);
+    assert_eq!(exit, 0, "{report}");
+    assert_eq!(report["cost"]["turns"].as_array().unwrap().len(), 3);
+    assert_eq!(report["cost"]["documents"], 500);
+    assert!(report["cost"]["share"].as_f64().unwrap() > -0.9);
+    let reply = servers.command("db_shop", doc! { "listCollections": 1, "nameOnly": true });
+    let left = reply.get_document("cursor").unwrap().get_array("firstBatch").unwrap().len();
+    assert_eq!(left, 1, "no scratch collection is left");
+}
+
+#[test]
+fn dm_11_3_a_live_check_lets_the_server_count() {
+    let servers = Launch::standalone().start();
+    let many = (0..3000).map(|n| match n % 10 {
+        0 => doc! { "_id": n, "price": "99.00" },
+        1 => doc! { "_id": n },
+        _ => doc! { "_id": n, "price": decimal("99.00") },
+    });
+    servers.insert("db_shop.t_product", many);
+    servers.insert("db_shop.t_other", [doc! { "_id": 1 }]);
+    let schema = schema_file(servers.directory());
+    let uri = servers.uri();
+    let check = |more: &[&str]| {
+        let mut arguments =
+            vec!["schema", "check", schema.to_str().unwrap(), &uri, "--format", "json"];
+        arguments.extend(["--collection", "t_product"]);
+        arguments.extend(more);
+        let output = docward(&arguments);
+        let report: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+        (report, code(&output))
+    };
+    let (report, exit) = check(&[]);
+    assert_eq!(exit, 1);
+    let found: Vec<_> = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| {
+            (
+                f["rule"].as_str().unwrap(),
+                f["path"].as_str().unwrap(),
+                f["data"]["keyword"].as_str().unwrap(),
+                f["data"]["documents"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(found, [("V007", "price", "bsonType", 300), ("V007", "price", "required", 300)]);
+    assert_eq!(report["findings"][0]["data"]["of"], 3000);
+    assert_eq!(report["sources"][0]["documents"], 600, "only documents that break it travel");
+    let (few, _) = check(&["--examples", "10"]);
+    assert_eq!(few["sources"][0]["documents"], 10);
+    assert_eq!(few["findings"][0]["data"]["at_least"], true);
+    assert_eq!(few["findings"][0]["data"]["refused_documents"], 600);
+    // What only a server evaluates.
+    let by_server = servers.directory().join("expr.json");
+    std::fs::write(&by_server, r#"{"$expr": {"$eq": [{"$type": "$price"}, "decimal"]}}"#).unwrap();
+    let output = docward(&[
+        "schema",
+        "check",
+        by_server.to_str().unwrap(),
+        &uri,
+        "--collection",
+        "t_product",
+        "--format",
+        "json",
+    ]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["findings"][0]["data"]["refused_documents"], 600, "{report:#}");
+}
