@@ -14,9 +14,10 @@ use toml_edit::DocumentMut;
 use crate::{codegen, docs, root, source};
 
 /// Crates and their layers; an arrow up or sideways is a fault.
-const LAYERS: [(&str, u32); 12] = [
+const LAYERS: [(&str, u32); 13] = [
     ("docward-model", 0),
     ("docward-bson", 1),
+    ("docward-code", 2),
     ("docward-profile", 2),
     ("docward-schema", 2),
     ("docward-workload", 2),
