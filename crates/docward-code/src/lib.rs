@@ -12,9 +12,11 @@
 mod draft;
 mod json_schema;
 mod kind;
+mod mongoose;
 mod pattern;
 mod place;
 mod shape;
+mod tree;
 
 use std::collections::BTreeMap;
 
@@ -93,6 +95,7 @@ pub fn read(kind: Kind, text: &str) -> Imported {
         };
     }
     match kind {
+        Kind::Mongoose => mongoose::read(text),
         Kind::JsonSchema => json_schema::read(text), _ => Imported::default(),
     }
 }

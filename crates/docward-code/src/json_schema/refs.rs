@@ -13,14 +13,11 @@ pub(super) struct Refs {
     resources: BTreeMap<String, String>,
     /// Address, `#`, anchor to pointer.
     anchors: BTreeMap<String, String>,
-    /// Names of dynamic anchors, and how often each is there.
-    dynamic: BTreeMap<String, Vec<String>>,
 }
 
 impl Refs {
     pub(super) fn of(root: &Value) -> Self {
-        let mut refs =
-            Self { resources: BTreeMap::new(), anchors: BTreeMap::new(), dynamic: BTreeMap::new() };
+        let mut refs = Self { resources: BTreeMap::new(), anchors: BTreeMap::new() };
         refs.resources.insert(String::new(), String::new());
         refs.index(root, "", "");
         refs
@@ -52,9 +49,6 @@ impl Refs {
                         self.anchors.entry(format!("{own}#{anchor}")).or_insert(at.to_owned());
                     }
                 }
-                if let Some(anchor) = text("$dynamicAnchor") {
-                    self.dynamic.entry(anchor.to_owned()).or_default().push(at.to_owned());
-                }
                 for (name, member) in members {
                     if !VALUES.contains(&name.as_str()) {
                         self.index(member, &format!("{at}/{}", escaped(name)), &own);
@@ -82,15 +76,13 @@ impl Refs {
         root.pointer(&pointer).is_some().then_some(pointer)
     }
 
-    /// Where a dynamic reference leads, if there is only one place it can.
+    /// Where a dynamic reference leads. With a single resource that is where it points to; with several it
+    /// depends on the way that validation took.
     pub(super) fn resolve_dynamic(&self, root: &Value, at: &str, reference: &str) -> Option<String> {
-        let anchor = reference.strip_prefix('#').unwrap_or_default();
-        match self.dynamic.get(anchor).map(Vec::as_slice) {
-            Some([only]) => Some(only.clone()),
-            Some(_) => None,
-            // Without a dynamic anchor of that name it is a plain reference.
-            None => self.resolve(root, at, reference),
+        if self.resources.values().any(|pointer| !pointer.is_empty()) {
+            return None;
         }
+        self.resolve(root, at, reference)
     }
 
     /// The address of the innermost resource around a pointer.

@@ -173,7 +173,13 @@ impl<'v> Translator<'v> {
                 // Read together with others.
                 "then" | "else" | "minContains" | "additionalItems" | "$ref" | "$recursiveRef"
                 | "$dynamicRef" | "nullable" => {}
-                "$schema" | "$id" | "id" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor"
+                "$schema" => {
+                    let known = ["json-schema.org", "spec.openapis.org"];
+                    if !known.iter().any(|name| value.as_str().is_some_and(|v| v.contains(name))) {
+                        self.lose(spot, key, "a dialect of its own: its keywords may mean other things");
+                    }
+                }
+                "$id" | "id" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor"
                 | "$defs" | "definitions" | "$vocabulary" => {}
                 "format" => self.note(spot, key, "formats describe; they assert nothing unless asked to"),
                 "default" => self.note(spot, key, "the server fills nothing in"),
