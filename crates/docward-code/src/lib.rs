@@ -15,6 +15,7 @@ mod kind;
 mod mongoose;
 mod pattern;
 mod place;
+mod prisma;
 mod shape;
 mod tree;
 
@@ -96,6 +97,7 @@ pub fn read(kind: Kind, text: &str) -> Imported {
     }
     match kind {
         Kind::Mongoose => mongoose::read(text),
+        Kind::Prisma => prisma::read(text),
         Kind::JsonSchema => json_schema::read(text), _ => Imported::default(),
     }
 }
