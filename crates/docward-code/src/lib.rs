@@ -16,6 +16,7 @@ mod mongoose;
 mod pattern;
 mod place;
 mod prisma;
+mod pydantic;
 mod shape;
 mod tree;
 
@@ -98,6 +99,7 @@ pub fn read(kind: Kind, text: &str) -> Imported {
     match kind {
         Kind::Mongoose => mongoose::read(text),
         Kind::Prisma => prisma::read(text),
+        Kind::Pydantic => pydantic::read(text),
         Kind::JsonSchema => json_schema::read(text), _ => Imported::default(),
     }
 }
