@@ -10,6 +10,7 @@
 //! looked up: a type that another file declares is left open, and named.
 
 mod draft;
+mod go;
 mod json_schema;
 mod kind;
 mod mongoose;
@@ -100,6 +101,7 @@ pub fn read(kind: Kind, text: &str) -> Imported {
         Kind::Mongoose => mongoose::read(text),
         Kind::Prisma => prisma::read(text),
         Kind::Pydantic => pydantic::read(text),
+        Kind::Go => go::read(text),
         Kind::JsonSchema => json_schema::read(text), _ => Imported::default(),
     }
 }
