@@ -19,6 +19,7 @@ mod place;
 mod prisma;
 mod pydantic;
 mod shape;
+mod spring;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -102,6 +103,7 @@ pub fn read(kind: Kind, text: &str) -> Imported {
         Kind::Prisma => prisma::read(text),
         Kind::Pydantic => pydantic::read(text),
         Kind::Go => go::read(text),
-        Kind::JsonSchema => json_schema::read(text), _ => Imported::default(),
+        Kind::Spring => spring::read(text),
+        Kind::JsonSchema => json_schema::read(text),
     }
 }
