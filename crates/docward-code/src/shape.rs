@@ -95,10 +95,14 @@ impl Shape {
         shape
     }
 
-    /// What several libraries write for a reference: `{$ref, $id, …}`. Names that start with a dollar are
-    /// not described further.
+    /// What several libraries write for a reference: the name of a collection and an `_id`.
     pub(crate) fn db_ref() -> Self {
-        Self::object()
+        let mut shape = Self::object();
+        shape.set_property("$ref", Self::of(&["string"]));
+        shape.set_property("$id", Self::default());
+        shape.require("$ref");
+        shape.require("$id");
+        shape
     }
 
     pub(crate) fn or_null(mut self) -> Self {

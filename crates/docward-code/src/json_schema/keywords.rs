@@ -550,12 +550,17 @@ fn contains(
     let path = format!("{}[]", spot.path);
     let at = format!("{}/contains", spot.at);
     let wanted = to.node(Spot { at: &at, path: &path, top: false });
+    let some = doc! { "items": { "not": wanted.clone() } };
+    let array_only = members.get("type").is_some_and(|kind| kind == "array");
     let found = if wanted.is_empty() {
         doc! { "minItems": 1 }
+    } else if array_only && !members.contains_key("not") {
+        parts.own.insert("not", some);
+        return;
     } else {
         doc! { "anyOf": [
             { "not": { "bsonType": "array" } },
-            { "not": { "items": { "not": wanted } } },
+            { "not": some },
         ] }
     };
     parts.beside.push(found);

@@ -189,6 +189,13 @@ pub(super) fn unevaluated(
         to.lose(spot, key, "which fields it is about is decided while validating");
         return;
     }
+    // Beside nothing else it is `additionalProperties`.
+    let alone = !IN_PLACE.iter().any(|key| members.contains_key(*key));
+    if alone && seen.names.iter().all(|name| is_nameable(name)) && seen.patterns.is_empty() && (!spot.top || names_id(members)) {
+        let rest = rest_of(to, spot, key);
+        parts.own.insert("additionalProperties", rest);
+        return;
+    }
     let mut out = Document::new();
     let mut properties = Document::new();
     if spot.top && !names_id(members) {
@@ -212,15 +219,16 @@ pub(super) fn unevaluated(
     if !patterns.is_empty() {
         out.insert("patternProperties", patterns);
     }
+    out.insert("additionalProperties", rest_of(to, spot, key));
+    parts.beside.push(out);
+}
+
+/// What is said of all other fields.
+fn rest_of(to: &mut Translator<'_>, spot: Spot<'_>, key: &str) -> Bson {
     let at = format!("{}/{key}", spot.at);
     let path = crate::draft::join(spot.path, "*");
     let rest = to.node(Spot { at: &at, path: &path, top: false });
-    if rest == never() {
-        out.insert("additionalProperties", false);
-    } else {
-        out.insert("additionalProperties", rest);
-    }
-    parts.beside.push(out);
+    if rest == never() { Bson::Boolean(false) } else { Bson::Document(rest) }
 }
 
 fn look(to: &Translator<'_>, at: &str, seen: &mut Seen, depth: usize, own: bool) {

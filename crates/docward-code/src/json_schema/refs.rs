@@ -13,11 +13,19 @@ pub(super) struct Refs {
     resources: BTreeMap<String, String>,
     /// Address, `#`, anchor to pointer.
     anchors: BTreeMap<String, String>,
+    /// Drafts before 2019-09 ignore what stands beside a reference.
+    pub(super) lonely: bool,
 }
 
 impl Refs {
     pub(super) fn of(root: &Value) -> Self {
-        let mut refs = Self { resources: BTreeMap::new(), anchors: BTreeMap::new() };
+        let draft = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let old = ["draft-03", "draft-04", "draft-05", "draft-06", "draft-07"];
+        let mut refs = Self {
+            resources: BTreeMap::new(),
+            anchors: BTreeMap::new(),
+            lonely: old.iter().any(|name| draft.contains(name)),
+        };
         refs.resources.insert(String::new(), String::new());
         refs.index(root, "", "");
         refs
@@ -33,7 +41,8 @@ impl Refs {
             Value::Object(members) => {
                 let text = |key: &str| members.get(key).and_then(Value::as_str);
                 let mut own = base.to_owned();
-                if let Some(id) = text("$id").or_else(|| text("id")) {
+                let id = text("$id").or_else(|| text("id"));
+                if let Some(id) = id.filter(|_| !self.lonely || !members.contains_key("$ref")) {
                     let (address, fragment) = id.split_once('#').unwrap_or((id, ""));
                     if !address.is_empty() {
                         own = joined(base, address);

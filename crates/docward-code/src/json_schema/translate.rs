@@ -27,8 +27,6 @@ pub(super) struct Translator<'v> {
     pub(super) refs: &'v Refs,
     positions: &'v Positions,
     pub(super) draft: Draft,
-    /// Drafts before 2019-09 ignore what stands beside a reference.
-    lonely_refs: bool,
     /// Pointers of references that are being followed.
     open: Vec<String>,
     depth: usize,
@@ -58,14 +56,11 @@ pub(super) struct Parts {
 
 impl<'v> Translator<'v> {
     pub(super) fn new(root: &'v Value, refs: &'v Refs, positions: &'v Positions) -> Self {
-        let draft = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
-        let old = ["draft-03", "draft-04", "draft-05", "draft-06", "draft-07"];
         Self {
             root,
             refs,
             positions,
             draft: Draft::default(),
-            lonely_refs: old.iter().any(|name| draft.contains(name)),
             open: Vec::new(),
             depth: 0,
             parts: 0,
@@ -147,7 +142,7 @@ impl<'v> Translator<'v> {
         for key in ["$ref", "$recursiveRef", "$dynamicRef"] {
             if let Some(reference) = members.get(key) {
                 let target = self.reference(spot, key, reference);
-                if self.lonely_refs && key == "$ref" {
+                if self.refs.lonely && key == "$ref" {
                     return target;
                 }
                 if !target.is_empty() {

@@ -49,12 +49,16 @@ impl<'t> Reader<'t> {
         }
         for Entry { name, key, value } in self.script.entries(object) {
             let place = self.place(key);
-            if !is_nameable(name.trim_matches('.')) && !name.contains('.') || name.split('.').any(str::is_empty) {
+            if !name.split('.').all(is_nameable) {
                 draft.loosened(path, name, "no name of a field", place);
                 continue;
             }
             let inner = join(path, &name);
             draft.field(&inner, place);
+            // `a.b` declares `a`, too.
+            for (dot, _) in name.match_indices('.') {
+                draft.field(&join(path, &name[..dot]), place);
+            }
             let field = self.field(draft, value, &inner);
             insert(into, &name, field);
         }
@@ -102,7 +106,7 @@ impl<'t> Reader<'t> {
 
     fn kind_inside(&self, draft: &mut Draft, value: Node<'t>, path: &str) -> Shape {
         if let Some(schema) = self.schema(value) {
-            return self.sub_schema(draft, &schema, path);
+            return self.sub_schema(draft, &schema, path, self.place(value));
         }
         let node = self.script.resolve(value);
         match node.kind() {
@@ -173,7 +177,7 @@ impl<'t> Reader<'t> {
             "Map" => Shape::object(),
             "Mixed" | "Object" => Shape::default(),
             _ => match self.script.classes.get(name.as_str()) {
-                Some(class) => self.class(draft, *class, path, false),
+                Some(class) => self.class(draft, *class, path, self.place(value), false),
                 None => self.foreign(draft, value, path),
             },
         }

@@ -65,6 +65,8 @@ struct Schema<'t> {
     options: Option<Node<'t>>,
     /// The class it is made from, with NestJS.
     class: Option<Node<'t>>,
+    /// The name of the model made of it, which variables usually bear, too.
+    model: Option<String>,
 }
 
 impl<'t> Reader<'t> {
@@ -86,7 +88,7 @@ impl<'t> Reader<'t> {
         let place = self.place(node);
         if self.script.text(function).ends_with("SchemaFactory.createForClass") {
             let class = self.script.classes.get(self.script.text(*arguments.first()?)).copied();
-            return Some(Schema { id: node.id(), variable, place, definition: None, options: None, class });
+            return Some(Schema { id: node.id(), variable, place, definition: None, options: None, class, model: None });
         }
         if self.script.last_name(script::bare(function)) != Some("Schema") {
             return None;
@@ -101,6 +103,7 @@ impl<'t> Reader<'t> {
             definition: object(0),
             options: object(1),
             class: None,
+            model: None,
         })
     }
 
@@ -187,7 +190,8 @@ impl<'t> Reader<'t> {
         let arguments = parts(call.child_by_field_name("arguments")?);
         let name = self.script.literal(*arguments.first()?)?;
         let name = name.as_str()?;
-        let schema = self.schema(*arguments.get(1)?)?;
+        let mut schema = self.schema(*arguments.get(1)?)?;
+        schema.model = Some(name.to_owned());
         let given = arguments.get(2).and_then(|node| self.script.literal(*node));
         let collection = given
             .and_then(|given| given.as_str().map(str::to_owned))
@@ -215,7 +219,7 @@ impl<'t> Reader<'t> {
 
     /// Calls of methods on the variable of a schema.
     fn calls(&self, schema: &Schema<'t>, names: &[&str]) -> Vec<(&'t str, Vec<Node<'t>>, Node<'t>)> {
-        let Some(variable) = schema.variable else { return Vec::new() };
+        let called = [schema.variable, schema.model.as_deref()];
         let source = self.script.source;
         let mut out = Vec::new();
         source.walk(source.root(), |node| {
@@ -223,7 +227,7 @@ impl<'t> Reader<'t> {
                 && let Some(function) = node.child_by_field_name("function")
                 && function.kind() == "member_expression"
                 && let Some(object) = function.child_by_field_name("object")
-                && self.script.text(object) == variable
+                && called.contains(&Some(self.script.text(object)))
                 && let Some(name) = self.script.last_name(function)
                 && names.contains(&name)
             {
@@ -238,19 +242,26 @@ impl<'t> Reader<'t> {
     fn build(&self, name: &str, collection: Option<String>, schema: &Schema<'t>) -> Model {
         let mut draft = Draft::default();
         let mut shape = match schema.class {
-            Some(class) => self.class(&mut draft, class, "", true),
+            Some(class) => self.class(&mut draft, class, "", schema.place, true),
             None => self.body(&mut draft, schema, "", true),
         };
         shape.title = Some(name.to_owned());
         draft.finish(name, collection, schema.place, shape)
     }
 
-    fn sub_schema(&self, draft: &mut Draft, schema: &Schema<'t>, path: &str) -> Shape {
+    /// A schema that is named at `place`, inside another.
+    fn sub_schema(
+        &self,
+        draft: &mut Draft,
+        schema: &Schema<'t>,
+        path: &str,
+        place: Place,
+    ) -> Shape {
         if let Some(class) = schema.class {
-            return self.class(draft, class, path, false);
+            return self.class(draft, class, path, place, false);
         }
         let name = schema.variable.map_or_else(|| format!("schema {}", schema.id), str::to_owned);
-        draft.named(&name, path, schema.place, |draft| self.body(draft, schema, path, false))
+        draft.named(&name, path, place, |draft| self.body(draft, schema, path, false))
     }
 
     /// The documents of a schema: what is declared, and what Mongoose adds.
@@ -285,10 +296,14 @@ impl<'t> Reader<'t> {
                 }
             }
         }
+        self.with_options_of_schema(draft, &mut shape, &options, path, top);
         for (name, arguments, call) in self.calls(schema, &CALLS) {
             self.call(draft, name, &arguments, call, path);
+            // Others add fields that are not described here.
+            if matches!(name, "discriminator" | "plugin" | "loadClass") {
+                shape.rest = Rest::Open;
+            }
         }
-        self.with_options_of_schema(draft, &mut shape, &options, path, top);
         shape
     }
 
@@ -346,6 +361,7 @@ impl<'t> Reader<'t> {
             && let Some(Bson::String(name)) = self.script.literal(value)
             && !shape.has_property(&name)
         {
+            draft.field(&join(path, &name), self.place(value));
             shape.set_property(&name, Shape::of(&["string"]));
         }
         if top {

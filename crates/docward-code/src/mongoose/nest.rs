@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use crate::{
-    Model,
+    Model, Place,
     draft::{Draft, join, quoted},
     shape::Shape,
     tree::{part, parts},
@@ -30,7 +30,7 @@ impl<'t> Reader<'t> {
                 .and_then(|value| value.as_str().map(str::to_owned))
                 .or_else(|| (!embedded).then(|| plural::collection(name)));
             let mut draft = Draft::default();
-            let mut shape = self.class(&mut draft, *class, "", true);
+            let mut shape = self.class(&mut draft, *class, "", self.place(*class), true);
             shape.title = Some((*name).to_owned());
             let mut model = draft.finish(*name, collection, self.place(*class), shape);
             model.embedded = embedded;
@@ -87,16 +87,17 @@ impl<'t> Reader<'t> {
             .collect()
     }
 
-    /// The documents of a class.
+    /// The documents of a class that is named at `place`.
     pub(super) fn class(
         &self,
         draft: &mut Draft,
         class: Node<'t>,
         path: &str,
+        place: Place,
         top: bool,
     ) -> Shape {
         let name = class.child_by_field_name("name").map_or("", |name| self.script.text(name));
-        draft.named(name, path, self.place(class), |draft| {
+        draft.named(name, path, place, |draft| {
             let mut shape = Shape::object();
             let options = self
                 .decorator(class, "Schema")
@@ -185,7 +186,7 @@ impl<'t> Reader<'t> {
                     "Buffer" => Shape::of(&["binData"]),
                     "Map" => Shape::object(),
                     _ => match self.script.classes.get(name) {
-                        Some(class) => self.class(draft, *class, path, false),
+                        Some(class) => self.class(draft, *class, path, self.place(kind), false),
                         None => self.unknown(draft, kind, path),
                     },
                 }

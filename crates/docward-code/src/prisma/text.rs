@@ -43,6 +43,8 @@ impl Field {
 pub(super) struct Attribute {
     pub(super) name: String,
     pub(super) place: Place,
+    /// Of a block rather than of a field.
+    of_block: bool,
     arguments: String,
 }
 
@@ -69,10 +71,11 @@ impl Attribute {
     /// As it is written.
     pub(super) fn text(&self) -> String {
         let arguments = &self.arguments;
+        let mark = if self.of_block { "@@" } else { "@" };
         let text = if arguments.is_empty() {
-            format!("@{}", self.name)
+            format!("{mark}{}", self.name)
         } else {
-            format!("@{}({arguments})", self.name)
+            format!("{mark}{}({arguments})", self.name)
         };
         crate::draft::quoted(&text)
     }
@@ -209,7 +212,6 @@ impl<'t> Reader<'t> {
                 return Some(block);
             }
             if rest.starts_with("@@") {
-                self.at += 1;
                 block.attributes.extend(self.attribute());
                 comment = None;
                 continue;
@@ -283,7 +285,8 @@ impl<'t> Reader<'t> {
 
     fn attribute(&mut self) -> Option<Attribute> {
         let place = self.place();
-        self.at += 1;
+        let of_block = self.rest().starts_with("@@");
+        self.at += if of_block { 2 } else { 1 };
         let mut name = self.word().unwrap_or_default().to_owned();
         while self.rest().starts_with('.') {
             self.at += 1;
@@ -297,7 +300,7 @@ impl<'t> Reader<'t> {
         }
         let arguments =
             if self.rest().starts_with('(') { self.arguments().to_owned() } else { String::new() };
-        Some(Attribute { name, place, arguments })
+        Some(Attribute { name, place, of_block, arguments })
     }
 
     /// What stands in parentheses, other parentheses and texts included.

@@ -11,7 +11,7 @@ mod types;
 use bson::Bson;
 
 use crate::{
-    Imported, Model,
+    Imported, Model, Place,
     draft::{Draft, is_nameable, join},
     shape::{Rest, Shape},
     tree::Source,
@@ -127,7 +127,7 @@ impl Reader<'_> {
 
     fn model(&self, class: &Class, ancestry: Ancestry) -> Model {
         let mut draft = Draft::default();
-        let mut shape = self.class(&mut draft, class, "", true);
+        let mut shape = self.class(&mut draft, class, "", class.place, true);
         if !shape.has_property("_id") {
             shape.properties.insert(0, ("_id".to_owned(), Shape::of(&["objectId"])));
         }
@@ -143,9 +143,16 @@ impl Reader<'_> {
         draft.finish(&class.name, collection, class.place, shape)
     }
 
-    /// The documents of a class, with all that it inherits.
-    fn class(&self, draft: &mut Draft, class: &Class, path: &str, top: bool) -> Shape {
-        draft.named(&class.name, path, class.place, |draft| {
+    /// The documents of a class that is named at `place`, with all that it inherits.
+    fn class(
+        &self,
+        draft: &mut Draft,
+        class: &Class,
+        path: &str,
+        place: Place,
+        top: bool,
+    ) -> Shape {
+        draft.named(&class.name, path, place, |draft| {
             let mut shape = Shape::object();
             self.inherit(draft, class, class, path, &mut shape, top, 0);
             if let Some(title) = class.option("title").and_then(Expr::text) {

@@ -108,7 +108,7 @@ impl Reader<'_> {
                 _ if class.fields.is_empty() && class.bases.is_empty() => {
                     self.foreign(draft, kind, path, place)
                 }
-                _ => self.class(draft, class, path, false),
+                _ => self.class(draft, class, path, place, false),
             };
         }
         if let Some(alias) = self.module.aliases.get(name)
@@ -238,7 +238,7 @@ impl Reader<'_> {
             "Type" | "type" => Shape::of(&["string"]),
             "Json" => Shape::default(),
             name => match self.module.class(name) {
-                Some(class) => self.class(draft, class, path, false),
+                Some(class) => self.class(draft, class, path, place, false),
                 None => self.foreign(draft, whole_kind, path, place),
             },
         }

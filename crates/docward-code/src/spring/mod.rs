@@ -12,7 +12,7 @@ mod validation;
 use tree_sitter::Node;
 
 use crate::{
-    Imported, Model,
+    Imported, Model, Place,
     draft::{Draft, is_nameable, join, quoted},
     shape::Shape,
     tree::{Source, parts},
@@ -21,6 +21,14 @@ use java::{Annotation, Class, Field, Java};
 
 /// Base classes that add nothing to documents.
 const PLAIN_BASES: [&str; 2] = ["Object", "AbstractAggregateRoot"];
+
+const LISTS: [&str; 9] = [
+    "List", "Collection", "Iterable", "ArrayList", "LinkedList", "Queue", "Deque", "ArrayDeque",
+    "Streamable",
+];
+const SETS: [&str; 6] = ["Set", "HashSet", "LinkedHashSet", "SortedSet", "TreeSet", "EnumSet"];
+const MAPS: [&str; 7] =
+    ["Map", "HashMap", "LinkedHashMap", "TreeMap", "SortedMap", "EnumMap", "ConcurrentHashMap"];
 
 pub(crate) fn read(text: &str) -> Imported {
     let Some(source) = Source::parse(&tree_sitter_java::LANGUAGE.into(), text) else {
@@ -71,7 +79,7 @@ impl<'t> Reader<'t> {
 
     fn model(&self, class: &Class<'t>) -> Model {
         let mut draft = Draft::default();
-        let mut shape = self.class(&mut draft, class, "", true);
+        let mut shape = self.class(&mut draft, class, "", class.place, true);
         if !shape.has_property("_id") {
             shape.properties.insert(0, ("_id".to_owned(), Shape::of(&["objectId"])));
         }
@@ -98,8 +106,16 @@ impl<'t> Reader<'t> {
         draft.finish(class.name, collection, class.place, shape)
     }
 
-    fn class(&self, draft: &mut Draft, class: &Class<'t>, path: &str, top: bool) -> Shape {
-        draft.named(class.name, path, class.place, |draft| {
+    /// The documents of a class that is named at `place`.
+    fn class(
+        &self,
+        draft: &mut Draft,
+        class: &Class<'t>,
+        path: &str,
+        place: Place,
+        top: bool,
+    ) -> Shape {
+        draft.named(class.name, path, place, |draft| {
             let mut shape = Shape::object();
             self.fields(draft, class, path, &mut shape, top, 0);
             shape
@@ -165,9 +181,12 @@ impl<'t> Reader<'t> {
             .or_else(|| field.annotation(&["MongoId"]).and_then(|id| java.text(id, &["value", "targetType"])))
             .and_then(|target| target_type(&target));
         let plain_id = id && field.annotation(&["MongoId"]).is_none();
-        let mut shape = match target {
-            Some(kind) => Shape::of(&[kind]),
-            None => {
+        let replaced =
+            field.annotation(&["DBRef", "DocumentReference", "Encrypted", "ValueConverter"]);
+        let mut shape = match (target, replaced) {
+            (Some(kind), _) => Shape::of(&[kind]),
+            (None, Some(by)) => self.replaced(draft, by, field, &inner),
+            (None, None) => {
                 let mut shape = self.kind(draft, field.kind, &Spot { path: &inner, id: plain_id });
                 if field.trailing_array {
                     shape = Shape::array(shape);
@@ -175,9 +194,6 @@ impl<'t> Reader<'t> {
                 shape
             }
         };
-        if let Some(reference) = field.annotation(&["DBRef", "DocumentReference", "Encrypted", "ValueConverter"]) {
-            shape = self.reference(draft, reference, &shape, &inner);
-        }
         let mut required = is_primitive(field.kind) && !field.trailing_array;
         for annotation in &field.annotations {
             required |= validation::apply(draft, &mut shape, java, annotation, &inner);
@@ -192,7 +208,13 @@ impl<'t> Reader<'t> {
     }
 
     /// What is stored in place of another document, or of a value that code changes.
-    fn reference(&self, draft: &mut Draft, by: &Annotation<'t>, declared: &Shape, path: &str) -> Shape {
+    fn replaced(
+        &self,
+        draft: &mut Draft,
+        by: &Annotation<'t>,
+        field: &Field<'t>,
+        path: &str,
+    ) -> Shape {
         let what = quoted(by.text);
         let one = match by.name {
             "DBRef" => {
@@ -209,11 +231,16 @@ impl<'t> Reader<'t> {
                 return Shape::default();
             }
         };
-        // The fields of the other document are not part of this one.
-        let below = format!("{path}.");
-        let elements = format!("{path}[]");
-        draft.fields.retain(|field, _| !field.starts_with(&below) && !field.starts_with(&elements));
-        if declared.is("array") { Shape::array(one) } else { one }
+        let text = self.java.source.text_of(field.kind);
+        let base = text.split('<').next().unwrap_or_default();
+        let base = base.rsplit('.').next().unwrap_or_default();
+        if text.ends_with("[]") || LISTS.contains(&base) || SETS.contains(&base) {
+            Shape::array(one)
+        } else if MAPS.contains(&base) {
+            Shape::map(one)
+        } else {
+            one
+        }
     }
 
     fn unwrapped(
@@ -282,17 +309,16 @@ impl<'t> Reader<'t> {
         let element = format!("{}[]", spot.path);
         let values = join(spot.path, "*");
         match base {
-            "List" | "Collection" | "Iterable" | "ArrayList" | "LinkedList" | "Queue" | "Deque"
-            | "ArrayDeque" | "Streamable" => {
+            base if LISTS.contains(&base) => {
                 let inside = Spot { path: &element, id: false };
                 Shape::array(arguments.first().map_or_else(Shape::default, |one| self.kind(draft, *one, &inside)))
             }
-            "Set" | "HashSet" | "LinkedHashSet" | "SortedSet" | "TreeSet" | "EnumSet" => {
+            base if SETS.contains(&base) => {
                 let inside = Spot { path: &element, id: false };
                 let each = arguments.first().map_or_else(Shape::default, |one| self.kind(draft, *one, &inside));
                 Shape { unique_items: true, ..Shape::array(each) }
             }
-            "Map" | "HashMap" | "LinkedHashMap" | "TreeMap" | "SortedMap" | "EnumMap" | "ConcurrentHashMap" => {
+            base if MAPS.contains(&base) => {
                 let inside = Spot { path: &values, id: false };
                 Shape::map(arguments.get(1).map_or_else(Shape::default, |one| self.kind(draft, *one, &inside)))
             }
@@ -311,7 +337,7 @@ impl<'t> Reader<'t> {
             return shape;
         }
         if let Some(class) = self.java.find(name) {
-            return self.class(draft, class, spot.path, false);
+            return self.class(draft, class, spot.path, place, false);
         }
         match name {
             "String" if spot.id => Shape::of(&["objectId", "string"]),
@@ -338,8 +364,10 @@ impl<'t> Reader<'t> {
             "BsonTimestamp" | "BSONTimestamp" => Shape::of(&["timestamp"]),
             "Point" | "GeoJsonPoint" | "GeoJsonPolygon" | "GeoJsonLineString" | "Box" | "Circle"
             | "Polygon" | "Document" | "DBObject" | "BasicDBObject" | "DBRef" => Shape::object(),
-            "List" | "Set" | "Collection" => Shape::of(&["array"]),
-            "Map" => Shape::object(),
+            // What `Number` holds when it is read back is decided by what was put in.
+            "Number" => Shape::of(&["int", "long", "double"]),
+            name if LISTS.contains(&name) || SETS.contains(&name) => Shape::of(&["array"]),
+            name if MAPS.contains(&name) => Shape::object(),
             "Object" => Shape::default(),
             _ => {
                 let what = quoted(self.java.source.text_of(kind));
