@@ -92,7 +92,11 @@ mod tests {
             ("order.go", "package main", None),
             ("C:\\src\\Order.java", "@Document class Order {}", Some(Kind::Spring)),
             ("Order.java", "class Order {}", None),
-            ("order.schema.json", "{\"type\":\"object\",\"properties\":{}}", Some(Kind::JsonSchema)),
+            (
+                "order.schema.json",
+                "{\"type\":\"object\",\"properties\":{}}",
+                Some(Kind::JsonSchema),
+            ),
             ("v.json", "{\"$jsonSchema\": {}}", Some(Kind::JsonSchema)),
             ("package.json", "{\"name\":\"x\",\"type\":\"module\"}", None),
             ("README", "mongoose", None),

@@ -50,7 +50,9 @@ pub(crate) fn ecma(source: &str, flags: &str) -> Result<String, String> {
                 }
                 Some('/') => out.push('/'),
                 // Without a meaning there, with one here.
-                Some(c @ ('a' | 'e' | 'A' | 'Z' | 'z' | 'G' | 'h' | 'H' | 'R' | 'Q' | 'E')) => out.push(c),
+                Some(c @ ('a' | 'e' | 'A' | 'Z' | 'z' | 'G' | 'h' | 'H' | 'R' | 'Q' | 'E')) => {
+                    out.push(c)
+                }
                 Some('d') => out.push_str(if in_class { "0-9" } else { "[0-9]" }),
                 Some(c) => {
                     out.push('\\');
@@ -96,8 +98,7 @@ pub(crate) fn whole(pattern: &str) -> Result<String, String> {
 /// What every address has that a validator accepts; validators ask for more, and differ in what.
 pub(crate) const EMAIL: &str = "^.+@.+$";
 /// Why [`EMAIL`] is not all of it.
-pub(crate) const EMAIL_WHY: &str =
-    "only that there is an `@` with something on both sides; validators of addresses differ in the rest";
+pub(crate) const EMAIL_WHY: &str = "only that there is an `@` with something on both sides; validators of addresses differ in the rest";
 
 #[cfg(test)]
 mod tests {

@@ -2,10 +2,7 @@
 
 use tree_sitter::{Language, Node, Parser, Tree};
 
-use crate::{
-    Place, Problem,
-    place::Places,
-};
+use crate::{Place, Problem, place::Places};
 
 /// A file in which more is wrong is not of the language.
 const MAX_PROBLEMS: usize = 50;

@@ -84,7 +84,9 @@ impl<'t> Reader<'t> {
         let tagged: Vec<_> = structs
             .clone()
             .filter(|(name, _)| {
-                self.types.get(name).is_some_and(|kind| self.source.text_of(*kind).contains("bson:\""))
+                self.types
+                    .get(name)
+                    .is_some_and(|kind| self.source.text_of(*kind).contains("bson:\""))
             })
             .collect();
         let chosen: Vec<_> = if tagged.is_empty() { structs.collect() } else { tagged };
@@ -189,7 +191,8 @@ impl<'t> Reader<'t> {
             }
             let mut required = !written.omit_empty;
             if let Some(rules) = tag.validate {
-                let outcome = validator::apply(draft, &mut shape, rules, &inner, place, written.omit_empty);
+                let outcome =
+                    validator::apply(draft, &mut shape, rules, &inner, place, written.omit_empty);
                 required |= outcome;
             }
             if written.name == "_id" {
@@ -203,7 +206,14 @@ impl<'t> Reader<'t> {
     }
 
     /// A struct whose fields are those of the outer one, or a map for all others.
-    fn inline(&self, draft: &mut Draft, kind: Node<'t>, path: &str, into: &mut Shape, place: Place) {
+    fn inline(
+        &self,
+        draft: &mut Draft,
+        kind: Node<'t>,
+        path: &str,
+        into: &mut Shape,
+        place: Place,
+    ) {
         let shape = self.kind(draft, kind, path, false);
         if shape.properties.is_empty() {
             if let Rest::Like(_) = shape.rest {
@@ -243,7 +253,9 @@ impl<'t> Reader<'t> {
                 None => Shape::default(),
             },
             "slice_type" | "array_type" => {
-                let Some(inner) = kind.child_by_field_name("element") else { return Shape::default() };
+                let Some(inner) = kind.child_by_field_name("element") else {
+                    return Shape::default();
+                };
                 if matches!(self.source.text_of(inner), "byte" | "uint8") {
                     return Shape::of(&["binData"]);
                 }
@@ -258,7 +270,9 @@ impl<'t> Reader<'t> {
                 shape
             }
             "map_type" => {
-                let Some(inner) = kind.child_by_field_name("value") else { return Shape::default() };
+                let Some(inner) = kind.child_by_field_name("value") else {
+                    return Shape::default();
+                };
                 let mut values = self.kind(draft, inner, &join(path, "*"), min_size);
                 values.null |= is_nil_as_null(inner);
                 Shape::map(values)
@@ -270,7 +284,9 @@ impl<'t> Reader<'t> {
                 _ if self.types.contains_key(text) => self.named(draft, text, path, place),
                 "string" => Shape::of(&["string"]),
                 "bool" => Shape::of(&["bool"]),
-                "int8" | "int16" | "int32" | "uint8" | "uint16" | "byte" | "rune" => Shape::of(&["int"]),
+                "int8" | "int16" | "int32" | "uint8" | "uint16" | "byte" | "rune" => {
+                    Shape::of(&["int"])
+                }
                 // The driver takes the narrower type for `int` where it fits; for others it is told to.
                 "int" | "uint" | "uint32" | "uint64" => Shape::of(&["int", "long"]),
                 "int64" if min_size => Shape::of(&["int", "long"]),
@@ -301,8 +317,8 @@ impl<'t> Reader<'t> {
             "primitive.Regex" | "bson.Regex" => Shape::of(&["regex"]),
             "primitive.Symbol" | "bson.Symbol" => Shape::of(&["symbol"]),
             "primitive.JavaScript" | "bson.JavaScript" => Shape::of(&["javascript"]),
-            "primitive.M" | "primitive.D" | "bson.M" | "bson.D" | "bson.Raw" | "primitive.DBRef"
-            | "bson.DBPointer" => Shape::object(),
+            "primitive.M" | "primitive.D" | "bson.M" | "bson.D" | "bson.Raw"
+            | "primitive.DBRef" | "bson.DBPointer" => Shape::object(),
             "primitive.A" | "bson.A" => Shape::of(&["array"]),
             "bson.RawValue" => Shape::default(),
             // Written as a number that a text holds: whole or not.

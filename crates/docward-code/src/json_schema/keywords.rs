@@ -80,9 +80,27 @@ const KNOWN: [&str; 30] = [
 
 /// The server's names of types, for schemas that are written in its dialect already.
 const BSON_TYPES: [&str; 21] = [
-    "double", "string", "object", "array", "binData", "undefined", "objectId", "bool", "date", "null",
-    "regex", "dbPointer", "javascript", "symbol", "javascriptWithScope", "int", "timestamp", "long",
-    "decimal", "minKey", "maxKey",
+    "double",
+    "string",
+    "object",
+    "array",
+    "binData",
+    "undefined",
+    "objectId",
+    "bool",
+    "date",
+    "null",
+    "regex",
+    "dbPointer",
+    "javascript",
+    "symbol",
+    "javascriptWithScope",
+    "int",
+    "timestamp",
+    "long",
+    "decimal",
+    "minKey",
+    "maxKey",
 ];
 
 pub(super) fn is_known(key: &str) -> bool {
@@ -152,10 +170,8 @@ pub(super) fn translate(
             }
             parts.own.insert(key, count(n));
         }
-        "uniqueItems" => {
-            if value == &Value::Bool(true) {
-                parts.own.insert(key, true);
-            }
+        "uniqueItems" if value == &Value::Bool(true) => {
+            parts.own.insert(key, true);
         }
         "pattern" => match value.as_str() {
             Some(source) => {
@@ -183,10 +199,8 @@ pub(super) fn translate(
         "items" | "prefixItems" => items(to, spot, key, members, parts),
         "unevaluatedItems" => unevaluated_items(to, spot, members, parts),
         "contains" => contains(to, spot, members, parts),
-        "maxContains" => {
-            if members.contains_key("contains") {
-                to.lose(spot, key, "the server does not count matching elements");
-            }
+        "maxContains" if members.contains_key("contains") => {
+            to.lose(spot, key, "the server does not count matching elements");
         }
         _ => {}
     }
@@ -403,7 +417,9 @@ fn dependencies(
                 let mut names: Vec<Bson> = Vec::new();
                 for wanted in listed(wanted) {
                     match wanted.as_str().filter(|wanted| is_nameable(wanted)) {
-                        Some(wanted) if !names.contains(&Bson::from(wanted)) => names.push(wanted.into()),
+                        Some(wanted) if !names.contains(&Bson::from(wanted)) => {
+                            names.push(wanted.into())
+                        }
                         Some(_) => {}
                         None => {
                             to.lose(spot, key, "a name that a schema for the server cannot hold");
@@ -441,7 +457,8 @@ fn items(
     members: &Map<String, Value>,
     parts: &mut Parts,
 ) {
-    let prefix = members.get("prefixItems").and_then(Value::as_array).filter(|list| !list.is_empty());
+    let prefix =
+        members.get("prefixItems").and_then(Value::as_array).filter(|list| !list.is_empty());
     // The two decide together, at `prefixItems` if it says anything.
     if key == "items" && prefix.is_some() {
         return;
@@ -520,9 +537,9 @@ fn unevaluated_items(
     let path = format!("{}[]", spot.path);
     let at = format!("{}/unevaluatedItems", spot.at);
     let rest = to.node(Spot { at: &at, path: &path, top: false });
-    let by_position = ["prefixItems", "items"].into_iter().find_map(|key| {
-        members.get(key).and_then(Value::as_array).filter(|list| !list.is_empty())
-    });
+    let by_position = ["prefixItems", "items"]
+        .into_iter()
+        .find_map(|key| members.get(key).and_then(Value::as_array).filter(|list| !list.is_empty()));
     match by_position {
         None => {
             parts.own.insert("items", rest);

@@ -22,8 +22,17 @@ use refs::{Refs, escaped};
 use translate::Translator;
 
 /// Keywords that name or describe a schema without saying anything of values.
-const SILENT: [&str; 9] =
-    ["$schema", "$id", "id", "$defs", "definitions", "title", "description", "$comment", "$vocabulary"];
+const SILENT: [&str; 9] = [
+    "$schema",
+    "$id",
+    "id",
+    "$defs",
+    "definitions",
+    "title",
+    "description",
+    "$comment",
+    "$vocabulary",
+];
 
 pub(crate) fn read(text: &str) -> Imported {
     let mut imported = Imported::default();
@@ -71,8 +80,10 @@ fn starts(value: &Value, problems: &mut Vec<String>) -> Vec<String> {
         }
     }
     if object.contains_key("openapi") || object.contains_key("swagger") {
-        let found: Vec<String> =
-            ["/components/schemas", "/definitions"].iter().flat_map(|at| listed(value, at)).collect();
+        let found: Vec<String> = ["/components/schemas", "/definitions"]
+            .iter()
+            .flat_map(|at| listed(value, at))
+            .collect();
         if found.is_empty() {
             problems.push("no schemas under components".to_owned());
         }

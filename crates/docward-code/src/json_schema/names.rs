@@ -101,7 +101,11 @@ pub(super) fn property_names(
     let members = match value {
         Value::Bool(true) => return,
         Value::Bool(false) => {
-            let none = if spot.top { doc! { "maxProperties": 1 } } else { doc! { "maxProperties": 0 } };
+            let none = if spot.top {
+                doc! { "maxProperties": 1 }
+            } else {
+                doc! { "maxProperties": 0 }
+            };
             parts.beside.push(none);
             return;
         }
@@ -133,7 +137,9 @@ pub(super) fn property_names(
                     only(Document::new(), doc! { pattern: {} });
                 }
             }
-            ("minLength" | "maxLength", Value::Number(n)) if n.as_u64().is_some_and(|n| n < 1000) => {
+            ("minLength" | "maxLength", Value::Number(n))
+                if n.as_u64().is_some_and(|n| n < 1000) =>
+            {
                 let pattern = match inner.as_str() {
                     "minLength" => format!("(?s)^.{{{n},}}$"),
                     _ => format!("(?s)^.{{0,{n}}}\\z"),
@@ -147,7 +153,8 @@ pub(super) fn property_names(
                 };
                 let names: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
                 if names.iter().all(|name| is_nameable(name)) {
-                    let named = names.iter().map(|name| ((*name).to_owned(), Document::new().into()));
+                    let named =
+                        names.iter().map(|name| ((*name).to_owned(), Document::new().into()));
                     only(named.collect(), Document::new());
                 } else {
                     to.lose(spot, key, "a name that a schema for the server cannot hold");
@@ -191,7 +198,11 @@ pub(super) fn unevaluated(
     }
     // Beside nothing else it is `additionalProperties`.
     let alone = !IN_PLACE.iter().any(|key| members.contains_key(*key));
-    if alone && seen.names.iter().all(|name| is_nameable(name)) && seen.patterns.is_empty() && (!spot.top || names_id(members)) {
+    if alone
+        && seen.names.iter().all(|name| is_nameable(name))
+        && seen.patterns.is_empty()
+        && (!spot.top || names_id(members))
+    {
         let rest = rest_of(to, spot, key);
         parts.own.insert("additionalProperties", rest);
         return;

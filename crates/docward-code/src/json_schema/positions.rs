@@ -14,8 +14,7 @@ pub(super) struct Positions {
 
 impl Positions {
     pub(super) fn of(text: &str) -> Self {
-        let mut scanner =
-            Scanner { text, at: 0, marks: Places::new(text), places: HashMap::new() };
+        let mut scanner = Scanner { text, at: 0, marks: Places::new(text), places: HashMap::new() };
         scanner.value("");
         Self { places: scanner.places }
     }
@@ -60,8 +59,8 @@ impl Scanner<'_> {
                         b'"' => {
                             let start = self.at;
                             self.string();
-                            let name: String =
-                                serde_json::from_str(&self.text[start..self.at]).unwrap_or_default();
+                            let name: String = serde_json::from_str(&self.text[start..self.at])
+                                .unwrap_or_default();
                             let inner = format!("{pointer}/{}", escaped(&name));
                             // The last of several members with one name is the one that counts.
                             self.places.insert(inner.clone(), self.marks.at(start));
@@ -124,9 +123,13 @@ mod tests {
     fn members_and_elements_have_places() {
         let text = "{\n  \"a\\\"/b\": [1, {\"c\": null}],\n  \"d\": \"x\"\n}";
         let positions = Positions::of(text);
-        for (pointer, line, column) in
-            [("", 1, 1), ("/a\"~1b", 2, 3), ("/a\"~1b/0", 2, 13), ("/a\"~1b/1/c", 2, 17), ("/d", 3, 3)]
-        {
+        for (pointer, line, column) in [
+            ("", 1, 1),
+            ("/a\"~1b", 2, 3),
+            ("/a\"~1b/0", 2, 13),
+            ("/a\"~1b/1/c", 2, 17),
+            ("/d", 3, 3),
+        ] {
             assert_eq!(positions.at(pointer), Place { line, column }, "{pointer}");
         }
     }

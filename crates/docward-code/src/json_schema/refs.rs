@@ -87,7 +87,12 @@ impl Refs {
 
     /// Where a dynamic reference leads. With a single resource that is where it points to; with several it
     /// depends on the way that validation took.
-    pub(super) fn resolve_dynamic(&self, root: &Value, at: &str, reference: &str) -> Option<String> {
+    pub(super) fn resolve_dynamic(
+        &self,
+        root: &Value,
+        at: &str,
+        reference: &str,
+    ) -> Option<String> {
         if self.resources.values().any(|pointer| !pointer.is_empty()) {
             return None;
         }
@@ -114,7 +119,10 @@ impl Refs {
         while let Some((value, here)) = stack.pop() {
             match value {
                 Value::Array(elements) => stack.extend(
-                    elements.iter().enumerate().map(|(i, element)| (element, format!("{here}/{i}"))),
+                    elements
+                        .iter()
+                        .enumerate()
+                        .map(|(i, element)| (element, format!("{here}/{i}"))),
                 ),
                 Value::Object(members) => {
                     if let Some(Value::String(reference)) = members.get("$ref")
@@ -123,9 +131,11 @@ impl Refs {
                     {
                         return true;
                     }
-                    stack.extend(members.iter().map(|(name, member)| {
-                        (member, format!("{here}/{}", escaped(name)))
-                    }));
+                    stack.extend(
+                        members
+                            .iter()
+                            .map(|(name, member)| (member, format!("{here}/{}", escaped(name)))),
+                    );
                 }
                 _ => {}
             }

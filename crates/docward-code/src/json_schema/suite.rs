@@ -54,7 +54,8 @@ fn the_suite() {
     let draft = old
         .filter(|name| name.len() == 1)
         .map(|name| format!("http://json-schema.org/draft-0{name}/schema#"));
-    let (mut schemas, mut complete, mut agree, mut differ, mut looser, mut stricter) = (0, 0, 0, 0, 0, 0);
+    let (mut schemas, mut complete, mut agree, mut differ, mut looser, mut stricter) =
+        (0, 0, 0, 0, 0, 0);
     let mut files: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -76,7 +77,12 @@ fn the_suite() {
                     looser += usize::from(got && !expect);
                     if !got && expect {
                         stricter += 1;
-                        println!("STRICTER {}: {} / {}: {schema}", file.display(), group["description"], test["description"]);
+                        println!(
+                            "STRICTER {}: {} / {}: {schema}",
+                            file.display(),
+                            group["description"],
+                            test["description"]
+                        );
                     }
                 } else if got == expect {
                     agree += 1;
@@ -84,7 +90,11 @@ fn the_suite() {
                     differ += 1;
                     println!(
                         "{}: {} / {}: {} expected {expect}\n   {}\n   {schema}",
-                        file.display(), group["description"], test["description"], test["data"], group["schema"]
+                        file.display(),
+                        group["description"],
+                        test["description"],
+                        test["data"],
+                        group["schema"]
                     );
                 }
             }

@@ -171,14 +171,22 @@ impl<'v> Translator<'v> {
                 "$schema" => {
                     let known = ["json-schema.org", "spec.openapis.org"];
                     if !known.iter().any(|name| value.as_str().is_some_and(|v| v.contains(name))) {
-                        self.lose(spot, key, "a dialect of its own: its keywords may mean other things");
+                        self.lose(
+                            spot,
+                            key,
+                            "a dialect of its own: its keywords may mean other things",
+                        );
                     }
                 }
-                "$id" | "id" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor"
-                | "$defs" | "definitions" | "$vocabulary" => {}
-                "format" => self.note(spot, key, "formats describe; they assert nothing unless asked to"),
+                "$id" | "id" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor" | "$defs"
+                | "definitions" | "$vocabulary" => {}
+                "format" => {
+                    self.note(spot, key, "formats describe; they assert nothing unless asked to")
+                }
                 "default" => self.note(spot, key, "the server fills nothing in"),
-                "readOnly" | "writeOnly" => self.note(spot, key, "who may write is not a matter of validity"),
+                "readOnly" | "writeOnly" => {
+                    self.note(spot, key, "who may write is not a matter of validity")
+                }
                 "contentEncoding" | "contentMediaType" | "contentSchema" => {
                     self.note(spot, key, "contents describe; they assert nothing")
                 }
@@ -212,7 +220,11 @@ impl<'v> Translator<'v> {
             return Document::new();
         };
         if self.open.contains(&target) {
-            self.lose(spot, key, format!("`{reference}` holds itself, and a schema for the server cannot"));
+            self.lose(
+                spot,
+                key,
+                format!("`{reference}` holds itself, and a schema for the server cannot"),
+            );
             // At least its type.
             let root = self.root;
             let kind = root.pointer(&target).and_then(|schema| schema.get("type"));
@@ -242,7 +254,11 @@ impl<'v> Translator<'v> {
         }
         let mut key = key;
         if key == "oneOf" && self.lost > before {
-            self.lose(spot, key, "something inside it is left out, so more than one may hold: as anyOf");
+            self.lose(
+                spot,
+                key,
+                "something inside it is left out, so more than one may hold: as anyOf",
+            );
             key = "anyOf";
         }
         if key == "allOf" {
@@ -291,7 +307,8 @@ impl<'v> Translator<'v> {
             if !is_nameable(name) {
                 let place = self.place(&at);
                 self.lost += 1;
-                let why = "in a schema for the server, dots lead through objects and names are not empty";
+                let why =
+                    "in a schema for the server, dots lead through objects and names are not empty";
                 self.draft.loosened(&join(spot.path, name), name.as_str(), why, place);
                 continue;
             }

@@ -113,9 +113,11 @@ impl<'t> Reader<'t> {
             "array" => {
                 let element = parts(node).first().copied();
                 let inner = format!("{path}[]");
-                Shape::array(element.map_or_else(Shape::default, |element| {
-                    self.element(draft, element, &inner)
-                }))
+                Shape::array(
+                    element.map_or_else(Shape::default, |element| {
+                        self.element(draft, element, &inner)
+                    }),
+                )
             }
             "object" if self.script.entries(node).is_empty() => Shape::default(),
             "object" => {
@@ -244,10 +246,8 @@ impl<'t> Reader<'t> {
                 "ref" | "refPath" => {
                     draft.noted(path, what(), "the server does not look up references", place);
                 }
-                "unique" => {
-                    if self.flag(value) != Some(false) {
-                        draft.loosened(path, what(), "a unique index, not a matter of a schema", place);
-                    }
+                "unique" if self.flag(value) != Some(false) => {
+                    draft.loosened(path, what(), "a unique index, not a matter of a schema", place);
                 }
                 "alias" => draft.noted(path, what(), "a name in code only", place),
                 "get" | "set" | "transform" | "cast" => {

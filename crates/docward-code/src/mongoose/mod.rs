@@ -26,11 +26,12 @@ const CALLS: [&str; 7] =
 
 pub(crate) fn read(text: &str) -> Imported {
     let mut imported = Imported::default();
-    // TypeScript is nearly JavaScript: the grammar that fits best is the one.
+    // The grammar that fits best is the one. TypeScript comes first: `model<User>(…)` is a comparison in
+    // JavaScript, without an error.
     let languages = [
-        tree_sitter_javascript::LANGUAGE.into(),
         tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
         tree_sitter_typescript::LANGUAGE_TSX.into(),
+        tree_sitter_javascript::LANGUAGE.into(),
     ];
     let mut best: Option<(usize, Source<'_>)> = None;
     for language in &languages {
@@ -88,13 +89,24 @@ impl<'t> Reader<'t> {
         let place = self.place(node);
         if self.script.text(function).ends_with("SchemaFactory.createForClass") {
             let class = self.script.classes.get(self.script.text(*arguments.first()?)).copied();
-            return Some(Schema { id: node.id(), variable, place, definition: None, options: None, class, model: None });
+            return Some(Schema {
+                id: node.id(),
+                variable,
+                place,
+                definition: None,
+                options: None,
+                class,
+                model: None,
+            });
         }
         if self.script.last_name(script::bare(function)) != Some("Schema") {
             return None;
         }
         let object = |at: usize| {
-            arguments.get(at).map(|node| self.script.resolve(*node)).filter(|n| n.kind() == "object")
+            arguments
+                .get(at)
+                .map(|node| self.script.resolve(*node))
+                .filter(|n| n.kind() == "object")
         };
         Some(Schema {
             id: node.id(),
@@ -167,12 +179,13 @@ impl<'t> Reader<'t> {
                 && source.text_of(node) == variable;
             if here && let Some(parent) = node.parent() {
                 let inside = matches!(parent.kind(), "pair" | "array")
-                    || parent.kind() == "object" && parent.parent().is_some_and(|p| {
-                        matches!(p.kind(), "pair" | "array")
-                            || p.kind() == "arguments" && p.parent().is_some_and(|call| {
-                                call.kind() == "new_expression"
-                            })
-                    });
+                    || parent.kind() == "object"
+                        && parent.parent().is_some_and(|p| {
+                            matches!(p.kind(), "pair" | "array")
+                                || p.kind() == "arguments"
+                                    && p.parent()
+                                        .is_some_and(|call| call.kind() == "new_expression")
+                        });
                 // `module.exports = { userSchema }` hands it on; it holds nothing.
                 found |= inside && !exported(node);
             }
@@ -218,7 +231,11 @@ impl<'t> Reader<'t> {
     }
 
     /// Calls of methods on the variable of a schema.
-    fn calls(&self, schema: &Schema<'t>, names: &[&str]) -> Vec<(&'t str, Vec<Node<'t>>, Node<'t>)> {
+    fn calls(
+        &self,
+        schema: &Schema<'t>,
+        names: &[&str],
+    ) -> Vec<(&'t str, Vec<Node<'t>>, Node<'t>)> {
         let called = [schema.variable, schema.model.as_deref()];
         let source = self.script.source;
         let mut out = Vec::new();
@@ -231,7 +248,8 @@ impl<'t> Reader<'t> {
                 && let Some(name) = self.script.last_name(function)
                 && names.contains(&name)
             {
-                let arguments = node.child_by_field_name("arguments").map(parts).unwrap_or_default();
+                let arguments =
+                    node.child_by_field_name("arguments").map(parts).unwrap_or_default();
                 out.push((name, arguments, node));
             }
             Walk::Into
@@ -283,7 +301,9 @@ impl<'t> Reader<'t> {
             self.definition(draft, definition, path, &mut shape);
         }
         for (name, arguments, call) in self.calls(schema, &["add"]) {
-            let Some(added) = arguments.first().map(|node| self.script.resolve(*node)) else { continue };
+            let Some(added) = arguments.first().map(|node| self.script.resolve(*node)) else {
+                continue;
+            };
             let object = match self.schema(added) {
                 Some(other) => other.definition,
                 None => Some(added).filter(|node| node.kind() == "object"),
@@ -307,11 +327,19 @@ impl<'t> Reader<'t> {
         shape
     }
 
-    fn call(&self, draft: &mut Draft, name: &str, arguments: &[Node<'t>], call: Node<'t>, path: &str) {
+    fn call(
+        &self,
+        draft: &mut Draft,
+        name: &str,
+        arguments: &[Node<'t>],
+        call: Node<'t>,
+        path: &str,
+    ) {
         let first = arguments.first().and_then(|node| self.script.literal(*node));
         let first = first.as_ref().and_then(Bson::as_str).unwrap_or_default();
         let place = self.place(call);
-        let what = quoted(&format!("{name}({})", arguments.first().map_or("", |a| self.script.text(*a))));
+        let what =
+            quoted(&format!("{name}({})", arguments.first().map_or("", |a| self.script.text(*a))));
         match name {
             "virtual" => draft.noted(&join(path, first), what, "computed, not stored", place),
             "alias" => draft.noted(path, what, "a name in code only", place),
@@ -337,7 +365,8 @@ impl<'t> Reader<'t> {
 
     fn with_id(&self, shape: &mut Shape, options: &[(String, Node<'t>)], top: bool) {
         let id = options.iter().rev().find(|(name, _)| name == "_id");
-        let none = id.is_some_and(|(_, value)| self.script.literal(*value) == Some(Bson::Boolean(false)));
+        let none =
+            id.is_some_and(|(_, value)| self.script.literal(*value) == Some(Bson::Boolean(false)));
         if top || !none {
             shape.set_property("_id", Shape::of(&["objectId"]));
         }

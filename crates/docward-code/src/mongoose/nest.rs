@@ -114,7 +114,12 @@ impl<'t> Reader<'t> {
                 match known {
                     Some(base) => self.props_into(draft, *base, path, &mut shape),
                     None if base.contains("Document") => {}
-                    None => draft.loosened(path, quoted(what), "declared in another file", self.place(heritage)),
+                    None => draft.loosened(
+                        path,
+                        quoted(what),
+                        "declared in another file",
+                        self.place(heritage),
+                    ),
                 }
             }
             self.props_into(draft, class, path, &mut shape);
@@ -153,7 +158,8 @@ impl<'t> Reader<'t> {
 
     /// The type that the annotation of a field stands for.
     fn annotated(&self, draft: &mut Draft, field: Node<'t>, path: &str) -> Shape {
-        let annotation = field.child_by_field_name("type").and_then(|node| parts(node).first().copied());
+        let annotation =
+            field.child_by_field_name("type").and_then(|node| parts(node).first().copied());
         match annotation {
             Some(kind) => self.typed(draft, kind, path),
             None => Shape::default(),

@@ -3,9 +3,33 @@
 
 /// Words without a plural of their own.
 const SAME: [&str; 27] = [
-    "advice", "cooperation", "deer", "digestion", "energy", "equipment", "excretion", "expertise", "fish",
-    "health", "information", "justice", "labour", "machinery", "media", "money", "moose", "news", "paper",
-    "pollution", "rain", "rice", "series", "sewage", "sheep", "species", "status",
+    "advice",
+    "cooperation",
+    "deer",
+    "digestion",
+    "energy",
+    "equipment",
+    "excretion",
+    "expertise",
+    "fish",
+    "health",
+    "information",
+    "justice",
+    "labour",
+    "machinery",
+    "media",
+    "money",
+    "moose",
+    "news",
+    "paper",
+    "pollution",
+    "rain",
+    "rice",
+    "series",
+    "sewage",
+    "sheep",
+    "species",
+    "status",
 ];
 
 /// The collection of a model.

@@ -118,7 +118,11 @@ impl<'t> Script<'t> {
                     }
                 }
                 "shorthand_property_identifier" => {
-                    out.push(Entry { name: self.text(member).to_owned(), key: member, value: member });
+                    out.push(Entry {
+                        name: self.text(member).to_owned(),
+                        key: member,
+                        value: member,
+                    });
                 }
                 "method_definition" => {
                     if let Some(key) = member.child_by_field_name("name")
@@ -276,8 +280,9 @@ impl<'t> Script<'t> {
                             return Some(names.into_iter().map(|(name, _)| name.into()).collect());
                         }
                         let object = self.resolve(first);
-                        (object.kind() == "object")
-                            .then(|| self.entries(object).into_iter().map(|e| e.name.into()).collect())
+                        (object.kind() == "object").then(|| {
+                            self.entries(object).into_iter().map(|e| e.name.into()).collect()
+                        })
                     }
                     "Object.freeze" => self.list(first, hops + 1),
                     _ => None,
@@ -293,8 +298,11 @@ pub(super) fn bare(node: Node<'_>) -> Node<'_> {
     let mut node = node;
     for _ in 0..MAX_HOPS {
         match node.kind() {
-            "parenthesized_expression" | "as_expression" | "satisfies_expression"
-            | "non_null_expression" | "await_expression" => match parts(node).first() {
+            "parenthesized_expression"
+            | "as_expression"
+            | "satisfies_expression"
+            | "non_null_expression"
+            | "await_expression" => match parts(node).first() {
                 Some(inner) => node = *inner,
                 None => break,
             },

@@ -23,7 +23,8 @@ pub(crate) fn read(text: &str) -> Imported {
         let named = provider.and_then(|field| field.value.as_deref()).unwrap_or("mongodb");
         if named != "mongodb" {
             let place = provider.map_or(block.place, |field| field.place);
-            let message = format!("the provider is `{named}`, not `mongodb`: types are read as MongoDB's");
+            let message =
+                format!("the provider is `{named}`, not `mongodb`: types are read as MongoDB's");
             problems.push(Problem { line: place.line, column: place.column, message });
         }
     }
@@ -71,7 +72,8 @@ impl<'b> Reader<'b> {
             let name = mapped.unwrap_or_else(|| field.name.clone());
             let inner = join(path, &name);
             let target = self.types.get(field.kind.as_str()).copied();
-            if let Some(target) = target.filter(|block| matches!(&*block.keyword, "model" | "view")) {
+            if let Some(target) = target.filter(|block| matches!(&*block.keyword, "model" | "view"))
+            {
                 let what = format!("relation to {}", target.name);
                 draft.noted(&inner, what, "not stored in this collection", field.place);
                 continue;
@@ -124,7 +126,8 @@ impl<'b> Reader<'b> {
     }
 
     fn scalar(&mut self, draft: &mut Draft, field: &'b Field, path: &str) -> Shape {
-        let native = field.attributes.iter().find_map(|attribute| attribute.name.strip_prefix("db."));
+        let native =
+            field.attributes.iter().find_map(|attribute| attribute.name.strip_prefix("db."));
         match (field.kind.as_str(), native) {
             (_, Some("ObjectId")) => Shape::of(&["objectId"]),
             (_, Some("Timestamp")) => Shape::of(&["timestamp"]),
@@ -142,7 +145,12 @@ impl<'b> Reader<'b> {
                 Shape::default()
             }
             ("Unsupported", _) => {
-                draft.loosened(path, "Unsupported", "a type that Prisma does not know", field.place);
+                draft.loosened(
+                    path,
+                    "Unsupported",
+                    "a type that Prisma does not know",
+                    field.place,
+                );
                 Shape::default()
             }
             (name, _) => {

@@ -1,10 +1,7 @@
 //! The language of Prisma schemas: blocks of lines. What does not fit is a problem, and reading goes on
 //! with the next line.
 
-use crate::{
-    Place, Problem,
-    place::Places,
-};
+use crate::{Place, Problem, place::Places};
 
 /// `keyword name { … }`.
 #[derive(Debug)]
@@ -161,9 +158,8 @@ impl<'t> Reader<'t> {
 
     fn word(&mut self) -> Option<&'t str> {
         let rest = self.rest();
-        let end = rest
-            .find(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
-            .unwrap_or(rest.len());
+        let end =
+            rest.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '-').unwrap_or(rest.len());
         self.at += end;
         (end > 0).then(|| &rest[..end])
     }

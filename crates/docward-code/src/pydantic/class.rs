@@ -95,7 +95,8 @@ impl Module {
                         self.aliases.entry(name).or_insert(Expr::read(source, *value));
                     }
                 }
-                "if_statement" | "else_clause" | "try_statement" | "except_clause" | "block" | "ERROR" => {
+                "if_statement" | "else_clause" | "try_statement" | "except_clause" | "block"
+                | "ERROR" => {
                     self.block(source, statement, depth + 1);
                 }
                 _ => {}
@@ -181,7 +182,8 @@ fn member(source: &Source<'_>, class: &mut Class, statement: Node<'_>, first: bo
 }
 
 fn assignment(source: &Source<'_>, class: &mut Class, node: Node<'_>) {
-    let Some(left) = node.child_by_field_name("left").filter(|left| left.kind() == "identifier") else {
+    let Some(left) = node.child_by_field_name("left").filter(|left| left.kind() == "identifier")
+    else {
         return;
     };
     let name = source.text_of(left).to_owned();

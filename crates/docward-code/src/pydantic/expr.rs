@@ -68,13 +68,16 @@ impl Expr {
                 None => Self::Other(text()),
             },
             "concatenated_string" => {
-                let all: Option<String> = parts(node).into_iter().map(|n| string(source, n)).collect();
+                let all: Option<String> =
+                    parts(node).into_iter().map(|n| string(source, n)).collect();
                 all.map_or_else(|| Self::Other(text()), |all| Self::Literal(all.into()))
             }
             "subscript" => {
                 let mut all = parts(node).into_iter();
                 match all.next() {
-                    Some(base) => Self::Index(Box::new(inner(base)), listed(all.map(inner).collect())),
+                    Some(base) => {
+                        Self::Index(Box::new(inner(base)), listed(all.map(inner).collect()))
+                    }
                     None => Self::Other(text()),
                 }
             }
@@ -93,7 +96,8 @@ impl Expr {
                     return Self::Other(text());
                 };
                 let (mut plain, mut named) = (Vec::new(), Vec::new());
-                for argument in node.child_by_field_name("arguments").map(parts).unwrap_or_default() {
+                for argument in node.child_by_field_name("arguments").map(parts).unwrap_or_default()
+                {
                     if argument.kind() != "keyword_argument" {
                         plain.push(inner(argument));
                         continue;

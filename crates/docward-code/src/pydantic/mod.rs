@@ -71,7 +71,9 @@ impl Reader<'_> {
                 Some(inner) if inner.name != class.name && depth < 16 => {
                     self.ancestry_below(inner, depth + 1)
                 }
-                _ if matches!(name, "Document" | "DocumentWithSoftDelete" | "View") => Ancestry::Document,
+                _ if matches!(name, "Document" | "DocumentWithSoftDelete" | "View") => {
+                    Ancestry::Document
+                }
                 // Bases of other files tell what they are by name.
                 _ if name.ends_with("Document") => Ancestry::Document,
                 _ if name.ends_with("Model") => Ancestry::Model,
@@ -88,7 +90,8 @@ impl Reader<'_> {
         class.bases.iter().any(|base| {
             matches!(base.name(), "Enum" | "StrEnum" | "IntEnum" | "ReprEnum" | "IntFlag")
                 || self.module.class(base.name()).is_some_and(|inner| {
-                    inner.name != class.name && inner.bases.iter().any(|base| base.name().ends_with("Enum"))
+                    inner.name != class.name
+                        && inner.bases.iter().any(|base| base.name().ends_with("Enum"))
                 })
         })
     }
@@ -111,7 +114,9 @@ impl Reader<'_> {
                         collect(&inner, out, depth + 1);
                     }
                 }
-                Expr::Call(_, plain, _) => plain.iter().for_each(|one| collect(one, out, depth + 1)),
+                Expr::Call(_, plain, _) => {
+                    plain.iter().for_each(|one| collect(one, out, depth + 1))
+                }
                 _ => {}
             }
         }
@@ -182,7 +187,16 @@ impl Reader<'_> {
                 self.inherit(draft, inner, lowest, path, shape, top, depth + 1);
                 continue;
             }
-            let plain = ["BaseModel", "Document", "View", "Generic", "ABC", "TypedDict", "NamedTuple", "object"];
+            let plain = [
+                "BaseModel",
+                "Document",
+                "View",
+                "Generic",
+                "ABC",
+                "TypedDict",
+                "NamedTuple",
+                "object",
+            ];
             if !plain.contains(&name) && !name.is_empty() {
                 let why = "what it adds is not declared in this file";
                 draft.loosened(path, name, why, class.place);
@@ -192,7 +206,8 @@ impl Reader<'_> {
         if document && !shape.has_property("_id") {
             shape.set_property("_id", Shape::of(&["objectId"]));
         }
-        let drops_nulls = lowest.setting("keep_nulls").and_then(Expr::literal) == Some(&Bson::Boolean(false));
+        let drops_nulls =
+            lowest.setting("keep_nulls").and_then(Expr::literal) == Some(&Bson::Boolean(false));
         for field in &class.fields {
             self.field(draft, field, path, shape, document, drops_nulls);
         }
@@ -202,7 +217,8 @@ impl Reader<'_> {
         }
         if class.setting("is_root").is_some_and(Expr::is_true) {
             shape.set_property("_class_id", Shape::of(&["string"]));
-            let why = "documents of several classes in one collection; only what they share is described";
+            let why =
+                "documents of several classes in one collection; only what they share is described";
             draft.loosened(path, "is_root", why, class.place);
         }
         if let Some(generator) = class.option("alias_generator") {
@@ -278,7 +294,9 @@ impl Reader<'_> {
             self.constrain(draft, &mut shape, named, &inner, *place);
         }
         let mut required = matches!(given, None | Some(Expr::Ellipsis));
-        if let Some(given) = given.filter(|given| !matches!(given, Expr::Ellipsis | Expr::Literal(Bson::Null))) {
+        if let Some(given) =
+            given.filter(|given| !matches!(given, Expr::Ellipsis | Expr::Literal(Bson::Null)))
+        {
             let what = format!("default {}", given.shown());
             draft.noted(&inner, what, "the server fills nothing in", *place);
         } else if !required {
@@ -310,7 +328,12 @@ impl Reader<'_> {
                     let Expr::Call(_, fields, _) = decorator else { continue };
                     for field in fields.iter().filter_map(Expr::text) {
                         let path = if field == "*" { path.to_owned() } else { join(path, field) };
-                        draft.loosened(&path, format!("validator {method}"), "decided by code", *place);
+                        draft.loosened(
+                            &path,
+                            format!("validator {method}"),
+                            "decided by code",
+                            *place,
+                        );
                     }
                 }
                 "model_validator" | "root_validator" => {
@@ -319,7 +342,12 @@ impl Reader<'_> {
                 "computed_field" => {
                     let inner = join(path, method);
                     draft.field(&inner, *place);
-                    draft.noted(&inner, format!("computed field {method}"), "its type is not read", *place);
+                    draft.noted(
+                        &inner,
+                        format!("computed field {method}"),
+                        "its type is not read",
+                        *place,
+                    );
                     shape.set_property(method, Shape::default());
                 }
                 _ => {}

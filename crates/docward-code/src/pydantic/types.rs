@@ -56,7 +56,8 @@ impl Reader<'_> {
                     None => Shape::default(),
                 },
                 name => {
-                    let inner = plain.first().map(|one| self.kind(draft, one, &format!("{path}[]"), place));
+                    let inner =
+                        plain.first().map(|one| self.kind(draft, one, &format!("{path}[]"), place));
                     let item = named.iter().find(|(key, _)| key == "item_type").map(|(_, one)| one);
                     let inner = inner.or_else(|| {
                         item.map(|one| self.kind(draft, one, &format!("{path}[]"), place))
@@ -145,9 +146,9 @@ impl Reader<'_> {
                 draft.loosened(path, name, pattern::EMAIL_WHY, place);
                 Shape { patterns: vec![pattern::EMAIL.to_owned()], ..Shape::of(&["string"]) }
             }
-            "AnyUrl" | "AnyHttpUrl" | "HttpUrl" | "FileUrl" | "MongoDsn" | "PostgresDsn" | "RedisDsn"
-            | "NameEmail" | "IPvAnyAddress" | "IPv4Address" | "IPv6Address" | "Path" | "FilePath"
-            | "DirectoryPath" => {
+            "AnyUrl" | "AnyHttpUrl" | "HttpUrl" | "FileUrl" | "MongoDsn" | "PostgresDsn"
+            | "RedisDsn" | "NameEmail" | "IPvAnyAddress" | "IPv4Address" | "IPv6Address"
+            | "Path" | "FilePath" | "DirectoryPath" => {
                 draft.loosened(path, name, "its form is checked by code", place);
                 Shape::of(&["string"])
             }
@@ -223,7 +224,8 @@ impl Reader<'_> {
                 }
             },
             "dict" | "Dict" | "Mapping" | "MutableMapping" | "OrderedDict" | "DefaultDict" => {
-                let inner = arguments.get(1).map(|one| self.kind(draft, one, &join(path, "*"), place));
+                let inner =
+                    arguments.get(1).map(|one| self.kind(draft, one, &join(path, "*"), place));
                 Shape::map(inner.unwrap_or_default())
             }
             "Final" | "Required" | "NotRequired" => match first {
@@ -251,7 +253,10 @@ impl Reader<'_> {
             Expr::Name(name) => {
                 let (class, member) = name.rsplit_once('.')?;
                 let class = self.module.class(class.rsplit('.').next()?)?;
-                self.members(class).into_iter().find(|(name, _)| name == member).and_then(|(_, v)| v)
+                self.members(class)
+                    .into_iter()
+                    .find(|(name, _)| name == member)
+                    .and_then(|(_, v)| v)
             }
             _ => None,
         }
@@ -304,7 +309,14 @@ impl Reader<'_> {
     }
 
     /// What stands beside a type in `Annotated[…]`.
-    fn annotate(&self, draft: &mut Draft, shape: &mut Shape, extra: &Expr, path: &str, place: Place) {
+    fn annotate(
+        &self,
+        draft: &mut Draft,
+        shape: &mut Shape,
+        extra: &Expr,
+        path: &str,
+        place: Place,
+    ) {
         let Expr::Call(function, plain, named) = extra else { return };
         let short = |key: &str| {
             let value = plain.first().or_else(|| named.first().map(|(_, value)| value));
@@ -355,7 +367,12 @@ impl Reader<'_> {
             };
             let known = match key.as_str() {
                 "gt" | "ge" | "lt" | "le" if !shape.is_numeric() && !shape.types.is_empty() => {
-                    draft.loosened(path, format!("{key}={}", value.shown()), "the server compares numbers only", place);
+                    draft.loosened(
+                        path,
+                        format!("{key}={}", value.shown()),
+                        "the server compares numbers only",
+                        place,
+                    );
                     true
                 }
                 "gt" => number.map(|n| shape.minimum = Limit::excluding(n)).is_some(),
@@ -387,14 +404,21 @@ impl Reader<'_> {
                         };
                         match pattern::checked(pattern) {
                             Ok(pattern) => shape.patterns.push(pattern),
-                            Err(why) => draft.loosened(path, format!("{key}={}", value.shown()), why, place),
+                            Err(why) => {
+                                draft.loosened(path, format!("{key}={}", value.shown()), why, place)
+                            }
                         }
                         true
                     }
                     None => false,
                 },
                 "max_digits" | "decimal_places" => {
-                    draft.loosened(path, format!("{key}={}", value.shown()), "the server does not count digits", place);
+                    draft.loosened(
+                        path,
+                        format!("{key}={}", value.shown()),
+                        "the server does not count digits",
+                        place,
+                    );
                     true
                 }
                 "title" => {
@@ -408,7 +432,12 @@ impl Reader<'_> {
                 _ => true,
             };
             if !known {
-                draft.loosened(path, format!("{key}={}", value.shown()), "no value in this file", place);
+                draft.loosened(
+                    path,
+                    format!("{key}={}", value.shown()),
+                    "no value in this file",
+                    place,
+                );
             }
         }
     }

@@ -6,8 +6,7 @@ use bson::Bson;
 use tree_sitter::Node;
 
 use crate::{
-    Place,
-    shape,
+    Place, shape,
     tree::{Source, Walk, part, parts},
 };
 
@@ -49,8 +48,12 @@ pub(super) struct Annotation<'t> {
 
 impl<'t> Java<'t> {
     pub(super) fn new(source: &'t Source<'t>) -> Self {
-        let mut java =
-            Self { source, classes: Vec::new(), enums: BTreeMap::new(), constants: BTreeMap::new() };
+        let mut java = Self {
+            source,
+            classes: Vec::new(),
+            enums: BTreeMap::new(),
+            constants: BTreeMap::new(),
+        };
         source.walk(source.root(), |node| {
             match node.kind() {
                 "class_declaration" => {
@@ -65,7 +68,8 @@ impl<'t> Java<'t> {
                     let name = node.child_by_field_name("name").map_or("", |n| source.text_of(n));
                     let body = node.child_by_field_name("body").map(parts).unwrap_or_default();
                     let constants = body.into_iter().filter(|part| part.kind() == "enum_constant");
-                    let names = constants.filter_map(|constant| constant.child_by_field_name("name"));
+                    let names =
+                        constants.filter_map(|constant| constant.child_by_field_name("name"));
                     java.enums.entry(name).or_insert(names.map(|n| source.text_of(n)).collect());
                 }
                 _ => {}
@@ -91,7 +95,8 @@ impl<'t> Java<'t> {
             let modifiers = part(member, "modifiers");
             let words = modifiers.map_or("", |modifiers| source.text_of(modifiers));
             let is = |word: &str| words.split_whitespace().any(|other| other == word);
-            let declarators = parts(member).into_iter().filter(|p| p.kind() == "variable_declarator");
+            let declarators =
+                parts(member).into_iter().filter(|p| p.kind() == "variable_declarator");
             for declarator in declarators {
                 let Some(name) = declarator.child_by_field_name("name") else { continue };
                 if is("static") {
@@ -153,7 +158,8 @@ impl<'t> Java<'t> {
         all.filter(|part| matches!(part.kind(), "annotation" | "marker_annotation"))
             .map(|node| {
                 let full = node.child_by_field_name("name").map_or("", |n| self.source.text_of(n));
-                let arguments = node.child_by_field_name("arguments").map(parts).unwrap_or_default();
+                let arguments =
+                    node.child_by_field_name("arguments").map(parts).unwrap_or_default();
                 let arguments = arguments.into_iter().map(|argument| {
                     let key = argument.child_by_field_name("key");
                     let value = argument.child_by_field_name("value");
@@ -180,7 +186,9 @@ impl<'t> Java<'t> {
         match node.kind() {
             "string_literal" => Some(unescaped(text.trim_matches('"')).into()),
             "decimal_integer_literal" | "hex_integer_literal" | "unary_expression" => {
-                shape::number(text.replace(' ', "").trim_end_matches(['l', 'L', 'd', 'D', 'f', 'F']))
+                shape::number(
+                    text.replace(' ', "").trim_end_matches(['l', 'L', 'd', 'D', 'f', 'F']),
+                )
             }
             "decimal_floating_point_literal" => {
                 shape::number(text.trim_end_matches(['d', 'D', 'f', 'F']))
@@ -191,9 +199,10 @@ impl<'t> Java<'t> {
                 let name = text.rsplit('.').next().unwrap_or_default();
                 Some(self.constants.get(name).map_or(name, String::as_str).into())
             }
-            "parenthesized_expression" => {
-                parts(node).first().filter(|inner| inner.kind().ends_with("literal")).and_then(|inner| self.literal(*inner))
-            }
+            "parenthesized_expression" => parts(node)
+                .first()
+                .filter(|inner| inner.kind().ends_with("literal"))
+                .and_then(|inner| self.literal(*inner)),
             _ => None,
         }
     }

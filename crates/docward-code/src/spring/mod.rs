@@ -23,7 +23,14 @@ use java::{Annotation, Class, Field, Java};
 const PLAIN_BASES: [&str; 2] = ["Object", "AbstractAggregateRoot"];
 
 const LISTS: [&str; 9] = [
-    "List", "Collection", "Iterable", "ArrayList", "LinkedList", "Queue", "Deque", "ArrayDeque",
+    "List",
+    "Collection",
+    "Iterable",
+    "ArrayList",
+    "LinkedList",
+    "Queue",
+    "Deque",
+    "ArrayDeque",
     "Streamable",
 ];
 const SETS: [&str; 6] = ["Set", "HashSet", "LinkedHashSet", "SortedSet", "TreeSet", "EnumSet"];
@@ -86,7 +93,6 @@ impl<'t> Reader<'t> {
         shape.title = Some(class.name.to_owned());
         let mut collection = None;
         if let Some(document) = class.annotation("Document") {
-            let given = document.text.contains("\"\"") || !document.text.contains('(');
             let named = self.java.text(document, &["collection", "value"]);
             collection = match named {
                 Some(name) if name.contains("#{") => {
@@ -95,7 +101,7 @@ impl<'t> Reader<'t> {
                     None
                 }
                 Some(name) => Some(name),
-                None if given || !mentions_name(document) => Some(decapitalised(class.name)),
+                None if !mentions_name(document) => Some(decapitalised(class.name)),
                 None => None,
             };
             // The type of a document is written beside its fields, so that it can be read back.
@@ -148,14 +154,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn field(
-        &self,
-        draft: &mut Draft,
-        field: &Field<'t>,
-        path: &str,
-        into: &mut Shape,
-        top: bool,
-    ) {
+    fn field(&self, draft: &mut Draft, field: &Field<'t>, path: &str, into: &mut Shape, top: bool) {
         let java = &self.java;
         if let Some(why) = field.annotation(&["Transient", "ReadOnlyProperty", "Value"]) {
             draft.noted(&join(path, field.name), quoted(why.text), "not stored", field.place);
@@ -165,7 +164,8 @@ impl<'t> Reader<'t> {
         let explicit = field.annotation(&["Id", "MongoId"]);
         let id = explicit.is_some() || matches!(field.name, "id" | "_id") && settings.is_none();
         let given = settings.and_then(|settings| java.text(settings, &["name", "value"]));
-        let name = if id { "_id".to_owned() } else { given.unwrap_or_else(|| field.name.to_owned()) };
+        let name =
+            if id { "_id".to_owned() } else { given.unwrap_or_else(|| field.name.to_owned()) };
         let inner = join(path, &name);
         if let Some(unwrapped) = field.annotation(&["Unwrapped"]) {
             self.unwrapped(draft, field, unwrapped, path, into);
@@ -178,7 +178,11 @@ impl<'t> Reader<'t> {
         draft.field(&inner, field.place);
         let target = settings
             .and_then(|settings| java.text(settings, &["targetType"]))
-            .or_else(|| field.annotation(&["MongoId"]).and_then(|id| java.text(id, &["value", "targetType"])))
+            .or_else(|| {
+                field
+                    .annotation(&["MongoId"])
+                    .and_then(|id| java.text(id, &["value", "targetType"]))
+            })
             .and_then(|target| target_type(&target));
         let plain_id = id && field.annotation(&["MongoId"]).is_none();
         let replaced =
@@ -223,7 +227,12 @@ impl<'t> Reader<'t> {
             }
             "Encrypted" => return Shape::of(&["binData"]),
             "DocumentReference" => {
-                draft.loosened(path, what, "the `_id` of the other document, of whatever type", by.place);
+                draft.loosened(
+                    path,
+                    what,
+                    "the `_id` of the other document, of whatever type",
+                    by.place,
+                );
                 Shape::default()
             }
             _ => {
@@ -254,7 +263,12 @@ impl<'t> Reader<'t> {
         let prefix = self.java.text(annotation, &["prefix"]).unwrap_or_default();
         let shape = self.kind(draft, field.kind, &Spot { path, id: false });
         if shape.properties.is_empty() {
-            draft.loosened(path, quoted(annotation.text), "its fields are not in this file", field.place);
+            draft.loosened(
+                path,
+                quoted(annotation.text),
+                "its fields are not in this file",
+                field.place,
+            );
         }
         for (name, inner) in shape.properties {
             into.set_property(&format!("{prefix}{name}"), inner);
@@ -273,14 +287,18 @@ impl<'t> Reader<'t> {
         let inside = Spot { path: &element, id: false };
         match kind.kind() {
             "array_type" => {
-                let Some(inner) = kind.child_by_field_name("element") else { return Shape::default() };
+                let Some(inner) = kind.child_by_field_name("element") else {
+                    return Shape::default();
+                };
                 if source.text_of(inner) == "byte" {
                     return Shape::of(&["binData"]);
                 }
                 Shape::array(self.kind(draft, inner, &inside))
             }
             "annotated_type" => {
-                let Some(inner) = parts(kind).into_iter().next_back() else { return Shape::default() };
+                let Some(inner) = parts(kind).into_iter().next_back() else {
+                    return Shape::default();
+                };
                 let mut shape = self.kind(draft, inner, spot);
                 for annotation in self.java.annotations(Some(kind)) {
                     validation::apply(draft, &mut shape, &self.java, &annotation, spot.path);
@@ -311,16 +329,26 @@ impl<'t> Reader<'t> {
         match base {
             base if LISTS.contains(&base) => {
                 let inside = Spot { path: &element, id: false };
-                Shape::array(arguments.first().map_or_else(Shape::default, |one| self.kind(draft, *one, &inside)))
+                Shape::array(
+                    arguments
+                        .first()
+                        .map_or_else(Shape::default, |one| self.kind(draft, *one, &inside)),
+                )
             }
             base if SETS.contains(&base) => {
                 let inside = Spot { path: &element, id: false };
-                let each = arguments.first().map_or_else(Shape::default, |one| self.kind(draft, *one, &inside));
+                let each = arguments
+                    .first()
+                    .map_or_else(Shape::default, |one| self.kind(draft, *one, &inside));
                 Shape { unique_items: true, ..Shape::array(each) }
             }
             base if MAPS.contains(&base) => {
                 let inside = Spot { path: &values, id: false };
-                Shape::map(arguments.get(1).map_or_else(Shape::default, |one| self.kind(draft, *one, &inside)))
+                Shape::map(
+                    arguments
+                        .get(1)
+                        .map_or_else(Shape::default, |one| self.kind(draft, *one, &inside)),
+                )
             }
             "Optional" => {
                 arguments.first().map_or_else(Shape::default, |one| self.kind(draft, *one, spot))
@@ -342,8 +370,8 @@ impl<'t> Reader<'t> {
         match name {
             "String" if spot.id => Shape::of(&["objectId", "string"]),
             "BigInteger" if spot.id => Shape::of(&["objectId", "string"]),
-            "String" | "CharSequence" | "char" | "Character" | "Locale" | "Currency" | "URI" | "URL"
-            | "Class" | "Duration" | "Period" | "ZoneId" => Shape::of(&["string"]),
+            "String" | "CharSequence" | "char" | "Character" | "Locale" | "Currency" | "URI"
+            | "URL" | "Class" | "Duration" | "Period" | "ZoneId" => Shape::of(&["string"]),
             "int" | "Integer" | "short" | "Short" | "byte" | "Byte" | "AtomicInteger" => {
                 Shape::of(&["int"])
             }
@@ -351,7 +379,8 @@ impl<'t> Reader<'t> {
             "double" | "Double" | "float" | "Float" => Shape::of(&["double"]),
             "boolean" | "Boolean" | "AtomicBoolean" => Shape::of(&["bool"]),
             "BigDecimal" | "BigInteger" => {
-                let why = "a text by default up to version 4, a decimal if configured: both are accepted";
+                let why =
+                    "a text by default up to version 4, a decimal if configured: both are accepted";
                 draft.noted(spot.path, name, why, place);
                 Shape::of(&["decimal", "string"])
             }
@@ -362,8 +391,10 @@ impl<'t> Reader<'t> {
             "ObjectId" => Shape::of(&["objectId"]),
             "UUID" | "Binary" => Shape::of(&["binData"]),
             "BsonTimestamp" | "BSONTimestamp" => Shape::of(&["timestamp"]),
-            "Point" | "GeoJsonPoint" | "GeoJsonPolygon" | "GeoJsonLineString" | "Box" | "Circle"
-            | "Polygon" | "Document" | "DBObject" | "BasicDBObject" | "DBRef" => Shape::object(),
+            "Point" | "GeoJsonPoint" | "GeoJsonPolygon" | "GeoJsonLineString" | "Box"
+            | "Circle" | "Polygon" | "Document" | "DBObject" | "BasicDBObject" | "DBRef" => {
+                Shape::object()
+            }
             // What `Number` holds when it is read back is decided by what was put in.
             "Number" => Shape::of(&["int", "long", "double"]),
             name if LISTS.contains(&name) || SETS.contains(&name) => Shape::of(&["array"]),
@@ -388,7 +419,9 @@ fn decapitalised(name: &str) -> String {
 /// Whether the arguments of `@Document` name the collection at all.
 fn mentions_name(document: &Annotation<'_>) -> bool {
     let arguments = document.text.split_once('(').map_or("", |(_, arguments)| arguments);
-    arguments.contains("collection") || arguments.contains("value") || !arguments.contains('=')
+    let arguments = arguments.trim_end_matches(')').trim();
+    let named = arguments.contains("collection") || arguments.contains("value");
+    !matches!(arguments, "" | "\"\"") && (named || !arguments.contains('='))
 }
 
 fn is_primitive(kind: Node<'_>) -> bool {

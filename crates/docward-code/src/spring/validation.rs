@@ -13,12 +13,46 @@ use super::java::{Annotation, Java};
 
 /// Annotations that say nothing of what is valid.
 const HARMLESS: [&str; 40] = [
-    "Id", "MongoId", "Field", "Document", "Transient", "Version", "Indexed", "TextIndexed", "TextScore",
-    "GeoSpatialIndexed", "HashIndexed", "WildcardIndexed", "CompoundIndex", "CreatedDate",
-    "LastModifiedDate", "CreatedBy", "LastModifiedBy", "DBRef", "DocumentReference", "Unwrapped", "Valid",
-    "Getter", "Setter", "Builder", "Default", "Singular", "ToString", "EqualsAndHashCode", "With",
-    "JsonProperty", "JsonIgnore", "JsonFormat", "JsonInclude", "Nullable", "Deprecated",
-    "SuppressWarnings", "Override", "Schema", "Autowired", "PersistenceCreator",
+    "Id",
+    "MongoId",
+    "Field",
+    "Document",
+    "Transient",
+    "Version",
+    "Indexed",
+    "TextIndexed",
+    "TextScore",
+    "GeoSpatialIndexed",
+    "HashIndexed",
+    "WildcardIndexed",
+    "CompoundIndex",
+    "CreatedDate",
+    "LastModifiedDate",
+    "CreatedBy",
+    "LastModifiedBy",
+    "DBRef",
+    "DocumentReference",
+    "Unwrapped",
+    "Valid",
+    "Getter",
+    "Setter",
+    "Builder",
+    "Default",
+    "Singular",
+    "ToString",
+    "EqualsAndHashCode",
+    "With",
+    "JsonProperty",
+    "JsonIgnore",
+    "JsonFormat",
+    "JsonInclude",
+    "Nullable",
+    "Deprecated",
+    "SuppressWarnings",
+    "Override",
+    "Schema",
+    "Autowired",
+    "PersistenceCreator",
 ];
 
 /// Applies one annotation; says whether it makes the field required.
@@ -85,7 +119,8 @@ pub(super) fn apply(
         "Digits" => draft.loosened(path, what(), "the server does not count digits", place),
         "UniqueElements" => shape.unique_items = true,
         name if HARMLESS.contains(&name) => {
-            if annotation.text.contains("unique = true") || annotation.text.contains("unique=true") {
+            if annotation.text.contains("unique = true") || annotation.text.contains("unique=true")
+            {
                 draft.loosened(path, what(), "a unique index, not a matter of a schema", place);
             }
         }
@@ -105,7 +140,10 @@ fn limits(
         Bson::String(text) => {
             // Texts are how decimals are given exactly.
             if shape.is("decimal") {
-                text.parse::<bson::Decimal128>().ok().map(Bson::Decimal128).filter(|_| number(&text).is_some())
+                text.parse::<bson::Decimal128>()
+                    .ok()
+                    .map(Bson::Decimal128)
+                    .filter(|_| number(&text).is_some())
             } else {
                 number(&text)
             }

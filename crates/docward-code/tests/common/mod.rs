@@ -49,14 +49,23 @@ pub fn shown(imported: &Imported) -> String {
         .models
         .iter()
         .map(|model| {
-            let fields: Map<String, Value> =
-                model.fields.iter().map(|(path, place)| (path.clone(), json!(at(*place)))).collect();
+            let fields: Map<String, Value> = model
+                .fields
+                .iter()
+                .map(|(path, place)| (path.clone(), json!(at(*place))))
+                .collect();
             let left_out: Vec<Value> = model
                 .left_out
                 .iter()
                 .map(|one| {
                     let loosens = if one.loosens { "loosens" } else { "keeps" };
-                    json!(format!("{} {}: {} ({}; {loosens})", at(one.place), one.path, one.what, one.why))
+                    json!(format!(
+                        "{} {}: {} ({}; {loosens})",
+                        at(one.place),
+                        one.path,
+                        one.what,
+                        one.why
+                    ))
                 })
                 .collect();
             json!({
@@ -70,8 +79,11 @@ pub fn shown(imported: &Imported) -> String {
             })
         })
         .collect();
-    let problems: Vec<String> =
-        imported.problems.iter().map(|p| format!("{}:{} {}", p.line, p.column, p.message)).collect();
+    let problems: Vec<String> = imported
+        .problems
+        .iter()
+        .map(|p| format!("{}:{} {}", p.line, p.column, p.message))
+        .collect();
     serde_json::to_string_pretty(&json!({ "models": models, "problems": problems })).expect("JSON")
 }
 
