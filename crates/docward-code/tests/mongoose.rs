@@ -88,9 +88,9 @@ fn options_become_keywords() {
         ("{ type: Number, min: -1.5 }", json!({ "bsonType": number, "minimum": -1.5 })),
         (
             "{ type: String, match: /^a\\/b$/i }",
-            json!({ "bsonType": string, "pattern": "(?i)^a/b$" }),
+            json!({ "bsonType": string, "pattern": "(?i)^$|^a/b$" }),
         ),
-        ("{ type: String, match: [/x/, 'no'] }", json!({ "bsonType": string, "pattern": "x" })),
+        ("{ type: String, match: [/x/, 'no'] }", json!({ "bsonType": string, "pattern": "^$|x" })),
         (
             "{ type: String, trim: true, lowercase: true, index: true, select: false }",
             json!({ "bsonType": string }),

@@ -265,6 +265,16 @@ impl<'t> Reader<'t> {
             shape.null = false;
             Field { shape, required }
         } else {
+            // An empty text is not matched against anything.
+            for pattern in &mut shape.patterns {
+                let flags = pattern.strip_prefix("(?").and_then(|rest| rest.split_once(')'));
+                *pattern = match flags {
+                    Some((flags, rest)) if flags.chars().all(|c| "ims".contains(c)) => {
+                        format!("(?{flags})^$|{rest}")
+                    }
+                    _ => format!("^$|{pattern}"),
+                };
+            }
             Field::optional(shape)
         }
     }
