@@ -17,6 +17,7 @@ use crate::{codegen, docs, root, source};
 const LAYERS: [(&str, u32); 13] = [
     ("docward-model", 0),
     ("docward-bson", 1),
+    ("docward-code", 2),
     ("docward-profile", 2),
     ("docward-schema", 2),
     ("docward-workload", 2),

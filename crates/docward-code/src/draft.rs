@@ -1,0 +1,139 @@
+//! A model while it is being read: where its fields are, what is left out, and how far nesting goes.
+
+use std::collections::BTreeMap;
+
+use crate::{LeftOut, Model, Place, shape::Shape};
+
+/// Deeper than documents that people design; the server's own limit is not far beyond.
+const MAX_DEPTH: usize = 20;
+/// Schemas with more parts than this are no help to anybody, and types that hold each other many times
+/// over would grow without end.
+const MAX_PARTS: usize = 20_000;
+/// More than this about one model is not read by anybody, either.
+const MAX_LEFT_OUT: usize = 2_000;
+
+/// Collects what belongs to one model.
+#[derive(Default)]
+pub(crate) struct Draft {
+    pub(crate) fields: BTreeMap<String, Place>,
+    pub(crate) left_out: Vec<LeftOut>,
+    /// Named types that are being read, outermost first.
+    open: Vec<String>,
+    depth: usize,
+    parts: usize,
+}
+
+impl Draft {
+    /// Notes where a field is declared; the first declaration counts.
+    pub(crate) fn field(&mut self, path: &str, place: Place) {
+        self.fields.entry(path.to_owned()).or_insert(place);
+    }
+
+    /// Notes a restriction that the schema does not carry.
+    pub(crate) fn loosened(
+        &mut self,
+        path: &str,
+        what: impl Into<String>,
+        why: impl Into<String>,
+        place: Place,
+    ) {
+        self.leave_out(path, what.into(), why.into(), place, true);
+    }
+
+    /// Notes something that is no restriction.
+    pub(crate) fn noted(
+        &mut self,
+        path: &str,
+        what: impl Into<String>,
+        why: impl Into<String>,
+        place: Place,
+    ) {
+        self.leave_out(path, what.into(), why.into(), place, false);
+    }
+
+    fn leave_out(&mut self, path: &str, what: String, why: String, place: Place, loosens: bool) {
+        let one = LeftOut { path: path.to_owned(), what, why, place, loosens };
+        if self.left_out.len() < MAX_LEFT_OUT && !self.left_out.contains(&one) {
+            self.left_out.push(one);
+        }
+    }
+
+    /// Goes one level deeper with `inside`, if that is still reasonable.
+    pub(crate) fn deeper(
+        &mut self,
+        path: &str,
+        place: Place,
+        inside: impl FnOnce(&mut Self) -> Shape,
+    ) -> Shape {
+        self.parts += 1;
+        if self.depth >= MAX_DEPTH || self.parts > MAX_PARTS {
+            let why = if self.depth >= MAX_DEPTH { "nested too deeply" } else { "too many parts" };
+            self.loosened(path, "everything from here on", why, place);
+            return Shape::default();
+        }
+        self.depth += 1;
+        let shape = inside(self);
+        self.depth -= 1;
+        shape
+    }
+
+    /// Reads the named type `name` with `inside`, unless it is being read already.
+    pub(crate) fn named(
+        &mut self,
+        name: &str,
+        path: &str,
+        place: Place,
+        inside: impl FnOnce(&mut Self) -> Shape,
+    ) -> Shape {
+        if self.open.iter().any(|open| open == name) {
+            let why = "it holds itself, and a schema cannot; any object is accepted from here on";
+            self.loosened(path, name, why, place);
+            return Shape::object();
+        }
+        self.open.push(name.to_owned());
+        let shape = self.deeper(path, place, inside);
+        self.open.pop();
+        shape
+    }
+
+    /// The finished model.
+    pub(crate) fn finish(
+        self,
+        name: impl Into<String>,
+        collection: Option<String>,
+        declared_at: Place,
+        shape: Shape,
+    ) -> Model {
+        Model {
+            name: name.into(),
+            collection,
+            embedded: false,
+            schema: shape.render(),
+            declared_at,
+            fields: self.fields,
+            left_out: self.left_out,
+        }
+    }
+}
+
+/// The path of a field inside another.
+pub(crate) fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+/// Names that a schema cannot speak of: in one, dots lead through objects.
+pub(crate) fn is_nameable(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['.', '\0'])
+}
+
+/// Shortens source text that is quoted.
+pub(crate) fn quoted(text: &str) -> String {
+    const MAX: usize = 80;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= MAX {
+        return line;
+    }
+    let mut short: String = line.chars().take(MAX - 1).collect();
+    short.push('…');
+    short
+}

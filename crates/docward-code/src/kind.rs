@@ -1,0 +1,108 @@
+//! The kinds of declarations, and telling them apart.
+
+/// Where models come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Mongoose schemas in JavaScript or TypeScript, and the decorators of NestJS over them.
+    Mongoose,
+    /// A Prisma schema for the MongoDB connector.
+    Prisma,
+    /// Pydantic models and Beanie documents.
+    Pydantic,
+    /// Go structs with `bson` tags.
+    Go,
+    /// Java classes for Spring Data MongoDB.
+    Spring,
+    /// JSON Schema, of any draft since 4, also inside an OpenAPI document.
+    JsonSchema,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 6] =
+        [Self::Mongoose, Self::Prisma, Self::Pydantic, Self::Go, Self::Spring, Self::JsonSchema];
+
+    /// The name people type.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mongoose => "mongoose",
+            Self::Prisma => "prisma",
+            Self::Pydantic => "pydantic",
+            Self::Go => "go",
+            Self::Spring => "spring",
+            Self::JsonSchema => "json-schema",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The kind of a file, if it is likely to declare models: the name says the language, the text has to
+    /// mention the library.
+    pub fn detect(file_name: &str, text: &str) -> Option<Self> {
+        let name = file_name.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
+        let (_, extension) = name.rsplit_once('.')?;
+        let mentions = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        let (kind, likely) = match extension {
+            "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" => {
+                (Self::Mongoose, mentions(&["mongoose"]))
+            }
+            "prisma" => (Self::Prisma, mentions(&["model ", "type ", "enum "])),
+            "py" => (Self::Pydantic, mentions(&["pydantic", "beanie", "BaseModel"])),
+            "go" => (Self::Go, mentions(&["bson:\""])),
+            "java" => (Self::Spring, mentions(&["org.springframework.data", "@Document"])),
+            "json" => (
+                Self::JsonSchema,
+                mentions(&["\"$jsonSchema\"", "json-schema.org", "\"$defs\"", "\"components\""])
+                    || (mentions(&["\"properties\""]) && mentions(&["\"type\"", "\"bsonType\""])),
+            ),
+            _ => return None,
+        };
+        likely.then_some(kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back_to_kinds() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::parse(kind.name()), Some(kind));
+        }
+        assert_eq!(Kind::parse("cobol"), None);
+    }
+
+    #[test]
+    fn files_are_told_apart_by_name_and_text() {
+        for (name, text, expect) in [
+            ("src/user.js", "const mongoose = require('mongoose')", Some(Kind::Mongoose)),
+            ("user.schema.ts", "import { Schema } from 'mongoose'", Some(Kind::Mongoose)),
+            ("user.ts", "import { Prop } from '@nestjs/mongoose'", Some(Kind::Mongoose)),
+            ("user.js", "export const x = 1", None),
+            ("prisma/schema.prisma", "model User {\n}", Some(Kind::Prisma)),
+            ("schema.prisma", "", None),
+            ("models.py", "from pydantic import BaseModel", Some(Kind::Pydantic)),
+            ("models.py", "from beanie import Document", Some(Kind::Pydantic)),
+            ("models.py", "import os", None),
+            ("order.go", "type A struct {\n B int `bson:\"b\"`\n}", Some(Kind::Go)),
+            ("order.go", "package main", None),
+            ("C:\\src\\Order.java", "@Document class Order {}", Some(Kind::Spring)),
+            ("Order.java", "class Order {}", None),
+            (
+                "order.schema.json",
+                "{\"type\":\"object\",\"properties\":{}}",
+                Some(Kind::JsonSchema),
+            ),
+            ("v.json", "{\"$jsonSchema\": {}}", Some(Kind::JsonSchema)),
+            ("package.json", "{\"name\":\"x\",\"type\":\"module\"}", None),
+            ("README", "mongoose", None),
+            ("", "", None),
+        ] {
+            assert_eq!(Kind::detect(name, text), expect, "{name}: {text}");
+        }
+    }
+}

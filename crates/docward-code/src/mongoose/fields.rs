@@ -1,0 +1,364 @@
+//! Fields of Mongoose schemas: types and options.
+//!
+//! Null is accepted wherever a field is not required, elements of arrays included: Mongoose stores it and
+//! its casts let it pass. Numbers are `int`, `long` or `double`: the driver writes a whole number of 32
+//! bits as `int` and every other as `double`, and values that were incremented elsewhere may be `long`. A
+//! decimal never comes out of `Number`, so it is not accepted.
+
+use tree_sitter::Node;
+
+use crate::{
+    draft::{Draft, is_nameable, join, quoted},
+    pattern,
+    shape::{Limit, Shape},
+    tree::parts,
+};
+
+use super::{
+    Reader,
+    script::{Entry, bare},
+};
+
+/// What Mongoose's `Number` is in the database.
+pub(super) const NUMBER: [&str; 3] = ["int", "long", "double"];
+
+/// A field, and whether documents have it.
+pub(super) struct Field {
+    pub(super) shape: Shape,
+    pub(super) required: bool,
+}
+
+impl Field {
+    fn optional(shape: Shape) -> Self {
+        Self { shape: shape.or_null(), required: false }
+    }
+}
+
+impl<'t> Reader<'t> {
+    /// The fields that an object literal declares.
+    pub(super) fn definition(
+        &self,
+        draft: &mut Draft,
+        object: Node<'t>,
+        path: &str,
+        into: &mut Shape,
+    ) {
+        for spread in self.script.foreign_spreads(object) {
+            let what = quoted(self.script.text(spread));
+            draft.loosened(path, what, "declared in another file", self.place(spread));
+        }
+        for Entry { name, key, value } in self.script.entries(object) {
+            let place = self.place(key);
+            if !name.split('.').all(is_nameable) {
+                draft.loosened(path, name, "no name of a field", place);
+                continue;
+            }
+            let inner = join(path, &name);
+            draft.field(&inner, place);
+            // `a.b` declares `a`, too.
+            for (dot, _) in name.match_indices('.') {
+                draft.field(&join(path, &name[..dot]), place);
+            }
+            let field = self.field(draft, value, &inner);
+            insert(into, &name, field);
+        }
+    }
+
+    /// What is said of one field.
+    pub(super) fn field(&self, draft: &mut Draft, value: Node<'t>, path: &str) -> Field {
+        let node = self.script.resolve(value);
+        if node.kind() == "object" {
+            if let Some(kind) = self.declared_type(node) {
+                return self.with_options(draft, Some(kind), node, path, None);
+            }
+            if !self.script.entries(node).is_empty() {
+                return self.nested(draft, node, path);
+            }
+        }
+        Field::optional(self.kind(draft, value, path))
+    }
+
+    /// The `type` of an object literal that declares one field. One that has a `type` itself is a field
+    /// of that name instead.
+    pub(super) fn declared_type(&self, object: Node<'t>) -> Option<Node<'t>> {
+        let kind = self.script.option(object, "type")?;
+        let resolved = self.script.resolve(kind);
+        let field = resolved.kind() == "object" && self.script.option(resolved, "type").is_some();
+        (!field).then_some(kind)
+    }
+
+    fn nested(&self, draft: &mut Draft, object: Node<'t>, path: &str) -> Field {
+        let shape = draft.deeper(path, self.place(object), |draft| {
+            let mut shape = Shape::object();
+            self.definition(draft, object, path, &mut shape);
+            shape
+        });
+        // Fields of a nested object are fields of the document: required ones are there in any case.
+        let required = !shape.required.is_empty();
+        Field { shape: if required { shape } else { shape.or_null() }, required }
+    }
+
+    /// A type, however it is written.
+    pub(super) fn kind(&self, draft: &mut Draft, value: Node<'t>, path: &str) -> Shape {
+        let place = self.place(value);
+        draft.deeper(path, place, |draft| self.kind_inside(draft, value, path))
+    }
+
+    fn kind_inside(&self, draft: &mut Draft, value: Node<'t>, path: &str) -> Shape {
+        if let Some(schema) = self.schema(value) {
+            return self.sub_schema(draft, &schema, path, self.place(value));
+        }
+        let node = self.script.resolve(value);
+        match node.kind() {
+            "array" => {
+                let element = parts(node).first().copied();
+                let inner = format!("{path}[]");
+                Shape::array(
+                    element.map_or_else(Shape::default, |element| {
+                        self.element(draft, element, &inner)
+                    }),
+                )
+            }
+            "object" if self.script.entries(node).is_empty() => Shape::default(),
+            "object" => {
+                let mut shape = Shape::object();
+                self.definition(draft, node, path, &mut shape);
+                shape
+            }
+            "arrow_function" => match node.child_by_field_name("body") {
+                Some(body) => self.kind(draft, body, path),
+                None => Shape::default(),
+            },
+            "call_expression" if self.script.text(node).starts_with("raw(") => {
+                let first = node.child_by_field_name("arguments").map(parts).unwrap_or_default();
+                match first.first() {
+                    Some(inner) => self.kind(draft, *inner, path),
+                    None => Shape::default(),
+                }
+            }
+            "string" | "template_string" => {
+                let name = self.script.string(node).unwrap_or_default();
+                self.named(draft, &name, value, path)
+            }
+            _ => match self.script.last_name(bare(node)) {
+                Some(name) => self.named(draft, name, value, path),
+                None => self.foreign(draft, value, path),
+            },
+        }
+    }
+
+    /// An element of an array.
+    fn element(&self, draft: &mut Draft, element: Node<'t>, path: &str) -> Shape {
+        let resolved = self.script.resolve(element);
+        if resolved.kind() == "object" && self.declared_type(resolved).is_none() {
+            // An object in an array is a schema of its own, with an `_id`.
+            let mut shape = Shape::object();
+            shape.set_property("_id", Shape::of(&["objectId"]));
+            self.definition(draft, resolved, path, &mut shape);
+            return if shape.properties.len() == 1 { Shape::default() } else { shape.or_null() };
+        }
+        self.field(draft, element, path).shape
+    }
+
+    fn named(&self, draft: &mut Draft, name: &str, value: Node<'t>, path: &str) -> Shape {
+        let mut letters = name.chars();
+        let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+        let name = format!("{first}{}", letters.as_str());
+        match name.as_str() {
+            "String" => Shape::of(&["string"]),
+            "Number" => Shape::of(&NUMBER),
+            "Date" => Shape::of(&["date"]),
+            "Boolean" | "Bool" => Shape::of(&["bool"]),
+            "ObjectId" | "ObjectID" | "Oid" => Shape::of(&["objectId"]),
+            "Buffer" | "UUID" | "Uuid" => Shape::of(&["binData"]),
+            "Decimal128" => Shape::of(&["decimal"]),
+            "BigInt" => Shape::of(&["long"]),
+            "Int32" => Shape::of(&["int"]),
+            "Double" => Shape::of(&["double"]),
+            "Array" | "DocumentArray" => Shape::of(&["array"]),
+            "Map" => Shape::object(),
+            "Mixed" | "Object" => Shape::default(),
+            _ => match self.script.classes.get(name.as_str()) {
+                Some(class) => self.class(draft, *class, path, self.place(value), false),
+                None => self.foreign(draft, value, path),
+            },
+        }
+    }
+
+    fn foreign(&self, draft: &mut Draft, value: Node<'t>, path: &str) -> Shape {
+        let what = quoted(self.script.text(value));
+        let why = "no type of Mongoose, and not declared in this file";
+        draft.loosened(path, what, why, self.place(value));
+        Shape::default()
+    }
+
+    /// A field in the form `{ type: …, required: …, … }`. The type may come from elsewhere, as NestJS
+    /// takes it from the annotation.
+    pub(super) fn with_options(
+        &self,
+        draft: &mut Draft,
+        kind: Option<Node<'t>>,
+        object: Node<'t>,
+        path: &str,
+        inferred: Option<Shape>,
+    ) -> Field {
+        let mut shape = match (kind, inferred) {
+            (Some(kind), _) => {
+                let mut shape = self.kind(draft, kind, path);
+                if shape.is("object")
+                    && shape.properties.is_empty()
+                    && let Some(values) = self.script.option(object, "of")
+                {
+                    let inner = join(path, "*");
+                    shape = Shape::map(self.field(draft, values, &inner).shape);
+                }
+                shape
+            }
+            (None, inferred) => inferred.unwrap_or_default(),
+        };
+        let mut required = false;
+        for entry in self.script.entries(object) {
+            let Entry { name, key, value } = &entry;
+            let (place, value) = (self.place(*key), *value);
+            let what = || quoted(&format!("{name}: {}", self.script.text(value)));
+            match name.as_str() {
+                "required" => match self.flag(value) {
+                    Some(flag) => required = flag,
+                    None => draft.loosened(path, what(), "decided by code", place),
+                },
+                "enum" => match self.script.values(value) {
+                    Some(values) if values.is_empty() => {}
+                    Some(values) => match &mut shape.items {
+                        crate::shape::Items::Each(each) => each.set_enum(values),
+                        _ => shape.set_enum(values),
+                    },
+                    None => draft.loosened(path, what(), "its values are not in this file", place),
+                },
+                "min" | "max" if shape.is("date") => {
+                    draft.loosened(path, what(), "the server compares numbers only", place);
+                }
+                "min" | "max" | "minlength" | "minLength" | "maxlength" | "maxLength" => {
+                    self.limit(draft, &mut shape, &entry, path);
+                }
+                "match" => self.matched(draft, &mut shape, value, path),
+                "validate" => draft.loosened(path, what(), "decided by code", place),
+                "default" => draft.noted(path, what(), "the server fills nothing in", place),
+                "ref" | "refPath" => {
+                    draft.noted(path, what(), "the server does not look up references", place);
+                }
+                "unique" if self.flag(value) != Some(false) => {
+                    draft.loosened(path, what(), "a unique index, not a matter of a schema", place);
+                }
+                "alias" => draft.noted(path, what(), "a name in code only", place),
+                "get" | "set" | "transform" | "cast" => {
+                    draft.noted(path, what(), "decided by code", place);
+                }
+                // How values are changed, found and shown; not what is stored.
+                _ => {}
+            }
+        }
+        if required {
+            // Mongoose takes an empty text for a missing one.
+            if shape.types == ["string"] && shape.enumeration.is_empty() {
+                shape.set_min_size(1);
+            }
+            shape.null = false;
+            Field { shape, required }
+        } else {
+            // An empty text is not matched against anything.
+            for pattern in &mut shape.patterns {
+                let flags = pattern.strip_prefix("(?").and_then(|rest| rest.split_once(')'));
+                *pattern = match flags {
+                    Some((flags, rest)) if flags.chars().all(|c| "ims".contains(c)) => {
+                        format!("(?{flags})^$|{rest}")
+                    }
+                    _ => format!("^$|{pattern}"),
+                };
+            }
+            Field::optional(shape)
+        }
+    }
+
+    /// `true`, or `[true, message]`, or a mere message.
+    fn flag(&self, value: Node<'t>) -> Option<bool> {
+        let node = self.first_of(value);
+        match self.script.literal(node)? {
+            bson::Bson::Boolean(flag) => Some(flag),
+            bson::Bson::String(message) => Some(!message.is_empty()),
+            bson::Bson::Null => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The value of `[value, message]` and `{ value, message }`, and of a plain value.
+    fn first_of(&self, value: Node<'t>) -> Node<'t> {
+        let node = self.script.resolve(value);
+        match node.kind() {
+            "array" => parts(node).first().copied().unwrap_or(node),
+            "object" => self.script.option(node, "value").unwrap_or(node),
+            _ => node,
+        }
+    }
+
+    fn limit(&self, draft: &mut Draft, shape: &mut Shape, entry: &Entry<'t>, path: &str) {
+        let literal = self.script.literal(self.first_of(entry.value));
+        let size = match literal {
+            Some(bson::Bson::Int32(n)) => u64::try_from(n).ok(),
+            _ => None,
+        };
+        match (entry.name.as_str(), literal, size) {
+            ("min", Some(n), _) if is_number(&n) => shape.minimum = Limit::including(n),
+            ("max", Some(n), _) if is_number(&n) => shape.maximum = Limit::including(n),
+            ("minlength" | "minLength", _, Some(n)) => shape.min_length = Some(n),
+            ("maxlength" | "maxLength", _, Some(n)) => shape.max_length = Some(n),
+            _ => {
+                let what = quoted(&format!("{}: {}", entry.name, self.script.text(entry.value)));
+                draft.loosened(path, what, "no number in this file", self.place(entry.key));
+            }
+        }
+    }
+
+    fn matched(&self, draft: &mut Draft, shape: &mut Shape, value: Node<'t>, path: &str) {
+        let node = self.first_of(value);
+        let resolved = self.script.resolve(node);
+        let place = self.place(value);
+        let what = quoted(&format!("match: {}", self.script.text(value)));
+        if resolved.kind() != "regex" {
+            draft.loosened(path, what, "no regular expression in this file", place);
+            return;
+        }
+        let inner = |name| resolved.child_by_field_name(name).map_or("", |n| self.script.text(n));
+        match pattern::ecma(inner("pattern"), inner("flags")) {
+            Ok(pattern) if !shape.is("array") => shape.patterns.push(pattern),
+            Ok(_) => draft.loosened(path, what, "it is about texts, and this is an array", place),
+            Err(why) => draft.loosened(path, what, why, place),
+        }
+    }
+}
+
+fn is_number(value: &bson::Bson) -> bool {
+    matches!(value, bson::Bson::Int32(_) | bson::Bson::Int64(_) | bson::Bson::Double(_))
+}
+
+/// Puts a field where its name says: `a.b` is `b` inside `a`.
+pub(super) fn insert(into: &mut Shape, name: &str, field: Field) {
+    match name.split_once('.') {
+        None => {
+            into.set_property(name, field.shape);
+            if field.required {
+                into.require(name);
+            }
+        }
+        Some((outer, rest)) => {
+            if !into.has_property(outer) {
+                into.set_property(outer, Shape::object());
+            }
+            if field.required {
+                into.require(outer);
+            }
+            if let Some((_, inner)) = into.properties.iter_mut().find(|(name, _)| name == outer) {
+                insert(inner, rest, field);
+            }
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! Mongoose schemas in JavaScript and TypeScript: `new Schema({ … })` and the models made of them, and the
+//! decorated classes of NestJS, which become the same.
+//!
+//! A schema is closed only if it says `strict: 'throw'`: otherwise Mongoose drops fields it does not know
+//! without a word, and plugins and discriminators add theirs.
+
+mod fields;
+mod nest;
+mod plural;
+mod script;
+
+use bson::Bson;
+use tree_sitter::Node;
+
+use crate::{
+    Imported, Model, Place,
+    draft::{Draft, join, quoted},
+    shape::{Rest, Shape},
+    tree::{Source, Walk, parts},
+};
+use script::Script;
+
+/// Calls on a schema that change what documents look like, or what is valid.
+const CALLS: [&str; 7] =
+    ["virtual", "plugin", "discriminator", "pre", "loadClass", "path", "alias"];
+
+pub(crate) fn read(text: &str) -> Imported {
+    let mut imported = Imported::default();
+    // The grammar that fits best is the one. TypeScript comes first: `model<User>(…)` is a comparison in
+    // JavaScript, without an error.
+    let languages = [
+        tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
+        tree_sitter_typescript::LANGUAGE_TSX.into(),
+        tree_sitter_javascript::LANGUAGE.into(),
+    ];
+    let mut best: Option<(usize, Source<'_>)> = None;
+    for language in &languages {
+        let Some(source) = Source::parse(language, text) else { continue };
+        let errors = source.errors();
+        if best.as_ref().is_none_or(|(fewest, _)| errors < *fewest) {
+            best = Some((errors, source));
+        }
+        if errors == 0 {
+            break;
+        }
+    }
+    let Some((_, source)) = best else { return imported };
+    imported.problems = source.problems();
+    let reader = Reader { script: Script::new(&source) };
+    imported.models = reader.models();
+    imported
+}
+
+struct Reader<'t> {
+    script: Script<'t>,
+}
+
+/// A schema in the text.
+struct Schema<'t> {
+    /// Distinguishes it from others.
+    id: usize,
+    /// The variable that holds it.
+    variable: Option<&'t str>,
+    place: Place,
+    definition: Option<Node<'t>>,
+    options: Option<Node<'t>>,
+    /// The class it is made from, with NestJS.
+    class: Option<Node<'t>>,
+    /// The name of the model made of it, which variables usually bear, too.
+    model: Option<String>,
+}
+
+impl<'t> Reader<'t> {
+    fn place(&self, node: Node<'_>) -> Place {
+        self.script.source.place(node)
+    }
+
+    /// The schema that an expression stands for.
+    fn schema(&self, value: Node<'t>) -> Option<Schema<'t>> {
+        let wrapped = script::bare(value);
+        let variable = (wrapped.kind() == "identifier").then(|| self.script.text(wrapped));
+        let node = self.script.resolve(wrapped);
+        let function = match node.kind() {
+            "new_expression" => node.child_by_field_name("constructor")?,
+            "call_expression" => node.child_by_field_name("function")?,
+            _ => return None,
+        };
+        let arguments = node.child_by_field_name("arguments").map(parts).unwrap_or_default();
+        let place = self.place(node);
+        if self.script.text(function).ends_with("SchemaFactory.createForClass") {
+            let class = self.script.classes.get(self.script.text(*arguments.first()?)).copied();
+            return Some(Schema {
+                id: node.id(),
+                variable,
+                place,
+                definition: None,
+                options: None,
+                class,
+                model: None,
+            });
+        }
+        if self.script.last_name(script::bare(function)) != Some("Schema") {
+            return None;
+        }
+        let object = |at: usize| {
+            arguments
+                .get(at)
+                .map(|node| self.script.resolve(*node))
+                .filter(|n| n.kind() == "object")
+        };
+        Some(Schema {
+            id: node.id(),
+            variable,
+            place,
+            definition: object(0),
+            options: object(1),
+            class: None,
+            model: None,
+        })
+    }
+
+    fn models(&self) -> Vec<Model> {
+        let source = self.script.source;
+        let mut models = Vec::new();
+        let mut used: Vec<usize> = Vec::new();
+        let mut loose: Vec<Schema<'t>> = Vec::new();
+        source.walk(source.root(), |node| {
+            match node.kind() {
+                "call_expression" => {
+                    if let Some((model, id)) = self.model(node) {
+                        used.push(id);
+                        models.push(model);
+                    }
+                }
+                "variable_declarator" => {
+                    if let Some(name) = node.child_by_field_name("name")
+                        && let Some(value) = node.child_by_field_name("value")
+                        && let Some(mut schema) = self.schema(value)
+                        && script::bare(value).kind() != "identifier"
+                    {
+                        schema.variable = Some(self.script.text(name));
+                        loose.push(schema);
+                    }
+                }
+                "assignment_expression" => {
+                    if let Some(value) = node.child_by_field_name("right")
+                        && script::bare(value).kind() == "new_expression"
+                        && let Some(schema) = self.schema(value)
+                    {
+                        loose.push(schema);
+                    }
+                }
+                _ => {}
+            }
+            Walk::Into
+        });
+        models.extend(self.decorated_classes());
+        // Schemas that are exported for others to make models of.
+        for schema in loose {
+            if used.contains(&schema.id) || schema.class.is_some() || self.is_part(&schema) {
+                continue;
+            }
+            let variable = schema.variable.unwrap_or("Schema");
+            let name = variable.strip_suffix("Schema").filter(|name| !name.is_empty());
+            let collection = self.collection_option(&schema);
+            models.push(self.build(name.unwrap_or(variable), collection, &schema));
+        }
+        models.sort_by_key(|model| model.declared_at);
+        models
+    }
+
+    /// Whether another declaration mentions the variable of a schema.
+    fn is_part(&self, schema: &Schema<'t>) -> bool {
+        let Some(variable) = schema.variable else { return false };
+        let source = self.script.source;
+        let mut found = false;
+        source.walk(source.root(), |node| {
+            let here = matches!(node.kind(), "identifier" | "shorthand_property_identifier")
+                && source.text_of(node) == variable;
+            if here && let Some(parent) = node.parent() {
+                let inside = matches!(parent.kind(), "pair" | "array")
+                    || parent.kind() == "object"
+                        && parent.parent().is_some_and(|p| {
+                            matches!(p.kind(), "pair" | "array")
+                                || p.kind() == "arguments"
+                                    && p.parent()
+                                        .is_some_and(|call| call.kind() == "new_expression")
+                        });
+                // `module.exports = { userSchema }` hands it on; it holds nothing.
+                found |= inside && !exported(node);
+            }
+            Walk::Into
+        });
+        found
+    }
+
+    /// A model out of `model('Name', schema, 'collection')`.
+    fn model(&self, call: Node<'t>) -> Option<(Model, usize)> {
+        let function = script::bare(call.child_by_field_name("function")?);
+        if self.script.last_name(function) != Some("model") {
+            return None;
+        }
+        let arguments = parts(call.child_by_field_name("arguments")?);
+        let name = self.script.literal(*arguments.first()?)?;
+        let name = name.as_str()?;
+        let mut schema = self.schema(*arguments.get(1)?)?;
+        schema.model = Some(name.to_owned());
+        let given = arguments.get(2).and_then(|node| self.script.literal(*node));
+        let collection = given
+            .and_then(|given| given.as_str().map(str::to_owned))
+            .or_else(|| self.collection_option(&schema))
+            .unwrap_or_else(|| plural::collection(name));
+        Some((self.build(name, Some(collection), &schema), schema.id))
+    }
+
+    fn collection_option(&self, schema: &Schema<'t>) -> Option<String> {
+        let from = schema.options.and_then(|options| self.script.option(options, "collection"));
+        let set = self.settings(schema).into_iter().find(|(name, _)| name == "collection");
+        let literal = from.or(set.map(|(_, value)| value)).and_then(|v| self.script.literal(v))?;
+        literal.as_str().map(str::to_owned)
+    }
+
+    /// `schema.set('option', value)`.
+    fn settings(&self, schema: &Schema<'t>) -> Vec<(String, Node<'t>)> {
+        let calls = self.calls(schema, &["set"]);
+        let set = calls.into_iter().filter_map(|(_, arguments, _)| {
+            let name = self.script.literal(*arguments.first()?)?;
+            Some((name.as_str()?.to_owned(), *arguments.get(1)?))
+        });
+        set.collect()
+    }
+
+    /// Calls of methods on the variable of a schema.
+    fn calls(
+        &self,
+        schema: &Schema<'t>,
+        names: &[&str],
+    ) -> Vec<(&'t str, Vec<Node<'t>>, Node<'t>)> {
+        let called = [schema.variable, schema.model.as_deref()];
+        let source = self.script.source;
+        let mut out = Vec::new();
+        source.walk(source.root(), |node| {
+            if node.kind() == "call_expression"
+                && let Some(function) = node.child_by_field_name("function")
+                && function.kind() == "member_expression"
+                && let Some(object) = function.child_by_field_name("object")
+                && called.contains(&Some(self.script.text(object)))
+                && let Some(name) = self.script.last_name(function)
+                && names.contains(&name)
+            {
+                let arguments =
+                    node.child_by_field_name("arguments").map(parts).unwrap_or_default();
+                out.push((name, arguments, node));
+            }
+            Walk::Into
+        });
+        out
+    }
+
+    fn build(&self, name: &str, collection: Option<String>, schema: &Schema<'t>) -> Model {
+        let mut draft = Draft::default();
+        let mut shape = match schema.class {
+            Some(class) => self.class(&mut draft, class, "", schema.place, true),
+            None => self.body(&mut draft, schema, "", true),
+        };
+        shape.title = Some(name.to_owned());
+        draft.finish(name, collection, schema.place, shape)
+    }
+
+    /// A schema that is named at `place`, inside another.
+    fn sub_schema(
+        &self,
+        draft: &mut Draft,
+        schema: &Schema<'t>,
+        path: &str,
+        place: Place,
+    ) -> Shape {
+        if let Some(class) = schema.class {
+            return self.class(draft, class, path, place, false);
+        }
+        let name = schema.variable.map_or_else(|| format!("schema {}", schema.id), str::to_owned);
+        draft.named(&name, path, place, |draft| self.body(draft, schema, path, false))
+    }
+
+    /// The documents of a schema: what is declared, and what Mongoose adds.
+    fn body(&self, draft: &mut Draft, schema: &Schema<'t>, path: &str, top: bool) -> Shape {
+        let mut shape = Shape::object();
+        if schema.definition.is_none() {
+            draft.loosened(path, "the fields", "not written out in this file", schema.place);
+        }
+        let mut options: Vec<(String, Node<'t>)> = schema
+            .options
+            .map(|options| self.script.entries(options))
+            .unwrap_or_default()
+            .into_iter()
+            .map(|entry| (entry.name, entry.value))
+            .collect();
+        options.extend(self.settings(schema));
+        self.with_id(&mut shape, &options, top);
+        if let Some(definition) = schema.definition {
+            self.definition(draft, definition, path, &mut shape);
+        }
+        for (name, arguments, call) in self.calls(schema, &["add"]) {
+            let Some(added) = arguments.first().map(|node| self.script.resolve(*node)) else {
+                continue;
+            };
+            let object = match self.schema(added) {
+                Some(other) => other.definition,
+                None => Some(added).filter(|node| node.kind() == "object"),
+            };
+            match object {
+                Some(object) => self.definition(draft, object, path, &mut shape),
+                None => {
+                    let what = quoted(&format!("{name}({})", self.script.text(added)));
+                    draft.loosened(path, what, "declared in another file", self.place(call));
+                }
+            }
+        }
+        self.with_options_of_schema(draft, &mut shape, &options, path, top);
+        for (name, arguments, call) in self.calls(schema, &CALLS) {
+            self.call(draft, name, &arguments, call, path);
+            // Others add fields that are not described here.
+            if matches!(name, "discriminator" | "plugin" | "loadClass") {
+                shape.rest = Rest::Open;
+            }
+        }
+        shape
+    }
+
+    fn call(
+        &self,
+        draft: &mut Draft,
+        name: &str,
+        arguments: &[Node<'t>],
+        call: Node<'t>,
+        path: &str,
+    ) {
+        let first = arguments.first().and_then(|node| self.script.literal(*node));
+        let first = first.as_ref().and_then(Bson::as_str).unwrap_or_default();
+        let place = self.place(call);
+        let what =
+            quoted(&format!("{name}({})", arguments.first().map_or("", |a| self.script.text(*a))));
+        match name {
+            "virtual" => draft.noted(&join(path, first), what, "computed, not stored", place),
+            "alias" => draft.noted(path, what, "a name in code only", place),
+            "plugin" | "loadClass" => {
+                draft.loosened(path, what, "what it adds is not in this file", place);
+            }
+            "discriminator" => {
+                let why = "documents of several kinds in one collection; only what they share is described";
+                draft.loosened(path, what, why, place);
+            }
+            "pre" if first == "validate" || first == "save" => {
+                draft.loosened(path, what, "decided by code", place);
+            }
+            "path" => {
+                let validates = call.parent().and_then(|parent| self.script.last_name(parent));
+                if validates == Some("validate") {
+                    draft.loosened(&join(path, first), "validate", "decided by code", place);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn with_id(&self, shape: &mut Shape, options: &[(String, Node<'t>)], top: bool) {
+        let id = options.iter().rev().find(|(name, _)| name == "_id");
+        let none =
+            id.is_some_and(|(_, value)| self.script.literal(*value) == Some(Bson::Boolean(false)));
+        if top || !none {
+            shape.set_property("_id", Shape::of(&["objectId"]));
+        }
+    }
+
+    fn with_options_of_schema(
+        &self,
+        draft: &mut Draft,
+        shape: &mut Shape,
+        options: &[(String, Node<'t>)],
+        path: &str,
+        top: bool,
+    ) {
+        let option = |wanted: &str| {
+            options.iter().rev().find(|(name, _)| name == wanted).map(|(_, value)| *value)
+        };
+        if let Some(value) = option("timestamps") {
+            self.timestamps(draft, shape, value, path);
+        }
+        if let Some(value) = option("discriminatorKey")
+            && let Some(Bson::String(name)) = self.script.literal(value)
+            && !shape.has_property(&name)
+        {
+            draft.field(&join(path, &name), self.place(value));
+            shape.set_property(&name, Shape::of(&["string"]));
+        }
+        if top {
+            let version = match option("versionKey").map(|value| self.script.literal(value)) {
+                Some(Some(Bson::Boolean(false))) => None,
+                Some(Some(Bson::String(name))) => Some(name),
+                _ => Some("__v".to_owned()),
+            };
+            if let Some(name) = version.filter(|name| !shape.has_property(name)) {
+                shape.set_property(&name, Shape::of(&["int"]));
+            }
+        }
+        let strict = option("strict").and_then(|value| self.script.literal(value));
+        if strict == Some(Bson::from("throw")) {
+            shape.rest = Rest::Closed;
+        }
+    }
+
+    fn timestamps(&self, draft: &mut Draft, shape: &mut Shape, value: Node<'t>, path: &str) {
+        let node = self.script.resolve(value);
+        let mut names = vec![("createdAt", None), ("updatedAt", None)];
+        match node.kind() {
+            "false" => return,
+            "object" => {
+                for (name, given) in &mut names {
+                    let option = self.script.option(node, name);
+                    *given = option.and_then(|value| self.script.literal(value));
+                }
+            }
+            _ => {}
+        }
+        for (name, given) in names {
+            let name = match given {
+                Some(Bson::Boolean(false)) => continue,
+                Some(Bson::String(given)) => given,
+                _ => name.to_owned(),
+            };
+            draft.field(&join(path, &name), self.place(value));
+            if !shape.has_property(&name) {
+                shape.set_property(&name, Shape::of(&["date"]));
+            }
+        }
+    }
+}
+
+/// Whether a name is part of what a module hands on.
+fn exported(node: Node<'_>) -> bool {
+    let mut node = node;
+    for _ in 0..4 {
+        match node.parent() {
+            Some(parent) if parent.kind() == "assignment_expression" => return true,
+            Some(parent) if parent.kind() == "export_statement" => return true,
+            Some(parent) => node = parent,
+            None => return false,
+        }
+    }
+    false
+}

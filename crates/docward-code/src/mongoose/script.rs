@@ -1,0 +1,347 @@
+//! JavaScript and TypeScript as far as declarations need it: what names stand for, and literal values.
+
+use std::collections::BTreeMap;
+
+use bson::Bson;
+use tree_sitter::Node;
+
+use crate::{
+    shape,
+    tree::{Source, Walk, part, parts},
+};
+
+/// Names lead to names at most this often.
+const MAX_HOPS: usize = 8;
+
+/// A file and what its names stand for.
+pub(super) struct Script<'t> {
+    pub(super) source: &'t Source<'t>,
+    /// Values of variables; of several with one name, the first.
+    bindings: BTreeMap<&'t str, Node<'t>>,
+    /// Enumerations of TypeScript.
+    enums: BTreeMap<&'t str, Node<'t>>,
+    pub(super) classes: BTreeMap<&'t str, Node<'t>>,
+}
+
+/// A member of an object literal.
+pub(super) struct Entry<'t> {
+    pub(super) name: String,
+    pub(super) key: Node<'t>,
+    pub(super) value: Node<'t>,
+}
+
+impl<'t> Script<'t> {
+    pub(super) fn new(source: &'t Source<'t>) -> Self {
+        let mut script = Self {
+            source,
+            bindings: BTreeMap::new(),
+            enums: BTreeMap::new(),
+            classes: BTreeMap::new(),
+        };
+        source.walk(source.root(), |node| {
+            let (name, value) = match node.kind() {
+                "variable_declarator" => ("name", "value"),
+                "assignment_expression" => ("left", "right"),
+                "enum_declaration" | "class_declaration" => {
+                    if let Some(name) = node.child_by_field_name("name") {
+                        let name = source.text_of(name);
+                        let kept = if node.kind() == "enum_declaration" {
+                            &mut script.enums
+                        } else {
+                            &mut script.classes
+                        };
+                        kept.entry(name).or_insert(node);
+                    }
+                    return Walk::Into;
+                }
+                _ => return Walk::Into,
+            };
+            if let (Some(name), Some(value)) =
+                (node.child_by_field_name(name), node.child_by_field_name(value))
+                && name.kind() == "identifier"
+            {
+                script.bindings.entry(source.text_of(name)).or_insert(value);
+            }
+            Walk::Into
+        });
+        script
+    }
+
+    pub(super) fn text(&self, node: Node<'t>) -> &'t str {
+        self.source.text_of(node)
+    }
+
+    /// What a name or a wrapped expression stands for, as far as the file says.
+    pub(super) fn resolve(&self, node: Node<'t>) -> Node<'t> {
+        let mut node = node;
+        for _ in 0..MAX_HOPS {
+            node = bare(node);
+            if node.kind() != "identifier" && node.kind() != "shorthand_property_identifier" {
+                break;
+            }
+            match self.bindings.get(self.text(node)) {
+                Some(value) if value.id() != node.id() => node = *value,
+                _ => break,
+            }
+        }
+        node
+    }
+
+    /// The last name of `a.b.c`.
+    pub(super) fn last_name(&self, node: Node<'t>) -> Option<&'t str> {
+        match node.kind() {
+            "identifier" | "shorthand_property_identifier" | "type_identifier" => {
+                Some(self.text(node))
+            }
+            "member_expression" => node.child_by_field_name("property").map(|name| self.text(name)),
+            _ => None,
+        }
+    }
+
+    /// The members of an object literal; those of others that are spread into it included.
+    pub(super) fn entries(&self, object: Node<'t>) -> Vec<Entry<'t>> {
+        let mut out = Vec::new();
+        self.collect(object, &mut out, 0);
+        out
+    }
+
+    fn collect(&self, object: Node<'t>, out: &mut Vec<Entry<'t>>, hops: usize) {
+        for member in parts(object) {
+            match member.kind() {
+                "pair" => {
+                    let key = member.child_by_field_name("key");
+                    let value = member.child_by_field_name("value");
+                    if let (Some(key), Some(value)) = (key, value)
+                        && let Some(name) = self.key(key)
+                    {
+                        out.push(Entry { name, key, value });
+                    }
+                }
+                "shorthand_property_identifier" => {
+                    out.push(Entry {
+                        name: self.text(member).to_owned(),
+                        key: member,
+                        value: member,
+                    });
+                }
+                "method_definition" => {
+                    if let Some(key) = member.child_by_field_name("name")
+                        && let Some(name) = self.key(key)
+                    {
+                        out.push(Entry { name, key, value: member });
+                    }
+                }
+                "spread_element" if hops < MAX_HOPS => {
+                    if let Some(inner) = parts(member).first() {
+                        let inner = self.resolve(*inner);
+                        if inner.kind() == "object" {
+                            self.collect(inner, out, hops + 1);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Members spread into an object from elsewhere.
+    pub(super) fn foreign_spreads(&self, object: Node<'t>) -> Vec<Node<'t>> {
+        let spread = parts(object).into_iter().filter(|member| member.kind() == "spread_element");
+        spread
+            .filter(|member| {
+                parts(*member).first().is_some_and(|inner| self.resolve(*inner).kind() != "object")
+            })
+            .collect()
+    }
+
+    fn key(&self, key: Node<'t>) -> Option<String> {
+        match key.kind() {
+            "property_identifier" | "number" => Some(self.text(key).to_owned()),
+            "string" => self.string(key),
+            "computed_property_name" => {
+                parts(key).first().and_then(|inner| self.string(self.resolve(*inner)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of an option of an object literal.
+    pub(super) fn option(&self, object: Node<'t>, name: &str) -> Option<Node<'t>> {
+        self.entries(object).into_iter().rev().find(|entry| entry.name == name).map(|e| e.value)
+    }
+
+    /// A text.
+    pub(super) fn string(&self, node: Node<'t>) -> Option<String> {
+        match node.kind() {
+            "string" => {
+                let text = self.text(node);
+                Some(unescaped(text.get(1..text.len().saturating_sub(1)).unwrap_or_default()))
+            }
+            "template_string" if part(node, "template_substitution").is_none() => {
+                let text = self.text(node);
+                Some(unescaped(text.get(1..text.len().saturating_sub(1)).unwrap_or_default()))
+            }
+            _ => None,
+        }
+    }
+
+    /// A value that is written out.
+    pub(super) fn literal(&self, node: Node<'t>) -> Option<Bson> {
+        let node = self.resolve(node);
+        match node.kind() {
+            "string" | "template_string" => self.string(node).map(Bson::from),
+            "number" | "unary_expression" => {
+                let text = self.text(node).trim_end_matches('n').replace(' ', "");
+                shape::number(&text)
+            }
+            "true" => Some(Bson::Boolean(true)),
+            "false" => Some(Bson::Boolean(false)),
+            "null" => Some(Bson::Null),
+            "member_expression" => self.enum_member(node),
+            _ => None,
+        }
+    }
+
+    /// `Role.Admin`, of an enumeration or of an object literal.
+    fn enum_member(&self, node: Node<'t>) -> Option<Bson> {
+        let object = node.child_by_field_name("object")?;
+        let name = self.last_name(node)?;
+        if let Some(found) = self.enums.get(self.text(object)) {
+            return self.enum_values(*found).into_iter().find(|(n, _)| n == name).map(|(_, v)| v);
+        }
+        let object = self.resolve(object);
+        let value = (object.kind() == "object").then(|| self.option(object, name)).flatten()?;
+        matches!(bare(value).kind(), "string" | "number").then(|| self.literal(value)).flatten()
+    }
+
+    fn enum_values(&self, node: Node<'t>) -> Vec<(String, Bson)> {
+        let Some(body) = node.child_by_field_name("body") else { return Vec::new() };
+        let mut next = 0_i64;
+        let mut out = Vec::new();
+        for member in parts(body) {
+            let (name, value) = match member.kind() {
+                "enum_assignment" => {
+                    let name = member.child_by_field_name("name").and_then(|name| self.key(name));
+                    let value = member.child_by_field_name("value").and_then(|v| self.literal(v));
+                    (name, value)
+                }
+                _ => (self.key(member), Some(shape::whole(next))),
+            };
+            if let (Some(name), Some(value)) = (name, value) {
+                next = match value {
+                    Bson::Int32(n) => i64::from(n) + 1,
+                    _ => next + 1,
+                };
+                out.push((name, value));
+            }
+        }
+        out
+    }
+
+    /// A list of values: an array, an enumeration, `Object.values(…)`, or `{ values: … }`.
+    pub(super) fn values(&self, node: Node<'t>) -> Option<Vec<Bson>> {
+        self.list(node, 0)
+    }
+
+    fn list(&self, node: Node<'t>, hops: usize) -> Option<Vec<Bson>> {
+        if hops > MAX_HOPS {
+            return None;
+        }
+        if let Some(found) = self.enums.get(self.text(bare(node))) {
+            return Some(self.enum_values(*found).into_iter().map(|(_, value)| value).collect());
+        }
+        let node = self.resolve(node);
+        match node.kind() {
+            "array" => {
+                let mut out = Vec::new();
+                for element in parts(node) {
+                    match element.kind() {
+                        "spread_element" => {
+                            out.extend(self.list(*parts(element).first()?, hops + 1)?);
+                        }
+                        _ => out.push(self.literal(element)?),
+                    }
+                }
+                Some(out)
+            }
+            "object" => match self.option(node, "values") {
+                Some(values) => self.list(values, hops + 1),
+                // Mongoose takes the values of any object.
+                None => self.entries(node).iter().map(|entry| self.literal(entry.value)).collect(),
+            },
+            "call_expression" => {
+                let function = self.text(node.child_by_field_name("function")?);
+                let first = *parts(node.child_by_field_name("arguments")?).first()?;
+                match function {
+                    "Object.values" => self.list(first, hops + 1),
+                    "Object.keys" => {
+                        if let Some(found) = self.enums.get(self.text(first)) {
+                            let names = self.enum_values(*found);
+                            return Some(names.into_iter().map(|(name, _)| name.into()).collect());
+                        }
+                        let object = self.resolve(first);
+                        (object.kind() == "object").then(|| {
+                            self.entries(object).into_iter().map(|e| e.name.into()).collect()
+                        })
+                    }
+                    "Object.freeze" => self.list(first, hops + 1),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// An expression without parentheses and without what TypeScript says of it.
+pub(super) fn bare(node: Node<'_>) -> Node<'_> {
+    let mut node = node;
+    for _ in 0..MAX_HOPS {
+        match node.kind() {
+            "parenthesized_expression"
+            | "as_expression"
+            | "satisfies_expression"
+            | "non_null_expression"
+            | "await_expression" => match parts(node).first() {
+                Some(inner) => node = *inner,
+                None => break,
+            },
+            _ => break,
+        }
+    }
+    node
+}
+
+/// A text without its backslashes.
+fn unescaped(text: &str) -> String {
+    if !text.contains('\\') {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => out.push('\n'),
+            Some('t') => out.push('\t'),
+            Some('r') => out.push('\r'),
+            Some('0') => out.push('\0'),
+            Some('u') => {
+                let digits: String = chars.clone().take(4).collect();
+                match u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32) {
+                    Some(found) => {
+                        out.push(found);
+                        chars.nth(3);
+                    }
+                    None => out.push('u'),
+                }
+            }
+            Some(other) => out.push(other),
+            None => {}
+        }
+    }
+    out
+}

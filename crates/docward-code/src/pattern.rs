@@ -1,0 +1,134 @@
+//! Regular expressions of other languages in the server's own (PCRE2). One that does not compile there
+//! would make the whole schema invalid, so each is compiled before it is used.
+
+/// A pattern for the server, or why there is none.
+pub(crate) fn checked(pattern: String) -> Result<String, String> {
+    if pattern.contains('\0') {
+        return Err("the server takes no pattern with a null character".to_owned());
+    }
+    match pcre2::bytes::RegexBuilder::new().utf(true).build(&pattern) {
+        Ok(_) => Ok(pattern),
+        Err(error) => Err(format!("the server's regular expressions refuse it: {error}")),
+    }
+}
+
+/// From ECMAScript, as in JavaScript and JSON Schema. Anchors stay as they are, although `$` also matches
+/// before a last line feed on the server: nobody would recognise the pattern otherwise.
+pub(crate) fn ecma(source: &str, flags: &str) -> Result<String, String> {
+    let mut out = String::new();
+    let mut modes = String::new();
+    for flag in flags.chars() {
+        match flag {
+            'i' | 'm' | 's' => modes.push(flag),
+            // How a match is reported or read, not whether there is one.
+            'g' | 'd' | 'u' | 'v' => {}
+            other => return Err(format!("the flag `{other}` has no counterpart")),
+        }
+    }
+    if !modes.is_empty() {
+        out.push_str(&format!("(?{modes})"));
+    }
+    let mut chars = source.chars().peekable();
+    let mut in_class = false;
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                None => return Err("it ends in a backslash".to_owned()),
+                Some('u') => {
+                    let mut digits = String::new();
+                    if chars.peek() == Some(&'{') {
+                        chars.next();
+                        digits.extend(chars.by_ref().take_while(|c| *c != '}'));
+                    } else {
+                        while digits.len() < 4
+                            && let Some(digit) = chars.next_if(char::is_ascii_hexdigit)
+                        {
+                            digits.push(digit);
+                        }
+                    }
+                    out.push_str(&format!("\\x{{{digits}}}"));
+                }
+                Some('/') => out.push('/'),
+                // Without a meaning there, with one here.
+                Some(c @ ('a' | 'e' | 'A' | 'Z' | 'z' | 'G' | 'h' | 'H' | 'R' | 'Q' | 'E')) => {
+                    out.push(c)
+                }
+                Some('d') => out.push_str(if in_class { "0-9" } else { "[0-9]" }),
+                Some(c) => {
+                    out.push('\\');
+                    out.push(c);
+                }
+            },
+            '[' if in_class => out.push_str("\\["),
+            '[' => {
+                // Empty classes: nothing, and anything.
+                if chars.peek() == Some(&']') {
+                    chars.next();
+                    out.push_str("(?!)");
+                    continue;
+                }
+                out.push('[');
+                in_class = true;
+                if chars.next_if_eq(&'^').is_some() {
+                    if chars.next_if_eq(&']').is_some() {
+                        out.pop();
+                        out.push_str("[\\s\\S]");
+                        in_class = false;
+                    } else {
+                        out.push('^');
+                    }
+                }
+            }
+            ']' if in_class => {
+                in_class = false;
+                out.push(']');
+            }
+            c => out.push(c),
+        }
+    }
+    checked(out)
+}
+
+/// A pattern that has to match the whole text, as Java's `matches` and Python's `fullmatch` do.
+pub(crate) fn whole(pattern: &str) -> Result<String, String> {
+    let anchored = pattern.starts_with('^') && pattern.ends_with('$') && !pattern.contains('|');
+    if anchored { checked(pattern.to_owned()) } else { checked(format!("^(?:{pattern})$")) }
+}
+
+/// What every address has that a validator accepts; validators ask for more, and differ in what.
+pub(crate) const EMAIL: &str = "^.+@.+$";
+/// Why [`EMAIL`] is not all of it.
+pub(crate) const EMAIL_WHY: &str = "only that there is an `@` with something on both sides; validators of addresses differ in the rest";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_of_javascript_are_carried_over() {
+        for (source, flags, expect) in [
+            ("^[a-z]+$", "", "^[a-z]+$"),
+            ("^[a-z]+$", "gi", "(?i)^[a-z]+$"),
+            (r"a\/b", "", "a/b"),
+            (r"\u00e9\u{1F600}", "u", r"\x{00e9}\x{1F600}"),
+            ("[^]", "", r"[\s\S]"),
+            ("[]", "", "(?!)"),
+            ("[[a]", "", r"[\[a]"),
+            (r"^\d{3}[\d-]$", "", "^[0-9]{3}[0-9-]$"),
+            (r"\a", "", "a"),
+            (r"(?<year>\w+)\s", "", r"(?<year>\w+)\s"),
+        ] {
+            assert_eq!(ecma(source, flags).as_deref(), Ok(expect), "{source}");
+        }
+        for (source, flags) in [("(", ""), ("a", "y"), ("a\\", ""), ("a\0", ""), ("(?<=a+)b", "")] {
+            assert!(ecma(source, flags).is_err(), "{source}");
+        }
+    }
+
+    #[test]
+    fn whole_matches_are_anchored_once() {
+        assert_eq!(whole("^a$").as_deref(), Ok("^a$"));
+        assert_eq!(whole("a|b").as_deref(), Ok("^(?:a|b)$"));
+        assert_eq!(whole("^a|b$").as_deref(), Ok("^(?:^a|b$)$"));
+    }
+}

@@ -1,0 +1,386 @@
+//! Pydantic models and Beanie documents.
+//!
+//! A field is required when it has no default. `Optional` without a default is required too, and null, as
+//! Pydantic 2 has it; in files that are written for Pydantic 1 it may be absent. Beanie's
+//! `keep_nulls = False` leaves nulls away.
+
+mod class;
+mod expr;
+mod types;
+
+use bson::Bson;
+
+use crate::{
+    Imported, Model, Place,
+    draft::{Draft, is_nameable, join},
+    shape::{Rest, Shape},
+    tree::Source,
+};
+use class::{Class, Field, Module};
+use expr::Expr;
+
+/// What only files for Pydantic 1 say.
+const OLD: [&str; 5] =
+    ["pydantic.v1", "import validator", ", validator", "root_validator", "    class Config:"];
+
+pub(crate) fn read(text: &str) -> Imported {
+    let Some(source) = Source::parse(&tree_sitter_python::LANGUAGE.into(), text) else {
+        return Imported::default();
+    };
+    let module = Module::read(&source);
+    let reader = Reader { old: OLD.iter().any(|word| text.contains(word)), module: &module };
+    let held = reader.held();
+    let mut models: Vec<Model> = Vec::new();
+    for class in &module.classes {
+        let ancestry = reader.ancestry(class);
+        if ancestry == Ancestry::Other || models.iter().any(|model| model.name == class.name) {
+            continue;
+        }
+        let mut model = reader.model(class, ancestry);
+        model.embedded = held.contains(&class.name);
+        models.push(model);
+    }
+    Imported { models, problems: source.problems() }
+}
+
+struct Reader<'m> {
+    module: &'m Module,
+    /// Whether the file is for Pydantic 1.
+    old: bool,
+}
+
+/// What a class derives from in the end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ancestry {
+    Model,
+    /// Of Beanie: with an `_id` and a collection.
+    Document,
+    Other,
+}
+
+impl Reader<'_> {
+    fn ancestry(&self, class: &Class) -> Ancestry {
+        self.ancestry_below(class, 0)
+    }
+
+    fn ancestry_below(&self, class: &Class, depth: usize) -> Ancestry {
+        let mut found = Ancestry::Other;
+        for base in &class.bases {
+            let name = base.name();
+            let here = match self.module.class(name) {
+                Some(inner) if inner.name != class.name && depth < 16 => {
+                    self.ancestry_below(inner, depth + 1)
+                }
+                _ if matches!(name, "Document" | "DocumentWithSoftDelete" | "View") => {
+                    Ancestry::Document
+                }
+                // Bases of other files tell what they are by name.
+                _ if name.ends_with("Document") => Ancestry::Document,
+                _ if name.ends_with("Model") => Ancestry::Model,
+                _ => Ancestry::Other,
+            };
+            if here == Ancestry::Document || found == Ancestry::Other {
+                found = here;
+            }
+        }
+        found
+    }
+
+    fn is_enum(&self, class: &Class) -> bool {
+        class.bases.iter().any(|base| {
+            matches!(base.name(), "Enum" | "StrEnum" | "IntEnum" | "ReprEnum" | "IntFlag")
+                || self.module.class(base.name()).is_some_and(|inner| {
+                    inner.name != class.name
+                        && inner.bases.iter().any(|base| base.name().ends_with("Enum"))
+                })
+        })
+    }
+
+    /// Names of classes that others hold or derive from.
+    fn held(&self) -> Vec<String> {
+        fn collect(kind: &Expr, out: &mut Vec<String>, depth: usize) {
+            if depth > 8 {
+                return;
+            }
+            match kind {
+                Expr::Name(_) => out.push(kind.name().to_owned()),
+                // Links lead to documents of their own.
+                Expr::Index(base, _) if matches!(base.name(), "Link" | "BackLink") => {}
+                Expr::Index(_, inner) | Expr::Either(inner) => {
+                    inner.iter().for_each(|one| collect(one, out, depth + 1));
+                }
+                Expr::Literal(Bson::String(text)) => {
+                    if let Some(inner) = Expr::quoted(text) {
+                        collect(&inner, out, depth + 1);
+                    }
+                }
+                Expr::Call(_, plain, _) => {
+                    plain.iter().for_each(|one| collect(one, out, depth + 1))
+                }
+                _ => {}
+            }
+        }
+        let mut out = Vec::new();
+        for class in &self.module.classes {
+            let mut names = Vec::new();
+            class.fields.iter().for_each(|field| collect(&field.kind, &mut names, 0));
+            names.extend(class.bases.iter().map(|base| base.name().to_owned()));
+            out.extend(names.into_iter().filter(|name| *name != class.name));
+        }
+        out
+    }
+
+    fn model(&self, class: &Class, ancestry: Ancestry) -> Model {
+        let mut draft = Draft::default();
+        let mut shape = self.class(&mut draft, class, "", class.place, true);
+        if !shape.has_property("_id") {
+            shape.properties.insert(0, ("_id".to_owned(), Shape::of(&["objectId"])));
+        }
+        shape.title.get_or_insert_with(|| class.name.clone());
+        shape.description = class.doc.clone();
+        let collection = match ancestry {
+            Ancestry::Document => match class.setting("name") {
+                None => Some(class.name.clone()),
+                Some(name) => name.text().map(str::to_owned),
+            },
+            _ => None,
+        };
+        draft.finish(&class.name, collection, class.place, shape)
+    }
+
+    /// The documents of a class that is named at `place`, with all that it inherits.
+    fn class(
+        &self,
+        draft: &mut Draft,
+        class: &Class,
+        path: &str,
+        place: Place,
+        top: bool,
+    ) -> Shape {
+        draft.named(&class.name, path, place, |draft| {
+            let mut shape = Shape::object();
+            self.inherit(draft, class, class, path, &mut shape, top, 0);
+            if let Some(title) = class.option("title").and_then(Expr::text) {
+                shape.title = Some(title.to_owned());
+            }
+            shape
+        })
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a recursion over classes that fills one shape")]
+    fn inherit(
+        &self,
+        draft: &mut Draft,
+        class: &Class,
+        lowest: &Class,
+        path: &str,
+        shape: &mut Shape,
+        top: bool,
+        depth: usize,
+    ) {
+        if depth > 16 {
+            return;
+        }
+        for base in class.bases.iter().rev() {
+            let name = base.name();
+            if let Some(inner) = self.module.class(name).filter(|inner| inner.name != class.name) {
+                self.inherit(draft, inner, lowest, path, shape, top, depth + 1);
+                continue;
+            }
+            let plain = [
+                "BaseModel",
+                "Document",
+                "View",
+                "Generic",
+                "ABC",
+                "TypedDict",
+                "NamedTuple",
+                "object",
+            ];
+            if !plain.contains(&name) && !name.is_empty() {
+                let why = "what it adds is not declared in this file";
+                draft.loosened(path, name, why, class.place);
+            }
+        }
+        let document = top && self.ancestry(lowest) == Ancestry::Document;
+        if document && !shape.has_property("_id") {
+            shape.set_property("_id", Shape::of(&["objectId"]));
+        }
+        let drops_nulls =
+            lowest.setting("keep_nulls").and_then(Expr::literal) == Some(&Bson::Boolean(false));
+        for field in &class.fields {
+            self.field(draft, field, path, shape, document, drops_nulls);
+        }
+        self.methods(draft, class, path, shape);
+        if class.setting("use_revision").is_some_and(Expr::is_true) {
+            shape.set_property("revision_id", Shape::of(&["binData", "null"]));
+        }
+        if class.setting("is_root").is_some_and(Expr::is_true) {
+            shape.set_property("_class_id", Shape::of(&["string"]));
+            let why =
+                "documents of several classes in one collection; only what they share is described";
+            draft.loosened(path, "is_root", why, class.place);
+        }
+        if let Some(generator) = class.option("alias_generator") {
+            let what = format!("alias_generator={}", generator.shown());
+            draft.loosened(path, what, "names are computed", class.place);
+        }
+        match class.option("extra") {
+            Some(extra) if extra.text() == Some("forbid") || extra.name() == "forbid" => {
+                shape.rest = Rest::Closed;
+            }
+            Some(_) => shape.rest = Rest::Open,
+            None => {}
+        }
+    }
+
+    fn field(
+        &self,
+        draft: &mut Draft,
+        field: &Field,
+        path: &str,
+        into: &mut Shape,
+        document: bool,
+        drops_nulls: bool,
+    ) {
+        let Field { name, place, kind, default } = field;
+        let outer = kind.name();
+        if name.starts_with('_') || matches!(outer, "ClassVar" | "InitVar") {
+            return;
+        }
+        if matches!(outer, "BackLink") || mentions(kind, "BackLink", 0) {
+            draft.noted(&join(path, name), kind.shown(), "not stored", *place);
+            return;
+        }
+        let mut options: Vec<(String, Expr)> = Vec::new();
+        let mut given = default.clone();
+        for call in calls(kind) {
+            if let Expr::Call(_, plain, named) = call {
+                options.extend(named.clone());
+                given = given.or_else(|| first_default(plain, named));
+            }
+        }
+        if let Some(Expr::Call(function, plain, named)) = default {
+            match function.name() {
+                "Field" => {
+                    options.extend(named.clone());
+                    given = first_default(plain, named);
+                }
+                "PrivateAttr" => return,
+                _ => {}
+            }
+        }
+        let option = |key: &str| options.iter().rev().find(|(name, _)| name == key).map(|(_, v)| v);
+        let alias = option("serialization_alias").or_else(|| option("alias")).and_then(Expr::text);
+        let stored = match alias {
+            Some(alias) => alias,
+            None if document && name == "id" => "_id",
+            None => name,
+        };
+        let inner = join(path, stored);
+        if option("exclude").is_some_and(Expr::is_true) {
+            draft.noted(&inner, "exclude=True", "not stored", *place);
+            return;
+        }
+        if !is_nameable(stored) {
+            draft.loosened(&inner, stored, "no name of a field", *place);
+            return;
+        }
+        draft.field(&inner, *place);
+        let mut shape = self.kind(draft, kind, &inner, *place);
+        if let Some(Expr::Call(function, _, named)) = default
+            && function.name() == "Field"
+        {
+            self.constrain(draft, &mut shape, named, &inner, *place);
+        }
+        let mut required = matches!(given, None | Some(Expr::Ellipsis));
+        if let Some(given) =
+            given.filter(|given| !matches!(given, Expr::Ellipsis | Expr::Literal(Bson::Null)))
+        {
+            let what = format!("default {}", given.shown());
+            draft.noted(&inner, what, "the server fills nothing in", *place);
+        } else if !required {
+            // `name: str = None` is not checked, and written as null.
+            shape.null = true;
+        }
+        if shape.null && drops_nulls {
+            shape.null = false;
+            required = false;
+        }
+        if shape.null && self.old {
+            required = false;
+        }
+        // Documents get their `_id` when they are inserted, so Optional says nothing of what is stored.
+        if stored == "_id" {
+            shape.null = false;
+        }
+        into.set_property(stored, shape);
+        into.required.retain(|before| before != stored);
+        if required {
+            into.require(stored);
+        }
+    }
+
+    fn methods(&self, draft: &mut Draft, class: &Class, path: &str, shape: &mut Shape) {
+        for (decorator, method, place) in &class.methods {
+            match decorator.name() {
+                "field_validator" | "validator" => {
+                    let Expr::Call(_, fields, _) = decorator else { continue };
+                    for field in fields.iter().filter_map(Expr::text) {
+                        let path = if field == "*" { path.to_owned() } else { join(path, field) };
+                        draft.loosened(
+                            &path,
+                            format!("validator {method}"),
+                            "decided by code",
+                            *place,
+                        );
+                    }
+                }
+                "model_validator" | "root_validator" => {
+                    draft.loosened(path, format!("validator {method}"), "decided by code", *place);
+                }
+                "computed_field" => {
+                    let inner = join(path, method);
+                    draft.field(&inner, *place);
+                    draft.noted(
+                        &inner,
+                        format!("computed field {method}"),
+                        "its type is not read",
+                        *place,
+                    );
+                    shape.set_property(method, Shape::default());
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// `Field(…)` inside `Annotated[…]`.
+fn calls(kind: &Expr) -> Vec<&Expr> {
+    match kind {
+        Expr::Index(base, inner) if base.name() == "Annotated" => inner
+            .iter()
+            .skip(1)
+            .filter(|one| matches!(one, Expr::Call(function, ..) if function.name() == "Field"))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The default that `Field(…)` gives.
+fn first_default(plain: &[Expr], named: &[(String, Expr)]) -> Option<Expr> {
+    let named = named.iter().find(|(key, _)| key == "default" || key == "default_factory");
+    plain.first().or(named.map(|(_, value)| value)).cloned()
+}
+
+fn mentions(kind: &Expr, name: &str, depth: usize) -> bool {
+    match kind {
+        _ if depth > 8 => false,
+        Expr::Index(base, inner) => {
+            base.name() == name || inner.iter().any(|one| mentions(one, name, depth + 1))
+        }
+        Expr::Either(all) => all.iter().any(|one| mentions(one, name, depth + 1)),
+        _ => false,
+    }
+}

@@ -1,0 +1,173 @@
+//! Bean validation (`jakarta.validation`, `javax.validation`, a little of Hibernate's): what is checked
+//! before a document is written, if the application listens.
+
+use bson::Bson;
+
+use crate::{
+    draft::{Draft, quoted},
+    pattern,
+    shape::{Limit, Shape, number},
+};
+
+use super::java::{Annotation, Java};
+
+/// Annotations that say nothing of what is valid.
+const HARMLESS: [&str; 40] = [
+    "Id",
+    "MongoId",
+    "Field",
+    "Document",
+    "Transient",
+    "Version",
+    "Indexed",
+    "TextIndexed",
+    "TextScore",
+    "GeoSpatialIndexed",
+    "HashIndexed",
+    "WildcardIndexed",
+    "CompoundIndex",
+    "CreatedDate",
+    "LastModifiedDate",
+    "CreatedBy",
+    "LastModifiedBy",
+    "DBRef",
+    "DocumentReference",
+    "Unwrapped",
+    "Valid",
+    "Getter",
+    "Setter",
+    "Builder",
+    "Default",
+    "Singular",
+    "ToString",
+    "EqualsAndHashCode",
+    "With",
+    "JsonProperty",
+    "JsonIgnore",
+    "JsonFormat",
+    "JsonInclude",
+    "Nullable",
+    "Deprecated",
+    "SuppressWarnings",
+    "Override",
+    "Schema",
+    "Autowired",
+    "PersistenceCreator",
+];
+
+/// Applies one annotation; says whether it makes the field required.
+pub(super) fn apply(
+    draft: &mut Draft,
+    shape: &mut Shape,
+    java: &Java<'_>,
+    annotation: &Annotation<'_>,
+    path: &str,
+) -> bool {
+    let what = || quoted(annotation.text);
+    let place = annotation.place;
+    let value = |key: &str| java.argument(annotation, key);
+    let size = |key: &str| match value(key) {
+        Some(Bson::Int32(n)) => u64::try_from(n).ok(),
+        _ => None,
+    };
+    let zero = Bson::Int32(0);
+    match annotation.name {
+        "NotNull" | "NonNull" | "Nonnull" => return true,
+        "NotBlank" => {
+            shape.patterns.push("\\S".to_owned());
+            return true;
+        }
+        "NotEmpty" => {
+            shape.set_min_size(1);
+            return true;
+        }
+        "Size" | "Length" => {
+            if let Some(n) = size("min").filter(|n| *n > 0) {
+                shape.set_min_size(n);
+            }
+            if let Some(n) = size("max") {
+                shape.set_max_size(n);
+            }
+        }
+        "Positive" => shape.minimum = Limit::excluding(zero),
+        "PositiveOrZero" => shape.minimum = Limit::including(zero),
+        "Negative" => shape.maximum = Limit::excluding(zero),
+        "NegativeOrZero" => shape.maximum = Limit::including(zero),
+        "Min" | "Max" | "DecimalMin" | "DecimalMax" | "Range" => {
+            limits(draft, shape, java, annotation, path);
+        }
+        "Pattern" => match java.text(annotation, &["regexp"]) {
+            Some(source) => {
+                let insensitive = annotation.text.contains("CASE_INSENSITIVE");
+                let source = if insensitive { format!("(?i){source}") } else { source };
+                match pattern::whole(&source) {
+                    Ok(pattern) => shape.patterns.push(pattern),
+                    Err(why) => draft.loosened(path, what(), why, place),
+                }
+            }
+            None => draft.loosened(path, what(), "no pattern in this file", place),
+        },
+        "Email" => {
+            shape.patterns.push(pattern::EMAIL.to_owned());
+            draft.loosened(path, what(), pattern::EMAIL_WHY, place);
+        }
+        "AssertTrue" => shape.set_enum(vec![true.into()]),
+        "AssertFalse" => shape.set_enum(vec![false.into()]),
+        "Past" | "PastOrPresent" | "Future" | "FutureOrPresent" => {
+            draft.loosened(path, what(), "a schema does not know what time it is", place);
+        }
+        "Digits" => draft.loosened(path, what(), "the server does not count digits", place),
+        "UniqueElements" => shape.unique_items = true,
+        name if HARMLESS.contains(&name) => {
+            if annotation.text.contains("unique = true") || annotation.text.contains("unique=true")
+            {
+                draft.loosened(path, what(), "a unique index, not a matter of a schema", place);
+            }
+        }
+        _ => draft.loosened(path, what(), "an annotation that is not known here", place),
+    }
+    false
+}
+
+fn limits(
+    draft: &mut Draft,
+    shape: &mut Shape,
+    java: &Java<'_>,
+    annotation: &Annotation<'_>,
+    path: &str,
+) {
+    let read = |key: &str| match java.argument(annotation, key)? {
+        Bson::String(text) => {
+            // Texts are how decimals are given exactly.
+            if shape.is("decimal") {
+                text.parse::<bson::Decimal128>()
+                    .ok()
+                    .map(Bson::Decimal128)
+                    .filter(|_| number(&text).is_some())
+            } else {
+                number(&text)
+            }
+        }
+        other => Some(other),
+    };
+    let exclusive = java.argument(annotation, "inclusive") == Some(Bson::Boolean(false));
+    let (low, high) = match annotation.name {
+        "Min" | "DecimalMin" => (read("value"), None),
+        "Max" | "DecimalMax" => (None, read("value")),
+        _ => (read("min"), read("max")),
+    };
+    if low.is_none() && high.is_none() {
+        draft.loosened(path, quoted(annotation.text), "no number in this file", annotation.place);
+        return;
+    }
+    if shape.is("string") {
+        let why = "numbers that are stored as texts are not compared";
+        draft.loosened(path, quoted(annotation.text), why, annotation.place);
+    }
+    if let Some(value) = low {
+        shape.minimum = Some(Limit { value, exclusive });
+    }
+    if let Some(value) = high {
+        shape.maximum = Some(Limit { value, exclusive });
+    }
+}

@@ -1,0 +1,115 @@
+//! Syntax trees: parsing, places, and what the grammars could not read.
+
+use tree_sitter::{Language, Node, Parser, Tree};
+
+use crate::{Place, Problem, place::Places};
+
+/// A file in which more is wrong is not of the language.
+const MAX_PROBLEMS: usize = 50;
+
+/// A text and its tree.
+pub(crate) struct Source<'t> {
+    pub(crate) text: &'t str,
+    places: Places<'t>,
+    tree: Tree,
+}
+
+impl<'t> Source<'t> {
+    /// Parses; none only if the grammar does not fit the library, which tests rule out.
+    pub(crate) fn parse(language: &Language, text: &'t str) -> Option<Self> {
+        let mut parser = Parser::new();
+        parser.set_language(language).ok()?;
+        let tree = parser.parse(text, None)?;
+        Some(Self { text, places: Places::new(text), tree })
+    }
+
+    pub(crate) fn root(&self) -> Node<'_> {
+        self.tree.root_node()
+    }
+
+    pub(crate) fn text_of(&self, node: Node<'_>) -> &'t str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    pub(crate) fn place(&self, node: Node<'_>) -> Place {
+        self.places.at(node.start_byte())
+    }
+
+    /// All nodes from `node` on, in the order of the text, `node` first. No recursion: trees may be as
+    /// deep as the text is long.
+    pub(crate) fn walk<'n>(&self, node: Node<'n>, mut visit: impl FnMut(Node<'n>) -> Walk) {
+        let mut cursor = node.walk();
+        let mut depth = 0_usize;
+        loop {
+            if visit(cursor.node()) == Walk::Into && cursor.goto_first_child() {
+                depth += 1;
+                continue;
+            }
+            loop {
+                if depth == 0 {
+                    return;
+                }
+                if cursor.goto_next_sibling() {
+                    break;
+                }
+                cursor.goto_parent();
+                depth -= 1;
+            }
+        }
+    }
+
+    /// How many syntax errors there are, up to a limit.
+    pub(crate) fn errors(&self) -> usize {
+        self.problems().len()
+    }
+
+    /// The syntax errors: one for each stretch of text that fits nowhere.
+    pub(crate) fn problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if !self.root().has_error() {
+            return problems;
+        }
+        self.walk(self.root(), |node| {
+            if problems.len() >= MAX_PROBLEMS || !node.has_error() && !node.is_missing() {
+                return Walk::Past;
+            }
+            let message = if node.is_missing() {
+                format!("syntax error: `{}` is missing", node.kind())
+            } else if node.is_error() {
+                let text = crate::draft::quoted(self.text_of(node));
+                match text.chars().count() {
+                    0 => "syntax error".to_owned(),
+                    1..=30 => format!("syntax error at `{text}`"),
+                    _ => {
+                        let start: String = text.chars().take(30).collect();
+                        format!("syntax error at `{start}…`")
+                    }
+                }
+            } else {
+                return Walk::Into;
+            };
+            let Place { line, column } = self.place(node);
+            problems.push(Problem { line, column, message });
+            Walk::Past
+        });
+        problems
+    }
+}
+
+/// How a walk goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Walk {
+    Into,
+    Past,
+}
+
+/// The named children, comments aside.
+pub(crate) fn parts(node: Node<'_>) -> Vec<Node<'_>> {
+    let mut cursor = node.walk();
+    node.named_children(&mut cursor).filter(|child| !child.kind().ends_with("comment")).collect()
+}
+
+/// The first named child of a kind.
+pub(crate) fn part<'n>(node: Node<'n>, kind: &str) -> Option<Node<'n>> {
+    parts(node).into_iter().find(|child| child.kind() == kind)
+}

@@ -1,0 +1,268 @@
+//! Bad input of every kind: nothing panics, mistakes have places, and what is emitted is a schema.
+
+mod common;
+
+use common::{FIXTURES, all_compile, field};
+use docward_code::{Imported, Kind, read};
+use proptest::prelude::*;
+use serde_json::json;
+
+/// Reads, and checks what holds of any text.
+fn checked(kind: Kind, text: &str) -> Imported {
+    let imported = read(kind, text);
+    all_compile(&imported);
+    let lines = u32::try_from(text.split('\n').count()).expect("few lines");
+    for problem in &imported.problems {
+        assert!(problem.line >= 1 && problem.line <= lines && problem.column >= 1, "{problem:?}");
+    }
+    for model in &imported.models {
+        let places = model.fields.values().chain(model.left_out.iter().map(|one| &one.place));
+        for place in places.chain([&model.declared_at]) {
+            assert!(place.line >= 1 && place.line <= lines && place.column >= 1, "{place:?}");
+        }
+    }
+    imported
+}
+
+#[test]
+fn nothing_is_read_out_of_nothing() {
+    for kind in Kind::ALL {
+        for text in ["", " ", "\n\n", "\u{feff}"] {
+            assert_eq!(checked(kind, text).models, [], "{kind:?} {text:?}");
+        }
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_survived() {
+    let bytes: Vec<u8> = (0..=255).cycle().take(5000).collect();
+    let text = String::from_utf8_lossy(&bytes);
+    for kind in Kind::ALL {
+        assert!(!checked(kind, &text).problems.is_empty(), "{kind:?}");
+        checked(kind, &"\0".repeat(1000));
+    }
+}
+
+#[test]
+fn ten_thousand_brackets_are_survived() {
+    for kind in Kind::ALL {
+        for (open, close) in
+            [("[", "]"), ("{", "}"), ("(", ")"), ("<", ">"), ("{\"a\":", "}"), ("[]", "")]
+        {
+            let open = open.repeat(10_000);
+            checked(kind, &open);
+            checked(kind, &format!("{open}{}", close.repeat(10_000)));
+            let inside = match kind {
+                Kind::Mongoose => {
+                    format!("model('A', new Schema({{ a: {open}{} }}))", close.repeat(10_000))
+                }
+                Kind::Prisma => format!("model A {{\n a Int @default({open})\n}}"),
+                Kind::Pydantic => {
+                    format!("class A(BaseModel):\n    a: {open}{}\n", close.repeat(10_000))
+                }
+                Kind::Go => format!("type A struct {{\n A {open}int\n}}"),
+                Kind::Spring => format!("class A {{ int{open}{} a; }}", close.repeat(10_000)),
+                Kind::JsonSchema => format!("{{\"enum\": {open}{}}}", close.repeat(10_000)),
+            };
+            checked(kind, &inside);
+        }
+    }
+}
+
+#[test]
+fn deep_and_wide_declarations_end() {
+    let deep = format!(
+        "model('A', new Schema({{ {}a: String{} }}))",
+        "a: { ".repeat(200),
+        " }".repeat(200)
+    );
+    let model = &checked(Kind::Mongoose, &deep).models[0];
+    assert!(model.left_out.iter().any(|one| one.why == "nested too deeply"));
+    // Every class holds the next one ten times: 10^30 fields.
+    let mut wide = String::new();
+    for n in 0..30 {
+        wide.push_str(&format!("class C{n}(BaseModel):\n"));
+        for m in 0..10 {
+            wide.push_str(&format!("    f{m}: 'C{}'\n", n + 1));
+        }
+    }
+    let models = checked(Kind::Pydantic, &wide).models;
+    assert!(models[0].left_out.iter().any(|one| one.loosens));
+    let mut refs = String::from("{\"$ref\":\"#/$defs/a0\",\"$defs\":{");
+    for n in 0..30 {
+        let next = format!("{{\"$ref\":\"#/$defs/a{}\"}}", n + 1);
+        refs.push_str(&format!("\"a{n}\":{{\"allOf\":[{}]}},", vec![next; 10].join(",")));
+    }
+    refs.push_str("\"a30\":true}}");
+    checked(Kind::JsonSchema, &refs);
+}
+
+#[test]
+fn a_mistake_has_a_place_and_the_rest_is_read() {
+    for (kind, text, line) in [
+        (
+            Kind::Mongoose,
+            "const a = new Schema({ x: String });\nmodel('A', a);\nconst = ;;\nmodel('B', new Schema({ y: Number }));\n",
+            3,
+        ),
+        (
+            Kind::Pydantic,
+            "class A(BaseModel):\n    x: str\n\n= = 3\n\nclass B(BaseModel):\n    y: int\n",
+            4,
+        ),
+        (
+            Kind::Go,
+            "package p\ntype A struct {\n X string `bson:\"x\"`\n}\nfunc ) {\n}\ntype B struct {\n Y int `bson:\"y\"`\n}\n",
+            5,
+        ),
+        (
+            Kind::Spring,
+            "@Document class A { String x; }\nint int = ;\n@Document class B { int y; }\n",
+            2,
+        ),
+        (Kind::Prisma, "model A {\n x String\n}\n!!\nmodel B {\n y Int\n}\n", 4),
+    ] {
+        let imported = checked(kind, text);
+        let lines: Vec<u32> = imported.problems.iter().map(|problem| problem.line).collect();
+        assert!(lines.contains(&line), "{kind:?}: {:?}", imported.problems);
+        let names: Vec<&str> = imported.models.iter().map(|model| model.name.as_str()).collect();
+        assert_eq!(names, ["A", "B"], "{kind:?}");
+        assert_ne!(field(&imported.models[1], "y"), json!(null), "{kind:?}");
+    }
+    let broken = checked(Kind::JsonSchema, "{\n  \"type\": \"object\",\n  \"properties\": }\n");
+    assert_eq!((broken.problems[0].line, broken.problems[0].column), (3, 17));
+}
+
+#[test]
+fn files_cut_anywhere_are_survived() {
+    for (kind, _, text) in FIXTURES {
+        for (at, c) in text.char_indices() {
+            if c == '\n' {
+                checked(kind, &text[..at]);
+            } else {
+                read(kind, &text[..at]);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn changed_bytes_are_survived(
+        fixture in 0..FIXTURES.len(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
+    ) {
+        let (kind, _, text) = FIXTURES[fixture];
+        let mut bytes = text.as_bytes().to_vec();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        checked(kind, &String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn pieces_in_any_order_are_survived(
+        fixture in 0..FIXTURES.len(),
+        pieces in prop::collection::vec((any::<prop::sample::Index>(), 1..60_usize), 1..30),
+    ) {
+        let (kind, _, text) = FIXTURES[fixture];
+        let chars: Vec<char> = text.chars().collect();
+        let mut mixed = String::new();
+        for (at, length) in pieces {
+            let at = at.index(chars.len());
+            mixed.extend(&chars[at..(at + length).min(chars.len())]);
+        }
+        checked(kind, &mixed);
+    }
+
+    #[test]
+    fn any_json_is_survived(keys in prop::collection::vec(0..KEYS.len(), 1..12), values in prop::collection::vec(0..VALUES.len(), 12)) {
+        let mut text = String::from("{");
+        for (n, (key, value)) in keys.iter().zip(&values).enumerate() {
+            let comma = if n > 0 { "," } else { "" };
+            text.push_str(&format!("{comma}\"{}\":{}", KEYS[*key], VALUES[*value]));
+        }
+        text.push('}');
+        checked(Kind::JsonSchema, &text);
+        checked(Kind::JsonSchema, &format!("{{\"properties\":{{\"a\":{text},\"b\":{{\"items\":{text}}}}}}}"));
+    }
+}
+
+const KEYS: [&str; 40] = [
+    "type",
+    "bsonType",
+    "enum",
+    "const",
+    "multipleOf",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+    "uniqueItems",
+    "pattern",
+    "required",
+    "properties",
+    "patternProperties",
+    "additionalProperties",
+    "propertyNames",
+    "unevaluatedProperties",
+    "dependentRequired",
+    "dependentSchemas",
+    "dependencies",
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "contains",
+    "minContains",
+    "unevaluatedItems",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "$ref",
+    "title",
+];
+const VALUES: [&str; 31] = [
+    "true",
+    "false",
+    "null",
+    "0",
+    "1",
+    "-1",
+    "2.5",
+    "1e300",
+    "1e-300",
+    "18446744073709551615",
+    "\"\"",
+    "\"a\"",
+    "\"string\"",
+    "\"integer\"",
+    "\"#\"",
+    "\"(\"",
+    "[]",
+    "[\"a\",\"a\"]",
+    "[1,1.0]",
+    "[null]",
+    "[\"integer\",\"number\"]",
+    "[{}]",
+    "[true,false]",
+    "[{\"minimum\":1},{\"a\\u0000\":1}]",
+    "{}",
+    "{\"a\":1}",
+    "{\"a\":{\"type\":\"string\"},\"b.c\":true,\"\":{}}",
+    "{\"a\":[\"b\",\"b\",\"\"]}",
+    "{\"(\":{},\"^x\":false}",
+    "{\"pattern\":\"[\",\"enum\":[]}",
+    "{\"a\\u0000b\":{}}",
+];

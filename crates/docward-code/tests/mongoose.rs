@@ -1,0 +1,240 @@
+//! Mongoose, type by type and option by option.
+
+mod common;
+
+use common::{field, left_out, one, required};
+use docward_code::{Kind, Model, read};
+use serde_json::{Value, json};
+
+#[track_caller]
+fn model(fields: &str, options: &str) -> Model {
+    let text = format!(
+        "const {{ Schema, model }} = require('mongoose');\n\
+         const s = new Schema({{ {fields} }}, {{ {options} }});\nmodel('Thing', s);\n"
+    );
+    one(Kind::Mongoose, &text)
+}
+
+#[track_caller]
+fn declared(declaration: &str) -> Value {
+    field(&model(&format!("f: {declaration}"), ""), "f")
+}
+
+#[test]
+fn types_are_what_the_driver_writes() {
+    for (declaration, expect) in [
+        ("String", json!(["string", "null"])),
+        ("'string'", json!(["string", "null"])),
+        ("Number", json!(["int", "long", "double", "null"])),
+        ("Date", json!(["date", "null"])),
+        ("Boolean", json!(["bool", "null"])),
+        ("Schema.Types.Boolean", json!(["bool", "null"])),
+        ("Schema.Types.ObjectId", json!(["objectId", "null"])),
+        ("Schema.ObjectId", json!(["objectId", "null"])),
+        ("mongoose.Types.ObjectId", json!(["objectId", "null"])),
+        ("Buffer", json!(["binData", "null"])),
+        ("Schema.Types.UUID", json!(["binData", "null"])),
+        ("Schema.Types.Decimal128", json!(["decimal", "null"])),
+        ("BigInt", json!(["long", "null"])),
+        ("Schema.Types.Int32", json!(["int", "null"])),
+        ("Schema.Types.Double", json!(["double", "null"])),
+        ("Map", json!(["object", "null"])),
+        ("Array", json!(["array", "null"])),
+        ("[]", json!(["array", "null"])),
+    ] {
+        assert_eq!(declared(declaration), json!({ "bsonType": expect }), "{declaration}");
+        let long = format!("{{ type: {declaration} }}");
+        assert_eq!(declared(&long), json!({ "bsonType": expect }), "{long}");
+    }
+    for declaration in
+        ["Schema.Types.Mixed", "Object", "{}", "{ type: Object }", "{ type: 'Mixed' }"]
+    {
+        assert_eq!(declared(declaration), json!({}), "{declaration}");
+    }
+}
+
+#[test]
+fn options_become_keywords() {
+    let string = json!(["string", "null"]);
+    let number = json!(["int", "long", "double", "null"]);
+    for (declaration, expect) in [
+        ("{ type: String, required: true }", json!({ "bsonType": "string", "minLength": 1 })),
+        (
+            "{ type: String, required: [true, 'why'] }",
+            json!({ "bsonType": "string", "minLength": 1 }),
+        ),
+        ("{ type: String, required: 'why' }", json!({ "bsonType": "string", "minLength": 1 })),
+        ("{ type: String, required: false }", json!({ "bsonType": string })),
+        (
+            "{ type: String, minlength: 2, maxLength: [5, 'long'] }",
+            json!({ "bsonType": string, "minLength": 2, "maxLength": 5 }),
+        ),
+        (
+            "{ type: String, enum: ['a', 'b', 'a'] }",
+            json!({ "bsonType": string, "enum": ["a", "b", null] }),
+        ),
+        (
+            "{ type: String, enum: { values: ['a'], message: 'no' }, required: true }",
+            json!({ "bsonType": "string", "enum": ["a"] }),
+        ),
+        (
+            "{ type: Number, enum: [1, 2.5, -3] }",
+            json!({ "bsonType": number, "enum": [1, 2.5, -3, null] }),
+        ),
+        (
+            "{ type: Number, min: 0, max: [1e3, 'big'] }",
+            json!({ "bsonType": number, "minimum": 0, "maximum": 1000.0 }),
+        ),
+        ("{ type: Number, min: -1.5 }", json!({ "bsonType": number, "minimum": -1.5 })),
+        (
+            "{ type: String, match: /^a\\/b$/i }",
+            json!({ "bsonType": string, "pattern": "(?i)^$|^a/b$" }),
+        ),
+        ("{ type: String, match: [/x/, 'no'] }", json!({ "bsonType": string, "pattern": "^$|x" })),
+        (
+            "{ type: String, trim: true, lowercase: true, index: true, select: false }",
+            json!({ "bsonType": string }),
+        ),
+        ("[String]", json!({ "bsonType": ["array", "null"], "items": { "bsonType": string } })),
+        (
+            "[{ type: String, required: true }]",
+            json!({ "bsonType": ["array", "null"], "items": { "bsonType": "string", "minLength": 1 } }),
+        ),
+        (
+            "{ type: [Number], required: true }",
+            json!({ "bsonType": "array", "items": { "bsonType": number } }),
+        ),
+        (
+            "{ type: Map, of: Number }",
+            json!({ "bsonType": ["object", "null"], "additionalProperties": { "bsonType": number } }),
+        ),
+        (
+            "[{ a: String }]",
+            json!({ "bsonType": ["array", "null"], "items": { "bsonType": ["object", "null"],
+                "properties": { "_id": { "bsonType": "objectId" }, "a": { "bsonType": string } } } }),
+        ),
+        (
+            "new Schema({ a: String }, { _id: false })",
+            json!({ "bsonType": ["object", "null"], "properties": { "a": { "bsonType": string } } }),
+        ),
+        (
+            "{ type: { type: String } }",
+            json!({ "bsonType": ["object", "null"], "properties": { "type": { "bsonType": string } } }),
+        ),
+    ] {
+        assert_eq!(declared(declaration), expect, "{declaration}");
+    }
+}
+
+#[test]
+fn what_a_schema_cannot_say_is_listed() {
+    for (declaration, expect) in [
+        ("{ type: String, required() { return true } }", "required: required() { return true }"),
+        ("{ type: String, required: () => true }", "required: () => true"),
+        ("{ type: String, validate: isEmail }", "validate: isEmail"),
+        ("{ type: String, default: 'x' }", "default: 'x'"),
+        ("{ type: Schema.Types.ObjectId, ref: 'User' }", "ref: 'User'"),
+        ("{ type: String, unique: true }", "unique: true"),
+        ("{ type: Date, min: '2020-01-01' }", "min: '2020-01-01'"),
+        ("{ type: String, enum: COLOURS }", "enum: COLOURS"),
+        ("{ type: String, match: pattern }", "match: pattern"),
+        ("{ type: String, match: /(?<=a+)b/ }", "match: /(?<=a+)b/"),
+        ("{ type: Number, min: LOWEST }", "min: LOWEST"),
+        ("Money", "Money"),
+        ("require('./money')", "require('./money')"),
+    ] {
+        let model = model(&format!("f: {declaration}"), "");
+        assert_eq!(left_out(&model, "f"), [expect], "{declaration}");
+    }
+}
+
+#[test]
+fn options_of_schemas_are_read() {
+    let names = |options: &str| {
+        let model = model("a: String", options);
+        let properties = model.schema.get_document("properties").unwrap();
+        properties.keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(names(""), ["_id", "a", "__v"]);
+    assert_eq!(names("versionKey: false"), ["_id", "a"]);
+    assert_eq!(names("versionKey: 'rev'"), ["_id", "a", "rev"]);
+    assert_eq!(
+        names("timestamps: true, versionKey: false"),
+        ["_id", "a", "createdAt", "updatedAt"]
+    );
+    assert_eq!(
+        names("timestamps: { createdAt: 'made', updatedAt: false }, versionKey: false"),
+        ["_id", "a", "made"]
+    );
+    for (options, closed) in [("", false), ("strict: true", false), ("strict: 'throw'", true)] {
+        let model = model("a: String", options);
+        assert_eq!(model.schema.contains_key("additionalProperties"), closed, "{options}");
+    }
+}
+
+#[test]
+fn collections_are_named_by_argument_option_and_model() {
+    for (text, expect) in [
+        ("mongoose.model('User', new mongoose.Schema({}))", "users"),
+        ("mongoose.model('User', new mongoose.Schema({}, { collection: 'people' }))", "people"),
+        ("mongoose.model('User', new mongoose.Schema({}, { collection: 'a' }), 'b')", "b"),
+        ("const s = new Schema({}); s.set('collection', 'c'); connection.model('User', s)", "c"),
+        ("export default models.User || model<IUser>('User', new Schema<IUser>({}))", "users"),
+    ] {
+        assert_eq!(one(Kind::Mongoose, text).collection.as_deref(), Some(expect), "{text}");
+    }
+    let exported = one(Kind::Mongoose, "export const userSchema = new Schema({ a: String });");
+    assert_eq!((exported.name.as_str(), exported.collection), ("user", None));
+}
+
+#[test]
+fn required_fields_of_nested_objects_are_required_all_the_way() {
+    let model = model("a: { b: { c: { type: String, required: true } } }, d: { e: String }", "");
+    assert_eq!(required(&model), ["a"]);
+    assert_eq!(field(&model, "a")["required"], json!(["b"]));
+    assert_eq!(field(&model, "a.b")["required"], json!(["c"]));
+    assert_eq!(field(&model, "d")["bsonType"], json!(["object", "null"]));
+}
+
+#[test]
+fn schemas_that_hold_themselves_end_somewhere() {
+    let text =
+        "const s = new Schema({ name: String });\ns.add({ children: [s] });\nmodel('Node', s);";
+    let model = one(Kind::Mongoose, text);
+    let inner = field(&model, "children[]");
+    assert_eq!(inner["properties"]["children"]["items"], json!({ "bsonType": ["object", "null"] }));
+    assert_eq!(left_out(&model, "children[].children[]"), ["s"]);
+    let cyclic = "const a = b; const b = a; model('X', new Schema({ f: a }));";
+    assert_eq!(left_out(&one(Kind::Mongoose, cyclic), "f"), ["a"]);
+}
+
+#[test]
+fn names_lead_to_what_they_stand_for() {
+    let text = "const kinds = ['a', 'b'];\nconst common = { kind: { type: String, enum: [...kinds, 'c'] } };\n\
+                const MAX = 10;\nconst fields = { ...common, n: { type: Number, max: MAX }, ...elsewhere };\n\
+                export const Thing = model('Thing', new Schema(fields));";
+    let model = one(Kind::Mongoose, text);
+    assert_eq!(field(&model, "kind")["enum"], json!(["a", "b", "c", null]));
+    assert_eq!(field(&model, "n")["maximum"], json!(10));
+    assert_eq!(left_out(&model, ""), ["...elsewhere"]);
+}
+
+#[test]
+fn virtuals_plugins_and_discriminators_are_listed() {
+    let text = "const s = new Schema({ a: String }, { strict: 'throw' });\n\
+                s.virtual('b').get(() => 1);\ns.plugin(paginate);\ns.path('a').validate(check);\n\
+                const Base = model('Base', s);\nBase.discriminator('Special', new Schema({ c: String }));";
+    let model = one(Kind::Mongoose, text);
+    let all: Vec<&str> = model.left_out.iter().map(|one| one.what.as_str()).collect();
+    assert_eq!(all, ["virtual('b')", "plugin(paginate)", "validate", "discriminator('Special')"]);
+    assert!(!model.schema.contains_key("additionalProperties"));
+}
+
+#[test]
+fn a_lookup_of_a_model_is_no_declaration() {
+    assert_eq!(read(Kind::Mongoose, "const User = mongoose.model('User');").models, []);
+    assert_eq!(
+        read(Kind::Mongoose, "const Joi = require('joi'); Joi.object({ a: 1 });").models,
+        []
+    );
+}
