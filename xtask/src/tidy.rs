@@ -14,7 +14,7 @@ use toml_edit::DocumentMut;
 use crate::{codegen, docs, root, source};
 
 /// Crates and their layers; an arrow up or sideways is a fault.
-const LAYERS: [(&str, u32); 13] = [
+const LAYERS: [(&str, u32); 14] = [
     ("docward-model", 0),
     ("docward-bson", 1),
     ("docward-code", 2),

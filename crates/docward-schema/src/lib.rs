@@ -23,7 +23,7 @@ mod whole;
 use bson::Document;
 use docward_bson::walk::{Fault, count_elements};
 
-pub use compare::{Change, Comparison, Containment, Effect, compare};
+pub use compare::{Change, Comparison, Containment, Effect, Outline, compare, outline};
 use evaluate::Checker;
 use query::{Expr, explain, schema_rules};
 pub use query::{Validator, ValidatorFault, Violation};

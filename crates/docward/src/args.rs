@@ -10,7 +10,7 @@ use docward_config::FailOn;
 use docward_model::ProfileName;
 
 /// One of a few values by its word, for values that other crates define.
-fn words<T: Copy + Send + Sync + 'static>(
+pub(crate) fn words<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     word: impl Fn(T) -> PossibleValue + Clone + Send + Sync + 'static,
 ) -> impl TypedValueParser<Value = T> {
@@ -322,7 +322,7 @@ pub(crate) struct ShardKeyArgs {
 }
 
 /// Flags of every command that reads data.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct ReadingArgs {
     /// Name of the collection in a source that holds a single one
     #[arg(long, value_name = "DB.COLL")]
@@ -450,8 +450,9 @@ pub(crate) enum Format {
 }
 
 /// When to use colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
+    #[default]
     Auto,
     Always,
     Never,

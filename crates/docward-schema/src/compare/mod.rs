@@ -9,7 +9,7 @@
 mod facts;
 mod witness;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bson::{Bson, Document};
 use docward_model::BsonType;
@@ -85,6 +85,27 @@ pub struct Comparison {
     pub second_accepts_first: Containment,
     /// Whether the first accepts everything the second does.
     pub first_accepts_second: Containment,
+}
+
+/// What a schema says of one field, in short.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// The types it admits; `None` for any.
+    pub types: Option<BTreeSet<BsonType>>,
+    /// Whether it has to be there.
+    pub required: bool,
+}
+
+/// The fields a validator speaks of, by path.
+pub fn outline(validator: &[u8]) -> BTreeMap<String, Outline> {
+    let Ok(document) = Document::from_reader(validator) else { return BTreeMap::new() };
+    let places = facts::places(facts::schema_of(&document));
+    let fields = places.into_iter().filter(|(path, _)| !path.is_empty());
+    fields
+        .map(|(path, place)| {
+            (path, Outline { types: place.facts.types(), required: place.required })
+        })
+        .collect()
 }
 
 /// Compares two validators.

@@ -52,6 +52,7 @@ enum State {
 /// Runs `schema apply`.
 pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
     let schema = one_schema(&args.schema)?;
+    super::tell_notes(&args.schema, &schema.notes, false);
     let namespace = namespace(args.namespace.as_deref(), &schema)?;
     // A schema that MongoDB would refuse is told before anything is asked of a server.
     check::prepared(&schema, std::slice::from_ref(&args.uri), args.examples)

@@ -2,9 +2,16 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{
+    Args, Subcommand, ValueEnum,
+    builder::{PossibleValue, TypedValueParser},
+};
 
-use crate::args::{JudgingArgs, ReadingArgs, report_formats};
+use crate::args::{JudgingArgs, ReadingArgs, report_formats, words};
+
+fn kinds() -> impl TypedValueParser<Value = docward_code::Kind> {
+    words(&docward_code::Kind::ALL, |kind| PossibleValue::new(kind.name()))
+}
 
 /// The commands about validators.
 #[derive(Args, Debug)]
@@ -25,12 +32,114 @@ pub(crate) enum SchemaCommand {
     /// Ask whether one document meets a schema, and why not, as the server would say it
     #[command(after_help = TEST_EXAMPLES)]
     Test(TestArgs),
+    /// Compare two schemas: what became tighter or looser, and whether one accepts all the other does
+    #[command(after_help = DIFF_EXAMPLES)]
+    Diff(DiffArgs),
+    /// Turn models declared in code into a $jsonSchema
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Import(ImportArgs),
     /// Make a schema the validator of a collection, one careful step at a time
     #[command(after_help = APPLY_EXAMPLES)]
     Apply(ApplyArgs),
     /// Put back what a collection had before `schema apply`
     #[command(after_help = ROLLBACK_EXAMPLES)]
     Rollback(RollbackArgs),
+}
+
+const DIFF_EXAMPLES: &str = "\
+Examples:
+  docward schema diff old.schema.json new.schema.json
+  docward schema diff user.schema.json \"$MONGODB_URI\" --namespace db_shop.t_user
+                                                     a schema and the validator in use
+  docward schema diff models/user.js#User \"$MONGODB_URI\" --namespace db_shop.t_user --data \"$MONGODB_URI\"
+                                                     code, validator and data: three-way drift
+  docward schema diff models.py#User dump/db_shop/t_user.metadata.json --data dump/ --namespace db_shop.t_user
+
+A and B are files (a schema, a validator, the metadata of a mongodump, models in code as FILE#MODEL) or \
+connection strings, whose validator of --namespace is meant.
+
+Exit codes: 0 they say the same, 1 they differ, 2 could not run.";
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  docward schema import models/user.js                         Mongoose, NestJS
+  docward schema import prisma/schema.prisma --model User
+  docward schema import app/models.py --output schemas/        Pydantic, Beanie: one file per model
+  docward schema import internal/model/order.go                Go structs with bson tags
+  docward schema import src/main/java/shop/Order.java          Spring Data
+  docward schema import order.schema.json                      JSON Schema, drafts 4 to 2020-12
+
+What a schema cannot say (validators in code, defaults, references) is listed on standard error.
+
+Exit codes: 0 done, 2 could not run, or ran with problems.";
+
+/// What to compare.
+#[derive(Args, Debug)]
+pub(crate) struct DiffArgs {
+    /// A schema: a file, FILE#MODEL in code, or a connection string
+    #[arg(value_name = "A")]
+    pub(crate) first: String,
+
+    /// Another one
+    #[arg(value_name = "B")]
+    pub(crate) second: String,
+
+    /// The collection, for connection strings and data
+    #[arg(long, value_name = "DB.COLL")]
+    pub(crate) namespace: Option<String>,
+
+    /// Documents to hold against both; may be given several times
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) data: Vec<String>,
+
+    /// Shape of the comparison
+    #[arg(long, value_enum, default_value_t = crate::args::Format::Terminal)]
+    pub(crate) format: crate::args::Format,
+
+    /// Write it to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// No progress bar, no notes
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+/// Which models to read.
+#[derive(Args, Debug)]
+pub(crate) struct ImportArgs {
+    /// Files with models
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// What they are written with (default: told by name and content)
+    #[arg(long, value_name = "KIND", value_parser = kinds())]
+    pub(crate) kind: Option<docward_code::Kind>,
+
+    /// Only this model, by its name or its collection
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+
+    /// Shape of the outcome
+    #[arg(long, value_enum, default_value_t = ImportFormat::Json)]
+    pub(crate) format: ImportFormat,
+
+    /// Write to a file, or one file per model into a directory
+    #[arg(long, value_name = "FILE|DIR/")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Say nothing on standard error but problems
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+/// Shapes of imported schemas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportFormat {
+    /// The validator: {"$jsonSchema": …}; of several models, by name
+    Json,
+    /// Schemas with where fields are declared and what was left out, as JSON
+    Report,
 }
 
 const APPLY_EXAMPLES: &str = "\

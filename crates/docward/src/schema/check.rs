@@ -29,6 +29,11 @@ const RULE: &str = "V007";
 /// Runs the command.
 pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     let schemas = load::load(&args.schema)?;
+    super::tell_notes(
+        &args.schema,
+        schemas.iter().flat_map(|schema| &schema.notes),
+        args.judging.quiet,
+    );
     let (config, diagnostics) = config::load(args.reading.config.as_deref(), &args.sources)?;
     let mut config = config::with_arguments(config, &args.judging)?;
     config.settings.select = vec![RULE.to_owned()];

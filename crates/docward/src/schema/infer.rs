@@ -73,6 +73,7 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
                 break;
             }
             let schema = Loaded {
+                notes: Vec::new(),
                 namespace: Some(outcome.namespace.clone()),
                 validator: validator(&outcome.inferred),
             };
@@ -212,7 +213,7 @@ fn write(args: &InferArgs, outcomes: &[Outcome<'_>]) -> anyhow::Result<()> {
     put(&text_of(args.format, outcomes), output)
 }
 
-fn is_directory(path: &Path) -> bool {
+pub(super) fn is_directory(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with(['/', '\\'])
 }
 

@@ -1,4 +1,4 @@
-//! Schemas out of files, whatever they are wrapped in.
+//! Schemas out of files, whatever they are wrapped in or written in.
 
 use std::path::Path;
 
@@ -10,8 +10,10 @@ use docward_bson::{
 use docward_model::Namespace;
 
 /// A validator out of a file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Loaded {
+    /// What the validator does not say although the file does.
+    pub(crate) notes: Vec<String>,
     /// The collection it is meant for, when the file says.
     pub(crate) namespace: Option<Namespace>,
     /// The validator as a document: `{$jsonSchema: …}`, query operators, or both.
@@ -37,14 +39,92 @@ const KEYWORDS: [&str; 12] = [
 /// Words of other dialects of JSON Schema, which the server refuses.
 const FOREIGN: [&str; 5] = ["$schema", "$id", "$ref", "$defs", "definitions"];
 
-/// Reads the validators of a file.
+/// Reads the validators of a file: a schema in JSON, or models declared in code (`user.js#User` for one of
+/// several).
 pub(crate) fn load(path: &Path) -> anyhow::Result<Vec<Loaded>> {
-    let shown = path.display();
+    let given = path.to_string_lossy();
+    let (file, model) = match given.rsplit_once('#') {
+        Some((file, model)) if !path.exists() => (Path::new(file), Some(model)),
+        _ => (path, None),
+    };
+    let shown = file.display();
     let text =
-        std::fs::read_to_string(path).with_context(|| format!("cannot read the schema {shown}"))?;
-    let document = json::parse_one(text.trim_start_matches('\u{feff}'))
-        .map_err(|error| anyhow::anyhow!("{shown}: not a JSON document: {error}"))?;
+        std::fs::read_to_string(file).with_context(|| format!("cannot read the schema {shown}"))?;
+    let text = text.trim_start_matches('\u{feff}');
+    let name = file.to_string_lossy();
+    match docward_code::Kind::detect(&name, text) {
+        Some(kind) if kind != docward_code::Kind::JsonSchema => {
+            return declared(kind, text, model).with_context(|| shown.to_string());
+        }
+        _ => {}
+    }
+    let document = json::parse_one(text).map_err(|error| {
+        anyhow::anyhow!(
+            "{shown}: neither a JSON document nor models of a library that is known: {error}"
+        )
+    })?;
+    if is_foreign(&document) {
+        return declared(docward_code::Kind::JsonSchema, text, model)
+            .with_context(|| shown.to_string());
+    }
     unwrap(&document).with_context(|| shown.to_string())
+}
+
+/// Whether a document is written in a dialect of JSON Schema that the server refuses.
+fn is_foreign(document: &[u8]) -> bool {
+    let fields = fields(document).unwrap_or_default();
+    fields.iter().any(|field| FOREIGN.iter().any(|key| field.key == key.as_bytes()))
+}
+
+/// The models of a text as validators; one, when it is named or the only one that is no part of another.
+fn declared(
+    kind: docward_code::Kind,
+    text: &str,
+    wanted: Option<&str>,
+) -> anyhow::Result<Vec<Loaded>> {
+    let docward_code::Imported { mut models, problems } = docward_code::read(kind, text);
+    if models.is_empty()
+        && let Some(problem) = problems.first()
+    {
+        bail!("line {}, column {}: {}", problem.line, problem.column, problem.message);
+    }
+    let names: Vec<String> = models.iter().map(|model| model.name.clone()).collect();
+    match wanted {
+        Some(wanted) => models
+            .retain(|model| model.name == wanted || model.collection.as_deref() == Some(wanted)),
+        None if models.len() > 1 => models.retain(|model| !model.embedded),
+        None => {}
+    }
+    match models.as_slice() {
+        [model] => Ok(vec![of_model(model, &problems)?]),
+        [] => bail!("no such model; it declares {}", names.join(", ")),
+        several => {
+            let names: Vec<_> = several.iter().map(|model| model.name.as_str()).collect();
+            bail!(
+                "declares several models ({}); name one behind a #: FILE#{}",
+                names.join(", "),
+                names[0]
+            )
+        }
+    }
+}
+
+fn of_model(
+    model: &docward_code::Model,
+    problems: &[docward_code::Problem],
+) -> anyhow::Result<Loaded> {
+    let schema = model.schema.to_vec().context("the schema is no BSON document")?;
+    let mut notes: Vec<String> = problems
+        .iter()
+        .map(|problem| {
+            format!("line {}, column {}: {}", problem.line, problem.column, problem.message)
+        })
+        .collect();
+    notes.extend(model.left_out.iter().filter(|left| left.loosens).map(|left| {
+        let at = if left.path.is_empty() { &model.name } else { &left.path };
+        format!("line {}: {at}: {} is not carried over: {}", left.place.line, left.what, left.why)
+    }));
+    Ok(Loaded { notes, namespace: None, validator: wrap(&schema) })
 }
 
 /// Finds the validators in a document.
@@ -62,18 +142,25 @@ pub(crate) fn unwrap(document: &[u8]) -> anyhow::Result<Vec<Loaded>> {
         let Some(validator) = inner.iter().find(|field| field.key == b"validator") else {
             bail!("the options of this collection hold no validator");
         };
-        return Ok(vec![Loaded { namespace: None, validator: validator.value.to_vec() }]);
+        return Ok(vec![Loaded {
+            notes: Vec::new(),
+            namespace: None,
+            validator: validator.value.to_vec(),
+        }]);
     }
     if let Some(validator) = find("validator").filter(|field| field.tag == OBJECT) {
-        return Ok(vec![Loaded { namespace: None, validator: validator.value.to_vec() }]);
-    }
-    if let Some(foreign) = FOREIGN.iter().find(|key| find(key).is_some()) {
-        bail!(
-            "`{foreign}` belongs to a dialect of JSON Schema that MongoDB refuses; translate it with `docward schema import`"
-        );
+        return Ok(vec![Loaded {
+            notes: Vec::new(),
+            namespace: None,
+            validator: validator.value.to_vec(),
+        }]);
     }
     if fields.iter().any(|field| field.key.starts_with(b"$")) {
-        return Ok(vec![Loaded { namespace: None, validator: document.to_vec() }]);
+        return Ok(vec![Loaded {
+            notes: Vec::new(),
+            namespace: None,
+            validator: document.to_vec(),
+        }]);
     }
     // What `schema infer` writes for several collections.
     let by_name: Option<Vec<Loaded>> = fields
@@ -83,19 +170,26 @@ pub(crate) fn unwrap(document: &[u8]) -> anyhow::Result<Vec<Loaded>> {
             let namespace = Namespace::parse(name)?;
             let inner = self::fields(field.value).ok().filter(|_| field.tag == OBJECT)?;
             let is_validator = inner.iter().any(|field| field.key == b"$jsonSchema");
-            is_validator
-                .then(|| Loaded { namespace: Some(namespace), validator: field.value.to_vec() })
+            is_validator.then(|| Loaded {
+                notes: Vec::new(),
+                namespace: Some(namespace),
+                validator: field.value.to_vec(),
+            })
         })
         .collect();
     if let Some(several) = by_name {
         return Ok(several);
     }
     if KEYWORDS.iter().any(|key| find(key).is_some()) {
-        return Ok(vec![Loaded { namespace: None, validator: wrap(document) }]);
+        return Ok(vec![Loaded { notes: Vec::new(), namespace: None, validator: wrap(document) }]);
     }
     // Conditions on fields: {qty: {$gt: 0}}.
     if fields.iter().all(|field| is_condition(field)) {
-        return Ok(vec![Loaded { namespace: None, validator: document.to_vec() }]);
+        return Ok(vec![Loaded {
+            notes: Vec::new(),
+            namespace: None,
+            validator: document.to_vec(),
+        }]);
     }
     let names: Vec<_> =
         fields.iter().take(3).map(|field| String::from_utf8_lossy(field.key)).collect();
@@ -137,7 +231,11 @@ mod tests {
     fn check(text: &str, expected: &str) {
         let loaded = unwrap(&json::parse_one(text).unwrap()).unwrap();
         let expected = json::parse_one(expected).unwrap();
-        assert_eq!(loaded, [Loaded { namespace: None, validator: expected }], "{text}");
+        assert_eq!(
+            loaded,
+            [Loaded { notes: Vec::new(), namespace: None, validator: expected }],
+            "{text}"
+        );
     }
 
     #[test]
@@ -167,7 +265,6 @@ mod tests {
             |text: &str| format!("{:#}", unwrap(&json::parse_one(text).unwrap()).unwrap_err());
         assert!(message("{}").contains("holds nothing"));
         assert!(message(r#"{"_id": 1, "name": "x"}"#).contains("begins with _id, name"));
-        assert!(message(r#"{"$schema": "x", "type": "object"}"#).contains("schema import"));
         assert!(message(r#"{"options": {}, "indexes": []}"#).contains("no validator"));
     }
 }

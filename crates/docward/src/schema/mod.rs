@@ -3,12 +3,18 @@
 mod apply;
 pub(crate) mod args;
 mod check;
+mod diff;
+mod import;
 mod infer;
 mod load;
 mod print;
 mod trial;
 
+use std::path::Path;
+
 use args::{SchemaArgs, SchemaCommand};
+
+use crate::complain;
 
 /// Runs one of the commands.
 pub(crate) fn schema(args: &SchemaArgs) -> anyhow::Result<u8> {
@@ -16,7 +22,16 @@ pub(crate) fn schema(args: &SchemaArgs) -> anyhow::Result<u8> {
         SchemaCommand::Infer(args) => infer::infer(args),
         SchemaCommand::Check(args) => check::check(args),
         SchemaCommand::Test(args) => trial::test(args),
+        SchemaCommand::Diff(args) => diff::diff(args),
+        SchemaCommand::Import(args) => import::import(args),
         SchemaCommand::Apply(args) => apply::apply(args),
         SchemaCommand::Rollback(args) => apply::rollback(args),
+    }
+}
+
+/// Says what a schema does not carry of the file it comes from.
+fn tell_notes<'n>(file: &Path, notes: impl IntoIterator<Item = &'n String>, quiet: bool) {
+    if !quiet {
+        notes.into_iter().for_each(|note| complain(&format!("note: {}: {note}", file.display())));
     }
 }
