@@ -48,6 +48,7 @@ pub struct SchemaFault {
 impl Schema {
     /// Reads a `$jsonSchema` out of BSON.
     pub fn compile(schema: &[u8]) -> Result<Self, SchemaFault> {
+        parse::sound(schema)?;
         let root = parse::schema(schema)?;
         let rules = schema_rules(Raw { tag: OBJECT, bytes: schema })?;
         Ok(Self { root, rules })

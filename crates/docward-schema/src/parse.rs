@@ -1,7 +1,7 @@
 //! Reading a schema. Keywords are looked at in the server's order, whatever the order they are written
 //! in, so that of several mistakes the same one is reported.
 
-use docward_bson::walk::{Element, Elements};
+use docward_bson::walk::{Element, Elements, count_elements};
 
 use crate::{
     SchemaFault,
@@ -64,6 +64,14 @@ pub(crate) fn fault<T>(code: i32, message: impl Into<String>) -> Result<T> {
 
 fn mismatch<T>(keyword: &str, wanted: &str) -> Result<T> {
     fault(TYPE_MISMATCH, format!("$jsonSchema keyword '{keyword}' must be {wanted}"))
+}
+
+/// Refuses what is damaged or nested deeper than anything a server stores, before it is read.
+pub(crate) fn sound(bytes: &[u8]) -> Result<()> {
+    match count_elements(bytes) {
+        Ok(_) => Ok(()),
+        Err(damage) => fault(FAILED_TO_PARSE, format!("the schema is damaged: {}", damage.kind)),
+    }
 }
 
 /// Reads a whole schema: what it says of documents.

@@ -1,8 +1,6 @@
 //! Why a document is refused, in the words and the shape of the server's `errInfo.details`. Run for
 //! documents that are refused only.
 
-use std::collections::BTreeSet;
-
 use bson::{Array, Bson, Document, doc};
 use docward_bson::walk::Fault;
 
@@ -10,9 +8,12 @@ use super::{
     holds::mismatch,
     path::{Leaf, Subject, straight, visit},
     reasons::{BITS, NUMBERS, PATTERNS, reasons},
-    tree::{Account, Allowed, Expr, Note, Test, What},
+    telling::{
+        Considered, conjunction, disjunction, list_types, named, number, show, show_types, titles,
+    },
+    tree::{Account, Allowed, Comparison, Expr, Note, Test, What},
 };
-use crate::value::{ARRAY, OBJECT, Raw, STRING, lossy};
+use crate::value::{ARRAY, OBJECT, Raw, STRING, lossy, told};
 
 /// More values than this are not shown.
 const MOST_VALUES: usize = 10;
@@ -46,34 +47,42 @@ impl Told {
 /// The explanation of a document that an expression does not hold of.
 pub(crate) fn explain(root: &Expr, document: &[u8]) -> Result<Document, Fault> {
     let teller = Teller { root: Raw { tag: OBJECT, bytes: document } };
-    if !is_known(root) {
-        return Ok(unexplained());
+    if let Some(unknown) = unknown(root) {
+        return Ok(unexplained(unknown));
     }
     let asked = Asked { subject: Subject::Fields(document), inverted: false };
     Ok(match teller.tell(root, asked, false)? {
         Some(Told::One(details)) => details,
-        _ => unexplained(),
+        // Whatever is refused has something to be told of.
+        _ => Document::new(),
     })
 }
 
 /// What the server says where it has nothing to say.
-fn unexplained() -> Document {
-    doc! {
-        "code": 4_994_600,
-        "codeName": "Location4994600",
-        "errmsg": "Cannot generate validation error details: no annotation found for expression ",
-    }
+fn unexplained(expr: &Expr) -> Document {
+    let written = match &expr.what {
+        What::At { path, test: Test::Compare(Comparison::Equal, literal) } => {
+            format!("{{ {}: {{ $eq: {} }} }}", lossy(path), told(literal.raw()))
+        }
+        What::Always(true) => "{ $alwaysTrue: 1 }".to_owned(),
+        _ => "{ $alwaysFalse: 1 }".to_owned(),
+    };
+    let message = format!(
+        "Cannot generate validation error details: no annotation found for expression {written}"
+    );
+    doc! { "code": 4_994_600, "codeName": "Location4994600", "errmsg": message }
 }
 
-/// Whether the server can explain all of it.
-fn is_known(expr: &Expr) -> bool {
+/// The first condition of which the server has nothing to tell. What `$elemMatch` asks is not told of
+/// anyway.
+fn unknown(expr: &Expr) -> Option<&Expr> {
     if matches!(expr.note, Note::Unknown) {
-        return false;
+        return Some(expr);
     }
     match &expr.what {
-        What::And(parts) | What::Or(parts) | What::Nor(parts) => parts.iter().all(is_known),
-        What::Not(inner) => is_known(inner),
-        _ => true,
+        What::And(parts) | What::Or(parts) | What::Nor(parts) => parts.iter().find_map(unknown),
+        What::Not(inner) => unknown(inner),
+        _ => None,
     }
 }
 
@@ -603,93 +612,6 @@ impl<'d> Teller<'d> {
     }
 }
 
-/// The values that were looked at.
-#[derive(Default)]
-struct Considered<'d> {
-    found: Vec<Raw<'d>>,
-    truncated: bool,
-}
-
 fn one(document: Document) -> Option<Told> {
     Some(Told::One(document))
-}
-
-/// The name of an operator and how it was written.
-fn named(account: &Account) -> Document {
-    let mut out = Document::new();
-    if !account.tag.is_empty() {
-        out.insert("operatorName", account.tag);
-    }
-    out.insert("specifiedAs", account.source.clone());
-    out
-}
-
-fn titles(account: &Account) -> Document {
-    account.titles.clone()
-}
-
-/// A count as the server writes one.
-fn number(count: u64) -> Bson {
-    match i32::try_from(count) {
-        Ok(small) => Bson::Int32(small),
-        Err(_) => Bson::Int64(i64::try_from(count).unwrap_or(i64::MAX)),
-    }
-}
-
-fn show(out: &mut Document, considered: Option<&Considered<'_>>) {
-    let Some(considered) = considered else { return };
-    match considered.found[..] {
-        [only] => out.insert("consideredValue", only.owned()),
-        _ => {
-            let values: Array = considered.found.iter().map(|value| value.owned()).collect();
-            out.insert("consideredValues", values)
-        }
-    };
-    if considered.truncated {
-        out.insert("consideredValuesTruncated", true);
-    }
-}
-
-fn show_types(out: &mut Document, considered: Option<&Considered<'_>>) {
-    let Some(considered) = considered else { return };
-    let names = considered.found.iter().map(|value| value.type_name()).collect();
-    list_types(out, "consideredType", names);
-}
-
-/// One type by its name, several as a list.
-fn list_types(out: &mut Document, heading: &str, names: BTreeSet<&'static str>) {
-    let mut names = names.into_iter();
-    match (names.next(), names.len()) {
-        (None, _) => {}
-        (Some(only), 0) => {
-            out.insert(heading, only);
-        }
-        (Some(first), _) => {
-            let list: Array = std::iter::once(first).chain(names).map(Bson::from).collect();
-            out.insert(format!("{heading}s"), list);
-        }
-    }
-}
-
-/// What a list of conditions that should all hold is called.
-fn conjunction(tag: &str, inverted: bool) -> &'static str {
-    match tag {
-        "$and" if inverted => "clausesSatisfied",
-        "$and" => "clausesNotSatisfied",
-        "allOf" | "oneOf" => "schemasNotSatisfied",
-        "properties" => "propertiesNotSatisfied",
-        "$jsonSchema" => "schemaRulesNotSatisfied",
-        "dependencies" => "failingDependencies",
-        "required" => "missingProperties",
-        _ => "details",
-    }
-}
-
-/// What a list of conditions of which one should hold is called.
-fn disjunction(tag: &str, inverted: bool) -> &'static str {
-    match tag {
-        "anyOf" => "schemasNotSatisfied",
-        _ if inverted => "clausesSatisfied",
-        _ => "clausesNotSatisfied",
-    }
 }

@@ -234,9 +234,14 @@ impl Choice {
         if self.has_null && value.tag == UNDEFINED {
             return Ok(true);
         }
-        for literal in &self.values {
-            if order(literal.raw(), value)? == Ordering::Equal {
-                return Ok(true);
+        // They are sorted.
+        let mut among = &self.values[..];
+        while !among.is_empty() {
+            let middle = among.len() / 2;
+            match order(among[middle].raw(), value)? {
+                Ordering::Equal => return Ok(true),
+                Ordering::Less => among = &among[middle + 1..],
+                Ordering::Greater => among = &among[..middle],
             }
         }
         Ok(self.patterns.iter().any(|regex| regex.is_in(value)))

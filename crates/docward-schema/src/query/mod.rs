@@ -8,6 +8,7 @@ mod path;
 mod read;
 mod reasons;
 mod rules;
+mod telling;
 mod tree;
 mod values;
 mod violations;
@@ -34,7 +35,7 @@ use crate::SchemaFault;
 /// assert!(validator.accepts(&bytes(doc! { "age": 20 })).unwrap());
 /// let refused = bytes(doc! { "age": 7 });
 /// let details = validator.explain(&refused).unwrap().unwrap();
-/// assert_eq!(details.get_str("reason"), Ok("comparison failed"));
+/// assert_eq!(details.get_str("reason").unwrap(), "comparison failed");
 /// let violations = validator.violations(&refused).unwrap();
 /// assert_eq!((&*violations[0].path, &*violations[0].keyword), ("age", "$gte"));
 /// ```

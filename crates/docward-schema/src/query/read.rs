@@ -1,10 +1,13 @@
 //! Reading a validator: the same operators in the same order as the server, so that of several mistakes
 //! the same one is reported.
 
+use std::cmp::Ordering;
+
 use bson::{Document, doc};
 use docward_bson::walk::Element;
 
 use super::{
+    order::order,
     rules,
     tree::{Choice, Comparison, Expr, Note, Regex, Test, What},
     values,
@@ -19,6 +22,9 @@ use crate::{
 
 /// The server's code where a nearest-neighbour search is not allowed.
 const NEAR_NOT_ALLOWED: i32 = 5_626_500;
+const RANDOM_NOT_ALLOWED: i32 = 3_040_500;
+const FUNCTION_NOT_ALLOWED: i32 = 4_660_800;
+const EMIT_NOT_ALLOWED: i32 = 4_660_801;
 const PATH_TOO_LONG: i32 = 5_729_100;
 const OPTIONS_BEFORE: i32 = 51_074;
 const OPTIONS_AFTER: i32 = 51_075;
@@ -125,6 +131,7 @@ pub(crate) struct Read {
 
 /// Reads a whole validator.
 pub(crate) fn validator(bytes: &[u8]) -> Result<Read> {
+    parse::sound(bytes)?;
     let mut reader = Reader { unevaluated: None, depth: 0 };
     let root = reader.conditions(Raw { tag: OBJECT, bytes }, Level::Document)?;
     Ok(Read { root, unevaluated: reader.unevaluated })
@@ -249,6 +256,16 @@ impl Reader {
                     let message = "numeric argument to $sampleRate must be in [0, 1]";
                     return fault(BAD_VALUE, message);
                 }
+                if !matches!(rate.whole(), Ok(0 | 1)) {
+                    return fault(
+                        RANDOM_NOT_ALLOWED,
+                        "$rand not allowed inside collection validators",
+                    );
+                }
+                self.skip(&name)
+            }
+            "$expr" => {
+                forbidden(value)?;
                 self.skip(&name)
             }
             known if PATHLESS.contains(&known) => self.skip(&name),
@@ -465,6 +482,31 @@ impl Reader {
     }
 }
 
+/// Refuses what aggregation expressions may hold, but not in validators.
+fn forbidden(value: Raw<'_>) -> Result<()> {
+    if !matches!(value.tag, OBJECT | ARRAY) {
+        return Ok(());
+    }
+    for element in elements(value)? {
+        match element.key {
+            b"$literal" => continue,
+            b"$rand" => {
+                return fault(RANDOM_NOT_ALLOWED, "$rand not allowed inside collection validators");
+            }
+            b"$function" => {
+                let message = "$function cannot be used inside a validator.";
+                return fault(FUNCTION_NOT_ALLOWED, message);
+            }
+            b"$_internalJsEmit" => {
+                let message = "$_internalJsEmit cannot be used inside a validator.";
+                return fault(EMIT_NOT_ALLOWED, message);
+            }
+            _ => forbidden(Raw::from(element))?,
+        }
+    }
+    Ok(())
+}
+
 fn schema(value: Raw<'_>) -> Result<Expr> {
     if value.tag != OBJECT {
         return fault(TYPE_MISMATCH, "$jsonSchema must be an object");
@@ -509,6 +551,8 @@ fn choice(value: Raw<'_>) -> Result<Choice> {
     if undefined {
         return fault(BAD_VALUE, "InMatchExpression equality cannot be undefined");
     }
+    // Sound values compare without fault.
+    choice.values.sort_by(|a, b| order(a.raw(), b.raw()).unwrap_or(Ordering::Equal));
     Ok(choice)
 }
 

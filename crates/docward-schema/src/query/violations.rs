@@ -86,8 +86,7 @@ impl List<'_> {
                 self.below(details, "details", &format!("{path}[]"))?;
             }
             "$not" => {
-                let place = details.get_document("details").map_or_else(|_| "", written_path);
-                let place = self.shown(place)?;
+                let place = self.shown(written_path(details))?;
                 self.add(&place, keyword);
             }
             "$or" | "$nor" => self.add(path, keyword),
@@ -160,10 +159,18 @@ fn field_of_one<'d>(array: Raw<'d>, name: &[u8]) -> Result<Option<Raw<'d>>, Faul
     Ok(None)
 }
 
-/// The path that an operator was written for.
+/// The path that an operator was written for. Several operators under one `$not` share theirs.
 fn written_path(details: &Document) -> &str {
-    let source = details.get_document("specifiedAs").ok();
-    source.and_then(|source| source.keys().next()).map_or("", String::as_str)
+    if let Ok(source) = details.get_document("specifiedAs") {
+        return source.keys().next().map_or("", String::as_str);
+    }
+    let below = match details.get("details") {
+        Some(Bson::Document(one)) => Some(one),
+        _ => ["clausesSatisfied", "clausesNotSatisfied"]
+            .iter()
+            .find_map(|heading| details.get_array(heading).ok()?.first()?.as_document()),
+    };
+    below.map_or("", written_path)
 }
 
 fn join(path: &str, name: &str) -> String {

@@ -22,6 +22,11 @@ const PATTERNS: [&str; 10] = ["^a", "b$", "a|c", "A", "^.{1,2}$", "\\d+", "a b",
 pub fn stored(dice: &mut Dice, id: i32) -> Document {
     let mut out = doc! { "_id": id };
     out.extend(document(dice, 0));
+    if dice.once_in(6) {
+        let many: Vec<Bson> = (0..dice.roll(14)).map(|_| value(dice, 2)).collect();
+        let many: Bson = if dice.once_in(2) { many.into() } else { doc! { "b": many }.into() };
+        out.insert(*dice.pick(&["a", "b", "c"]), many);
+    }
     out
 }
 
