@@ -22,7 +22,7 @@ use bson::Document;
 use docward_bson::walk::{Fault, count_elements};
 
 use evaluate::Checker;
-use query::{Expr, explain, schema_rules};
+use query::{Expr, Extent, explain, schema_rules};
 pub use query::{Validator, ValidatorFault, Violation};
 use schema::Node;
 use value::{OBJECT, Raw};
@@ -66,6 +66,6 @@ impl Schema {
         }
         // Values are shown whole, so all of them have to be sound.
         count_elements(document)?;
-        explain(&self.rules, document).map(Some)
+        explain(&self.rules, document, Extent::First).map(Some)
     }
 }

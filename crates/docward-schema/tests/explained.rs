@@ -210,6 +210,8 @@ fn compare(validator: fn(&mut Dice) -> Document, stored: fn(&mut Dice, i32) -> D
         for (document, theirs) in documents.iter().zip(theirs) {
             compared += 1;
             let ours = compiled.explain(&bytes(document)).unwrap();
+            let violations = compiled.violations(&bytes(document)).unwrap();
+            assert_eq!(violations.is_empty(), ours.is_none(), "{validator}\n  {document}");
             if let Some(details) = &ours {
                 refused += 1;
                 tally(&Bson::Document(details.clone()), &mut seen);

@@ -5,7 +5,6 @@ use bson::{Array, Bson, Document, doc};
 use docward_bson::walk::Fault;
 
 use super::{
-    holds::mismatch,
     path::{Leaf, Subject, straight, visit},
     reasons::{BITS, NUMBERS, PATTERNS, reasons},
     telling::{
@@ -44,9 +43,18 @@ impl Told {
     }
 }
 
+/// How much is told where a schema is asked of many values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// The first one that does not meet it, as the server does.
+    First,
+    /// Each of them.
+    All,
+}
+
 /// The explanation of a document that an expression does not hold of.
-pub(crate) fn explain(root: &Expr, document: &[u8]) -> Result<Document, Fault> {
-    let teller = Teller { root: Raw { tag: OBJECT, bytes: document } };
+pub(crate) fn explain(root: &Expr, document: &[u8], extent: Extent) -> Result<Document, Fault> {
+    let teller = Teller { root: Raw { tag: OBJECT, bytes: document }, extent };
     if let Some(unknown) = unknown(root) {
         return Ok(unexplained(unknown));
     }
@@ -105,6 +113,7 @@ impl<'d> Asked<'d> {
 
 struct Teller<'d> {
     root: Raw<'d>,
+    extent: Extent,
 }
 
 impl<'d> Teller<'d> {
@@ -338,7 +347,9 @@ impl<'d> Teller<'d> {
                     detail.insert("details", told.into_details());
                     by_pattern.push(Bson::Document(detail));
                 }
-                break;
+                if self.extent == Extent::First {
+                    break;
+                }
             }
         }
         if !by_pattern.is_empty() {
@@ -348,13 +359,14 @@ impl<'d> Teller<'d> {
         Ok((!out.is_empty()).then_some(Told::Several(out)))
     }
 
-    /// `additionalProperties` with a schema: the first property that does not meet it.
+    /// `additionalProperties` with a schema: what does not meet it.
     fn tell_others(
         &self,
         allowed: &Allowed,
         object: Raw<'d>,
         asked: Asked<'d>,
-    ) -> Result<Option<Bson>, Fault> {
+    ) -> Result<Array, Fault> {
+        let mut list = Array::new();
         for element in object.elements()? {
             let element = element?;
             if !allowed.is_other(element.key) {
@@ -366,17 +378,20 @@ impl<'d> Teller<'d> {
             if allowed.others.holds(subject)? {
                 continue;
             }
-            let Some(told) = self.tell(&allowed.others, asked.of(subject), false)? else {
-                return Ok(None);
-            };
-            let mut out = doc! { "operatorName": "additionalProperties" };
-            out.extend(allowed.others.note.account().map(titles).unwrap_or_default());
-            out.insert("reason", "at least one additional property did not match the subschema");
-            out.insert("failingProperty", lossy(element.key));
-            out.insert("details", told.into_details());
-            return Ok(Some(Bson::Document(out)));
+            if let Some(told) = self.tell(&allowed.others, asked.of(subject), false)? {
+                let mut out = doc! { "operatorName": "additionalProperties" };
+                out.extend(allowed.others.note.account().map(titles).unwrap_or_default());
+                let reason = "at least one additional property did not match the subschema";
+                out.insert("reason", reason);
+                out.insert("failingProperty", lossy(element.key));
+                out.insert("details", told.into_details());
+                list.push(Bson::Document(out));
+            }
+            if self.extent == Extent::First {
+                break;
+            }
         }
-        Ok(None)
+        Ok(list)
     }
 
     fn tell_dependency(
@@ -502,15 +517,7 @@ impl<'d> Teller<'d> {
                     out.insert("additionalItems", rest?);
                     return Ok(Some(Told::One(out)));
                 }
-                let Some((at, element)) = mismatch(array, *start, inner)? else { return Ok(None) };
-                let kind = if account.tag == "items" { "item" } else { "additional item" };
-                let mut out = doc! { "operatorName": account.tag };
-                out.extend(inner.note.account().map(titles).unwrap_or_default());
-                out.insert("reason", format!("At least one {kind} did not match the sub-schema"));
-                out.insert("itemIndex", number(at as u64));
-                let told = self.tell(inner, asked.of(Subject::Lone(element)), false)?;
-                out.extend(told.map(|told| ("details".to_owned(), told.into_details())));
-                return Ok(Some(Told::One(out)));
+                return self.tell_elements(account, array, *start, inner, asked);
             }
             Test::ElementAt(position, inner) => {
                 let Some(element) = array.elements()?.nth(*position) else { return Ok(None) };
@@ -522,6 +529,40 @@ impl<'d> Teller<'d> {
             }
             _ => {}
         }
+        Ok(Some(Told::One(out)))
+    }
+
+    /// `items` and `additionalItems` with one schema for all.
+    fn tell_elements(
+        &self,
+        account: &Account,
+        array: Raw<'d>,
+        start: usize,
+        inner: &Expr,
+        asked: Asked<'d>,
+    ) -> Result<Option<Told>, Fault> {
+        let mut first = None;
+        let mut list = Array::new();
+        for (at, element) in array.elements()?.enumerate().skip(start) {
+            let subject = Subject::Lone(Raw::from(element?));
+            if inner.holds(subject)? {
+                continue;
+            }
+            first.get_or_insert(at);
+            if let Some(told) = self.tell(inner, asked.of(subject), false)? {
+                told.add_to(&mut list);
+            }
+            if self.extent == Extent::First {
+                break;
+            }
+        }
+        let Some(first) = first else { return Ok(None) };
+        let kind = if account.tag == "items" { "item" } else { "additional item" };
+        let mut out = doc! { "operatorName": account.tag };
+        out.extend(inner.note.account().map(titles).unwrap_or_default());
+        out.insert("reason", format!("At least one {kind} did not match the sub-schema"));
+        out.insert("itemIndex", number(first as u64));
+        out.insert("details", list);
         Ok(Some(Told::One(out)))
     }
 

@@ -16,7 +16,7 @@ mod violations;
 use bson::Document;
 use docward_bson::walk::{Fault, count_elements};
 
-pub(crate) use explain::explain;
+pub(crate) use explain::{Extent, explain};
 use path::Subject;
 pub(crate) use rules::schema as schema_rules;
 pub(crate) use tree::Expr;
@@ -75,20 +75,25 @@ impl Validator {
 
     /// Why a document is refused, as the server tells it in `errInfo.details`; nothing if it is valid.
     pub fn explain(&self, document: &[u8]) -> Result<Option<Document>, Fault> {
+        self.details(document, Extent::First)
+    }
+
+    /// What a document violates, one by one; nothing if it is valid. Without repetitions, in the order of
+    /// the explanation. Where the server tells of the first element or property that does not meet a
+    /// schema, all of them are looked at.
+    pub fn violations(&self, document: &[u8]) -> Result<Vec<Violation>, Fault> {
+        match self.details(document, Extent::All)? {
+            None => Ok(Vec::new()),
+            Some(details) => violations::of(&details, document),
+        }
+    }
+
+    fn details(&self, document: &[u8], extent: Extent) -> Result<Option<Document>, Fault> {
         if self.accepts(document)? {
             return Ok(None);
         }
         // Values are shown whole, so all of them have to be sound.
         count_elements(document)?;
-        explain(&self.root, document).map(Some)
-    }
-
-    /// What a document violates, one by one; nothing if it is valid. Without repetitions, in the order of
-    /// the explanation.
-    pub fn violations(&self, document: &[u8]) -> Result<Vec<Violation>, Fault> {
-        match self.explain(document)? {
-            None => Ok(Vec::new()),
-            Some(details) => violations::of(&details, document),
-        }
+        explain(&self.root, document, extent).map(Some)
     }
 }

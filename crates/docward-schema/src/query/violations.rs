@@ -22,6 +22,10 @@ pub struct Violation {
 pub(crate) fn of(details: &Document, document: &[u8]) -> Result<Vec<Violation>, Fault> {
     let mut list = List { out: Vec::new(), document };
     list.condition(details, "")?;
+    if list.out.is_empty() {
+        // Where the server refuses and tells nothing, that much is still known.
+        list.add("", details.get_str("operatorName").unwrap_or("validator"));
+    }
     Ok(list.out)
 }
 
