@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use docward_bson::walk::{Element, Elements, Fault, FaultKind, MAX_DEPTH};
+use docward_bson::walk::{Element, Elements, Fault, FaultKind, MAX_DEPTH, i32_at};
 
 use crate::number::{Decimal, Number};
 
@@ -97,6 +97,13 @@ impl<'d> Raw<'d> {
             seen.push(element);
         }
         Ok(None)
+    }
+
+    /// Code, and the values it sees.
+    pub(crate) fn scoped_code(self) -> Option<(&'d [u8], Self)> {
+        let length = usize::try_from(i32_at(self.bytes, 4)?).ok()?;
+        let (code, scope) = self.bytes.get(8..)?.split_at_checked(length)?;
+        Some((code.get(..length.checked_sub(1)?)?, Self { tag: OBJECT, bytes: scope }))
     }
 
     /// A value of its own. One that the library cannot read, such as text that is not UTF-8, becomes
@@ -270,6 +277,10 @@ pub(crate) fn told(value: Raw<'_>) -> String {
             format!("/{}/{}", part(0), part(1))
         }
         (SYMBOL, _) => format!("\"{}\"", String::from_utf8_lossy(text(value.bytes))),
+        (SCOPED_CODE, _) => match value.scoped_code() {
+            Some((code, scope)) => format!("CodeWScope( {}, {})", lossy(code), told(scope)),
+            None => value.type_name().to_owned(),
+        },
         (CODE, _) => lossy(text(value.bytes)),
         (UNDEFINED, _) => "undefined".to_owned(),
         (OBJECT, _) => list("{", "}", true),

@@ -12,7 +12,7 @@ mod orders;
 use std::collections::BTreeMap;
 
 use bson::{Binary, Bson, Document, doc, spec::BinarySubtype};
-use conditions::{conditions, stored};
+use conditions::{conditions, dense, stored};
 use docward_schema::{Validator, ValidatorFault};
 use docward_testkit::Launch;
 use generate::{Dice, bytes, schema, setting};
@@ -152,6 +152,11 @@ fn dm_11_2_the_server_explains_the_same_of_orders() {
 #[test]
 fn dm_11_2_the_server_explains_the_same() {
     compare(validator, stored);
+}
+
+#[test]
+fn dm_11_2_the_server_explains_the_same_of_conditions() {
+    compare(|dice| conditions(dice, 1), dense);
 }
 
 /// Compares explanations, of generated validators and documents.
