@@ -3,6 +3,7 @@
 
 mod explain;
 mod holds;
+mod keywords;
 mod order;
 mod path;
 mod read;
