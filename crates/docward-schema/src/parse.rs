@@ -7,6 +7,7 @@ use crate::{
     SchemaFault,
     number::Number,
     pattern::Pattern,
+    query::property_rules,
     schema::{Array, Dependency, Items, Node, Object, Rest, Scalar, Types, is_path},
     value::{ARRAY, BOOL, Literal, OBJECT, Raw, STRING},
     whole,
@@ -246,14 +247,14 @@ impl Reader {
                 // A name without letters leads nowhere: what is said of it is asked of the object itself.
                 let place = if element.key.is_empty() { Place::Document } else { Place::Value };
                 let node = self.node(inner, place)?;
+                if is_path(element.key) {
+                    object.paths.push(property_rules(element)?);
+                }
                 match object.names.get(element.key) {
                     // Both hold of a name that is written twice.
                     Some(&at) => object.properties[at].all_of.push(node),
                     None => {
                         object.names.insert(element.key.into(), object.properties.len());
-                        if is_path(element.key) {
-                            object.paths.push((element.key.into(), object.properties.len()));
-                        }
                         object.properties.push(node);
                     }
                 }

@@ -5,7 +5,7 @@ mod explain;
 mod holds;
 mod keywords;
 mod order;
-mod path;
+pub(crate) mod path;
 mod read;
 mod reasons;
 mod rules;
@@ -19,7 +19,7 @@ use docward_bson::walk::{Fault, count_elements};
 
 pub(crate) use explain::{Extent, explain};
 use path::Subject;
-pub(crate) use rules::schema as schema_rules;
+pub(crate) use rules::{optional as property_rules, schema as schema_rules};
 pub(crate) use tree::Expr;
 pub use violations::Violation;
 
