@@ -7,7 +7,7 @@
 //! is a running server: `tests/` compares with verdicts of one, and with a live one on generated schemas
 //! and documents.
 //!
-//! `encrypt` and `encryptMetadata` are refused: they are about ciphertext, which nobody here can read.
+//! `encrypt` and `encryptMetadata` are not evaluated: they are about ciphertext, which nobody here can read.
 
 mod evaluate;
 mod number;
@@ -49,7 +49,13 @@ impl Schema {
     /// Reads a `$jsonSchema` out of BSON.
     pub fn compile(schema: &[u8]) -> Result<Self, SchemaFault> {
         parse::sound(schema)?;
-        let root = parse::schema(schema)?;
+        let parse::Read { root, encrypted } = parse::schema(schema)?;
+        if let Some(keyword) = encrypted {
+            let message = format!(
+                "$jsonSchema keyword '{keyword}' is about encrypted values and is not evaluated offline"
+            );
+            return parse::fault(parse::FAILED_TO_PARSE, message);
+        }
         let rules = schema_rules(Raw { tag: OBJECT, bytes: schema })?;
         Ok(Self { root, rules })
     }

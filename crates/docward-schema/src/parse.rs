@@ -75,9 +75,17 @@ pub(crate) fn sound(bytes: &[u8]) -> Result<()> {
     }
 }
 
+/// A schema that was read, and the first keyword in it that is about ciphertext.
+pub(crate) struct Read {
+    pub(crate) root: Node,
+    pub(crate) encrypted: Option<&'static str>,
+}
+
 /// Reads a whole schema: what it says of documents.
-pub(crate) fn schema(bytes: &[u8]) -> Result<Node> {
-    Reader { depth: 0 }.node(Raw { tag: OBJECT, bytes }, Place::Document)
+pub(crate) fn schema(bytes: &[u8]) -> Result<Read> {
+    let mut reader = Reader { depth: 0, encrypted: None };
+    let root = reader.node(Raw { tag: OBJECT, bytes }, Place::Document)?;
+    Ok(Read { root, encrypted: reader.encrypted })
 }
 
 /// What a schema is asked of. A document is never a number or a text, so the server does not even look
@@ -132,6 +140,7 @@ pub(crate) fn elements(value: Raw<'_>) -> Result<Vec<Element<'_>>> {
 
 struct Reader {
     depth: u32,
+    encrypted: Option<&'static str>,
 }
 
 impl Reader {
@@ -155,7 +164,7 @@ impl Reader {
         let types = types(&keywords)?;
         let scalar = scalar(&keywords, place)?;
         let array = self.array(&keywords)?;
-        encryption(&keywords)?;
+        self.encryption(&keywords)?;
         let object = self.object(&keywords, place)?;
         Ok(Node {
             types,
@@ -227,6 +236,18 @@ impl Reader {
             OBJECT => Some(Rest::Like(Box::new(self.node(value, Place::Value)?))),
             _ => None,
         })
+    }
+
+    /// What they say is for clients with keys.
+    fn encryption(&mut self, keywords: &Keywords<'_>) -> Result<()> {
+        for keyword in ["encrypt", "encryptMetadata"] {
+            let Some(value) = keywords.get(keyword) else { continue };
+            if value.tag != OBJECT {
+                return mismatch(keyword, "an object ");
+            }
+            self.encrypted.get_or_insert(keyword);
+        }
+        Ok(())
     }
 
     fn object(&mut self, keywords: &Keywords<'_>, place: Place) -> Result<Object> {
@@ -512,21 +533,6 @@ pub(crate) fn count(keywords: &Keywords<'_>, keyword: &str) -> Result<Option<u64
         Ok(count) => Ok(Some(count)),
         Err(message) => fault(FAILED_TO_PARSE, message),
     }
-}
-
-/// The server checks their form on every connection; what they say is for clients with keys.
-fn encryption(keywords: &Keywords<'_>) -> Result<()> {
-    for keyword in ["encrypt", "encryptMetadata"] {
-        let Some(value) = keywords.get(keyword) else { continue };
-        if value.tag != OBJECT {
-            return mismatch(keyword, "an object ");
-        }
-        let message = format!(
-            "$jsonSchema keyword '{keyword}' is about encrypted values and is not evaluated offline"
-        );
-        return fault(FAILED_TO_PARSE, message);
-    }
-    Ok(())
 }
 
 fn required(keywords: &Keywords<'_>) -> Result<Vec<Box<[u8]>>> {

@@ -88,6 +88,8 @@ fn what_cannot_be_asked_says_why() {
     assert_eq!(compile(doc! { "a": 1, "$expr": { "$gt": ["$a", 1] } }), not_evaluated("$expr"));
     let box_query = doc! { "$geoWithin": { "$box": [[0, 0], [1, 1]] } };
     assert_eq!(compile(doc! { "$or": [{ "a": box_query }] }), not_evaluated("$geoWithin"));
+    let encrypted = doc! { "properties": { "a": { "encrypt": {} } } };
+    assert_eq!(compile(doc! { "$jsonSchema": encrypted }), not_evaluated("encrypt"));
     let code = |validator| match compile(validator) {
         Err(ValidatorFault::Refused(fault)) => fault.code,
         other => panic!("{other:?}"),

@@ -56,8 +56,8 @@ const PATHLESS: [&str; 21] = [
     "$where",
 ];
 
-/// Operators on a field.
-const OPERATORS: [&str; 45] = [
+/// Operators on a field, but for `$not`, which is read apart.
+const OPERATORS: [&str; 44] = [
     "$_internalExprEq",
     "$_internalExprGt",
     "$_internalExprGte",
@@ -102,12 +102,11 @@ const OPERATORS: [&str; 45] = [
     "$size",
     "$type",
     "$within",
-    "$not",
 ];
 
 /// The operator a name is, if it is one.
 fn operator(name: &[u8]) -> Option<&'static str> {
-    OPERATORS.iter().find(|known| known.as_bytes() == name && **known != "$not").copied()
+    OPERATORS.iter().find(|known| known.as_bytes() == name).copied()
 }
 
 fn is_near(name: &str) -> bool {
@@ -229,7 +228,7 @@ impl Reader {
         let expr = match &*name {
             "$and" | "$or" | "$nor" => self.several(&name, value, level)?,
             "$comment" => return Ok(None),
-            "$jsonSchema" => schema(value)?,
+            "$jsonSchema" => self.schema(value)?,
             "$alwaysTrue" | "$alwaysFalse" => {
                 let whole = whole::number(element.key, value)
                     .or_else(|message| fault(FAILED_TO_PARSE, message))?;
@@ -471,6 +470,21 @@ impl Reader {
         Ok(Expr::new(What::And(parts), note()))
     }
 
+    fn schema(&mut self, value: Raw<'_>) -> Result<Expr> {
+        if value.tag != OBJECT {
+            return fault(TYPE_MISMATCH, "$jsonSchema must be an object");
+        }
+        let parse::Read { root, encrypted } = parse::schema(value.bytes)?;
+        if let Some(keyword) = encrypted {
+            return Ok(self.skip(keyword));
+        }
+        let rules = Box::new(rules::schema(value)?);
+        // What is told of the schema is told of its rules; the note is for those who ask before.
+        let titles = rules.note.account().map(|account| account.titles.clone());
+        let note = Note::titled("$jsonSchema", Document::new(), titles.unwrap_or_default());
+        Ok(Expr::new(What::Schema { node: Box::new(root), rules }, note))
+    }
+
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth > MAX_NESTING {
             return fault(FAILED_TO_PARSE, "the validator is nested too deeply");
@@ -505,18 +519,6 @@ fn forbidden(value: Raw<'_>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn schema(value: Raw<'_>) -> Result<Expr> {
-    if value.tag != OBJECT {
-        return fault(TYPE_MISMATCH, "$jsonSchema must be an object");
-    }
-    let node = Box::new(parse::schema(value.bytes)?);
-    let rules = Box::new(rules::schema(value)?);
-    // What is told of the schema is told of its rules; the note is for those who ask before.
-    let titles = rules.note.account().map(|account| account.titles.clone()).unwrap_or_default();
-    let note = Note::titled("$jsonSchema", Document::new(), titles);
-    Ok(Expr::new(What::Schema { node, rules }, note))
 }
 
 fn compared(comparison: Comparison, path: &[u8], value: Raw<'_>) -> Result<Test> {
