@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use docward_bson::walk::{Fault, FaultKind, MAX_DEPTH};
 
 use crate::{
+    query::path::{Leaf, Subject, visit},
     schema::{Array, Dependency, Items, Node, Object, Rest, Scalar, is_path},
     value::{ARRAY, OBJECT, Raw},
 };
@@ -62,78 +63,6 @@ impl Checker {
             return Ok(false);
         }
         Ok(true)
-    }
-
-    /// Whether a path that leads to several values meets a schema: the server asks each keyword whether
-    /// one of them does, or none is of its type.
-    fn holds_among(&mut self, node: &Node, values: &[Raw<'_>]) -> Result<bool, Fault> {
-        if let [value] = values {
-            return self.holds(node, *value);
-        }
-        if node.types.is_some_and(|types| !values.iter().any(|value| types.has(value.tag))) {
-            return Ok(false);
-        }
-        for keyword in node.scalar.keywords() {
-            let applies = |value: &&Raw<'_>| {
-                if keyword.is_about_text() {
-                    value.text().is_some()
-                } else {
-                    value.number().is_some()
-                }
-            };
-            let mut asked = values.iter().filter(applies).peekable();
-            if asked.peek().is_some() && !asked.any(|value| scalar(&keyword, *value)) {
-                return Ok(false);
-            }
-        }
-        for tag in [ARRAY, OBJECT] {
-            let mut asked = values.iter().filter(|value| value.tag == tag).peekable();
-            if asked.peek().is_none() {
-                continue;
-            }
-            let mut any = false;
-            for value in asked {
-                any |= match tag {
-                    ARRAY => self.array(&node.array, *value)?,
-                    _ => self.object(&node.object, *value)?,
-                };
-            }
-            if !any {
-                return Ok(false);
-            }
-        }
-        for part in &node.all_of {
-            if !self.holds_among(part, values)? {
-                return Ok(false);
-            }
-        }
-        let mut count = |nodes: &[Node]| -> Result<usize, Fault> {
-            let mut found = 0;
-            for node in nodes {
-                found += usize::from(self.holds_among(node, values)?);
-            }
-            Ok(found)
-        };
-        if !node.any_of.is_empty() && count(&node.any_of)? == 0 {
-            return Ok(false);
-        }
-        if !node.one_of.is_empty() && count(&node.one_of)? != 1 {
-            return Ok(false);
-        }
-        if let Some(not) = &node.not
-            && self.holds_among(not, values)?
-        {
-            return Ok(false);
-        }
-        let Some(admitted) = &node.enumeration else { return Ok(true) };
-        for literal in admitted {
-            for value in values {
-                if literal.raw().equals(*value)? {
-                    return Ok(true);
-                }
-            }
-        }
-        Ok(false)
     }
 
     /// How many of several schemas hold; counting ends at `enough`.
@@ -234,10 +163,8 @@ impl Checker {
                 return Ok(false);
             }
         }
-        for (name, at) in &object.paths {
-            let mut found = Vec::new();
-            reach(value, name, &mut found)?;
-            if !found.is_empty() && !self.holds_among(&object.properties[*at], &found)? {
+        for property in &object.paths {
+            if !property.holds(Subject::Fields(value.bytes))? {
                 return Ok(false);
             }
         }
@@ -278,44 +205,9 @@ impl Checker {
     }
 }
 
-/// Whether a name leads to anything.
+/// Whether a name leads to anything. The server takes dots as steps, into arrays, too.
 fn has(value: Raw<'_>, name: &[u8]) -> Result<bool, Fault> {
-    let mut found = Vec::new();
-    reach(value, name, &mut found)?;
-    Ok(!found.is_empty())
-}
-
-/// The values a name leads to. The server takes dots as steps, into arrays, too: by number, and into
-/// objects that lie in them.
-fn reach<'d>(value: Raw<'d>, name: &[u8], out: &mut Vec<Raw<'d>>) -> Result<(), Fault> {
-    let (step, rest) = match name.iter().position(|byte| *byte == b'.') {
-        Some(dot) => (&name[..dot], Some(&name[dot + 1..])),
-        None => (name, None),
-    };
-    for element in value.elements()? {
-        let element = element?;
-        if element.key != step {
-            continue;
-        }
-        let inner = Raw::from(element);
-        match (rest, inner.tag) {
-            (None, _) => out.push(inner),
-            (Some(rest), OBJECT) => reach(inner, rest, out)?,
-            (Some(rest), ARRAY) => {
-                for element in inner.elements()? {
-                    let object = Raw::from(element?);
-                    if object.tag == OBJECT {
-                        reach(object, rest, out)?;
-                    }
-                }
-                // Elements have numbers for names.
-                reach(inner, rest, out)?;
-            }
-            (Some(_), _) => {}
-        }
-        break;
-    }
-    Ok(())
+    visit(Subject::Fields(value.bytes), name, Leaf::Both, &mut |found| Ok(found.is_some()))
 }
 
 fn scalar(scalar: &Scalar, value: Raw<'_>) -> bool {

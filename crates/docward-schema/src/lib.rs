@@ -7,7 +7,7 @@
 //! is a running server: `tests/` compares with verdicts of one, and with a live one on generated schemas
 //! and documents.
 //!
-//! `encrypt` and `encryptMetadata` are refused: they are about ciphertext, which nobody here can read.
+//! `encrypt` and `encryptMetadata` are not evaluated: they are about ciphertext, which nobody here can read.
 
 mod compare;
 mod evaluate;
@@ -25,7 +25,7 @@ use docward_bson::walk::{Fault, count_elements};
 
 pub use compare::{Change, Comparison, Containment, Effect, Outline, compare, outline};
 use evaluate::Checker;
-use query::{Expr, explain, schema_rules};
+use query::{Expr, Extent, explain, schema_rules};
 pub use query::{Validator, ValidatorFault, Violation};
 use schema::Node;
 pub use tally::Tally;
@@ -52,7 +52,14 @@ pub struct SchemaFault {
 impl Schema {
     /// Reads a `$jsonSchema` out of BSON.
     pub fn compile(schema: &[u8]) -> Result<Self, SchemaFault> {
-        let root = parse::schema(schema)?;
+        parse::sound(schema)?;
+        let parse::Read { root, encrypted } = parse::schema(schema)?;
+        if let Some(keyword) = encrypted {
+            let message = format!(
+                "$jsonSchema keyword '{keyword}' is about encrypted values and is not evaluated offline"
+            );
+            return parse::fault(parse::FAILED_TO_PARSE, message);
+        }
         let rules = schema_rules(Raw { tag: OBJECT, bytes: schema })?;
         Ok(Self { root, rules })
     }
@@ -69,6 +76,6 @@ impl Schema {
         }
         // Values are shown whole, so all of them have to be sound.
         count_elements(document)?;
-        explain(&self.rules, document).map(Some)
+        explain(&self.rules, document, Extent::First).map(Some)
     }
 }

@@ -1,12 +1,13 @@
 //! Reading a schema. Keywords are looked at in the server's order, whatever the order they are written
 //! in, so that of several mistakes the same one is reported.
 
-use docward_bson::walk::{Element, Elements};
+use docward_bson::walk::{Element, Elements, count_elements};
 
 use crate::{
     SchemaFault,
     number::Number,
     pattern::Pattern,
+    query::property_rules,
     schema::{Array, Dependency, Items, Node, Object, Rest, Scalar, Types, is_path},
     value::{ARRAY, BOOL, Literal, OBJECT, Raw, STRING},
     whole,
@@ -66,9 +67,25 @@ fn mismatch<T>(keyword: &str, wanted: &str) -> Result<T> {
     fault(TYPE_MISMATCH, format!("$jsonSchema keyword '{keyword}' must be {wanted}"))
 }
 
+/// Refuses what is damaged or nested deeper than anything a server stores, before it is read.
+pub(crate) fn sound(bytes: &[u8]) -> Result<()> {
+    match count_elements(bytes) {
+        Ok(_) => Ok(()),
+        Err(damage) => fault(FAILED_TO_PARSE, format!("the schema is damaged: {}", damage.kind)),
+    }
+}
+
+/// A schema that was read, and the first keyword in it that is about ciphertext.
+pub(crate) struct Read {
+    pub(crate) root: Node,
+    pub(crate) encrypted: Option<&'static str>,
+}
+
 /// Reads a whole schema: what it says of documents.
-pub(crate) fn schema(bytes: &[u8]) -> Result<Node> {
-    Reader { depth: 0 }.node(Raw { tag: OBJECT, bytes }, Place::Document)
+pub(crate) fn schema(bytes: &[u8]) -> Result<Read> {
+    let mut reader = Reader { depth: 0, encrypted: None };
+    let root = reader.node(Raw { tag: OBJECT, bytes }, Place::Document)?;
+    Ok(Read { root, encrypted: reader.encrypted })
 }
 
 /// What a schema is asked of. A document is never a number or a text, so the server does not even look
@@ -123,6 +140,7 @@ pub(crate) fn elements(value: Raw<'_>) -> Result<Vec<Element<'_>>> {
 
 struct Reader {
     depth: u32,
+    encrypted: Option<&'static str>,
 }
 
 impl Reader {
@@ -146,7 +164,7 @@ impl Reader {
         let types = types(&keywords)?;
         let scalar = scalar(&keywords, place)?;
         let array = self.array(&keywords)?;
-        encryption(&keywords)?;
+        self.encryption(&keywords)?;
         let object = self.object(&keywords, place)?;
         Ok(Node {
             types,
@@ -220,6 +238,18 @@ impl Reader {
         })
     }
 
+    /// What they say is for clients with keys.
+    fn encryption(&mut self, keywords: &Keywords<'_>) -> Result<()> {
+        for keyword in ["encrypt", "encryptMetadata"] {
+            let Some(value) = keywords.get(keyword) else { continue };
+            if value.tag != OBJECT {
+                return mismatch(keyword, "an object ");
+            }
+            self.encrypted.get_or_insert(keyword);
+        }
+        Ok(())
+    }
+
     fn object(&mut self, keywords: &Keywords<'_>, place: Place) -> Result<Object> {
         let mut object = Object { required: required(keywords)?, ..Object::default() };
         if let Some(value) = keywords.get("properties") {
@@ -238,14 +268,14 @@ impl Reader {
                 // A name without letters leads nowhere: what is said of it is asked of the object itself.
                 let place = if element.key.is_empty() { Place::Document } else { Place::Value };
                 let node = self.node(inner, place)?;
+                if is_path(element.key) {
+                    object.paths.push(property_rules(element)?);
+                }
                 match object.names.get(element.key) {
                     // Both hold of a name that is written twice.
                     Some(&at) => object.properties[at].all_of.push(node),
                     None => {
                         object.names.insert(element.key.into(), object.properties.len());
-                        if is_path(element.key) {
-                            object.paths.push((element.key.into(), object.properties.len()));
-                        }
                         object.properties.push(node);
                     }
                 }
@@ -503,21 +533,6 @@ pub(crate) fn count(keywords: &Keywords<'_>, keyword: &str) -> Result<Option<u64
         Ok(count) => Ok(Some(count)),
         Err(message) => fault(FAILED_TO_PARSE, message),
     }
-}
-
-/// The server checks their form on every connection; what they say is for clients with keys.
-fn encryption(keywords: &Keywords<'_>) -> Result<()> {
-    for keyword in ["encrypt", "encryptMetadata"] {
-        let Some(value) = keywords.get(keyword) else { continue };
-        if value.tag != OBJECT {
-            return mismatch(keyword, "an object ");
-        }
-        let message = format!(
-            "$jsonSchema keyword '{keyword}' is about encrypted values and is not evaluated offline"
-        );
-        return fault(FAILED_TO_PARSE, message);
-    }
-    Ok(())
 }
 
 fn required(keywords: &Keywords<'_>) -> Result<Vec<Box<[u8]>>> {

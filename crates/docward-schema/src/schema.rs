@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::{number::Number, pattern::Pattern, value::Literal};
+use crate::{number::Number, pattern::Pattern, query::Expr, value::Literal};
 
 /// What one (sub)schema demands; absent keywords demand nothing.
 #[derive(Debug, Default)]
@@ -54,37 +54,6 @@ pub(crate) struct Scalar {
     pub(crate) minimum: Option<(Number, bool)>,
 }
 
-impl Scalar {
-    /// Each keyword on its own.
-    pub(crate) fn keywords(&self) -> Vec<Self> {
-        let mut out = Vec::new();
-        if self.pattern.is_some() {
-            out.push(Self { pattern: self.pattern.clone(), ..Self::default() });
-        }
-        if self.max_length.is_some() {
-            out.push(Self { max_length: self.max_length, ..Self::default() });
-        }
-        if self.min_length.is_some() {
-            out.push(Self { min_length: self.min_length, ..Self::default() });
-        }
-        if self.multiple_of.is_some() {
-            out.push(Self { multiple_of: self.multiple_of, ..Self::default() });
-        }
-        if self.maximum.is_some() {
-            out.push(Self { maximum: self.maximum, ..Self::default() });
-        }
-        if self.minimum.is_some() {
-            out.push(Self { minimum: self.minimum, ..Self::default() });
-        }
-        out
-    }
-
-    /// Whether it is about strings rather than numbers.
-    pub(crate) fn is_about_text(&self) -> bool {
-        self.pattern.is_some() || self.max_length.is_some() || self.min_length.is_some()
-    }
-}
-
 /// About arrays.
 #[derive(Debug, Default)]
 pub(crate) struct Array {
@@ -126,8 +95,9 @@ pub(crate) struct Object {
     /// Properties in the order written, and where each name is.
     pub(crate) properties: Vec<Node>,
     pub(crate) names: HashMap<Box<[u8]>, usize>,
-    /// Those of them whose names are paths.
-    pub(crate) paths: Vec<(Box<[u8]>, usize)>,
+    /// Those of them whose names are paths: these may lead to several values, of which the server asks
+    /// each keyword on its own.
+    pub(crate) paths: Vec<Expr>,
     pub(crate) patterns: Vec<(Pattern, Node)>,
     pub(crate) rest: Rest,
     pub(crate) min_properties: Option<u64>,

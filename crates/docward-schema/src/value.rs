@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use docward_bson::walk::{Element, Elements, Fault};
+use docward_bson::walk::{Element, Elements, Fault, FaultKind, MAX_DEPTH, i32_at};
 
 use crate::number::{Decimal, Number};
 
@@ -99,6 +99,13 @@ impl<'d> Raw<'d> {
         Ok(None)
     }
 
+    /// Code, and the values it sees.
+    pub(crate) fn scoped_code(self) -> Option<(&'d [u8], Self)> {
+        let length = usize::try_from(i32_at(self.bytes, 4)?).ok()?;
+        let (code, scope) = self.bytes.get(8..)?.split_at_checked(length)?;
+        Some((code.get(..length.checked_sub(1)?)?, Self { tag: OBJECT, bytes: scope }))
+    }
+
     /// A value of its own. One that the library cannot read, such as text that is not UTF-8, becomes
     /// what the server would print.
     pub(crate) fn owned(self) -> bson::Bson {
@@ -121,11 +128,14 @@ impl<'d> Raw<'d> {
     /// Whether two values are the same to the server's `enum` and `uniqueItems`: numbers by value, objects
     /// whatever the order of their fields.
     pub(crate) fn equals(self, other: Raw<'_>) -> Result<bool, Fault> {
-        Ok(self.order(other)? == Ordering::Equal)
+        Ok(self.order(other, 0)? == Ordering::Equal)
     }
 
     /// An order in which equal values are equal; among others it is only good for sorting.
-    fn order(self, other: Raw<'_>) -> Result<Ordering, Fault> {
+    fn order(self, other: Raw<'_>, depth: u32) -> Result<Ordering, Fault> {
+        if depth > MAX_DEPTH {
+            return Err(Fault::new(0, FaultKind::Depth));
+        }
         if let (Some(a), Some(b)) = (self.number(), other.number()) {
             return Ok(a.order(b));
         }
@@ -135,8 +145,8 @@ impl<'d> Raw<'d> {
         }
         match self.tag {
             STRING | SYMBOL => Ok(text(self.bytes).cmp(text(other.bytes))),
-            OBJECT => fields(self, other, true),
-            ARRAY => fields(self, other, false),
+            OBJECT => fields(self, other, true, depth),
+            ARRAY => fields(self, other, false, depth),
             _ => Ok(self.bytes.cmp(other.bytes)),
         }
     }
@@ -162,7 +172,7 @@ pub(crate) fn text(bytes: &[u8]) -> &[u8] {
 }
 
 /// Fields in pairs: of objects sorted by name, of arrays as they lie, names aside.
-fn fields(a: Raw<'_>, b: Raw<'_>, by_name: bool) -> Result<Ordering, Fault> {
+fn fields(a: Raw<'_>, b: Raw<'_>, by_name: bool, depth: u32) -> Result<Ordering, Fault> {
     let mut a: Vec<Element<'_>> = a.elements()?.collect::<Result<_, _>>()?;
     let mut b: Vec<Element<'_>> = b.elements()?.collect::<Result<_, _>>()?;
     let count = a.len().cmp(&b.len());
@@ -176,7 +186,7 @@ fn fields(a: Raw<'_>, b: Raw<'_>, by_name: bool) -> Result<Ordering, Fault> {
     for (x, y) in a.into_iter().zip(b) {
         let names = if by_name { x.key.cmp(y.key) } else { Ordering::Equal };
         let order = match names {
-            Ordering::Equal => Raw::from(x).order(Raw::from(y))?,
+            Ordering::Equal => Raw::from(x).order(Raw::from(y), depth + 1)?,
             names => names,
         };
         if order != Ordering::Equal {
@@ -267,6 +277,10 @@ pub(crate) fn told(value: Raw<'_>) -> String {
             format!("/{}/{}", part(0), part(1))
         }
         (SYMBOL, _) => format!("\"{}\"", String::from_utf8_lossy(text(value.bytes))),
+        (SCOPED_CODE, _) => match value.scoped_code() {
+            Some((code, scope)) => format!("CodeWScope( {}, {})", lossy(code), told(scope)),
+            None => value.type_name().to_owned(),
+        },
         (CODE, _) => lossy(text(value.bytes)),
         (UNDEFINED, _) => "undefined".to_owned(),
         (OBJECT, _) => list("{", "}", true),

@@ -4,12 +4,15 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests: a panic is the message")]
 
+#[path = "generate/conditions.rs"]
+mod conditions;
 mod generate;
 
 use bson::{Document, doc};
+use conditions::{dense, stored};
 use docward_schema::Schema;
 use docward_testkit::Launch;
-use generate::{Dice, bytes, document, schema, setting};
+use generate::{Dice, bytes, schema, setting};
 
 /// Documents per schema: a schema is sent once and asked of all of them.
 const DOCUMENTS: usize = 100;
@@ -24,13 +27,8 @@ fn dm_11_2_the_server_says_the_same() {
     let mut round = 0;
     while compared < pairs {
         // A new set of documents for every 200 schemas.
-        let documents: Vec<Document> = (0..DOCUMENTS)
-            .map(|n| {
-                let mut out = doc! { "_id": n as i32 };
-                out.extend(document(&mut dice, 0));
-                out
-            })
-            .collect();
+        let made = if round % 2 == 0 { stored } else { dense };
+        let documents: Vec<Document> = (0..DOCUMENTS).map(|n| made(&mut dice, n as i32)).collect();
         let namespace = format!("db_t.t_{round}");
         servers.insert(&namespace, documents.clone());
         // As the server keeps them.

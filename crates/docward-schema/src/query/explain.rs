@@ -1,24 +1,24 @@
 //! Why a document is refused, in the words and the shape of the server's `errInfo.details`. Run for
 //! documents that are refused only.
 
-use std::collections::BTreeSet;
-
 use bson::{Array, Bson, Document, doc};
 use docward_bson::walk::Fault;
 
 use super::{
-    holds::mismatch,
     path::{Leaf, Subject, straight, visit},
     reasons::{BITS, NUMBERS, PATTERNS, reasons},
-    tree::{Account, Allowed, Expr, Note, Test, What},
+    telling::{
+        Considered, conjunction, disjunction, list_types, named, number, show, show_types, titles,
+    },
+    tree::{Account, Comparison, Expr, Note, Test, What},
 };
-use crate::value::{ARRAY, OBJECT, Raw, STRING, lossy};
+use crate::value::{ARRAY, OBJECT, Raw, STRING, lossy, told};
 
 /// More values than this are not shown.
 const MOST_VALUES: usize = 10;
 
 /// What one condition contributes.
-enum Told {
+pub(super) enum Told {
     /// The name of a property that is missing.
     Name(String),
     One(Document),
@@ -27,7 +27,7 @@ enum Told {
 }
 
 impl Told {
-    fn into_details(self) -> Bson {
+    pub(super) fn into_details(self) -> Bson {
         match self {
             Self::Name(name) => Bson::String(name),
             Self::One(document) => Bson::Document(document),
@@ -35,7 +35,7 @@ impl Told {
         }
     }
 
-    fn add_to(self, list: &mut Array) {
+    pub(super) fn add_to(self, list: &mut Array) {
         match self {
             Self::Several(several) => list.extend(several),
             one => list.push(one.into_details()),
@@ -43,49 +43,66 @@ impl Told {
     }
 }
 
+/// How much is told where a schema is asked of many values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// The first one that does not meet it, as the server does.
+    First,
+    /// Each of them.
+    All,
+}
+
 /// The explanation of a document that an expression does not hold of.
-pub(crate) fn explain(root: &Expr, document: &[u8]) -> Result<Document, Fault> {
-    let teller = Teller { root: Raw { tag: OBJECT, bytes: document } };
-    if !is_known(root) {
-        return Ok(unexplained());
+pub(crate) fn explain(root: &Expr, document: &[u8], extent: Extent) -> Result<Document, Fault> {
+    let teller = Teller { root: Raw { tag: OBJECT, bytes: document }, extent };
+    if let Some(unknown) = unknown(root) {
+        return Ok(unexplained(unknown));
     }
     let asked = Asked { subject: Subject::Fields(document), inverted: false };
     Ok(match teller.tell(root, asked, false)? {
         Some(Told::One(details)) => details,
-        _ => unexplained(),
+        // Whatever is refused has something to be told of.
+        _ => Document::new(),
     })
 }
 
 /// What the server says where it has nothing to say.
-fn unexplained() -> Document {
-    doc! {
-        "code": 4_994_600,
-        "codeName": "Location4994600",
-        "errmsg": "Cannot generate validation error details: no annotation found for expression ",
-    }
+fn unexplained(expr: &Expr) -> Document {
+    let written = match &expr.what {
+        What::At { path, test: Test::Compare(Comparison::Equal, literal) } => {
+            format!("{{ {}: {{ $eq: {} }} }}", lossy(path), told(literal.raw()))
+        }
+        What::Always(true) => "{ $alwaysTrue: 1 }".to_owned(),
+        _ => "{ $alwaysFalse: 1 }".to_owned(),
+    };
+    let message = format!(
+        "Cannot generate validation error details: no annotation found for expression {written}"
+    );
+    doc! { "code": 4_994_600, "codeName": "Location4994600", "errmsg": message }
 }
 
-/// Whether the server can explain all of it.
-fn is_known(expr: &Expr) -> bool {
+/// The first condition of which the server has nothing to tell. What `$elemMatch` asks is not told of
+/// anyway.
+fn unknown(expr: &Expr) -> Option<&Expr> {
     if matches!(expr.note, Note::Unknown) {
-        return false;
+        return Some(expr);
     }
     match &expr.what {
-        What::And(parts) | What::Or(parts) | What::Nor(parts) => parts.iter().all(is_known),
-        What::Not(inner) => is_known(inner),
-        _ => true,
+        What::And(parts) | What::Or(parts) | What::Nor(parts) => parts.iter().find_map(unknown),
+        What::Not(inner) => unknown(inner),
+        _ => None,
     }
 }
 
 /// What is asked, and whether the opposite is.
 #[derive(Clone, Copy)]
-struct Asked<'d> {
-    subject: Subject<'d>,
-    inverted: bool,
+pub(super) struct Asked<'d> {
+    pub(super) subject: Subject<'d>,
+    pub(super) inverted: bool,
 }
 
 impl<'d> Asked<'d> {
-    fn of(self, subject: Subject<'d>) -> Self {
+    pub(super) fn of(self, subject: Subject<'d>) -> Self {
         Self { subject, ..self }
     }
 
@@ -94,13 +111,19 @@ impl<'d> Asked<'d> {
     }
 }
 
-struct Teller<'d> {
+pub(super) struct Teller<'d> {
     root: Raw<'d>,
+    pub(super) extent: Extent,
 }
 
 impl<'d> Teller<'d> {
     /// What a condition contributes; with `doubt` only if it is one of those that are to blame.
-    fn tell(&self, expr: &Expr, asked: Asked<'d>, doubt: bool) -> Result<Option<Told>, Fault> {
+    pub(super) fn tell(
+        &self,
+        expr: &Expr,
+        asked: Asked<'d>,
+        doubt: bool,
+    ) -> Result<Option<Told>, Fault> {
         if matches!(expr.note, Note::Silent) {
             return Ok(None);
         }
@@ -226,28 +249,6 @@ impl<'d> Teller<'d> {
         Ok(Some(Told::One(out)))
     }
 
-    /// `items` with a schema per position.
-    fn tell_positions(
-        &self,
-        expr: &Expr,
-        parts: &[Expr],
-        asked: Asked<'d>,
-    ) -> Result<Option<Told>, Fault> {
-        let Some(What::At { path, .. }) = parts.first().map(|part| &part.what) else {
-            return Ok(None);
-        };
-        if asked.inverted || !self.applies(path, &[ARRAY], asked)? {
-            return Ok(None);
-        }
-        let mut list = Array::new();
-        for part in parts {
-            if let Some(told) = self.tell(part, asked, true)? {
-                told.add_to(&mut list);
-            }
-        }
-        Ok(one(doc! { "operatorName": expr.note.tag(), "details": list }))
-    }
-
     fn tell_one_of(
         &self,
         expr: &Expr,
@@ -281,118 +282,6 @@ impl<'d> Teller<'d> {
         let mut out = doc! { "operatorName": account.tag };
         if let Some(told) = self.tell(inner, asked.opposite(), false)? {
             out.insert("details", told.into_details());
-        }
-        Ok(Some(Told::One(out)))
-    }
-
-    fn tell_allowed(
-        &self,
-        expr: &Expr,
-        allowed: &Allowed,
-        asked: Asked<'d>,
-    ) -> Result<Option<Told>, Fault> {
-        let object = asked.subject.whole();
-        let mut out = Array::new();
-        let source = expr.note.account().and_then(|account| account.source.values().next());
-        match source {
-            Some(Bson::Boolean(false)) => {
-                let mut names = Array::new();
-                for element in object.elements()? {
-                    let element = element?;
-                    if allowed.is_other(element.key) {
-                        names.push(lossy(element.key).into());
-                    }
-                }
-                if !names.is_empty() {
-                    out.push(Bson::Document(doc! {
-                        "operatorName": "additionalProperties",
-                        "specifiedAs": { "additionalProperties": false },
-                        "additionalProperties": names,
-                    }));
-                }
-            }
-            Some(Bson::Document(_)) => out.extend(self.tell_others(allowed, object, asked)?),
-            _ => {}
-        }
-        let mut by_pattern = Array::new();
-        for (text, pattern, inner) in &allowed.patterns {
-            for element in object.elements()? {
-                let element = element?;
-                let subject = Subject::Lone(Raw::from(element));
-                if !pattern.is_in(element.key) || inner.holds(subject)? {
-                    continue;
-                }
-                let mut detail = doc! { "propertyName": lossy(element.key) };
-                detail.extend(inner.note.account().map(titles).unwrap_or_default());
-                detail.insert("regexMatched", text);
-                if let Some(told) = self.tell(inner, asked.of(subject), false)? {
-                    detail.insert("details", told.into_details());
-                    by_pattern.push(Bson::Document(detail));
-                }
-                break;
-            }
-        }
-        if !by_pattern.is_empty() {
-            let told = doc! { "operatorName": "patternProperties", "details": by_pattern };
-            out.push(Bson::Document(told));
-        }
-        Ok((!out.is_empty()).then_some(Told::Several(out)))
-    }
-
-    /// `additionalProperties` with a schema: the first property that does not meet it.
-    fn tell_others(
-        &self,
-        allowed: &Allowed,
-        object: Raw<'d>,
-        asked: Asked<'d>,
-    ) -> Result<Option<Bson>, Fault> {
-        for element in object.elements()? {
-            let element = element?;
-            if !allowed.is_other(element.key) {
-                continue;
-            }
-            // Of several that share a name the server looks at the first.
-            let value = object.field(element.key)?.unwrap_or(Raw::from(element));
-            let subject = Subject::Lone(value);
-            if allowed.others.holds(subject)? {
-                continue;
-            }
-            let Some(told) = self.tell(&allowed.others, asked.of(subject), false)? else {
-                return Ok(None);
-            };
-            let mut out = doc! { "operatorName": "additionalProperties" };
-            out.extend(allowed.others.note.account().map(titles).unwrap_or_default());
-            out.insert("reason", "at least one additional property did not match the subschema");
-            out.insert("failingProperty", lossy(element.key));
-            out.insert("details", told.into_details());
-            return Ok(Some(Bson::Document(out)));
-        }
-        Ok(None)
-    }
-
-    fn tell_dependency(
-        &self,
-        expr: &Expr,
-        condition: &Expr,
-        then: &Expr,
-        asked: Asked<'d>,
-    ) -> Result<Option<Told>, Fault> {
-        let Some(account) = expr.note.account() else { return Ok(None) };
-        if !condition.holds(asked.subject)? {
-            return Ok(None);
-        }
-        let mut out = Document::new();
-        if let Some(told) = self.tell(then, asked, false)? {
-            out.extend(
-                account
-                    .source
-                    .keys()
-                    .next()
-                    .map(|name| ("conditionalProperty".to_owned(), Bson::String(name.clone()))),
-            );
-            let heading =
-                if account.tag == "_schemaDependency" { "details" } else { "missingProperties" };
-            out.insert(heading, told.into_details());
         }
         Ok(Some(Told::One(out)))
     }
@@ -459,63 +348,6 @@ impl<'d> Teller<'d> {
         }
     }
 
-    fn tell_array(
-        &self,
-        account: &Account,
-        path: &[u8],
-        test: &Test,
-        asked: Asked<'d>,
-    ) -> Result<Option<Told>, Fault> {
-        let value = straight(asked.subject, path)?;
-        let Some(array) = value.filter(|value| value.tag == ARRAY && !asked.inverted) else {
-            return Ok(None);
-        };
-        let mut out = named(account);
-        match test {
-            Test::Items(_) => {
-                out.insert("reason", "array did not match specified length");
-                out.insert("consideredValue", array.owned());
-                out.insert("numberOfItems", number(array.count()?));
-            }
-            Test::Unique => {
-                out.insert("reason", "found a duplicate item");
-                out.insert("consideredValue", array.owned());
-                if let Some(duplicate) = array.duplicate()? {
-                    out.insert("duplicatedValue", duplicate.owned());
-                }
-            }
-            Test::EachFrom(start, inner) => {
-                if account.source.values().any(|source| matches!(source, Bson::Boolean(_))) {
-                    let rest = array.elements()?.skip(*start);
-                    let rest: Result<Array, Fault> =
-                        rest.map(|element| Ok(Raw::from(element?).owned())).collect();
-                    out.insert("reason", "found additional items");
-                    out.insert("additionalItems", rest?);
-                    return Ok(Some(Told::One(out)));
-                }
-                let Some((at, element)) = mismatch(array, *start, inner)? else { return Ok(None) };
-                let kind = if account.tag == "items" { "item" } else { "additional item" };
-                let mut out = doc! { "operatorName": account.tag };
-                out.extend(inner.note.account().map(titles).unwrap_or_default());
-                out.insert("reason", format!("At least one {kind} did not match the sub-schema"));
-                out.insert("itemIndex", number(at as u64));
-                let told = self.tell(inner, asked.of(Subject::Lone(element)), false)?;
-                out.extend(told.map(|told| ("details".to_owned(), told.into_details())));
-                return Ok(Some(Told::One(out)));
-            }
-            Test::ElementAt(position, inner) => {
-                let Some(element) = array.elements()?.nth(*position) else { return Ok(None) };
-                let subject = Subject::Lone(Raw::from(element?));
-                let mut out = doc! { "itemIndex": *position as i64 };
-                let told = self.tell(inner, asked.of(subject), false)?;
-                out.extend(told.map(|told| ("details".to_owned(), told.into_details())));
-                return Ok(Some(Told::One(out)));
-            }
-            _ => {}
-        }
-        Ok(Some(Told::One(out)))
-    }
-
     /// A condition on values, with the values that were considered.
     fn tell_value(
         &self,
@@ -564,7 +396,12 @@ impl<'d> Teller<'d> {
     }
 
     /// Whether a path leads to one value of some types without entering arrays.
-    fn applies(&self, path: &[u8], types: &[u8], asked: Asked<'d>) -> Result<bool, Fault> {
+    pub(super) fn applies(
+        &self,
+        path: &[u8],
+        types: &[u8],
+        asked: Asked<'d>,
+    ) -> Result<bool, Fault> {
         let value = straight(asked.subject, path)?;
         Ok(value.is_some_and(|value| types.contains(&value.tag)))
     }
@@ -603,93 +440,6 @@ impl<'d> Teller<'d> {
     }
 }
 
-/// The values that were looked at.
-#[derive(Default)]
-struct Considered<'d> {
-    found: Vec<Raw<'d>>,
-    truncated: bool,
-}
-
-fn one(document: Document) -> Option<Told> {
+pub(super) fn one(document: Document) -> Option<Told> {
     Some(Told::One(document))
-}
-
-/// The name of an operator and how it was written.
-fn named(account: &Account) -> Document {
-    let mut out = Document::new();
-    if !account.tag.is_empty() {
-        out.insert("operatorName", account.tag);
-    }
-    out.insert("specifiedAs", account.source.clone());
-    out
-}
-
-fn titles(account: &Account) -> Document {
-    account.titles.clone()
-}
-
-/// A count as the server writes one.
-fn number(count: u64) -> Bson {
-    match i32::try_from(count) {
-        Ok(small) => Bson::Int32(small),
-        Err(_) => Bson::Int64(i64::try_from(count).unwrap_or(i64::MAX)),
-    }
-}
-
-fn show(out: &mut Document, considered: Option<&Considered<'_>>) {
-    let Some(considered) = considered else { return };
-    match considered.found[..] {
-        [only] => out.insert("consideredValue", only.owned()),
-        _ => {
-            let values: Array = considered.found.iter().map(|value| value.owned()).collect();
-            out.insert("consideredValues", values)
-        }
-    };
-    if considered.truncated {
-        out.insert("consideredValuesTruncated", true);
-    }
-}
-
-fn show_types(out: &mut Document, considered: Option<&Considered<'_>>) {
-    let Some(considered) = considered else { return };
-    let names = considered.found.iter().map(|value| value.type_name()).collect();
-    list_types(out, "consideredType", names);
-}
-
-/// One type by its name, several as a list.
-fn list_types(out: &mut Document, heading: &str, names: BTreeSet<&'static str>) {
-    let mut names = names.into_iter();
-    match (names.next(), names.len()) {
-        (None, _) => {}
-        (Some(only), 0) => {
-            out.insert(heading, only);
-        }
-        (Some(first), _) => {
-            let list: Array = std::iter::once(first).chain(names).map(Bson::from).collect();
-            out.insert(format!("{heading}s"), list);
-        }
-    }
-}
-
-/// What a list of conditions that should all hold is called.
-fn conjunction(tag: &str, inverted: bool) -> &'static str {
-    match tag {
-        "$and" if inverted => "clausesSatisfied",
-        "$and" => "clausesNotSatisfied",
-        "allOf" | "oneOf" => "schemasNotSatisfied",
-        "properties" => "propertiesNotSatisfied",
-        "$jsonSchema" => "schemaRulesNotSatisfied",
-        "dependencies" => "failingDependencies",
-        "required" => "missingProperties",
-        _ => "details",
-    }
-}
-
-/// What a list of conditions of which one should hold is called.
-fn disjunction(tag: &str, inverted: bool) -> &'static str {
-    match tag {
-        "anyOf" => "schemasNotSatisfied",
-        _ if inverted => "clausesSatisfied",
-        _ => "clausesNotSatisfied",
-    }
 }

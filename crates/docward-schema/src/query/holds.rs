@@ -172,7 +172,14 @@ impl Test {
                 }
                 Ok(false)
             }
-            Self::EachFrom(start, inner) => Ok(mismatch(array, *start, inner)?.is_none()),
+            Self::EachFrom(start, inner) => {
+                for element in array.elements()?.skip(*start) {
+                    if !inner.holds(Subject::Lone(Raw::from(element?)))? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
             Self::ElementAt(position, inner) => match array.elements()?.nth(*position) {
                 None => Ok(true),
                 Some(element) => inner.holds(Subject::Lone(Raw::from(element?))),
@@ -180,21 +187,6 @@ impl Test {
             _ => Ok(false),
         }
     }
-}
-
-/// The first element from a position on that an expression does not hold of, and where it is.
-pub(crate) fn mismatch<'d>(
-    array: Raw<'d>,
-    start: usize,
-    inner: &Expr,
-) -> Result<Option<(usize, Raw<'d>)>, Fault> {
-    for (at, element) in array.elements()?.enumerate().skip(start) {
-        let element = Raw::from(element?);
-        if !inner.holds(Subject::Lone(element))? {
-            return Ok(Some((at, element)));
-        }
-    }
-    Ok(None)
 }
 
 fn compare(comparison: Comparison, value: Raw<'_>, limit: Raw<'_>) -> Result<bool, Fault> {
@@ -234,9 +226,14 @@ impl Choice {
         if self.has_null && value.tag == UNDEFINED {
             return Ok(true);
         }
-        for literal in &self.values {
-            if order(literal.raw(), value)? == Ordering::Equal {
-                return Ok(true);
+        // They are sorted.
+        let mut among = &self.values[..];
+        while !among.is_empty() {
+            let middle = among.len() / 2;
+            match order(among[middle].raw(), value)? {
+                Ordering::Equal => return Ok(true),
+                Ordering::Less => among = &among[middle + 1..],
+                Ordering::Greater => among = &among[..middle],
             }
         }
         Ok(self.patterns.iter().any(|regex| regex.is_in(value)))

@@ -3,11 +3,13 @@
 
 mod explain;
 mod holds;
+mod keywords;
 mod order;
-mod path;
+pub(crate) mod path;
 mod read;
 mod reasons;
 mod rules;
+mod telling;
 mod tree;
 mod values;
 mod violations;
@@ -15,9 +17,9 @@ mod violations;
 use bson::Document;
 use docward_bson::walk::{Fault, count_elements};
 
-pub(crate) use explain::explain;
+pub(crate) use explain::{Extent, explain};
 use path::Subject;
-pub(crate) use rules::schema as schema_rules;
+pub(crate) use rules::{optional as property_rules, schema as schema_rules};
 pub(crate) use tree::Expr;
 pub use violations::Violation;
 
@@ -34,7 +36,7 @@ use crate::SchemaFault;
 /// assert!(validator.accepts(&bytes(doc! { "age": 20 })).unwrap());
 /// let refused = bytes(doc! { "age": 7 });
 /// let details = validator.explain(&refused).unwrap().unwrap();
-/// assert_eq!(details.get_str("reason"), Ok("comparison failed"));
+/// assert_eq!(details.get_str("reason").unwrap(), "comparison failed");
 /// let violations = validator.violations(&refused).unwrap();
 /// assert_eq!((&*violations[0].path, &*violations[0].keyword), ("age", "$gte"));
 /// ```
@@ -74,20 +76,25 @@ impl Validator {
 
     /// Why a document is refused, as the server tells it in `errInfo.details`; nothing if it is valid.
     pub fn explain(&self, document: &[u8]) -> Result<Option<Document>, Fault> {
+        self.details(document, Extent::First)
+    }
+
+    /// What a document violates, one by one; nothing if it is valid. Without repetitions, in the order of
+    /// the explanation. Where the server tells of the first element or property that does not meet a
+    /// schema, all of them are looked at.
+    pub fn violations(&self, document: &[u8]) -> Result<Vec<Violation>, Fault> {
+        match self.details(document, Extent::All)? {
+            None => Ok(Vec::new()),
+            Some(details) => violations::of(&details, document),
+        }
+    }
+
+    fn details(&self, document: &[u8], extent: Extent) -> Result<Option<Document>, Fault> {
         if self.accepts(document)? {
             return Ok(None);
         }
         // Values are shown whole, so all of them have to be sound.
         count_elements(document)?;
-        explain(&self.root, document).map(Some)
-    }
-
-    /// What a document violates, one by one; nothing if it is valid. Without repetitions, in the order of
-    /// the explanation.
-    pub fn violations(&self, document: &[u8]) -> Result<Vec<Violation>, Fault> {
-        match self.explain(document)? {
-            None => Ok(Vec::new()),
-            Some(details) => violations::of(&details, document),
-        }
+        explain(&self.root, document, extent).map(Some)
     }
 }

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use docward_bson::walk::{Fault, FaultKind, MAX_DEPTH, i32_at};
+use docward_bson::walk::{Fault, FaultKind, MAX_DEPTH};
 
 use crate::value::{ARRAY, BOOL, CODE, OBJECT, Raw, SCOPED_CODE, STRING, SYMBOL, text};
 
@@ -50,8 +50,7 @@ fn order_at(a: Raw<'_>, b: Raw<'_>, depth: u32) -> Result<Ordering, Fault> {
         0x09 => whole(a).map(u64::cast_signed).cmp(&whole(b).map(u64::cast_signed)),
         0x11 => whole(a).cmp(&whole(b)),
         // Shorter ones first; the length lies in front.
-        0x05 => a.bytes.len().cmp(&b.bytes.len()).then_with(|| a.bytes.cmp(b.bytes)),
-        0x0c => a.bytes.len().cmp(&b.bytes.len()).then_with(|| a.bytes.cmp(b.bytes)),
+        0x05 | 0x0c => a.bytes.len().cmp(&b.bytes.len()).then_with(|| a.bytes.cmp(b.bytes)),
         SCOPED_CODE => return scoped(a, b, depth),
         _ => a.bytes.cmp(b.bytes),
     })
@@ -86,20 +85,12 @@ fn fields(a: Raw<'_>, b: Raw<'_>, depth: u32) -> Result<Ordering, Fault> {
 
 /// Code with the values it sees: first the code.
 fn scoped(a: Raw<'_>, b: Raw<'_>, depth: u32) -> Result<Ordering, Fault> {
-    let parts = |value: Raw<'_>| -> Option<(usize, usize)> {
-        let length = usize::try_from(i32_at(value.bytes, 4)?).ok()?;
-        Some((8, 8_usize.checked_add(length)?))
+    let (Some((code, scope)), Some((other_code, other_scope))) = (a.scoped_code(), b.scoped_code())
+    else {
+        return Err(Fault::new(0, FaultKind::Length));
     };
-    let cut = |value: Raw<'_>| -> Result<(usize, usize), Fault> {
-        parts(value)
-            .filter(|(start, end)| end > start && *end <= value.bytes.len())
-            .ok_or_else(|| Fault::new(0, FaultKind::Length))
-    };
-    let ((a_start, a_end), (b_start, b_end)) = (cut(a)?, cut(b)?);
-    let code = a.bytes[a_start..a_end - 1].cmp(&b.bytes[b_start..b_end - 1]);
-    if code != Ordering::Equal {
-        return Ok(code);
+    match code.cmp(other_code) {
+        Ordering::Equal => fields(scope, other_scope, depth),
+        order => Ok(order),
     }
-    let scope = |bytes| Raw { tag: OBJECT, bytes };
-    fields(scope(&a.bytes[a_end..]), scope(&b.bytes[b_end..]), depth)
 }

@@ -1,10 +1,13 @@
 //! Reading a validator: the same operators in the same order as the server, so that of several mistakes
 //! the same one is reported.
 
+use std::cmp::Ordering;
+
 use bson::{Document, doc};
 use docward_bson::walk::Element;
 
 use super::{
+    order::order,
     rules,
     tree::{Choice, Comparison, Expr, Note, Regex, Test, What},
     values,
@@ -19,6 +22,9 @@ use crate::{
 
 /// The server's code where a nearest-neighbour search is not allowed.
 const NEAR_NOT_ALLOWED: i32 = 5_626_500;
+const RANDOM_NOT_ALLOWED: i32 = 3_040_500;
+const FUNCTION_NOT_ALLOWED: i32 = 4_660_800;
+const EMIT_NOT_ALLOWED: i32 = 4_660_801;
 const PATH_TOO_LONG: i32 = 5_729_100;
 const OPTIONS_BEFORE: i32 = 51_074;
 const OPTIONS_AFTER: i32 = 51_075;
@@ -50,8 +56,8 @@ const PATHLESS: [&str; 21] = [
     "$where",
 ];
 
-/// Operators on a field.
-const OPERATORS: [&str; 45] = [
+/// Operators on a field, but for `$not`, which is read apart.
+const OPERATORS: [&str; 44] = [
     "$_internalExprEq",
     "$_internalExprGt",
     "$_internalExprGte",
@@ -96,12 +102,11 @@ const OPERATORS: [&str; 45] = [
     "$size",
     "$type",
     "$within",
-    "$not",
 ];
 
 /// The operator a name is, if it is one.
 fn operator(name: &[u8]) -> Option<&'static str> {
-    OPERATORS.iter().find(|known| known.as_bytes() == name && **known != "$not").copied()
+    OPERATORS.iter().find(|known| known.as_bytes() == name).copied()
 }
 
 fn is_near(name: &str) -> bool {
@@ -125,6 +130,7 @@ pub(crate) struct Read {
 
 /// Reads a whole validator.
 pub(crate) fn validator(bytes: &[u8]) -> Result<Read> {
+    parse::sound(bytes)?;
     let mut reader = Reader { unevaluated: None, depth: 0 };
     let root = reader.conditions(Raw { tag: OBJECT, bytes }, Level::Document)?;
     Ok(Read { root, unevaluated: reader.unevaluated })
@@ -222,7 +228,7 @@ impl Reader {
         let expr = match &*name {
             "$and" | "$or" | "$nor" => self.several(&name, value, level)?,
             "$comment" => return Ok(None),
-            "$jsonSchema" => schema(value)?,
+            "$jsonSchema" => self.schema(value)?,
             "$alwaysTrue" | "$alwaysFalse" => {
                 let whole = whole::number(element.key, value)
                     .or_else(|message| fault(FAILED_TO_PARSE, message))?;
@@ -249,6 +255,16 @@ impl Reader {
                     let message = "numeric argument to $sampleRate must be in [0, 1]";
                     return fault(BAD_VALUE, message);
                 }
+                if !matches!(rate.whole(), Ok(0 | 1)) {
+                    return fault(
+                        RANDOM_NOT_ALLOWED,
+                        "$rand not allowed inside collection validators",
+                    );
+                }
+                self.skip(&name)
+            }
+            "$expr" => {
+                forbidden(value)?;
                 self.skip(&name)
             }
             known if PATHLESS.contains(&known) => self.skip(&name),
@@ -454,6 +470,21 @@ impl Reader {
         Ok(Expr::new(What::And(parts), note()))
     }
 
+    fn schema(&mut self, value: Raw<'_>) -> Result<Expr> {
+        if value.tag != OBJECT {
+            return fault(TYPE_MISMATCH, "$jsonSchema must be an object");
+        }
+        let parse::Read { root, encrypted } = parse::schema(value.bytes)?;
+        if let Some(keyword) = encrypted {
+            return Ok(self.skip(keyword));
+        }
+        let rules = Box::new(rules::schema(value)?);
+        // What is told of the schema is told of its rules; the note is for those who ask before.
+        let titles = rules.note.account().map(|account| account.titles.clone());
+        let note = Note::titled("$jsonSchema", Document::new(), titles.unwrap_or_default());
+        Ok(Expr::new(What::Schema { node: Box::new(root), rules }, note))
+    }
+
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth > MAX_NESTING {
             return fault(FAILED_TO_PARSE, "the validator is nested too deeply");
@@ -465,16 +496,29 @@ impl Reader {
     }
 }
 
-fn schema(value: Raw<'_>) -> Result<Expr> {
-    if value.tag != OBJECT {
-        return fault(TYPE_MISMATCH, "$jsonSchema must be an object");
+/// Refuses what aggregation expressions may hold, but not in validators.
+fn forbidden(value: Raw<'_>) -> Result<()> {
+    if !matches!(value.tag, OBJECT | ARRAY) {
+        return Ok(());
     }
-    let node = Box::new(parse::schema(value.bytes)?);
-    let rules = Box::new(rules::schema(value)?);
-    // What is told of the schema is told of its rules; the note is for those who ask before.
-    let titles = rules.note.account().map(|account| account.titles.clone()).unwrap_or_default();
-    let note = Note::titled("$jsonSchema", Document::new(), titles);
-    Ok(Expr::new(What::Schema { node, rules }, note))
+    for element in elements(value)? {
+        match element.key {
+            b"$literal" => continue,
+            b"$rand" => {
+                return fault(RANDOM_NOT_ALLOWED, "$rand not allowed inside collection validators");
+            }
+            b"$function" => {
+                let message = "$function cannot be used inside a validator.";
+                return fault(FUNCTION_NOT_ALLOWED, message);
+            }
+            b"$_internalJsEmit" => {
+                let message = "$_internalJsEmit cannot be used inside a validator.";
+                return fault(EMIT_NOT_ALLOWED, message);
+            }
+            _ => forbidden(Raw::from(element))?,
+        }
+    }
+    Ok(())
 }
 
 fn compared(comparison: Comparison, path: &[u8], value: Raw<'_>) -> Result<Test> {
@@ -509,6 +553,8 @@ fn choice(value: Raw<'_>) -> Result<Choice> {
     if undefined {
         return fault(BAD_VALUE, "InMatchExpression equality cannot be undefined");
     }
+    // Sound values compare without fault.
+    choice.values.sort_by(|a, b| order(a.raw(), b.raw()).unwrap_or(Ordering::Equal));
     Ok(choice)
 }
 

@@ -253,7 +253,11 @@ impl<'s> Rules<'s> {
         if let Some(value) = self.keywords.get("properties") {
             let mut properties = Vec::new();
             for element in elements(value)? {
-                properties.push(property(element, required.contains(&element.key))?);
+                properties.push(if required.contains(&element.key) {
+                    property(element)?
+                } else {
+                    optional(element)?
+                });
             }
             let note = Note::told("properties", Document::new());
             parts.push(self.on_object(Expr::new(What::And(properties), note)));
@@ -379,16 +383,18 @@ fn exists(name: &[u8]) -> Expr {
     Expr::at(name, Test::Exists, Note::told("_propertyExists", Document::new()))
 }
 
-/// The schema of a property, which holds when an optional one is not there.
-fn property(element: Element<'_>, is_required: bool) -> Result<Expr> {
+/// The schema of a property that has to be there.
+fn property(element: Element<'_>) -> Result<Expr> {
     let schema = Raw::from(element);
     let mut expr = subschema(element.key, schema)?;
     let source = doc! { "propertyName": lossy(element.key) };
     expr.note = Note::titled("_property", source, titles(schema)?);
-    if is_required {
-        return Ok(expr);
-    }
+    Ok(expr)
+}
+
+/// The schema of a property, which holds when it is not there, too.
+pub(crate) fn optional(element: Element<'_>) -> Result<Expr> {
     let exists = Expr::at(element.key, Test::Exists, Note::Silent);
     let missing = Expr::not(exists, Note::Silent);
-    Ok(Expr::new(What::Or(vec![missing, expr]), Note::Through))
+    Ok(Expr::new(What::Or(vec![missing, property(element)?]), Note::Through))
 }

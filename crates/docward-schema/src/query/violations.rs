@@ -22,6 +22,10 @@ pub struct Violation {
 pub(crate) fn of(details: &Document, document: &[u8]) -> Result<Vec<Violation>, Fault> {
     let mut list = List { out: Vec::new(), document };
     list.condition(details, "")?;
+    if list.out.is_empty() {
+        // Where the server refuses and tells nothing, that much is still known.
+        list.add("", details.get_str("operatorName").unwrap_or("validator"));
+    }
     Ok(list.out)
 }
 
@@ -86,8 +90,7 @@ impl List<'_> {
                 self.below(details, "details", &format!("{path}[]"))?;
             }
             "$not" => {
-                let place = details.get_document("details").map_or_else(|_| "", written_path);
-                let place = self.shown(place)?;
+                let place = self.shown(written_path(details))?;
                 self.add(&place, keyword);
             }
             "$or" | "$nor" => self.add(path, keyword),
@@ -160,10 +163,18 @@ fn field_of_one<'d>(array: Raw<'d>, name: &[u8]) -> Result<Option<Raw<'d>>, Faul
     Ok(None)
 }
 
-/// The path that an operator was written for.
+/// The path that an operator was written for. Several operators under one `$not` share theirs.
 fn written_path(details: &Document) -> &str {
-    let source = details.get_document("specifiedAs").ok();
-    source.and_then(|source| source.keys().next()).map_or("", String::as_str)
+    if let Ok(source) = details.get_document("specifiedAs") {
+        return source.keys().next().map_or("", String::as_str);
+    }
+    let below = match details.get("details") {
+        Some(Bson::Document(one)) => Some(one),
+        _ => ["clausesSatisfied", "clausesNotSatisfied"]
+            .iter()
+            .find_map(|heading| details.get_array(heading).ok()?.first()?.as_document()),
+    };
+    below.map_or("", written_path)
 }
 
 fn join(path: &str, name: &str) -> String {

@@ -8,7 +8,7 @@
     reason = "each test takes what it needs; a panic is the message"
 )]
 
-use bson::{Binary, Bson, Document, Regex, doc, spec::BinarySubtype};
+use bson::{Binary, Bson, Document, JavaScriptCodeWithScope, Regex, doc, spec::BinarySubtype};
 
 use crate::generate::{Dice, TYPES, WORDS, document, number, schema, value};
 
@@ -22,6 +22,42 @@ const PATTERNS: [&str; 10] = ["^a", "b$", "a|c", "A", "^.{1,2}$", "\\d+", "a b",
 pub fn stored(dice: &mut Dice, id: i32) -> Document {
     let mut out = doc! { "_id": id };
     out.extend(document(dice, 0));
+    if dice.once_in(6) {
+        let rare = rare(dice);
+        let rare = match dice.roll(3) {
+            0 => rare,
+            1 => vec![rare, value(dice, 3)].into(),
+            _ => doc! { "b": rare }.into(),
+        };
+        out.insert(*dice.pick(&["a", "b", "c"]), rare);
+    }
+    if dice.once_in(6) {
+        let many: Vec<Bson> = (0..dice.roll(14)).map(|_| value(dice, 2)).collect();
+        let many: Bson = if dice.once_in(2) { many.into() } else { doc! { "b": many }.into() };
+        out.insert(*dice.pick(&["a", "b", "c"]), many);
+    }
+    out
+}
+
+/// A document that has what conditions ask for, so that they fail for other reasons than that it is missing.
+pub fn dense(dice: &mut Dice, id: i32) -> Document {
+    let mut out = doc! { "_id": id };
+    for name in ["a", "b", "ab", "c"] {
+        let one = |dice: &mut Dice| match dice.roll(4) {
+            0 => rare(dice),
+            1 => Bson::String((*dice.pick(&WORDS)).to_owned()),
+            _ => number(dice),
+        };
+        let inner = |dice: &mut Dice| doc! { "a": one(dice), "b": one(dice) };
+        let value = match dice.roll(6) {
+            0..=1 => one(dice),
+            2 => (0..dice.roll(13)).map(|_| one(dice)).collect::<Vec<Bson>>().into(),
+            3 => inner(dice).into(),
+            4 => (0..dice.roll(4)).map(|_| inner(dice)).collect::<Vec<Document>>().into(),
+            _ => doc! { "b": [one(dice), inner(dice), [one(dice)]], "a": inner(dice) }.into(),
+        };
+        out.insert(name, value);
+    }
     out
 }
 
@@ -32,8 +68,32 @@ fn bin(dice: &mut Dice) -> Bson {
     Bson::Binary(Binary { subtype: BinarySubtype::Generic, bytes })
 }
 
+/// Types that are seldom met.
+fn rare(dice: &mut Dice) -> Bson {
+    let word = |dice: &mut Dice| (*dice.pick(&WORDS)).to_owned();
+    match dice.roll(9) {
+        0 => Bson::Undefined,
+        1 => Bson::JavaScriptCode(word(dice)),
+        2 => {
+            let scope = doc! { "a": dice.roll(2) as i32 };
+            Bson::JavaScriptCodeWithScope(JavaScriptCodeWithScope { code: word(dice), scope })
+        }
+        3 => Bson::MaxKey,
+        4 => Bson::MinKey,
+        5 => Bson::Symbol(word(dice)),
+        6 => Bson::DateTime(bson::DateTime::from_millis(*dice.pick(&[-5, 0, 7]))),
+        7 => Bson::Binary(Binary {
+            subtype: *dice.pick(&[BinarySubtype::Generic, BinarySubtype::UserDefined(0x80)]),
+            bytes: vec![dice.roll(3) as u8; dice.roll(3) as usize],
+        }),
+        _ => regex(dice),
+    }
+}
+
 pub fn operand(dice: &mut Dice) -> Bson {
-    match dice.roll(12) {
+    match dice.roll(14) {
+        12 => rare(dice),
+        13 => number(dice),
         0 => Bson::Null,
         1 => Bson::MaxKey,
         2 => Bson::MinKey,
