@@ -339,3 +339,63 @@ fn dm_11_3_a_live_check_lets_the_server_count() {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["findings"][0]["data"]["refused_documents"], 600, "{report:#}");
 }
+
+/// What is read off the documents of a dump is taken by the server, and no document of it breaks it there.
+#[test]
+fn alg_10_dm_11_1_schemas_read_off_a_dump_are_taken_by_the_server() {
+    let servers = Launch::standalone().start();
+    let shop = common::root().join("examples/shop");
+    servers.load(&shop);
+    let output = docward(&["schema", "infer", "examples/shop", "--tolerance", "0", "--quiet"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let schemas: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut applied = 0;
+    for (namespace, validator) in schemas.as_object().unwrap() {
+        let (database, collection) = namespace.split_once('.').unwrap();
+        // The server lets nobody change its own collections.
+        if database == "admin" || collection.starts_with("system.") {
+            continue;
+        }
+        let validator: Document = serde_json::from_value(validator.clone()).unwrap();
+        servers.command(database, doc! { "collMod": collection, "validator": &validator });
+        let count = doc! { "count": collection, "query": { "$nor": [validator] } };
+        let refused = servers.command(database, count).get_i32("n").unwrap();
+        assert_eq!(refused, 0, "{namespace}");
+        applied += 1;
+    }
+    assert!(applied > 60, "{applied}");
+    // The script of one, as a shell runs it.
+    let script = docward(&[
+        "schema",
+        "infer",
+        "examples/shop",
+        "--collection",
+        "t_order",
+        "--format",
+        "mongosh",
+        "--quiet",
+    ]);
+    let statements = docward_testkit::statements(&stdout(&script)).unwrap();
+    assert_eq!(statements.len(), 1);
+    servers.run(&statements[0]).unwrap();
+    assert_eq!(options(&servers, "t_order").get_str("validationAction").unwrap(), "warn");
+    // From the server itself, everything read, the schemas are the same.
+    let live = docward(&[
+        "schema",
+        "infer",
+        &servers.uri(),
+        "--full",
+        "--collection",
+        "db_shop.t_order",
+        "--quiet",
+    ]);
+    let file = docward(&[
+        "schema",
+        "infer",
+        "examples/shop",
+        "--collection",
+        "db_shop.t_order",
+        "--quiet",
+    ]);
+    assert_eq!(stdout(&live), stdout(&file));
+}

@@ -89,6 +89,8 @@ const RARE: u64 = 20;
 /// However short strings are and however small numbers, their limits are not below these.
 const LEAST_LENGTH: u64 = 100;
 const LEAST_MAXIMUM: f64 = 1000.0;
+/// Where strings are longer than this, they are free text.
+const FREE_TEXT: u64 = 200;
 /// Arrays are shorter than the rule book's limit (DM-08.1).
 const MOST_ITEMS: u64 = 999;
 /// Whole numbers up to here are exact as doubles.
@@ -385,8 +387,12 @@ impl Reader<'_> {
         }
         // Lengths are known in bytes; there are never more characters than that.
         let longest = profile.lengths.max;
+        if longest > FREE_TEXT {
+            self.leave_open(path, "free text has no length of its own, so no maximum is set");
+            return;
+        }
         let room = room::twice(longest).max(LEAST_LENGTH);
-        let why = format!("the longest has {}, with room to double", text::plural(longest, "byte"));
+        let why = format!("the longest has {}, with room to grow", text::plural(longest, "byte"));
         self.because(path, "maxLength", why, 0);
         entries.push(whole("maxLength", room));
     }

@@ -329,6 +329,10 @@ pub(crate) struct InferArgs {
     #[arg(long)]
     pub(crate) quiet: bool,
 
+    /// Threads that read and look (default: as many as there are cores, up to 4)
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 }
@@ -369,6 +373,10 @@ pub(crate) struct CheckArgs {
     /// Shape of the report
     #[arg(long, value_parser = report_formats(), default_value = "terminal")]
     pub(crate) format: docward_report::Format,
+
+    /// Threads that read and look (default: as many as there are cores, up to 4)
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,

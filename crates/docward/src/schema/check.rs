@@ -37,7 +37,8 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     let (config, diagnostics) = config::load(args.reading.config.as_deref(), &args.sources)?;
     let mut config = config::with_arguments(config, &args.judging)?;
     config.settings.select = vec![RULE.to_owned()];
-    let request = audit::reading(&args.sources, &args.reading)?;
+    let reading = audit::reading(&args.sources, &args.reading)?;
+    let request = Request { threads: args.threads.unwrap_or(reading.threads), ..reading };
     if schemas.len() > 1 && args.sources.iter().any(|source| source == "-") {
         bail!("standard input can be read once, and the file holds {} schemas", schemas.len());
     }
@@ -104,7 +105,8 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         format: args.format,
         output: args.reading.output.as_deref(),
         color: args.reading.color,
-        expand: &[],
+        // Every constraint is what was asked for.
+        expand: &["all".to_owned()],
         quiet: args.judging.quiet,
     };
     let text = audit::render(&report, &look, View::Findings, fail_on);

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use anyhow::{Context, bail};
 use bson::{Bson, Document};
 use docward_collect::{Collected, Request, collect, is_uri};
-use docward_model::{BsonType, Checked, FieldShape, Namespace, Profile, text};
+use docward_model::{BsonType, Checked, Field, FieldShape, Namespace, Profile, text};
 use docward_refactor::Operator;
 use docward_schema::{Comparison, Containment, Effect, Outline, ValidatorFault, compare, outline};
 use serde_json::{Value as Json, json};
@@ -184,7 +184,7 @@ fn read_data(
 /// The fields on which code, validator and data do not agree.
 fn drifts(first: &Side, second: &Side, data: &Data) -> Vec<Drift> {
     let (a, b) = (outline(&first.loaded.validator), outline(&second.loaded.validator));
-    let seen: BTreeMap<&str, &docward_model::Field> = data
+    let seen: BTreeMap<&str, &Field> = data
         .profile
         .fields
         .iter()
@@ -224,13 +224,20 @@ fn drifts(first: &Side, second: &Side, data: &Data) -> Vec<Drift> {
             path: path.to_owned(),
             first: said(in_a),
             second: said(in_b),
-            data: in_data.map_or_else(|| "absent".to_owned(), |field| shown(field)),
+            data: in_data.map_or_else(|| absent(path, &seen), shown),
         });
     }
     out
 }
 
-fn fits(said: &Outline, field: &docward_model::Field) -> bool {
+/// A field that no document has; perhaps by another spelling.
+fn absent(path: &str, seen: &BTreeMap<&str, &Field>) -> String {
+    let bare = |path: &str| path.replace(['_', '-'], "").to_lowercase();
+    let meant = seen.keys().find(|other| bare(other) == bare(path));
+    meant.map_or_else(|| "absent".to_owned(), |other| format!("absent; `{other}` is there"))
+}
+
+fn fits(said: &Outline, field: &Field) -> bool {
     let types = said
         .types
         .as_ref()
@@ -250,7 +257,7 @@ fn said(outline: Option<&Outline>) -> String {
     if outline.required { format!("{types}, required") } else { types }
 }
 
-fn shown(field: &docward_model::Field) -> String {
+fn shown(field: &Field) -> String {
     let types = field.types.describe();
     if field.count < field.parents {
         format!("{types}; absent in {}", text::count(field.parents - field.count))
@@ -293,6 +300,9 @@ fn told(
     drifts: &[Drift],
 ) -> String {
     let mut out = format!("A  {}\nB  {}\n", first.name, second.name);
+    if !comparison.changes.is_empty() {
+        out.push_str("from A to B:\n");
+    }
     for change in &comparison.changes {
         let at = if change.path.is_empty() { "the document" } else { &change.path };
         let what = match (change.keyword.as_str(), &change.before, &change.after) {

@@ -31,8 +31,9 @@ struct Outcome<'c> {
 /// Runs the command.
 pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
     let (_, diagnostics) = config::load(args.reading.config.as_deref(), &args.sources)?;
-    let request =
-        Request { server_workload: false, ..audit::reading(&args.sources, &args.reading)? };
+    let reading = audit::reading(&args.sources, &args.reading)?;
+    let threads = args.threads.unwrap_or(reading.threads);
+    let request = Request { server_workload: false, threads, ..reading };
     let interrupt = Interrupt::listen();
     let bar = Bar::new(!args.reading.no_progress && !args.quiet);
     let Collected { evidence, mut problems, mut interrupted, .. } =
@@ -134,11 +135,7 @@ fn tell(outcome: &Outcome<'_>, format: InferFormat) {
     let Outcome { namespace, inferred, checked } = outcome;
     let count =
         |keyword: &str| inferred.reasons.iter().filter(|r| r.keyword == keyword).count() as u64;
-    let seen = if inferred.documents >= inferred.total {
-        format!("all {}", text::plural(inferred.documents, "document"))
-    } else {
-        text::part(inferred.documents, inferred.total, "document")
-    };
+    let seen = print::seen(inferred);
     let met = match checked {
         Some(checked) if checked.refused == 0 => "; all of them meet it".to_owned(),
         Some(checked) => format!(

@@ -29,14 +29,20 @@ pub(crate) fn pretty(json: &Json) -> String {
     text
 }
 
+/// How much a schema was read off: `all 80 documents`.
+pub(crate) fn seen(inferred: &Inferred) -> String {
+    let documents = text::plural(inferred.documents, "document");
+    match inferred.documents {
+        1 if inferred.total <= 1 => format!("the only {documents}"),
+        n if n >= inferred.total => format!("all {documents}"),
+        n => text::part(n, inferred.total, "document"),
+    }
+}
+
 /// A script that sets the validator, each constraint with the reason it is there.
 pub(crate) fn script(namespace: &Namespace, inferred: &Inferred) -> String {
     let mut out = String::new();
-    let seen = if inferred.documents >= inferred.total {
-        format!("all {}", text::plural(inferred.documents, "document"))
-    } else {
-        text::part(inferred.documents, inferred.total, "document")
-    };
+    let seen = seen(inferred);
     out.push_str(&format!("// {namespace}: read off {seen}.\n"));
     if inferred.unseen_share > 0.0 {
         out.push_str(&format!(
