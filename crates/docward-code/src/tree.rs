@@ -35,25 +35,35 @@ impl<'t> Source<'t> {
         self.places.at(node.start_byte())
     }
 
-    /// All nodes from `node` on, in the order of the text, `node` first. No recursion: trees may be as
-    /// deep as the text is long.
+    /// All nodes from `node` on, in the order of the text, `node` first.
     pub(crate) fn walk<'n>(&self, node: Node<'n>, mut visit: impl FnMut(Node<'n>) -> Walk) {
+        self.walk_within(node, |node, _| visit(node));
+    }
+
+    /// The same, with the nodes around each, outermost first. Trees may be as deep as the text is long, so
+    /// nothing here is recursive; the library's own way to a parent is, so it is not used anywhere.
+    pub(crate) fn walk_within<'n>(
+        &self,
+        node: Node<'n>,
+        mut visit: impl FnMut(Node<'n>, &[Node<'n>]) -> Walk,
+    ) {
         let mut cursor = node.walk();
-        let mut depth = 0_usize;
+        let mut around: Vec<Node<'n>> = Vec::new();
         loop {
-            if visit(cursor.node()) == Walk::Into && cursor.goto_first_child() {
-                depth += 1;
+            let here = cursor.node();
+            if visit(here, &around) == Walk::Into && cursor.goto_first_child() {
+                around.push(here);
                 continue;
             }
             loop {
-                if depth == 0 {
+                if around.is_empty() {
                     return;
                 }
                 if cursor.goto_next_sibling() {
                     break;
                 }
                 cursor.goto_parent();
-                depth -= 1;
+                around.pop();
             }
         }
     }
