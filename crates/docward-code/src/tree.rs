@@ -1,11 +1,18 @@
 //! Syntax trees: parsing, places, and what the grammars could not read.
 
-use tree_sitter::{Language, Node, Parser, Tree};
+use std::ops::ControlFlow;
+
+use tree_sitter::{Language, Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::{Place, Problem, place::Places};
 
 /// A file in which more is wrong is not of the language.
 const MAX_PROBLEMS: usize = 50;
+
+/// Turns that the parser gets in any case, and how many bytes add another. Sound texts need one for about a
+/// hundred bytes.
+const MIN_TURNS: usize = 1000;
+const BYTES_A_TURN: usize = 10;
 
 /// A text and its tree.
 pub(crate) struct Source<'t> {
@@ -15,12 +22,30 @@ pub(crate) struct Source<'t> {
 }
 
 impl<'t> Source<'t> {
-    /// Parses; none only if the grammar does not fit the library, which tests rule out.
-    pub(crate) fn parse(language: &Language, text: &'t str) -> Option<Self> {
+    /// Parses. The parser mends mistakes by trying, and on some texts does so without end; it is given a
+    /// number of turns that sound texts come nowhere near, rather than a time, so that the same text always
+    /// gives the same result.
+    pub(crate) fn parse(language: &Language, text: &'t str) -> Result<Self, Problem> {
+        let bytes = text.as_bytes();
+        let mut turns = MIN_TURNS + bytes.len() / BYTES_A_TURN;
+        let mut patience = |_: &ParseState| {
+            turns = turns.saturating_sub(1);
+            if turns == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let options = ParseOptions::new().progress_callback(&mut patience);
         let mut parser = Parser::new();
-        parser.set_language(language).ok()?;
-        let tree = parser.parse(text, None)?;
-        Some(Self { text, places: Places::new(text), tree })
+        let tree = parser.set_language(language).ok().and_then(|()| {
+            let mut input = |at: usize, _| bytes.get(at..).unwrap_or_default();
+            parser.parse_with_options(&mut input, None, Some(options))
+        });
+        match tree {
+            Some(tree) => Ok(Self { text, places: Places::new(text), tree }),
+            None => Err(Problem {
+                line: 1,
+                column: 1,
+                message: "too damaged to be read: the parser gave up".to_owned(),
+            }),
+        }
     }
 
     pub(crate) fn root(&self) -> Node<'_> {

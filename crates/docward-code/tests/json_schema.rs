@@ -67,7 +67,8 @@ fn annotations_are_listed_without_loss() {
 }
 
 fn accepts(model: &Model, document: bson::Document) -> bool {
-    compiled(model).accepts(&document.to_vec().unwrap()).unwrap()
+    let bytes = document.to_vec().expect("a document");
+    compiled(model).accepts(&bytes).expect("sound bytes")
 }
 
 #[test]

@@ -35,7 +35,13 @@ pub(crate) fn read(text: &str) -> Imported {
     ];
     let mut best: Option<(usize, Source<'_>)> = None;
     for language in &languages {
-        let Some(source) = Source::parse(language, text) else { continue };
+        let source = match Source::parse(language, text) {
+            Ok(source) => source,
+            Err(problem) => {
+                imported.problems = vec![problem];
+                continue;
+            }
+        };
         let errors = source.errors();
         if best.as_ref().is_none_or(|(fewest, _)| errors < *fewest) {
             best = Some((errors, source));

@@ -24,8 +24,9 @@ const OLD: [&str; 5] =
     ["pydantic.v1", "import validator", ", validator", "root_validator", "    class Config:"];
 
 pub(crate) fn read(text: &str) -> Imported {
-    let Some(source) = Source::parse(&tree_sitter_python::LANGUAGE.into(), text) else {
-        return Imported::default();
+    let source = match Source::parse(&tree_sitter_python::LANGUAGE.into(), text) {
+        Ok(source) => source,
+        Err(problem) => return Imported { models: Vec::new(), problems: vec![problem] },
     };
     let module = Module::read(&source);
     let reader = Reader { old: OLD.iter().any(|word| text.contains(word)), module: &module };
