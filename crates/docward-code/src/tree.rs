@@ -1,11 +1,18 @@
 //! Syntax trees: parsing, places, and what the grammars could not read.
 
-use tree_sitter::{Language, Node, Parser, Tree};
+use std::ops::ControlFlow;
+
+use tree_sitter::{Language, Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::{Place, Problem, place::Places};
 
 /// A file in which more is wrong is not of the language.
 const MAX_PROBLEMS: usize = 50;
+
+/// Turns that the parser gets in any case, and how many bytes add another. Sound texts need one for about a
+/// hundred bytes.
+const MIN_TURNS: usize = 1000;
+const BYTES_A_TURN: usize = 10;
 
 /// A text and its tree.
 pub(crate) struct Source<'t> {
@@ -15,12 +22,30 @@ pub(crate) struct Source<'t> {
 }
 
 impl<'t> Source<'t> {
-    /// Parses; none only if the grammar does not fit the library, which tests rule out.
-    pub(crate) fn parse(language: &Language, text: &'t str) -> Option<Self> {
+    /// Parses. The parser mends mistakes by trying, and on some texts does so without end; it is given a
+    /// number of turns that sound texts come nowhere near, rather than a time, so that the same text always
+    /// gives the same result.
+    pub(crate) fn parse(language: &Language, text: &'t str) -> Result<Self, Problem> {
+        let bytes = text.as_bytes();
+        let mut turns = MIN_TURNS + bytes.len() / BYTES_A_TURN;
+        let mut patience = |_: &ParseState| {
+            turns = turns.saturating_sub(1);
+            if turns == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let options = ParseOptions::new().progress_callback(&mut patience);
         let mut parser = Parser::new();
-        parser.set_language(language).ok()?;
-        let tree = parser.parse(text, None)?;
-        Some(Self { text, places: Places::new(text), tree })
+        let tree = parser.set_language(language).ok().and_then(|()| {
+            let mut input = |at: usize, _| bytes.get(at..).unwrap_or_default();
+            parser.parse_with_options(&mut input, None, Some(options))
+        });
+        match tree {
+            Some(tree) => Ok(Self { text, places: Places::new(text), tree }),
+            None => Err(Problem {
+                line: 1,
+                column: 1,
+                message: "too damaged to be read: the parser gave up".to_owned(),
+            }),
+        }
     }
 
     pub(crate) fn root(&self) -> Node<'_> {
@@ -35,25 +60,35 @@ impl<'t> Source<'t> {
         self.places.at(node.start_byte())
     }
 
-    /// All nodes from `node` on, in the order of the text, `node` first. No recursion: trees may be as
-    /// deep as the text is long.
+    /// All nodes from `node` on, in the order of the text, `node` first.
     pub(crate) fn walk<'n>(&self, node: Node<'n>, mut visit: impl FnMut(Node<'n>) -> Walk) {
+        self.walk_within(node, |node, _| visit(node));
+    }
+
+    /// The same, with the nodes around each, outermost first. Trees may be as deep as the text is long, so
+    /// nothing here is recursive; the library's own way to a parent is, so it is not used anywhere.
+    pub(crate) fn walk_within<'n>(
+        &self,
+        node: Node<'n>,
+        mut visit: impl FnMut(Node<'n>, &[Node<'n>]) -> Walk,
+    ) {
         let mut cursor = node.walk();
-        let mut depth = 0_usize;
+        let mut around: Vec<Node<'n>> = Vec::new();
         loop {
-            if visit(cursor.node()) == Walk::Into && cursor.goto_first_child() {
-                depth += 1;
+            let here = cursor.node();
+            if visit(here, &around) == Walk::Into && cursor.goto_first_child() {
+                around.push(here);
                 continue;
             }
             loop {
-                if depth == 0 {
+                if around.is_empty() {
                     return;
                 }
                 if cursor.goto_next_sibling() {
                     break;
                 }
                 cursor.goto_parent();
-                depth -= 1;
+                around.pop();
             }
         }
     }

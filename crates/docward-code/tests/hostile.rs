@@ -98,6 +98,42 @@ fn deep_and_wide_declarations_end() {
 }
 
 #[test]
+fn parsers_that_find_no_end_are_stopped() {
+    // Damaged so that the parser of TSX tries to mend it for ever.
+    checked(Kind::Mongoose, include_str!("fixtures/endless.ts.txt"));
+}
+
+#[test]
+fn declarations_that_lead_in_circles_end() {
+    let chain = format!("const s = new Schema({{}}); s.path('a'){};", ".validate(f)".repeat(5_000));
+    checked(Kind::Mongoose, &chain);
+    let circle = "enum E { A = E.A, B = F.B }\nenum F { B = E.B }\nconst C = { x: C.x, ...C };\n\
+                  model('A', new Schema({ a: { type: String, enum: E }, b: { type: Number, min: C.x }, ...C }));";
+    checked(Kind::Mongoose, circle);
+    let mut bases = String::from("class C0(BaseModel):\n    a: int\n");
+    for n in 1..40 {
+        bases.push_str(&format!(
+            "class C{n}({}):\n    pass\n",
+            vec![format!("C{}", n - 1); 10].join(", ")
+        ));
+    }
+    bases.push_str("class D(E):\n    a: int\nclass E(D):\n    b: int\n");
+    let models = checked(Kind::Pydantic, &bases).models;
+    assert!(models.iter().all(|model| model.fields.contains_key("a")));
+    checked(Kind::Go, "type A B\ntype B A\ntype C struct {\n A A\n C `bson:\",inline\"`\n}");
+    checked(Kind::Spring, "@Document class A extends B { A a; }\nclass B extends A { B b; }");
+    checked(Kind::Prisma, "model A {\n b B\n}\ntype B {\n c C[]\n}\ntype C {\n b B?\n}");
+    let mut seen =
+        String::from("{\"$ref\":\"#/$defs/a0\",\"unevaluatedProperties\":false,\"$defs\":{");
+    for n in 0..30 {
+        let next = format!("{{\"$ref\":\"#/$defs/a{}\"}}", (n + 1) % 30);
+        seen.push_str(&format!("\"a{n}\":{{\"allOf\":[{}]}},", vec![next; 10].join(",")));
+    }
+    seen.push_str("\"z\":true}}");
+    checked(Kind::JsonSchema, &seen);
+}
+
+#[test]
 fn a_mistake_has_a_place_and_the_rest_is_read() {
     for (kind, text, line) in [
         (
@@ -133,9 +169,9 @@ fn a_mistake_has_a_place_and_the_rest_is_read() {
     assert_eq!((broken.problems[0].line, broken.problems[0].column), (3, 17));
 }
 
-#[test]
-fn files_cut_anywhere_are_survived() {
-    for (kind, _, text) in FIXTURES {
+/// Cuts a file everywhere; schemas are compiled where lines end.
+fn cut(wanted: impl Fn(Kind) -> bool) {
+    for (kind, _, text) in FIXTURES.into_iter().filter(|(kind, ..)| wanted(*kind)) {
         for (at, c) in text.char_indices() {
             if c == '\n' {
                 checked(kind, &text[..at]);
@@ -144,6 +180,16 @@ fn files_cut_anywhere_are_survived() {
             }
         }
     }
+}
+
+#[test]
+fn scripts_cut_anywhere_are_survived() {
+    cut(|kind| kind == Kind::Mongoose);
+}
+
+#[test]
+fn other_files_cut_anywhere_are_survived() {
+    cut(|kind| kind != Kind::Mongoose);
 }
 
 proptest! {

@@ -20,8 +20,9 @@ use crate::{
 use tags::Tag;
 
 pub(crate) fn read(text: &str) -> Imported {
-    let Some(source) = Source::parse(&tree_sitter_go::LANGUAGE.into(), text) else {
-        return Imported::default();
+    let source = match Source::parse(&tree_sitter_go::LANGUAGE.into(), text) {
+        Ok(source) => source,
+        Err(problem) => return Imported { models: Vec::new(), problems: vec![problem] },
     };
     let reader = Reader::new(&source);
     Imported { models: reader.models(), problems: source.problems() }

@@ -54,8 +54,13 @@ pub(crate) fn read(text: &str) -> Imported {
     };
     let positions = Positions::of(text);
     let mut problems = Vec::new();
+    let refs = Refs::of(&value);
+    let references = refs.all(&value);
     for at in starts(&value, &mut problems) {
-        imported.models.push(model(&value, &at, &positions));
+        let mut model = model(&value, &at, &refs, &positions);
+        model.embedded = !at.is_empty()
+            && references.iter().any(|(from, to)| *to == at && !from.starts_with(&at));
+        imported.models.push(model);
     }
     imported.problems.extend(problems.into_iter().map(|message| {
         let Place { line, column } = positions.at("");
@@ -116,10 +121,8 @@ fn listed(value: &Value, at: &str) -> Vec<String> {
         .collect()
 }
 
-fn model(value: &Value, at: &str, positions: &Positions) -> Model {
-    let refs = Refs::of(value);
-    let embedded = !at.is_empty() && refs.is_target(value, at);
-    let mut translator = Translator::new(value, &refs, positions);
+fn model(value: &Value, at: &str, refs: &Refs, positions: &Positions) -> Model {
+    let mut translator = Translator::new(value, refs, positions);
     let schema = translator.document(at);
     let mut model = translator.draft.finish(
         name(value, at),
@@ -128,7 +131,6 @@ fn model(value: &Value, at: &str, positions: &Positions) -> Model {
         crate::shape::Shape::default(),
     );
     model.schema = schema;
-    model.embedded = embedded;
     model
 }
 

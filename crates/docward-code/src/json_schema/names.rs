@@ -1,5 +1,7 @@
 //! Fields by name: what is said of those that are named, of those that match, and of all others.
 
+use std::collections::BTreeSet;
+
 use bson::{Bson, Document, doc};
 use serde_json::{Map, Value};
 
@@ -173,6 +175,8 @@ struct Seen {
     uncertain: bool,
     names: Vec<String>,
     patterns: Vec<String>,
+    /// Pointers of schemas that were looked into.
+    visited: BTreeSet<String>,
 }
 
 /// `unevaluatedProperties`, where it is certain which fields those are: beside nothing, or beside schemas
@@ -246,6 +250,9 @@ fn look(to: &Translator<'_>, at: &str, seen: &mut Seen, depth: usize, own: bool)
     let Some(Value::Object(members)) = to.root.pointer(at) else { return };
     if depth > 20 {
         seen.uncertain = true;
+        return;
+    }
+    if !seen.visited.insert(at.to_owned()) {
         return;
     }
     for (key, value) in members {

@@ -113,8 +113,9 @@ impl Refs {
             .map_or("", |(address, _)| address)
     }
 
-    /// Whether anything in the document refers to the schema at `at`.
-    pub(super) fn is_target(&self, root: &Value, at: &str) -> bool {
+    /// All references: where each stands, and where it leads.
+    pub(super) fn all(&self, root: &Value) -> Vec<(String, String)> {
+        let mut found = Vec::new();
         let mut stack = vec![(root, String::new())];
         while let Some((value, here)) = stack.pop() {
             match value {
@@ -126,10 +127,9 @@ impl Refs {
                 ),
                 Value::Object(members) => {
                     if let Some(Value::String(reference)) = members.get("$ref")
-                        && !here.starts_with(at)
-                        && self.resolve(root, &here, reference).as_deref() == Some(at)
+                        && let Some(target) = self.resolve(root, &here, reference)
                     {
-                        return true;
+                        found.push((here.clone(), target));
                     }
                     stack.extend(
                         members
@@ -140,7 +140,7 @@ impl Refs {
                 _ => {}
             }
         }
-        false
+        found
     }
 }
 

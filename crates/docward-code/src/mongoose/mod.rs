@@ -22,7 +22,7 @@ use script::Script;
 
 /// Calls on a schema that change what documents look like, or what is valid.
 const CALLS: [&str; 7] =
-    ["virtual", "plugin", "discriminator", "pre", "loadClass", "path", "alias"];
+    ["virtual", "plugin", "discriminator", "pre", "loadClass", "path-validate", "alias"];
 
 pub(crate) fn read(text: &str) -> Imported {
     let mut imported = Imported::default();
@@ -35,7 +35,13 @@ pub(crate) fn read(text: &str) -> Imported {
     ];
     let mut best: Option<(usize, Source<'_>)> = None;
     for language in &languages {
-        let Some(source) = Source::parse(language, text) else { continue };
+        let source = match Source::parse(language, text) {
+            Ok(source) => source,
+            Err(problem) => {
+                imported.problems = vec![problem];
+                continue;
+            }
+        };
         let errors = source.errors();
         if best.as_ref().is_none_or(|(fewest, _)| errors < *fewest) {
             best = Some((errors, source));
@@ -171,27 +177,7 @@ impl<'t> Reader<'t> {
 
     /// Whether another declaration mentions the variable of a schema.
     fn is_part(&self, schema: &Schema<'t>) -> bool {
-        let Some(variable) = schema.variable else { return false };
-        let source = self.script.source;
-        let mut found = false;
-        source.walk(source.root(), |node| {
-            let here = matches!(node.kind(), "identifier" | "shorthand_property_identifier")
-                && source.text_of(node) == variable;
-            if here && let Some(parent) = node.parent() {
-                let inside = matches!(parent.kind(), "pair" | "array")
-                    || parent.kind() == "object"
-                        && parent.parent().is_some_and(|p| {
-                            matches!(p.kind(), "pair" | "array")
-                                || p.kind() == "arguments"
-                                    && p.parent()
-                                        .is_some_and(|call| call.kind() == "new_expression")
-                        });
-                // `module.exports = { userSchema }` hands it on; it holds nothing.
-                found |= inside && !exported(node);
-            }
-            Walk::Into
-        });
-        found
+        schema.variable.is_some_and(|variable| self.script.mentioned.contains(variable))
     }
 
     /// A model out of `model('Name', schema, 'collection')`.
@@ -237,24 +223,17 @@ impl<'t> Reader<'t> {
         names: &[&str],
     ) -> Vec<(&'t str, Vec<Node<'t>>, Node<'t>)> {
         let called = [schema.variable, schema.model.as_deref()];
-        let source = self.script.source;
-        let mut out = Vec::new();
-        source.walk(source.root(), |node| {
-            if node.kind() == "call_expression"
-                && let Some(function) = node.child_by_field_name("function")
-                && function.kind() == "member_expression"
-                && let Some(object) = function.child_by_field_name("object")
-                && called.contains(&Some(self.script.text(object)))
-                && let Some(name) = self.script.last_name(function)
-                && names.contains(&name)
-            {
+        let calls =
+            self.script.calls.iter().filter(|(object, method, _)| {
+                names.contains(method) && called.contains(&Some(object))
+            });
+        calls
+            .map(|(_, method, call)| {
                 let arguments =
-                    node.child_by_field_name("arguments").map(parts).unwrap_or_default();
-                out.push((name, arguments, node));
-            }
-            Walk::Into
-        });
-        out
+                    call.child_by_field_name("arguments").map(parts).unwrap_or_default();
+                (*method, arguments, *call)
+            })
+            .collect()
     }
 
     fn build(&self, name: &str, collection: Option<String>, schema: &Schema<'t>) -> Model {
@@ -353,11 +332,8 @@ impl<'t> Reader<'t> {
             "pre" if first == "validate" || first == "save" => {
                 draft.loosened(path, what, "decided by code", place);
             }
-            "path" => {
-                let validates = call.parent().and_then(|parent| self.script.last_name(parent));
-                if validates == Some("validate") {
-                    draft.loosened(&join(path, first), "validate", "decided by code", place);
-                }
+            "path-validate" => {
+                draft.loosened(&join(path, first), "validate", "decided by code", place);
             }
             _ => {}
         }
@@ -434,18 +410,4 @@ impl<'t> Reader<'t> {
             }
         }
     }
-}
-
-/// Whether a name is part of what a module hands on.
-fn exported(node: Node<'_>) -> bool {
-    let mut node = node;
-    for _ in 0..4 {
-        match node.parent() {
-            Some(parent) if parent.kind() == "assignment_expression" => return true,
-            Some(parent) if parent.kind() == "export_statement" => return true,
-            Some(parent) => node = parent,
-            None => return false,
-        }
-    }
-    false
 }

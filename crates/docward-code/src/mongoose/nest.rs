@@ -55,7 +55,7 @@ impl<'t> Reader<'t> {
 
     fn decorator(&self, node: Node<'t>, name: &str) -> Option<Node<'t>> {
         let mut found: Vec<Node<'t>> = Vec::new();
-        for holder in [Some(node), node.parent().filter(|p| p.kind() == "export_statement")] {
+        for holder in [Some(node), self.script.exports.get(&node.id()).copied()] {
             let decorators = holder.map(parts).unwrap_or_default().into_iter();
             found.extend(decorators.filter(|part| part.kind() == "decorator"));
         }

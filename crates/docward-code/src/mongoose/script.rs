@@ -1,6 +1,6 @@
 //! JavaScript and TypeScript as far as declarations need it: what names stand for, and literal values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bson::Bson;
 use tree_sitter::Node;
@@ -21,6 +21,13 @@ pub(super) struct Script<'t> {
     /// Enumerations of TypeScript.
     enums: BTreeMap<&'t str, Node<'t>>,
     pub(super) classes: BTreeMap<&'t str, Node<'t>>,
+    /// The statements that export classes, which hold their decorators.
+    pub(super) exports: BTreeMap<usize, Node<'t>>,
+    /// Calls of methods on names: the name, the method, the call. `a.path(…).validate(…)` is
+    /// one of `path-validate`.
+    pub(super) calls: Vec<(&'t str, &'t str, Node<'t>)>,
+    /// Names that stand in object literals and arrays, other than to be exported.
+    pub(super) mentioned: BTreeSet<&'t str>,
 }
 
 /// A member of an object literal.
@@ -37,12 +44,28 @@ impl<'t> Script<'t> {
             bindings: BTreeMap::new(),
             enums: BTreeMap::new(),
             classes: BTreeMap::new(),
+            exports: BTreeMap::new(),
+            calls: Vec::new(),
+            mentioned: BTreeSet::new(),
         };
-        source.walk(source.root(), |node| {
+        source.walk_within(source.root(), |node, around| {
             let (name, value) = match node.kind() {
                 "variable_declarator" => ("name", "value"),
                 "assignment_expression" => ("left", "right"),
+                "call_expression" => {
+                    script.calls.extend(call(source, node));
+                    return Walk::Into;
+                }
+                "identifier" | "shorthand_property_identifier" => {
+                    if is_held(around) {
+                        script.mentioned.insert(source.text_of(node));
+                    }
+                    return Walk::Into;
+                }
                 "enum_declaration" | "class_declaration" => {
+                    if let Some(outer) = around.last().filter(|n| n.kind() == "export_statement") {
+                        script.exports.insert(node.id(), *outer);
+                    }
                     if let Some(name) = node.child_by_field_name("name") {
                         let name = source.text_of(name);
                         let kept = if node.kind() == "enum_declaration" {
@@ -222,7 +245,11 @@ impl<'t> Script<'t> {
             let (name, value) = match member.kind() {
                 "enum_assignment" => {
                     let name = member.child_by_field_name("name").and_then(|name| self.key(name));
-                    let value = member.child_by_field_name("value").and_then(|v| self.literal(v));
+                    // Written out only: members of enumerations may lead back to this one.
+                    let value = member
+                        .child_by_field_name("value")
+                        .filter(|v| matches!(v.kind(), "string" | "number" | "unary_expression"))
+                        .and_then(|v| self.literal(v));
                     (name, value)
                 }
                 _ => (self.key(member), Some(shape::whole(next))),
@@ -310,6 +337,44 @@ pub(super) fn bare(node: Node<'_>) -> Node<'_> {
         }
     }
     node
+}
+
+/// A call of a method.
+fn call<'t>(source: &Source<'t>, node: Node<'t>) -> Option<(&'t str, &'t str, Node<'t>)> {
+    let (object, method) = method(source, node)?;
+    if object.kind() != "call_expression" {
+        return Some((source.text_of(object), method, node));
+    }
+    let (name, inner) = self::method(source, object)?;
+    let validates = method == "validate" && inner == "path" && name.kind() == "identifier";
+    validates.then(|| (source.text_of(name), "path-validate", object))
+}
+
+/// The object and the name of the method that is called.
+fn method<'t>(source: &Source<'t>, call: Node<'t>) -> Option<(Node<'t>, &'t str)> {
+    let function = call.child_by_field_name("function")?;
+    let name = function.child_by_field_name("property")?;
+    Some((function.child_by_field_name("object")?, source.text_of(name)))
+}
+
+/// Whether a name is part of what an object literal or an array declares.
+fn is_held(around: &[Node<'_>]) -> bool {
+    let kind = |up: usize| {
+        around.len().checked_sub(up).and_then(|at| around.get(at)).map_or("", |node| node.kind())
+    };
+    let declares = match kind(1) {
+        "pair" | "array" => true,
+        // Shorthands: inside another declaration, or the argument of a schema.
+        "object" => {
+            matches!(kind(2), "pair" | "array")
+                || kind(2) == "arguments" && kind(3) == "new_expression"
+        }
+        _ => false,
+    };
+    // `module.exports = { userSchema }` hands it on; it holds nothing.
+    let exported =
+        (1..=4).any(|up| matches!(kind(up), "assignment_expression" | "export_statement"));
+    declares && !exported
 }
 
 /// A text without its backslashes.

@@ -37,7 +37,7 @@ impl Expr {
 
     /// Reads an annotation that is written as a text.
     pub(super) fn quoted(text: &str) -> Option<Self> {
-        let source = Source::parse(&tree_sitter_python::LANGUAGE.into(), text.trim())?;
+        let source = Source::parse(&tree_sitter_python::LANGUAGE.into(), text.trim()).ok()?;
         let statement = parts(source.root()).into_iter().next()?;
         Some(Self::read(&source, parts(statement).into_iter().next().unwrap_or(statement)))
     }

@@ -24,8 +24,9 @@ const OLD: [&str; 5] =
     ["pydantic.v1", "import validator", ", validator", "root_validator", "    class Config:"];
 
 pub(crate) fn read(text: &str) -> Imported {
-    let Some(source) = Source::parse(&tree_sitter_python::LANGUAGE.into(), text) else {
-        return Imported::default();
+    let source = match Source::parse(&tree_sitter_python::LANGUAGE.into(), text) {
+        Ok(source) => source,
+        Err(problem) => return Imported { models: Vec::new(), problems: vec![problem] },
     };
     let module = Module::read(&source);
     let reader = Reader { old: OLD.iter().any(|word| text.contains(word)), module: &module };
@@ -43,6 +44,9 @@ pub(crate) fn read(text: &str) -> Imported {
     Imported { models, problems: source.problems() }
 }
 
+/// Classes have fewer ancestors than this.
+const MAX_BASES: usize = 64;
+
 struct Reader<'m> {
     module: &'m Module,
     /// Whether the file is for Pydantic 1.
@@ -59,17 +63,19 @@ enum Ancestry {
 }
 
 impl Reader<'_> {
-    fn ancestry(&self, class: &Class) -> Ancestry {
-        self.ancestry_below(class, 0)
+    fn ancestry<'c>(&'c self, class: &'c Class) -> Ancestry {
+        self.ancestry_below(class, &mut vec![&class.name])
     }
 
-    fn ancestry_below(&self, class: &Class, depth: usize) -> Ancestry {
+    fn ancestry_below<'c>(&'c self, class: &'c Class, seen: &mut Vec<&'c str>) -> Ancestry {
         let mut found = Ancestry::Other;
         for base in &class.bases {
             let name = base.name();
             let here = match self.module.class(name) {
-                Some(inner) if inner.name != class.name && depth < 16 => {
-                    self.ancestry_below(inner, depth + 1)
+                Some(inner) if seen.contains(&inner.name.as_str()) => Ancestry::Other,
+                Some(inner) if seen.len() < MAX_BASES => {
+                    seen.push(&inner.name);
+                    self.ancestry_below(inner, seen)
                 }
                 _ if matches!(name, "Document" | "DocumentWithSoftDelete" | "View") => {
                     Ancestry::Document
@@ -159,7 +165,7 @@ impl Reader<'_> {
     ) -> Shape {
         draft.named(&class.name, path, place, |draft| {
             let mut shape = Shape::object();
-            self.inherit(draft, class, class, path, &mut shape, top, 0);
+            self.inherit(draft, class, class, path, &mut shape, top, &mut vec![&class.name]);
             if let Some(title) = class.option("title").and_then(Expr::text) {
                 shape.title = Some(title.to_owned());
             }
@@ -168,23 +174,23 @@ impl Reader<'_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "a recursion over classes that fills one shape")]
-    fn inherit(
-        &self,
+    fn inherit<'c>(
+        &'c self,
         draft: &mut Draft,
-        class: &Class,
+        class: &'c Class,
         lowest: &Class,
         path: &str,
         shape: &mut Shape,
         top: bool,
-        depth: usize,
+        seen: &mut Vec<&'c str>,
     ) {
-        if depth > 16 {
-            return;
-        }
         for base in class.bases.iter().rev() {
             let name = base.name();
-            if let Some(inner) = self.module.class(name).filter(|inner| inner.name != class.name) {
-                self.inherit(draft, inner, lowest, path, shape, top, depth + 1);
+            if let Some(inner) = self.module.class(name) {
+                if !seen.contains(&inner.name.as_str()) && seen.len() < MAX_BASES {
+                    seen.push(&inner.name);
+                    self.inherit(draft, inner, lowest, path, shape, top, seen);
+                }
                 continue;
             }
             let plain = [

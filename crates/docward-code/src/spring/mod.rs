@@ -38,8 +38,9 @@ const MAPS: [&str; 7] =
     ["Map", "HashMap", "LinkedHashMap", "TreeMap", "SortedMap", "EnumMap", "ConcurrentHashMap"];
 
 pub(crate) fn read(text: &str) -> Imported {
-    let Some(source) = Source::parse(&tree_sitter_java::LANGUAGE.into(), text) else {
-        return Imported::default();
+    let source = match Source::parse(&tree_sitter_java::LANGUAGE.into(), text) {
+        Ok(source) => source,
+        Err(problem) => return Imported { models: Vec::new(), problems: vec![problem] },
     };
     let reader = Reader { java: Java::new(&source) };
     Imported { models: reader.models(), problems: source.problems() }
