@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One command for all measurements: python3 bench/run.py [--quick] [--no-peers] [--only-live]
+"""One command for all measurements: python3 bench/run.py [--quick] [--no-peers] [--only-live] [--only-validators]
 
 Builds the data (generated, not committed), runs Docward, a bare BSON walk, serde_json and npm
 mongodb-schema on the same documents in one run, interleaved, and prints medians and ratios. Read the
@@ -201,6 +201,66 @@ def live(docward, bench, files):
               f"{cpu:.2f} s of the server's processor each time, peak {max(memory) / 1024:.0f} MB")
 
 
+def validators(docward, bench, files):
+    """A schema read off the orders, held against them by everyone."""
+    path = files["orders.bson"]
+    folder = tempfile.mkdtemp(prefix="docward-bench-")
+    schema = os.path.join(folder, "orders.schema.json")
+
+    def timed(*words):
+        start = time.monotonic()
+        process = subprocess.Popen([docward, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        if os.waitstatus_to_exitcode(status) > 1:
+            sys.exit(f"docward {' '.join(words)} failed")
+        memory.append(usage.ru_maxrss)
+        return time.monotonic() - start
+
+    memory = []
+    infer = ["schema", "infer", path, "--threads", "1", "--quiet", "--output"]
+    timed(*infer, schema)
+    checked = lambda source: timed("schema", "check", schema, source, "--threads", "1", "--format", "json", "--quiet")
+    with running_server() as (_, uri):
+        subprocess.run([bench, "load", uri, "bench.orders", path, str(ORDERS)], check=True)
+        checked(uri)
+        memory.clear()
+        m, _ = medians({
+            "walk": lambda: control(bench, "walk", path),
+            "profile": lambda: timed("audit", path, "--threads", "1", "--select", "N001", "--format", "json"),
+            "infer": lambda: timed(*infer, os.path.join(folder, "again.json"), "--no-check"),
+            "both": lambda: timed(*infer, os.path.join(folder, "again.json")),
+            "check": lambda: checked(path),
+            "server": lambda: checked(uri),
+        })
+    print(f"\n### Validators: {ORDERS:,} orders, one thread, one run, medians of {REPETITIONS}")
+    row("bare walk s", "profile s", "infer without check s", "adds", "infer and check s", "check s", "the server counts s", "the server takes", "peak MB")
+    row(*["---"] * 9)
+    row(f"{m['walk']:.2f}", f"{m['profile']:.2f}", f"{m['infer']:.2f}", f"{m['infer'] / m['profile'] - 1:+.1%}", f"{m['both']:.2f}",
+        f"{m['check']:.2f}", f"{m['server']:.2f}", f"{m['server'] / m['check']:.1f}x", f"{max(memory) / 1024:.0f}")
+    if not PEERS:
+        return
+    own = ORDERS / m["check"]
+    node = os.path.join(HERE, "peers")
+    row("\nvalidator", "documents", "documents/s, decoded before", "documents/s with decoding", "Docward, which reads the file, is")
+    row(*["---"] * 5)
+    calls = []
+    for name in ("jsonschema", "fastjsonschema"):
+        if subprocess.run([sys.executable, "-c", f"import bson, {name}"], capture_output=True).returncode == 0:
+            calls.append((name, [sys.executable, "validate.py", path, str(PEER_ORDERS), schema, name, "3"]))
+        else:
+            print(f"{name} skipped: pip install pymongo {name}")
+    if shutil.which("npm") is not None:
+        subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund"], cwd=node, check=True)
+        calls.append(("ajv", ["node", "validate.mjs", path, str(PEER_ORDERS), schema, "3"]))
+    for name, call in calls:
+        out = subprocess.run(call, cwd=node, check=True, capture_output=True, text=True).stdout
+        lines = [line.split() for line in out.splitlines()]
+        decoding, seconds = float(lines[0][1]), statistics.median(float(line[2]) for line in lines)
+        alone, whole = PEER_ORDERS / seconds, PEER_ORDERS / (seconds + decoding)
+        row(name, f"{PEER_ORDERS:,}", f"{alone:,.0f}", f"{whole:,.0f}", f"{own / alone:.1f}x, {own / whole:.1f}x")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def peers(files, ours):
     node = os.path.join(HERE, "peers")
     if shutil.which("npm") is None:
@@ -230,7 +290,11 @@ def main():
     if "--only-live" in sys.argv:
         live(docward, bench, files)
         return
+    if "--only-validators" in sys.argv:
+        validators(docward, bench, files)
+        return
     ours = offline(docward, bench, files)
+    validators(docward, bench, files)
     live(docward, bench, files)
     if PEERS:
         peers(files, ours)

@@ -295,7 +295,7 @@ fn text(schema: &Document, least: usize) -> String {
 fn within(schema: &Document, kind: BsonType) -> Bson {
     let limit = |key: &str| schema.get(key).and_then(super::number);
     let n = match (limit("minimum"), limit("maximum")) {
-        (Some(low), Some(high)) => ((low + high) / 2.0).round().clamp(low, high),
+        (Some(low), Some(high)) => ((low + high) / 2.0).round().max(low).min(high),
         (Some(low), None) => low + 1.0,
         (None, Some(high)) => high - 1.0,
         (None, None) => 1.0,
