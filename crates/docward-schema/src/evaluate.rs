@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 use docward_bson::walk::{Fault, FaultKind, MAX_DEPTH};
 
 use crate::{
+    names::Met,
     query::path::{Leaf, Subject, visit},
-    schema::{Array, Dependency, Items, Node, Object, Rest, Scalar, is_path},
+    schema::{Array, Dependency, Items, Node, Object, Rest, Scalar},
     value::{ARRAY, OBJECT, Raw},
 };
 
@@ -124,31 +125,26 @@ impl Checker {
 
     fn object(&mut self, object: &Object, value: Raw<'_>) -> Result<bool, Fault> {
         let mut count = 0_u64;
-        let mut missing = object.required.len();
-        // A field that lies twice in a document is found once.
-        let mut found = vec![false; object.required.len()];
-        let mut met = vec![false; object.properties.len()];
+        let mut missing = object.required;
+        // A field that lies twice in a document is found once, and the first of a name is asked: the server
+        // looks properties up by name.
+        let mut met = Met::none_of(object.names.len());
+        let mut next = 0;
         for element in value.elements()? {
             let element = element?;
             count += 1;
             let inner = Raw::from(element);
-            if missing > 0
-                && !is_path(element.key)
-                && let Some(at) = object.required.iter().position(|name| **name == *element.key)
-                && !std::mem::replace(&mut found[at], true)
-            {
-                missing -= 1;
-            }
             let mut named = false;
-            if let Some(&at) = object.names.get(element.key) {
-                named = true;
-                // The server looks a property up by name, and so sees the first of that name.
-                let asked = if element.key.is_empty() { value } else { inner };
-                if !is_path(element.key)
-                    && !std::mem::replace(&mut met[at], true)
-                    && !self.holds(&object.properties[at], asked)?
-                {
-                    return Ok(false);
+            if let Some((at, field)) = object.names.find(element.key, &mut next) {
+                named = field.property.is_some();
+                if !field.is_path && met.is_first(at) {
+                    missing -= usize::from(field.required);
+                    let asked = if element.key.is_empty() { value } else { inner };
+                    if let Some(property) = field.property
+                        && !self.holds(&object.properties[property], asked)?
+                    {
+                        return Ok(false);
+                    }
                 }
             }
             for (pattern, node) in &object.patterns {
@@ -168,7 +164,7 @@ impl Checker {
                 return Ok(false);
             }
         }
-        for name in object.required.iter().filter(|name| is_path(name)) {
+        for name in &object.required_paths {
             if has(value, name)? {
                 missing -= 1;
             }
@@ -212,9 +208,13 @@ fn has(value: Raw<'_>, name: &[u8]) -> Result<bool, Fault> {
 
 fn scalar(scalar: &Scalar, value: Raw<'_>) -> bool {
     if let Some(text) = value.text() {
+        // There are never more characters than bytes, and never fewer than a quarter of them.
+        let bytes = text.len() as u64;
         let length = || value.characters().unwrap_or_default();
-        return scalar.max_length.is_none_or(|most| length() <= most)
-            && scalar.min_length.is_none_or(|least| length() >= least)
+        return scalar.max_length.is_none_or(|most| bytes <= most || length() <= most)
+            && scalar
+                .min_length
+                .is_none_or(|least| bytes.div_ceil(4) >= least || length() >= least)
             && scalar.pattern.as_ref().is_none_or(|pattern| pattern.is_in(text));
     }
     let Some(number) = value.number() else { return true };

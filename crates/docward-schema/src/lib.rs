@@ -11,6 +11,7 @@
 
 mod compare;
 mod evaluate;
+mod names;
 mod number;
 mod parse;
 mod pattern;

@@ -251,7 +251,8 @@ impl Reader {
     }
 
     fn object(&mut self, keywords: &Keywords<'_>, place: Place) -> Result<Object> {
-        let mut object = Object { required: required(keywords)?, ..Object::default() };
+        let required = required(keywords)?;
+        let mut object = Object::default();
         if let Some(value) = keywords.get("properties") {
             if value.tag != OBJECT {
                 return mismatch("properties", "an object");
@@ -271,14 +272,21 @@ impl Reader {
                 if is_path(element.key) {
                     object.paths.push(property_rules(element)?);
                 }
-                match object.names.get(element.key) {
+                match &mut object.names.entry(element.key).property {
                     // Both hold of a name that is written twice.
-                    Some(&at) => object.properties[at].all_of.push(node),
-                    None => {
-                        object.names.insert(element.key.into(), object.properties.len());
+                    Some(at) => object.properties[*at].all_of.push(node),
+                    property => {
+                        *property = Some(object.properties.len());
                         object.properties.push(node);
                     }
                 }
+            }
+        }
+        object.required = required.len();
+        for name in required {
+            object.names.entry(&name).required = true;
+            if is_path(&name) {
+                object.required_paths.push(name);
             }
         }
         if let Some(value) = keywords.get("patternProperties") {

@@ -1,8 +1,6 @@
 //! A schema as it is asked: each keyword in the form its check needs.
 
-use std::collections::HashMap;
-
-use crate::{number::Number, pattern::Pattern, query::Expr, value::Literal};
+use crate::{names::Names, number::Number, pattern::Pattern, query::Expr, value::Literal};
 
 /// What one (sub)schema demands; absent keywords demand nothing.
 #[derive(Debug, Default)]
@@ -91,10 +89,13 @@ pub(crate) fn is_path(name: &[u8]) -> bool {
 /// About objects.
 #[derive(Debug, Default)]
 pub(crate) struct Object {
-    pub(crate) required: Vec<Box<[u8]>>,
-    /// Properties in the order written, and where each name is.
+    /// How many fields have to be there.
+    pub(crate) required: usize,
+    /// Those of them whose names are paths.
+    pub(crate) required_paths: Vec<Box<[u8]>>,
+    /// Properties in the order written, and every field that is spoken of by name.
     pub(crate) properties: Vec<Node>,
-    pub(crate) names: HashMap<Box<[u8]>, usize>,
+    pub(crate) names: Names,
     /// Those of them whose names are paths: these may lead to several values, of which the server asks
     /// each keyword on its own.
     pub(crate) paths: Vec<Expr>,
@@ -108,7 +109,7 @@ pub(crate) struct Object {
 impl Object {
     /// Whether anything is said of objects at all.
     pub(crate) fn is_silent(&self) -> bool {
-        self.required.is_empty()
+        self.required == 0
             && self.properties.is_empty()
             && self.patterns.is_empty()
             && matches!(self.rest, Rest::Allowed)
