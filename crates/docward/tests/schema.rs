@@ -96,6 +96,26 @@ fn alg_10_reasons_and_what_stays_open_are_told() {
 }
 
 #[test]
+fn alg_10_telephone_numbers_are_tried_and_dropped_when_a_document_disagrees() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = |odd: &str| {
+        let line = |n: usize| format!(r#"{{"_id": {n}, "phone": "+86 138 0013 8{n:03}"}}"#);
+        let mut lines: Vec<String> = (0..500).map(line).collect();
+        lines.push(format!(r#"{{"_id": 1000, "phone": "{odd}"}}"#));
+        lines.join("\n")
+    };
+    for (odd, has_pattern) in [("(010) 555-0100", true), ("ask at desk", false)] {
+        let file = write(&folder, "contacts.jsonl", &lines(odd));
+        let output = docward(&["schema", "infer", &file, "--tolerance", "0"]);
+        let phone = &json_of(&output)["$jsonSchema"]["properties"]["phone"];
+        assert_eq!(phone["pattern"].is_string(), has_pattern, "{phone}");
+        assert!(stderr(&output).contains("all of them meet it"), "{}", stderr(&output));
+        let unchecked = docward(&["schema", "infer", &file, "--no-check", "--quiet"]);
+        assert!(json_of(&unchecked)["$jsonSchema"]["properties"]["phone"]["pattern"].is_null());
+    }
+}
+
+#[test]
 fn several_collections_are_written_side_by_side() {
     let folder = tempfile::tempdir().unwrap();
     let directory = format!("{}/", folder.path().join("schemas").display());

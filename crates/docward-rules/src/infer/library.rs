@@ -1,7 +1,7 @@
 //! Patterns that are proposed, each with the class of strings it belongs to. A pattern here accepts every
 //! string of its class: that is tested, and nothing else may be proposed (ALG-10, GC-17).
 
-use docward_model::{TextClass, TextProfile};
+use docward_model::{TextClass, TextProfile, words};
 
 /// A known format of strings.
 #[derive(Clone, Copy, Debug)]
@@ -59,4 +59,20 @@ pub(super) fn format_of(text: &TextProfile) -> Option<&'static Format> {
     LIBRARY.iter().find(|format| {
         total >= LEAST && text.count(|class| format.classes.contains(&class)) == total
     })
+}
+
+/// Telephone numbers have no class of their own: digits with signs between them may be anything.
+const PHONE: Format = Format {
+    name: "phone",
+    what: "are telephone numbers",
+    pattern: "^[+]?[0-9(][0-9 ()./-]{3,22}[0-9]$",
+    classes: &[],
+};
+
+/// The format that a name speaks for, where nothing in the profile speaks against it.
+pub(super) fn format_by_name(name: &str, text: &TextProfile) -> Option<&'static Format> {
+    const NAMES: [&str; 6] = ["phone", "telephone", "mobile", "tel", "fax", "cellphone"];
+    let is_named = words::split(name).iter().any(|word| NAMES.contains(&word.as_str()));
+    let fits = text.total() >= LEAST && text.lengths.min >= 5 && text.lengths.max <= 25;
+    (is_named && fits).then_some(&PHONE)
 }

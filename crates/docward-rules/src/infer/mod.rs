@@ -28,11 +28,21 @@ pub struct Choices {
     pub values: bool,
     /// Write descriptions, which the server repeats in its errors.
     pub descriptions: bool,
+    /// Take formats, too, that only the name of a field speaks for. Whoever asks for them holds the schema
+    /// against all documents, and drops those that are broken.
+    pub by_name: bool,
 }
 
 impl Default for Choices {
     fn default() -> Self {
-        Self { tolerance: 0.001, strict: false, depth: 5, values: true, descriptions: true }
+        Self {
+            tolerance: 0.001,
+            strict: false,
+            depth: 5,
+            values: true,
+            descriptions: true,
+            by_name: false,
+        }
     }
 }
 
@@ -45,6 +55,8 @@ pub struct Inferred {
     pub reasons: Vec<Reason>,
     /// What stays open, and why.
     pub undecided: Vec<Undecided>,
+    /// Fields whose pattern only their name speaks for.
+    pub tentative: Vec<String>,
     /// Documents it was read off.
     pub documents: u64,
     /// Documents there are, as far as known.
@@ -98,7 +110,13 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Reads a schema off a profile.
 pub fn infer(profile: &Profile, choices: &Choices) -> Inferred {
-    let mut reader = Reader { profile, choices, reasons: Vec::new(), undecided: Vec::new() };
+    let mut reader = Reader {
+        profile,
+        choices,
+        reasons: Vec::new(),
+        undecided: Vec::new(),
+        tentative: Vec::new(),
+    };
     let top: Vec<&Field> = profile.top_level().collect();
     let mut entries = vec![word("bsonType", "object")];
     reader.object(&mut entries, "", &top, profile.documents, 0, true);
@@ -112,6 +130,7 @@ pub fn infer(profile: &Profile, choices: &Choices) -> Inferred {
         schema: Value::Map(entries),
         reasons: reader.reasons,
         undecided: reader.undecided,
+        tentative: reader.tentative,
         documents: profile.documents,
         total,
         unseen_share,
@@ -131,6 +150,7 @@ struct Reader<'p> {
     choices: &'p Choices,
     reasons: Vec<Reason>,
     undecided: Vec<Undecided>,
+    tentative: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -375,6 +395,15 @@ impl Reader<'_> {
         if let Some(format) = library::format_of(profile) {
             let why = format!("all {} {}", text::count(strings), format.what);
             self.because(path, "pattern", why, 0);
+            entries.push(word("pattern", format.pattern));
+            return;
+        }
+        if self.choices.by_name
+            && let Some(format) = library::format_by_name(&field.name, profile)
+        {
+            let why = format!("by its name, they {}; every document was asked", format.what);
+            self.because(path, "pattern", why, 0);
+            self.tentative.push(path.to_owned());
             entries.push(word("pattern", format.pattern));
             return;
         }

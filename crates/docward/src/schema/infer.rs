@@ -42,14 +42,18 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
         let message = diagnostic.to_string();
         problems.push(Problem { source: diagnostic.file.clone(), message });
     }
+    // Standard input is gone when it has been read.
+    let is_read_once = args.sources.iter().any(|source| source == "-");
+    let is_checked = !args.no_check && !is_read_once && !interrupted;
     let choices = Choices {
         tolerance: args.tolerance,
         strict: args.strict,
         depth: args.depth,
         values: !args.no_values,
         descriptions: !args.no_descriptions,
+        by_name: is_checked,
     };
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut profiles) = (Vec::new(), Vec::new());
     for collection in &evidence.collections {
         if let Some(why) = no_validator(collection) {
             if !args.quiet {
@@ -62,32 +66,33 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
         };
         let inferred = read_off(profile, &choices);
         outcomes.push(Outcome { namespace: &collection.namespace, inferred, checked: None });
+        profiles.push(profile);
     }
     if outcomes.is_empty() && problems.is_empty() {
         bail!("no collection with documents was found; check the source, --db and --collection");
     }
-    // Standard input is gone when it has been read.
-    let is_read_once = args.sources.iter().any(|source| source == "-");
-    if !args.no_check && !is_read_once {
-        for outcome in &mut outcomes {
-            if interrupted {
-                break;
-            }
-            let schema = Loaded {
-                notes: Vec::new(),
-                namespace: Some(outcome.namespace.clone()),
-                validator: validator(&outcome.inferred),
+    if is_checked {
+        for (outcome, profile) in outcomes.iter_mut().zip(&profiles) {
+            let hold = |inferred: &Inferred| {
+                hold(args, &request, &bar, &interrupt, outcome.namespace, inferred)
             };
-            let check = check::prepared(&schema, &args.sources, 1000)
-                .with_context(|| format!("the schema of {}", outcome.namespace))?;
-            let collected =
-                collect(&check::with_check(&request, &schema, check)?, &bar, interrupt.stop());
-            interrupted |= collected.interrupted;
-            let mut collections = collected.evidence.collections.into_iter();
-            outcome.checked = collections
-                .find(|c| c.namespace == *outcome.namespace)
-                .and_then(|c| c.checked)
-                .map(|c| *c);
+            let (mut checked, mut stopped) = hold(&outcome.inferred)?;
+            // What only names spoke for goes when documents speak against it, or were not asked.
+            let is_broken = |checked: &Checked| {
+                checked.breaches.iter().any(|breach| {
+                    breach.keyword == "pattern" && outcome.inferred.tentative.contains(&breach.path)
+                })
+            };
+            if !outcome.inferred.tentative.is_empty()
+                && (stopped || checked.as_ref().is_none_or(is_broken))
+            {
+                outcome.inferred = read_off(profile, &Choices { by_name: false, ..choices });
+                if !stopped {
+                    (checked, stopped) = hold(&outcome.inferred)?;
+                }
+            }
+            outcome.checked = checked;
+            interrupted |= stopped;
         }
     }
     interrupt.judging();
@@ -106,6 +111,28 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
     interrupt.writing();
     write(args, &outcomes)?;
     Ok(if problems.is_empty() && !interrupted { CLEAN } else { PROBLEMS })
+}
+
+/// Holds a schema against the documents it was read off; says whether that was stopped.
+fn hold(
+    args: &InferArgs,
+    request: &Request,
+    bar: &Bar,
+    interrupt: &Interrupt,
+    namespace: &Namespace,
+    inferred: &Inferred,
+) -> anyhow::Result<(Option<Checked>, bool)> {
+    let schema = Loaded {
+        notes: Vec::new(),
+        namespace: Some(namespace.clone()),
+        validator: validator(inferred),
+    };
+    let check = check::prepared(&schema, &args.sources, 1000)
+        .with_context(|| format!("the schema of {namespace}"))?;
+    let collected = collect(&check::with_check(request, &schema, check)?, bar, interrupt.stop());
+    let mut collections = collected.evidence.collections.into_iter();
+    let checked = collections.find(|c| c.namespace == *namespace).and_then(|c| c.checked);
+    Ok((checked.map(|checked| *checked), collected.interrupted))
 }
 
 /// Why a collection can have no validator.
