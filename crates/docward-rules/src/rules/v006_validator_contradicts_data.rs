@@ -1,5 +1,7 @@
 //! DM-11.6 and DM-11.3: a validator the stored documents do not meet.
 
+use std::collections::BTreeSet;
+
 use docward_model::{
     Collection, DataValue, Draft, Profile, Safety, Severity, Subject, TextClass, ValidationAction,
     ValidationLevel,
@@ -8,6 +10,7 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
+        contradictions::{Gravity, contradictions},
         schema::{Breach, breaches, closed, schemas},
         shell, slips, text,
     },
@@ -20,7 +23,7 @@ declare_rule! {
     /// Compares what a `$jsonSchema` demands of every document with what the documents hold, and
     /// counts the values that break it: required fields, types, `maxItems`, `enum`, `minimum` and
     /// `maximum`, `minLength` and `maxLength`, and fields that a schema with
-    /// `additionalProperties: false` does not list (that it does not list `_id` is V008's). Where the
+    /// `additionalProperties: false` does not list (that it does not list `_id`, or that nothing at all can meet it, is V008's). Where the
     /// profile shows a breach but not how many, it says "at least"; a demand that no value meets is told
     /// as such, with the field that was probably meant. Conditions under `anyOf`, `oneOf` and `not` hold for some
     /// documents only and are not judged. A running server is asked how many documents break the
@@ -73,11 +76,22 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if options.validation_level == ValidationLevel::Off {
         return;
     }
-    // A closed schema without `_id` refuses every document, whatever is stored: V008 reads that off the
-    // schema, and a server's count would say nothing else.
+    // A place where nothing can pass refuses whatever is stored, and so does a closed schema without
+    // `_id`: V008 reads that off the schema, and a server's count would say nothing else.
     let no_key = schemas(validator).into_iter().filter_map(closed).any(|c| !c.admits("_id"));
+    let impossible: BTreeSet<String> = contradictions(&schemas(validator))
+        .into_iter()
+        .filter(|found| found.gravity == Gravity::Impossible)
+        .map(|found| found.path)
+        .collect();
     let mut found = breaches(validator, profile);
-    found.retain(|breach| !no_key || breach.path != "_id");
+    found.retain(|breach| {
+        let is_told = if breach.path == "_id" { no_key } else { impossible.contains(&breach.path) };
+        !is_told || breach.is_absence()
+    });
+    if found.is_empty() && !impossible.is_empty() {
+        return;
+    }
     // The server's own count is beyond doubt.
     let counted = collection.stats.and_then(|stats| stats.invalid).filter(|_| !no_key);
     if counted.map_or(found.is_empty(), |invalid| invalid == 0) {
@@ -412,6 +426,18 @@ mod tests {
         let found = property(r#"{"bsonType": "int"}"#, some);
         assert!(found[0].what.contains("in 49 of 50"), "{}", found[0].what);
         assert!(found[0].todo.starts_with("list the documents"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_11_6_what_no_value_can_meet_is_told_by_the_schema_alone() {
+        let body = "x50 {\"_id\": $i, \"a\": 5}";
+        let limits = r#"{"minimum": 9, "maximum": 1}"#;
+        assert!(property(limits, body).is_empty());
+        assert!(
+            property(limits, &format!("stats {{\"documents\": 50, \"invalid\": 50}}\n{body}"))
+                .is_empty()
+        );
+        assert_eq!(property(r#"{"minimum": 9, "maximum": 10}"#, body).len(), 1);
     }
 
     #[test]
