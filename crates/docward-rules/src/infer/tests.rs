@@ -114,7 +114,7 @@ fn gc_52_numbers_keep_the_widths_drivers_choose_among() {
     check(&|n| format!("{n}.5"), r#"{bsonType: ["double", "int"]}"#);
     check(&|n| format!("{{\"$numberDouble\": \"{}\"}}", n as f64 / 2.0), r#"{bsonType: "double"}"#);
     let mixed = |n: usize| {
-        if n % 2 == 0 { n.to_string() } else { format!("{{\"$numberDouble\": \"{n}.0\"}}") }
+        if n.is_multiple_of(2) { n.to_string() } else { format!("{{\"$numberDouble\": \"{n}.0\"}}") }
     };
     check(&mixed, r#"{bsonType: ["double", "int"], multipleOf: 1}"#);
     check(
