@@ -167,6 +167,13 @@ pub struct CustomRole {
     pub name: String,
     /// Roles it holds, at any depth, as (database, role).
     pub inherits: Vec<(String, String)>,
+    /// Where its privileges, at any depth, let it insert or update, as (database, collection); an empty
+    /// name stands for any.
+    #[serde(default)]
+    pub writes: Vec<(String, String)>,
+    /// Where they let it store documents that break the validator.
+    #[serde(default)]
+    pub bypasses: Vec<(String, String)>,
 }
 
 /// Default concerns of the cluster.

@@ -429,6 +429,11 @@ fn server(facts: &Value) -> Server {
         }),
         custom_roles: facts.get("roles").map_or_else(Vec::new, |roles| {
             let part = |role: &Value, key: &str| role.get(key).map(text).unwrap_or_default();
+            // `"bypasses": [{"db": "db_shop", "collection": ""}]`
+            let places = |role: &Value, key: &str| {
+                let listed = role.get(key).map_or(&[][..], Value::items).iter();
+                listed.map(|place| (part(place, "db"), part(place, "collection"))).collect()
+            };
             let custom = |role: &Value| docward_model::CustomRole {
                 database: part(role, "db"),
                 name: part(role, "role"),
@@ -438,6 +443,8 @@ fn server(facts: &Value) -> Server {
                     .iter()
                     .map(|inherited| (part(inherited, "db"), part(inherited, "role")))
                     .collect(),
+                writes: places(role, "writes"),
+                bypasses: places(role, "bypasses"),
             };
             roles.items().iter().map(custom).collect()
         }),

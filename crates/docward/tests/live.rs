@@ -651,6 +651,69 @@ fn se_8_roles_of_your_own_are_looked_into() {
 }
 
 #[test]
+fn dm_11_2_se_8_privileges_that_bypass_validators_are_looked_into() {
+    let servers = Launch::standalone().auth().start();
+    let schema = doc! { "required": ["sku"], "properties": { "sku": { "bsonType": "string" } } };
+    let create = doc! { "create": "t_order", "validator": { "$jsonSchema": schema } };
+    servers.command("db_shop", create);
+    servers.insert("db_shop.t_order", [doc! { "_id": 1, "sku": "P001" }]);
+    let bypass = doc! {
+        "resource": { "db": "db_shop", "collection": "" },
+        "actions": ["bypassDocumentValidation"],
+    };
+    let role = |name: &str, privileges: Vec<Document>, held: &str| {
+        let held = if held == "readWrite" {
+            doc! { "role": held, "db": "db_shop" }
+        } else {
+            doc! { "role": held, "db": "admin" }
+        };
+        doc! { "createRole": name, "privileges": privileges, "roles": [held] }
+    };
+    // What is held through a further role counts, too.
+    servers.command("admin", role("past", vec![bypass], "readWrite"));
+    servers.command("admin", role("app", vec![], "past"));
+    servers.command("admin", role("plain", vec![], "readWrite"));
+    servers.create_user("shop-service", vec!["app"]);
+    servers.create_user("pay-service", vec!["plain"]);
+    let report = json(&[&servers.uri(), "--full", "--select", "V010"]);
+    let findings = report["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    assert_eq!(findings[0]["severity"], "warn");
+    assert_eq!(
+        findings[0]["what"],
+        "1 account writes in `db_shop` and may bypass the validator of `t_order`: `shop-service` (by `app@admin`)"
+    );
+}
+
+#[test]
+fn dm_11_6_a_server_takes_schemas_that_no_document_meets() {
+    let servers = Launch::standalone().start();
+    let impossible = [
+        doc! { "additionalProperties": false, "properties": { "sku": {} } },
+        doc! { "required": ["a"], "properties": { "a": { "minimum": 2, "maximum": 1, "bsonType": "int" } } },
+        doc! { "required": ["a"], "properties": { "a": { "bsonType": "string", "enum": [1, 2] } } },
+        doc! { "oneOf": [{ "required": ["a"] }, { "required": ["a"] }] },
+    ];
+    for (n, schema) in impossible.iter().enumerate() {
+        let name = format!("t_closed_{n}");
+        let create = doc! { "create": &name, "validator": { "$jsonSchema": schema } };
+        servers.command("db_shop", create);
+        for document in [doc! { "a": 1 }, doc! { "a": "1" }, doc! { "sku": "x" }] {
+            let insert = doc! { "insert": &name, "documents": [document] };
+            let reply = servers.command("db_shop", insert);
+            let error = reply.get_array("writeErrors").unwrap()[0].as_document().unwrap();
+            assert_eq!(error.get_i32("code").unwrap(), 121, "{schema}");
+        }
+    }
+    let report = json(&[&servers.uri(), "--full", "--select", "V008"]);
+    let findings = report["findings"].as_array().unwrap();
+    let closed = findings.iter().filter(|f| {
+        f["severity"] == "error" && f["what"].as_str().unwrap().starts_with("no document can pass")
+    });
+    assert_eq!(closed.count(), impossible.len(), "{findings:#?}");
+}
+
+#[test]
 fn damage_in_a_live_document_is_not_said_to_be_in_a_file() {
     let servers = Launch::standalone().start();
     let insert = doc! { "insert": "t_bad", "documents": [{ "_id": 1, "a": "damaged" }] };

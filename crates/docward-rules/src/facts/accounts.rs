@@ -1,8 +1,89 @@
 //! Accounts: what their roles let them do, and who uses them.
 
-use docward_model::{ClientUri, CustomRole, Evidence, Purpose, User};
+use docward_model::{
+    ClientUri, CustomRole, Evidence, Namespace, Purpose, Settings, ThresholdSetting, User,
+};
 
-use super::server;
+use super::{names, server};
+
+/// Words of names of accounts that are meant for administration.
+pub const ADMINISTRATORS: &[&str] = &[
+    "admin",
+    "administrator",
+    "dbadmin",
+    "sysadmin",
+    "useradmin",
+    "clusteradmin",
+    "mongoadmin",
+    "root",
+    "dba",
+    "ops",
+    "backup",
+    "monitor",
+    "monitoring",
+    "exporter",
+    "agent",
+    "mms",
+    "pbm",
+    "operator",
+    "owner",
+];
+
+/// Whether the words of a name hold this one, or these in a row: `dba` is in `dba-li`, not in `feedback`.
+pub fn names_word(name: &str, word: &str) -> bool {
+    let (name, word) = (names::words(name), names::words(word));
+    !word.is_empty() && name.windows(word.len()).any(|part| part == word)
+}
+
+/// Whether an account is meant for administration by its name, as S004 is configured.
+pub fn administers(settings: &Settings, user: &User) -> bool {
+    let more = match settings.threshold_at("S004", "administrator-names", None) {
+        Some(ThresholdSetting::Words(more)) => more.as_slice(),
+        _ => &[],
+    };
+    let mut words = ADMINISTRATORS.iter().copied().chain(more.iter().map(String::as_str));
+    words.any(|word| names_word(&user.name, word))
+}
+
+/// What an account may do to documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Insert or update them.
+    Write,
+    /// Store them although they break the validator.
+    Bypass,
+}
+
+impl Act {
+    /// Whether one of the server's own roles allows it in a database.
+    fn is_in(self, (at, role): &Role, database: &str) -> bool {
+        match (self, role.as_str()) {
+            (_, "root" | "__system") => at == "admin",
+            (Self::Write, "readWriteAnyDatabase") => at == "admin",
+            (Self::Bypass, "dbAdminAnyDatabase" | "restore") => at == "admin",
+            (_, "dbOwner") | (Self::Write, "readWrite") | (Self::Bypass, "dbAdmin") => {
+                at == database
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Roles of an account that allow it at a collection, as messages list them.
+pub fn roles_for(evidence: &Evidence, user: &User, act: Act, at: &Namespace) -> Vec<String> {
+    let own = user.roles.iter().filter(|role| act.is_in(role, &at.database));
+    let covers = |(database, collection): &(String, String)| {
+        (database.is_empty() || *database == at.database)
+            && (collection.is_empty() || *collection == at.collection)
+    };
+    let held = custom_roles(evidence, user).filter(|role| {
+        let places = if act == Act::Write { &role.writes } else { &role.bypasses };
+        places.iter().any(covers) || role.inherits.iter().any(|r| act.is_in(r, &at.database))
+    });
+    let mut words: Vec<String> = own.map(|(db, role)| format!("{role}@{db}")).collect();
+    words.extend(held.map(|role| format!("{}@{}", role.name, role.database)));
+    words
+}
 
 /// A role as (database, role).
 pub type Role = (String, String);

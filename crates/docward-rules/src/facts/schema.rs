@@ -248,6 +248,16 @@ pub struct Breach {
     pub too_long: bool,
 }
 
+impl Breach {
+    /// Whether it is that a required field is not there.
+    pub fn is_absence(&self) -> bool {
+        self.what == ABSENT
+    }
+}
+
+/// What is said of a required field that is not there.
+const ABSENT: &str = "required but absent";
+
 /// Which demands of the validator the profiled documents break.
 pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
     let mut out: BTreeMap<(String, String), Breach> = BTreeMap::new();
@@ -255,15 +265,12 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
         let field = profile.field(&demand.path);
         let found = match &demand.kind {
             DemandKind::Required => match field {
-                Some(f) => Some((
-                    "required but absent".to_owned(),
-                    f.parents.saturating_sub(f.count),
-                    f.parents,
-                    false,
-                )),
+                Some(f) => {
+                    Some((ABSENT.to_owned(), f.parents.saturating_sub(f.count), f.parents, false))
+                }
                 None => {
                     let parents = objects_at(profile, &demand.path);
-                    Some(("required but absent".to_owned(), parents, parents, false))
+                    Some((ABSENT.to_owned(), parents, parents, false))
                 }
             },
             DemandKind::Types(types) => field.map(|f| {

@@ -28,12 +28,22 @@ pub fn is_absent(profile: &Profile, path: &str) -> bool {
 
 /// The existing path nearest to the absent one, when near enough to be a slip of at most so many letters.
 pub fn nearest(profile: &Profile, path: &str, most_edits: usize) -> Option<String> {
+    nearest_of(profile, path, most_edits, |_| true)
+}
+
+/// The same among the paths that `counts`.
+pub fn nearest_of(
+    profile: &Profile,
+    path: &str,
+    most_edits: usize,
+    counts: impl Fn(&str) -> bool,
+) -> Option<String> {
     let path = plain(path);
     let wanted: Vec<String> = path.split('.').map(concept).collect();
     let mut best: Option<(usize, String)> = None;
     for field in &profile.fields {
         let known = field.path.dotted();
-        if known.contains('*') || known == "_id" {
+        if known.contains('*') || known == "_id" || !counts(&known) {
             continue;
         }
         // The same words in another spelling are nearer than any edit.

@@ -95,6 +95,9 @@ mod v004_shallow_validator;
 mod v005_impossible_pattern;
 mod v006_validator_contradicts_data;
 mod v007_document_breaks_schema;
+mod v008_contradictory_schema;
+mod v009_idle_constraint;
+mod v010_may_bypass_validation;
 mod w001_collection_scan;
 mod w002_index_that_reads_too_much;
 mod w003_sort_in_memory;
@@ -208,6 +211,9 @@ pub static RULES: &[&Rule] = &[
     &v005_impossible_pattern::V005,
     &v006_validator_contradicts_data::V006,
     &v007_document_breaks_schema::V007,
+    &v008_contradictory_schema::V008,
+    &v009_idle_constraint::V009,
+    &v010_may_bypass_validation::V010,
     &w001_collection_scan::W001,
     &w002_index_that_reads_too_much::W002,
     &w003_sort_in_memory::W003,

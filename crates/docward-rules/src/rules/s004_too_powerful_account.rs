@@ -6,7 +6,7 @@ use crate::{
     Cx, declare_rule,
     facts::{
         accounts::{self, Powers, Role},
-        names, shell, text,
+        shell, text,
     },
     threshold,
 };
@@ -55,27 +55,7 @@ declare_rule! {
 threshold!(
     ADMINISTRATORS,
     "administrator-names",
-    Words(&[
-        "admin",
-        "administrator",
-        "dbadmin",
-        "sysadmin",
-        "useradmin",
-        "clusteradmin",
-        "mongoadmin",
-        "root",
-        "dba",
-        "ops",
-        "backup",
-        "monitor",
-        "monitoring",
-        "exporter",
-        "agent",
-        "mms",
-        "pbm",
-        "operator",
-        "owner"
-    ]),
+    Words(accounts::ADMINISTRATORS),
     "words of names",
     "no list in source",
     "accounts whose names have one of these words are meant for administration"
@@ -86,14 +66,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         cx.skip(docward_model::Need::Server);
         return;
     };
-    let administrators = cx.words(&ADMINISTRATORS);
     for user in users {
         let powers = Powers::of(evidence, user);
         if powers.is_empty() {
             continue;
         }
         let works_on = accounts::business_database(evidence, user);
-        let administers = administrators.iter().any(|word| names_word(&user.name, word));
+        let administers = accounts::administers(cx.settings(), user);
         // An administrator's account that a client uses is told by S010.
         if works_on.is_none() && (administers || accounts::is_used_by_client(evidence, user)) {
             continue;
@@ -136,12 +115,6 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         };
         cx.report(draft);
     }
-}
-
-/// Whether the words of a name hold this one, or these in a row: `dba` is in `dba-li`, not in `feedback`.
-fn names_word(name: &str, word: &str) -> bool {
-    let (name, word) = (names::words(name), names::words(word));
-    !word.is_empty() && name.windows(word.len()).any(|part| part == word)
 }
 
 /// What to know of roles that people made before one is taken: who else has it, and what goes with it.

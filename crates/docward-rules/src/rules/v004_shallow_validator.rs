@@ -7,7 +7,7 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        schema::{Coverage, closed, coverage, described, is_closed, schemas},
+        schema::{Coverage, coverage, described, is_closed, schemas},
         text,
     },
     threshold,
@@ -108,23 +108,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if found.is_empty() {
         return;
     }
-    // A closed schema refuses what it does not name, and every document when it does not name
-    // `_id`: it is narrow, not shallow, and V006 compares it with the documents.
+    // A closed schema refuses what it does not name: it is narrow, not shallow. V006 compares it with the
+    // documents, V008 sees to it that it names `_id`.
     if found.iter().any(|schema| is_closed(schema)) {
-        let no_documents = collection.profile.as_ref().is_none_or(|p| p.documents == 0);
-        let no_key = found.iter().filter_map(|s| closed(s)).any(|c| !c.admits("_id"));
-        // Without documents V006 has nothing to compare.
-        if no_documents && no_key {
-            report(
-                collection,
-                "the schema is closed and does not list `_id`: it refuses every document"
-                    .to_owned(),
-                "every document has an `_id`, so the first insert fails",
-                "list `_id` in the properties".to_owned(),
-                [0.0; 3],
-                cx,
-            );
-        }
         return;
     }
     let covered = found.into_iter().map(coverage).fold(Coverage::default(), |mut all, one| {
@@ -333,12 +319,5 @@ x20 {"_id": $i, "type": "truck", "load": 4}"#;
             assert!(check("V004", &body).is_empty(), "{schema}");
             assert_eq!(check("V006", &body).len(), 1, "{schema}");
         }
-    }
-
-    #[test]
-    fn dm_11_6_a_closed_schema_without_the_key_is_reported_without_documents() {
-        let body = r#"options {"validator": {"$jsonSchema": {"additionalProperties": false, "properties": {"a": {}}}}}"#;
-        assert!(check("V004", body)[0].what.contains("refuses every document"));
-        assert!(check("V006", body).is_empty());
     }
 }

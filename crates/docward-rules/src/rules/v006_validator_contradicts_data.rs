@@ -1,5 +1,7 @@
 //! DM-11.6 and DM-11.3: a validator the stored documents do not meet.
 
+use std::collections::BTreeSet;
+
 use docward_model::{
     Collection, DataValue, Draft, Profile, Safety, Severity, Subject, TextClass, ValidationAction,
     ValidationLevel,
@@ -8,8 +10,9 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
+        contradictions::{Gravity, contradictions},
         schema::{Breach, breaches, closed, schemas},
-        shell, text,
+        shell, slips, text,
     },
 };
 
@@ -20,8 +23,9 @@ declare_rule! {
     /// Compares what a `$jsonSchema` demands of every document with what the documents hold, and
     /// counts the values that break it: required fields, types, `maxItems`, `enum`, `minimum` and
     /// `maximum`, `minLength` and `maxLength`, and fields that a schema with
-    /// `additionalProperties: false` does not list, `_id` among them. Where the profile shows a breach
-    /// but not how many, it says "at least". Conditions under `anyOf`, `oneOf` and `not` hold for some
+    /// `additionalProperties: false` does not list (that it does not list `_id`, or that nothing at all can meet it, is V008's). Where the
+    /// profile shows a breach but not how many, it says "at least"; a demand that no value meets is told
+    /// as such, with the field that was probably meant. Conditions under `anyOf`, `oneOf` and `not` hold for some
     /// documents only and are not judged. A running server is asked how many documents break the
     /// validator; then that number counts.
     ///
@@ -72,9 +76,24 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if options.validation_level == ValidationLevel::Off {
         return;
     }
-    let found = breaches(validator, profile);
+    // A place where nothing can pass refuses whatever is stored, and so does a closed schema without
+    // `_id`: V008 reads that off the schema, and a server's count would say nothing else.
+    let no_key = schemas(validator).into_iter().filter_map(closed).any(|c| !c.admits("_id"));
+    let impossible: BTreeSet<String> = contradictions(&schemas(validator))
+        .into_iter()
+        .filter(|found| found.gravity == Gravity::Impossible)
+        .map(|found| found.path)
+        .collect();
+    let mut found = breaches(validator, profile);
+    found.retain(|breach| {
+        let is_told = if breach.path == "_id" { no_key } else { impossible.contains(&breach.path) };
+        !is_told || breach.is_absence()
+    });
+    if found.is_empty() && !impossible.is_empty() {
+        return;
+    }
     // The server's own count is beyond doubt.
-    let counted = collection.stats.and_then(|stats| stats.invalid);
+    let counted = collection.stats.and_then(|stats| stats.invalid).filter(|_| !no_key);
     if counted.map_or(found.is_empty(), |invalid| invalid == 0) {
         return;
     }
@@ -82,14 +101,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .iter()
         .take(4)
         .map(|b| {
-            format!(
-                "`{}` is {} in {}{} of {}",
-                b.path,
-                b.what,
-                if b.at_least { "at least " } else { "" },
-                text::count(b.count),
-                text::count(b.of)
-            )
+            let count = if meets_none(b) {
+                format!("all {}", text::count(b.of))
+            } else {
+                format!("{} of {}", text::count(b.count), text::count(b.of))
+            };
+            let least = if b.at_least { "at least " } else { "" };
+            format!("`{}` is {} in {least}{count}", b.path, b.what)
         })
         .collect();
     let rest = found.len() - shown.len();
@@ -117,12 +135,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     } else {
         "repair them, or set level `moderate` until they are"
     };
-    let no_key = schemas(validator).into_iter().filter_map(closed).any(|c| !c.admits("_id"));
-    let key = if no_key {
-        "list `_id` in the properties, since a closed schema without it refuses every document; then "
-    } else {
-        ""
-    };
+    let none = unmet(&found, profile);
     let free = free_texts(&found, profile);
     let lengths = if free.is_empty() {
         String::new()
@@ -151,7 +164,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             },
             why,
             format!(
-                "{key}list the documents with the query below{} and {cautious}, or widen the schema where the data is right{lengths}",
+                "{none}list the documents with the query below{} and {cautious}, or widen the schema where the data is right{lengths}",
                 match (counted, found.first()) {
                     (None, Some(worst)) => format!(
                         " (at least {} of {})",
@@ -191,6 +204,37 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         )
         .severity(severity),
     );
+}
+
+/// Whether no value meets the demand.
+fn meets_none(breach: &Breach) -> bool {
+    breach.count >= breach.of && breach.of > 1 && !breach.at_least
+}
+
+/// What to do first where a demand is met by nothing that is stored: it is the schema that is wrong, as a
+/// rule, and often a name.
+fn unmet(found: &[Breach], profile: &Profile) -> String {
+    let none: Vec<&Breach> = found.iter().filter(|breach| meets_none(breach)).collect();
+    if none.is_empty() {
+        return String::new();
+    }
+    let named = |breach: &&&Breach| profile.field(&breach.path).is_none();
+    let meant: Vec<String> = none
+        .iter()
+        .filter(named)
+        .filter_map(|breach| {
+            let near = slips::nearest(profile, &breach.path, 2)?;
+            Some(format!("`{near}` is probably meant by `{}`", breach.path))
+        })
+        .take(3)
+        .collect();
+    let mut paths: Vec<&str> = none.iter().map(|breach| breach.path.as_str()).collect();
+    paths.dedup();
+    let meant = if meant.is_empty() { String::new() } else { format!(" ({})", meant.join("; ")) };
+    format!(
+        "see first whether the schema is wrong about {}, where no stored value meets it{meant}; then ",
+        text::paths(&paths, 3)
+    )
 }
 
 /// Fields without a form of their own whose texts are longer than the validator lets them be.
@@ -329,7 +373,7 @@ mod tests {
         assert_eq!(property(r#"{"maxLength": 2}"#, users).len(), 1, "an example shows it");
         assert!(property(r#"{"maxLength": 7}"#, users).is_empty());
         let found = property(r#"{"maxLength": 10}"#, many);
-        assert!(found[0].what.contains("in 200 of 200"), "{}", found[0].what);
+        assert!(found[0].what.contains("in all 200"), "{}", found[0].what);
     }
 
     #[test]
@@ -343,9 +387,10 @@ mod tests {
             )
         };
         let body = r#"{"_id": 1, "a": 1}"#;
-        let found = closed(r#""properties": {"a": {}}"#, body);
-        assert!(found[0].what.contains("`_id` is not among"), "{}", found[0].what);
-        assert!(found[0].todo.starts_with("list `_id`"), "{}", found[0].todo);
+        // That the key is not listed is read off the schema alone.
+        assert!(closed(r#""properties": {"a": {}}"#, body).is_empty());
+        let counted = format!("stats {{\"documents\": 1, \"invalid\": 1}}\n{body}");
+        assert!(closed(r#""properties": {"a": {}}"#, &counted).is_empty());
         assert!(closed(r#""properties": {"_id": {}, "a": {}}"#, body).is_empty());
         assert!(
             closed(r#""properties": {"_id": {}}, "patternProperties": {"^a": {}}"#, body)
@@ -353,6 +398,46 @@ mod tests {
         );
         let found = closed(r#""properties": {"_id": {}}"#, body);
         assert!(found[0].what.contains("`a` is not among"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn dm_11_6_a_demand_that_nothing_meets_is_told_as_such() {
+        let body = "x50 {\"_id\": $i, \"a\": \"x\", \"userName\": \"zhang\"}";
+        let found = property(r#"{"bsonType": "int"}"#, body);
+        assert!(
+            found[0].what.contains("`a` is string where int is admitted in all 50"),
+            "{}",
+            found[0].what
+        );
+        assert!(
+            found[0].todo.starts_with("see first whether the schema is wrong about `a`"),
+            "{}",
+            found[0].todo
+        );
+        let required =
+            "options {\"validator\": {\"$jsonSchema\": {\"required\": [\"user_name\"]}}}";
+        let found = check("V006", &format!("{required}\n{body}"));
+        assert!(
+            found[0].todo.contains("`userName` is probably meant by `user_name`"),
+            "{}",
+            found[0].todo
+        );
+        let some = "x49 {\"_id\": $i, \"a\": \"x\"}\n{\"_id\": 1, \"a\": 1}";
+        let found = property(r#"{"bsonType": "int"}"#, some);
+        assert!(found[0].what.contains("in 49 of 50"), "{}", found[0].what);
+        assert!(found[0].todo.starts_with("list the documents"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_11_6_what_no_value_can_meet_is_told_by_the_schema_alone() {
+        let body = "x50 {\"_id\": $i, \"a\": 5}";
+        let limits = r#"{"minimum": 9, "maximum": 1}"#;
+        assert!(property(limits, body).is_empty());
+        assert!(
+            property(limits, &format!("stats {{\"documents\": 50, \"invalid\": 50}}\n{body}"))
+                .is_empty()
+        );
+        assert_eq!(property(r#"{"minimum": 9, "maximum": 10}"#, body).len(), 1);
     }
 
     #[test]

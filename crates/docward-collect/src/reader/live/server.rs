@@ -171,7 +171,8 @@ impl Reader<'_, '_, '_> {
             return Vec::new();
         }
         let named: Vec<_> = held.iter().map(|(db, role)| doc! { "role": role, "db": db }).collect();
-        match deployment.session.ask_value("admin", Read::RolesInfo, doc! { "rolesInfo": named }) {
+        let rest = doc! { "rolesInfo": named, "showPrivileges": true };
+        match deployment.session.ask_value("admin", Read::RolesInfo, rest) {
             Ok(reply) => custom_roles(&reply),
             Err(error) => {
                 for (database, _) in held {
@@ -332,11 +333,36 @@ fn custom_roles(reply: &Value) -> Vec<CustomRole> {
                 database: text(role, "db"),
                 name: text(role, "role"),
                 inherits: inherited.map(|role| (text(role, "db"), text(role, "role"))).collect(),
+                writes: places(role, &["insert", "update"]),
+                bypasses: places(role, &["bypassDocumentValidation"]),
             }
         })
         .collect();
     roles.sort();
     roles
+}
+
+/// Where a role has one of these actions, through roles it holds, too. Empty names stand for any.
+fn places(role: &Value, actions: &[&str]) -> Vec<(String, String)> {
+    let privileges = role.get("inheritedPrivileges").or(role.get("privileges"));
+    let mut places: Vec<_> = privileges
+        .map_or(&[][..], Value::items)
+        .iter()
+        .filter(|privilege| {
+            let allowed = privilege.get("actions").map_or(&[][..], Value::items).iter();
+            allowed.filter_map(Value::as_text).any(|a| a == "anyAction" || actions.contains(&a))
+        })
+        .filter_map(|privilege| privilege.get("resource"))
+        // The cluster holds no documents.
+        .filter(|resource| {
+            resource.get("db").is_some()
+                || resource.get("anyResource").is_some_and(Value::is_truthy)
+        })
+        .map(|resource| (text(resource, "db"), text(resource, "collection")))
+        .collect();
+    places.sort();
+    places.dedup();
+    places
 }
 
 fn users(reply: &Value) -> Vec<User> {

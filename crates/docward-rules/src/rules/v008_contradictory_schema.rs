@@ -1,0 +1,410 @@
+//! DM-11.6: a validator that contradicts itself.
+
+use docward_model::{Collection, Draft, FieldPath, Seen, Severity, Subject, Unit};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        contradictions::{Gravity, contradictions},
+        schema::schemas,
+    },
+};
+
+declare_rule! {
+    /// # Contradictory schema
+    ///
+    /// ## What it checks
+    /// Reads the `$jsonSchema` of a validator alone, without documents, and reports what cannot be meant.
+    /// As an error: places where nothing can pass. A lower limit above the upper one, a required field
+    /// that a closed object (`additionalProperties: false`) does not list, `_id` not listed by a closed
+    /// schema, an `enum` none of whose values is of the admitted type or within the limits, types that
+    /// have none in common, a `not` that excludes everything, a `oneOf` or `anyOf` no branch of which can
+    /// hold. As a warning: a branch that contradicts what surrounds it, two equal branches of a `oneOf`, a
+    /// branch of `anyOf` that accepts everything, values of an `enum` that what stands beside it keeps out
+    /// (`null` where null is no admitted type). As information: keywords that never apply, such as
+    /// `minLength` of a field that is only `int`. A field whose whole schema is `{not: {}}` is forbidden on
+    /// purpose and left alone; so is a schema that the server would not take, and whatever is not certain.
+    ///
+    /// ## Why it matters
+    /// The server takes such a schema without a word. Then every insert is refused, or a branch that was
+    /// written with care checks nothing.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// options {"validator": {"$jsonSchema": {"required": ["qty"], "properties": {"qty": {"bsonType": "int", "minimum": 100, "maximum": 10}}}}}
+    /// ```
+    /// A closed schema is met by no document, unless it lists `_id`:
+    /// ```jsonl,fires
+    /// options {"validator": {"$jsonSchema": {"additionalProperties": false, "properties": {"sku": {"bsonType": "string"}}}}}
+    /// ```
+    /// The second branch asks for a field that the closed schema around it refuses:
+    /// ```jsonl,fires
+    /// options {"validator": {"$jsonSchema": {"additionalProperties": false, "properties": {"_id": {}, "email": {}}, "anyOf": [{"required": ["email"]}, {"required": ["phone"]}]}}}
+    /// ```
+    /// ```jsonl,clean
+    /// options {"validator": {"$jsonSchema": {"additionalProperties": false, "required": ["qty"], "properties": {"_id": {}, "qty": {"bsonType": "int", "minimum": 10, "maximum": 100}, "email": {}, "phone": {}}, "anyOf": [{"required": ["email"]}, {"required": ["phone"]}]}}}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Each finding names the place and what stands against what. Correct it, and try the schema on a
+    /// document that should pass with `docward schema test` before `collMod` sets it.
+    ///
+    /// ## When to ignore it
+    /// The schema is generated and a keyword without effect does no harm.
+    V008, "contradictory-schema",
+    level: Mandatory,
+    clauses: ["DM-11.6"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Options],
+    thresholds: [],
+    check: Collection(check),
+}
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(validator) = collection.options.as_ref().and_then(|o| o.validator.as_ref()) else {
+        return;
+    };
+    let namespace = &collection.namespace;
+    for found in contradictions(&schemas(validator)) {
+        let at = if found.path.is_empty() {
+            Subject::Collection(namespace.clone())
+        } else {
+            Subject::Field(namespace.clone(), FieldPath::new(found.path.as_str()))
+        };
+        let (severity, word, why) = match found.gravity {
+            Gravity::Impossible => (
+                Severity::Error,
+                "impossible",
+                "every write of such a value is refused, or the validator is switched off and checks nothing",
+            ),
+            Gravity::Unreachable => (
+                Severity::Warn,
+                "unreachable",
+                "the validator does not check what it seems to: good values are refused, or bad ones pass",
+            ),
+            Gravity::Idle => {
+                (Severity::Info, "idle", "it reads as if something were checked that is not")
+            }
+        };
+        cx.report(
+            Draft::new(at, found.what.clone(), why, found.todo, Seen::all(1, Unit::Collections))
+                .data("kind", word)
+                .key(found.what)
+                .severity(severity),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::Severity;
+
+    fn of(schema: &str) -> Vec<(Severity, String)> {
+        let found =
+            check("V008", &format!("options {{\"validator\": {{\"$jsonSchema\": {schema}}}}}"));
+        found.into_iter().map(|f| (f.severity, f.what)).collect()
+    }
+
+    /// What is said of the field `a` with this schema.
+    fn field(schema: &str) -> Vec<(Severity, String)> {
+        of(&format!("{{\"properties\": {{\"a\": {schema}}}}}"))
+    }
+
+    /// The only thing said.
+    fn only(found: Vec<(Severity, String)>) -> (Severity, String) {
+        assert_eq!(found.len(), 1, "{found:?}");
+        found.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn dm_11_6_limits_that_exclude_each_other() {
+        for (schema, words) in [
+            (
+                r#"{"bsonType": "int", "minimum": 5, "maximum": 4}"#,
+                "`minimum` 5 is above `maximum` 4",
+            ),
+            (r#"{"minimum": 5, "maximum": 5, "exclusiveMaximum": true}"#, "itself excluded"),
+            (r#"{"minimum": {"$numberDecimal": "5.5"}, "maximum": 5}"#, "`minimum` 5.5 is above"),
+            (r#"{"bsonType": "string", "minLength": 3, "maxLength": 2}"#, "`minLength` 3"),
+            (r#"{"bsonType": "array", "minItems": 3, "maxItems": 2}"#, "`minItems` 3"),
+            (
+                r#"{"bsonType": "object", "minProperties": 3, "maxProperties": 2}"#,
+                "`minProperties` 3",
+            ),
+            (
+                r#"{"bsonType": "object", "required": ["x", "y"], "maxProperties": 1}"#,
+                "2 fields must be there",
+            ),
+            (
+                r#"{"bsonType": "object", "properties": {"x": {}}, "additionalProperties": false, "minProperties": 2}"#,
+                "1 field may be there",
+            ),
+            (r#"{"allOf": [{"minimum": 5}, {"maximum": 4}]}"#, "`minimum` 5"),
+        ] {
+            let (severity, what) = only(field(schema));
+            assert_eq!(severity, Severity::Error, "{schema}");
+            assert!(what.contains(words), "{what}");
+            assert!(what.contains("`a` can pass"), "{what}");
+        }
+        for schema in [
+            r#"{"minimum": 5, "maximum": 5}"#,
+            r#"{"minimum": {"$numberDecimal": "0.1"}, "maximum": 0.1, "exclusiveMaximum": true}"#,
+            r#"{"bsonType": "string", "minLength": 2, "maxLength": 2}"#,
+            r#"{"anyOf": [{"minimum": 5}, {"maximum": 4}]}"#,
+            r#"{"bsonType": "array", "minItems": 0, "maxItems": 0}"#,
+        ] {
+            assert!(field(schema).is_empty(), "{schema}");
+        }
+    }
+
+    #[test]
+    fn dm_11_6_other_types_that_still_pass_make_it_a_warning() {
+        let (severity, what) =
+            only(field(r#"{"bsonType": ["int", "null"], "minimum": 5, "maximum": 4}"#));
+        assert_eq!(severity, Severity::Warn);
+        assert!(what.starts_with("no number in `a` can pass"), "{what}");
+    }
+
+    #[test]
+    fn dm_11_6_closed_objects_list_what_they_require() {
+        let (severity, what) = only(of(
+            r#"{"required": ["a", "b"], "additionalProperties": false, "properties": {"_id": {}, "a": {}}}"#,
+        ));
+        assert_eq!(severity, Severity::Error);
+        assert!(what.starts_with("no document can pass: `b` is required"), "{what}");
+        let (_, what) = only(field(
+            r#"{"bsonType": "object", "required": ["x"], "additionalProperties": false, "properties": {"y": {}}}"#,
+        ));
+        assert!(what.starts_with("no value of `a` can pass: `a.x` is required"), "{what}");
+        for good in [
+            r#"{"required": ["b"], "additionalProperties": false, "properties": {"_id": {}}, "patternProperties": {"^b": {}}}"#,
+            r#"{"required": ["a.b"], "additionalProperties": false, "properties": {"_id": {}, "a": {}}}"#,
+            r#"{"required": ["b"], "additionalProperties": {"bsonType": "int"}, "properties": {"a": {}}}"#,
+        ] {
+            assert!(of(good).is_empty(), "{good}");
+        }
+    }
+
+    #[test]
+    fn dm_11_6_a_closed_schema_lists_the_key() {
+        let (severity, what) =
+            only(of(r#"{"additionalProperties": false, "properties": {"a": {}}}"#));
+        assert_eq!(severity, Severity::Error);
+        assert!(what.contains("does not list `_id`"), "{what}");
+        // A branch that is closed by itself is met by no document either.
+        let (severity, what) = only(of(
+            r#"{"oneOf": [{"required": ["a"]}, {"additionalProperties": false, "properties": {"b": {}}}]}"#,
+        ));
+        assert_eq!(severity, Severity::Warn);
+        assert!(what.starts_with("branch 2 of `oneOf` can never hold"), "{what}");
+        // Objects inside have none.
+        assert!(
+            field(
+                r#"{"bsonType": "object", "additionalProperties": false, "properties": {"x": {}}}"#
+            )
+            .is_empty()
+        );
+    }
+
+    #[test]
+    fn dm_11_6_a_required_field_without_values_closes_the_collection() {
+        let (severity, what) = only(of(
+            r#"{"required": ["items"], "properties": {"items": {"bsonType": "array", "minItems": 1, "items": {"bsonType": "object", "required": ["qty"], "properties": {"qty": {"bsonType": "int", "minimum": 2, "maximum": 1}}}}}}"#,
+        ));
+        assert_eq!(severity, Severity::Error);
+        assert_eq!(
+            what,
+            "no document can pass: `items[].qty` must be there and no value of it can pass, because `minimum` 2 is above `maximum` 1"
+        );
+    }
+
+    #[test]
+    fn dm_11_6_enumerations_fit_what_stands_beside_them() {
+        for (schema, words) in [
+            (
+                r#"{"bsonType": "int", "enum": ["1", "2"]}"#,
+                "none of the values of its `enum` is int",
+            ),
+            (r#"{"enum": [1, 2], "minimum": 3}"#, "meets what is said beside it"),
+            (r#"{"enum": ["abc"], "maxLength": 2}"#, "meets what is said beside it"),
+            (r#"{"enum": [1.5], "bsonType": "int"}"#, "meets what is said"),
+            (r#"{"allOf": [{"enum": ["a"]}, {"enum": ["b"]}]}"#, "no value of one `enum`"),
+        ] {
+            let (severity, what) = only(field(schema));
+            assert_eq!(severity, Severity::Error, "{schema}");
+            assert!(what.contains(words), "{what}");
+        }
+        for schema in [
+            r#"{"enum": [1, 2], "bsonType": "long"}"#,
+            r#"{"enum": [1, 2], "bsonType": "double"}"#,
+            r#"{"enum": [1, 2], "bsonType": "decimal"}"#,
+            r#"{"enum": [1.0], "bsonType": "int"}"#,
+            r#"{"enum": [-7], "bsonType": "decimal", "minimum": -7, "maximum": -7}"#,
+            r#"{"enum": [1.5], "bsonType": "decimal"}"#,
+            r#"{"enum": [{"$numberDecimal": "1.10"}], "bsonType": "decimal"}"#,
+            r#"{"enum": [ObjectId("65f3a2b8c1d2e3f4a5b6c7d8")], "bsonType": "objectId"}"#,
+            r#"{"allOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]}"#,
+            r#"{"enum": ["abc", null], "bsonType": ["string", "null"], "maxLength": 3}"#,
+        ] {
+            assert!(field(schema).is_empty(), "{schema} {:?}", field(schema));
+        }
+    }
+
+    #[test]
+    fn dm_11_6_a_value_that_its_type_keeps_out() {
+        let found = check(
+            "V008",
+            r#"options {"validator": {"$jsonSchema": {"properties": {"a": {"bsonType": "string", "enum": ["x", null]}}}}}"#,
+        );
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Warn);
+        assert!(found[0].what.starts_with("`null` of the `enum` of `a` can never pass"));
+        assert!(found[0].todo.starts_with("add \"null\" to the types"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_11_6_types_without_one_in_common() {
+        let (severity, what) =
+            only(field(r#"{"bsonType": "int", "allOf": [{"bsonType": ["string", "null"]}]}"#));
+        assert_eq!(severity, Severity::Error);
+        assert!(what.contains("none in common (int; string/null)"), "{what}");
+        let (_, what) = only(of(r#"{"bsonType": "array"}"#));
+        assert!(what.contains("a document is an object"), "{what}");
+        assert!(field(r#"{"bsonType": "int", "allOf": [{"bsonType": "number"}]}"#).is_empty());
+    }
+
+    #[test]
+    fn dm_11_6_not_everything() {
+        assert_eq!(only(field(r#"{"bsonType": "int", "not": {}}"#)).0, Severity::Error);
+        assert_eq!(
+            only(field(r#"{"bsonType": "int", "not": {"bsonType": "number"}}"#)).0,
+            Severity::Error
+        );
+        assert_eq!(only(of(r#"{"not": {}}"#)).0, Severity::Error);
+        assert_eq!(
+            only(of(r#"{"required": ["a"], "not": {"required": ["a"]}}"#)).0,
+            Severity::Error
+        );
+        // How a field is forbidden, in a branch, too.
+        assert!(field(r#"{"not": {}}"#).is_empty());
+        assert!(
+            field(r#"{"bsonType": "int", "not": {"bsonType": "int", "minimum": 3}}"#).is_empty()
+        );
+        assert!(
+            of(r#"{"properties": {"x": {"bsonType": "int"}}, "oneOf": [{"required": ["x"]}, {"properties": {"x": {"not": {}}}}]}"#)
+                .is_empty()
+        );
+        assert!(of(r#"{"required": ["a"], "not": {"required": ["b"]}}"#).is_empty());
+        // A field that must be there and must not.
+        assert_eq!(
+            only(of(r#"{"required": ["x"], "properties": {"x": {"not": {}}}}"#)).0,
+            Severity::Error
+        );
+    }
+
+    #[test]
+    fn dm_11_6_branches_that_never_matter() {
+        for (schema, severity, words) in [
+            (
+                r#"{"anyOf": [{"required": ["a"]}, {}]}"#,
+                Severity::Warn,
+                "branch 2 of `anyOf` accepts everything",
+            ),
+            (
+                r#"{"anyOf": [{"bsonType": "object"}, {"required": ["b"]}]}"#,
+                Severity::Warn,
+                "branch 1 of `anyOf` accepts everything",
+            ),
+            (
+                r#"{"oneOf": [{"required": ["a"]}, {"required": ["b"]}, {"title": "t", "required": ["a"]}]}"#,
+                Severity::Warn,
+                "branches 1 and 3 of `oneOf` are the same",
+            ),
+            (
+                r#"{"anyOf": [{"required": ["a"]}, {"required": ["a"]}]}"#,
+                Severity::Info,
+                "branches 1 and 2 of `anyOf` are the same",
+            ),
+            (
+                r#"{"required": ["t"], "properties": {"t": {"enum": ["car", "van"]}}, "oneOf": [{"properties": {"t": {"enum": ["car"]}}}, {"properties": {"t": {"enum": ["bike"]}}}]}"#,
+                Severity::Warn,
+                "branch 2 of `oneOf` can never hold",
+            ),
+            (
+                r#"{"properties": {"a": {"bsonType": "string", "anyOf": [{"bsonType": "int"}, {"minLength": 1}]}}}"#,
+                Severity::Warn,
+                "branch 1 of `anyOf` of `a` can never hold",
+            ),
+        ] {
+            let (found, what) = only(of(schema));
+            assert_eq!(found, severity, "{schema}");
+            assert!(what.starts_with(words), "{what}");
+        }
+        let (severity, what) = only(
+            of(r#"{"oneOf": [{"required": ["a"]}, {"required": ["a"]}]}"#)
+                .into_iter()
+                .filter(|f| f.0 == Severity::Error)
+                .collect(),
+        );
+        assert_eq!(severity, Severity::Error);
+        assert!(what.starts_with("no document can pass: no branch of `oneOf`"), "{what}");
+    }
+
+    #[test]
+    fn dm_11_6_alternatives_as_people_write_them_are_clean() {
+        for schema in [
+            r#"{"required": ["type"], "properties": {"type": {"enum": ["car", "truck"]}}, "oneOf": [{"required": ["doors"], "properties": {"type": {"enum": ["car"]}, "doors": {"bsonType": "int"}}}, {"required": ["load"], "properties": {"type": {"enum": ["truck"]}, "load": {"bsonType": "int"}}}]}"#,
+            r#"{"properties": {"a": {"minimum": 0, "minLength": 1, "oneOf": [{"bsonType": "int"}, {"bsonType": "string"}]}}}"#,
+            r#"{"properties": {"a": {"oneOf": [{"bsonType": "null"}, {"bsonType": "object", "required": ["x"], "properties": {"x": {"bsonType": "int"}}}]}}}"#,
+            r#"{"properties": {"a": {"bsonType": ["string", "null"], "anyOf": [{"bsonType": "null"}, {"pattern": "^x"}]}}}"#,
+            r#"{"anyOf": [{"required": ["a"]}, {"required": ["b"]}], "additionalProperties": false, "properties": {"_id": {}, "a": {}, "b": {}}}"#,
+            r#"{"properties": {"title": {"bsonType": "string"}, "description": {"bsonType": "string"}}}"#,
+        ] {
+            assert!(of(schema).is_empty(), "{schema} {:?}", of(schema));
+        }
+    }
+
+    #[test]
+    fn dm_11_6_keywords_that_never_apply_are_information() {
+        let (severity, what) =
+            only(field(r#"{"bsonType": "int", "minLength": 1, "pattern": "x"}"#));
+        assert_eq!(severity, Severity::Info);
+        assert_eq!(what, "`minLength` and `pattern` of `a` have no effect: only int is admitted");
+        let (severity, _) =
+            only(field(r#"{"bsonType": "array", "required": ["x"], "properties": {"x": {}}}"#));
+        assert_eq!(severity, Severity::Warn, "meant for the elements");
+        assert!(field(r#"{"bsonType": ["int", "string"], "minLength": 1}"#).is_empty());
+        assert!(field(r#"{"minLength": 1}"#).is_empty());
+        // What surrounds a branch applies in the others.
+        assert!(
+            field(r#"{"minimum": 0, "anyOf": [{"bsonType": "int"}, {"bsonType": "string"}]}"#)
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn dm_11_6_what_the_server_does_not_take_is_not_judged() {
+        assert!(field(r#"{"minimum": 5, "maximum": 4, "format": "x"}"#).is_empty());
+        let and = r#"options {"validator": {"$and": [{"$jsonSchema": {"properties": {"a": {"bsonType": "int"}}}}, {"$jsonSchema": {"required": ["a"], "properties": {"a": {"bsonType": "string"}}}}]}}"#;
+        assert!(check("V008", and)[0].what.starts_with("no document can pass"));
+    }
+
+    #[test]
+    fn dm_11_6_alternatives_inside_alternatives_end() {
+        let mut schema = r#"{"minimum": 1}"#.to_owned();
+        for i in 0..12 {
+            let branch = |n: u32| {
+                format!(
+                    "{{\"title\": \"{n}\", \"properties\": {{\"a{i}\": {schema}, \"n{n}\": {{}}}}}}"
+                )
+            };
+            schema = format!("{{\"anyOf\": [{}, {}]}}", branch(1), branch(2));
+            if schema.len() > 100_000 {
+                break;
+            }
+        }
+        assert!(of(&schema).is_empty());
+    }
+}

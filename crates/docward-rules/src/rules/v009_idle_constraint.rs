@@ -1,0 +1,338 @@
+//! DM-11.6: what a validator says of fields that no document has.
+
+use std::collections::BTreeSet;
+
+use docward_model::{
+    BsonType, Collection, CollectionKind, DataValue, Draft, FieldPath, Profile, Severity, Subject,
+    Value,
+};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        naming::is_framework,
+        schema::{DemandKind, demands, is_closed, schemas},
+        slips::{is_absent, nearest_of},
+        text,
+    },
+    threshold,
+};
+
+declare_rule! {
+    /// # Idle constraint
+    ///
+    /// ## What it checks
+    /// Compares the properties that a `$jsonSchema` describes for every document with the fields the
+    /// documents have, and reports those that none has. One that is a slip away from a stored field that
+    /// the schema does not describe is a warning of its own: the constraint stands under a wrong name. The
+    /// others are listed together as information. Required fields are V006's. A closed schema
+    /// (`additionalProperties: false`) lists what may be there, which need not be there yet: its names are
+    /// left alone. So are forbidden fields (`{not: {}}`), properties under `anyOf` and `oneOf`, places
+    /// whose keys are data, and collections with few documents. Where only a sample was read, the finding
+    /// says how rare a field would have to be to stay unseen, and is information.
+    ///
+    /// ## Why it matters
+    /// A constraint under a name that nobody writes checks nothing, and the field it was meant for is
+    /// stored unchecked.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,min-documents=3
+    /// options {"validator": {"$jsonSchema": {"properties": {"user_name": {"bsonType": "string"}}}}}
+    /// x3 {"_id": $i, "userName": "zhang"}
+    /// ```
+    /// ```jsonl,fires,min-documents=3
+    /// options {"validator": {"$jsonSchema": {"properties": {"userName": {"bsonType": "string"}, "pager": {"bsonType": "string"}}}}}
+    /// x3 {"_id": $i, "userName": "zhang"}
+    /// ```
+    /// ```jsonl,clean,min-documents=3
+    /// options {"validator": {"$jsonSchema": {"properties": {"userName": {"bsonType": "string"}, "phone": {"bsonType": "string"}}}}}
+    /// x3 {"_id": $i, "userName": "zhang"}
+    /// {"_id": 9, "userName": "li", "phone": "13800138000"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Write the name in the schema as the documents have it. A property that is left over from an earlier
+    /// version can go.
+    ///
+    /// ## When to ignore it
+    /// The field belongs to a release that has not written documents yet.
+    V009, "idle-constraint",
+    level: Recommended,
+    clauses: ["DM-11.6"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Options, Documents],
+    thresholds: [MIN_DOCUMENTS],
+    check: Collection(check),
+}
+
+threshold!(
+    MIN_DOCUMENTS,
+    "min-documents",
+    Int(100),
+    "documents",
+    "no figure in source",
+    "fewer documents do not show that a field is absent"
+);
+
+/// A property that a schema describes without conditions.
+struct Described {
+    /// `items[].price`.
+    path: String,
+    /// Whether the object it is in admits the properties it lists and no others.
+    closed: bool,
+}
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let (Some(options), Some(profile)) = (&collection.options, &collection.profile) else { return };
+    let Some(validator) = &options.validator else { return };
+    let least = cx.count(&MIN_DOCUMENTS);
+    if collection.kind != CollectionKind::Plain
+        || profile.documents < least
+        || profile.fields_capped
+    {
+        return;
+    }
+    let found = schemas(validator);
+    let mut described = Vec::new();
+    let mut named = BTreeSet::new();
+    for schema in &found {
+        properties(schema, "", &mut described);
+        names(schema, "", &mut named);
+    }
+    let required: BTreeSet<String> = found
+        .iter()
+        .flat_map(|schema| demands(schema))
+        .filter(|demand| matches!(demand.kind, DemandKind::Required))
+        .map(|demand| demand.path)
+        .collect();
+    let mut told = BTreeSet::new();
+    let mut left_over = Vec::new();
+    for Described { path, closed } in &described {
+        let dotted = path.replace("[]", "");
+        let leaf = dotted.rsplit('.').next().unwrap_or_default();
+        if required.contains(path)
+            || is_framework(leaf)
+            || objects_at(profile, path) < least
+            || !is_absent(profile, &dotted)
+            || !told.insert(dotted.clone())
+        {
+            continue;
+        }
+        // What a closed schema does not list V006 counts; a name in it is a permission.
+        let top = !path.contains('.');
+        if *closed && top {
+            continue;
+        }
+        match nearest_of(profile, &dotted, 2, |known| !named.contains(known)) {
+            Some(near) => report_slip(collection, profile, path, &near, cx),
+            None if !closed => left_over.push(path.clone()),
+            None => {}
+        }
+    }
+    if !left_over.is_empty() {
+        report_left_over(collection, profile, &left_over, cx);
+    }
+}
+
+/// What a sample leaves open.
+fn unseen(profile: &Profile) -> String {
+    if profile.documents >= profile.total {
+        return String::new();
+    }
+    // None of n: with 95 % confidence fewer than 3 in n (rule of three).
+    format!(
+        "; a field in more than {} of the {} would have been seen with 95 % confidence",
+        text::percent(3.0 / profile.documents as f64),
+        text::plural(profile.total, "document")
+    )
+}
+
+fn none_of(profile: &Profile) -> String {
+    let read = if profile.documents >= profile.total { "" } else { " read" };
+    format!("none of {}{read}", text::plural(profile.documents, "document"))
+}
+
+fn report_slip(
+    collection: &Collection,
+    profile: &Profile,
+    path: &str,
+    near: &str,
+    cx: &mut Cx<'_>,
+) {
+    let sampled = profile.documents < profile.total;
+    cx.report(
+        Draft::new(
+            Subject::Field(collection.namespace.clone(), FieldPath::new(path)),
+            format!(
+                "the schema describes `{path}`, which {} has, and not `{near}`, which is stored{}",
+                none_of(profile),
+                unseen(profile)
+            ),
+            "what the schema says checks nothing under this name, and the stored field is not checked at all",
+            format!("write the name in the schema as it is stored: `{near}`"),
+            profile.seen(),
+        )
+        .data("stored", near)
+        .data("documents", profile.documents)
+        .severity(if sampled { Severity::Info } else { Severity::Warn }),
+    );
+}
+
+fn report_left_over(collection: &Collection, profile: &Profile, paths: &[String], cx: &mut Cx<'_>) {
+    let n = paths.len() as u64;
+    cx.report(
+        Draft::new(
+            Subject::Collection(collection.namespace.clone()),
+            format!(
+                "the schema describes {}, which {} has{}",
+                text::paths(paths, 5),
+                none_of(profile),
+                unseen(profile)
+            ),
+            "a constraint on a field that nobody writes checks nothing: it is left over, or the name is not the one in use",
+            format!(
+                "compare the {} with what the application writes, and drop what is left over",
+                text::form(n, "name", "names")
+            ),
+            profile.seen(),
+        )
+        .data("paths", DataValue::List(paths.iter().map(|p| DataValue::from(p.as_str())).collect()))
+        .data("documents", profile.documents)
+        .severity(Severity::Info),
+    );
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+/// Properties that are described without conditions and may be there.
+fn properties(node: &Value, path: &str, out: &mut Vec<Described>) {
+    let closed = is_closed(node);
+    for (name, inner) in node.get("properties").map(Value::entries).unwrap_or_default() {
+        // `not` may be how the field is forbidden; names with dots are paths to the server.
+        if name.is_empty() || name.contains('.') || inner.get("not").is_some() {
+            continue;
+        }
+        let path = join(path, name);
+        properties(inner, &path, out);
+        out.push(Described { path, closed });
+    }
+    if let Some(items) = node.get("items").filter(|items| matches!(items, Value::Map(_))) {
+        properties(items, &format!("{path}[]"), out);
+    }
+    for part in node.get("allOf").map(Value::items).unwrap_or_default() {
+        properties(part, path, out);
+    }
+}
+
+/// Every name the schema speaks of, under conditions, too, as dotted paths.
+fn names(node: &Value, path: &str, out: &mut BTreeSet<String>) {
+    for (name, inner) in node.get("properties").map(Value::entries).unwrap_or_default() {
+        let path = join(path, name);
+        names(inner, &path, out);
+        out.insert(path);
+    }
+    for name in node.get("required").map(Value::items).unwrap_or_default() {
+        out.extend(name.as_text().map(|name| join(path, name)));
+    }
+    match node.get("items") {
+        Some(Value::List(nodes)) => nodes.iter().for_each(|inner| names(inner, path, out)),
+        Some(inner) => names(inner, path, out),
+        None => {}
+    }
+    for keyword in ["allOf", "anyOf", "oneOf"] {
+        for part in node.get(keyword).map(Value::items).unwrap_or_default() {
+            names(part, path, out);
+        }
+    }
+}
+
+/// Objects that could hold the field.
+fn objects_at(profile: &Profile, path: &str) -> u64 {
+    match path.rsplit_once('.') {
+        None => profile.documents,
+        Some((parent, _)) => profile.field(parent).map_or(0, |f| f.types.of(BsonType::Object)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use docward_model::{Finding, Severity};
+
+    fn with(schema: &str, documents: &str) -> Vec<Finding> {
+        let body = format!("options {{\"validator\": {{\"$jsonSchema\": {schema}}}}}\n{documents}");
+        check("V009", &body)
+    }
+
+    const USERS: &str = r#"x120 {"_id": $i, "userName": "zhang", "phone1": "1", "address": {"city": "x", "postCode": "1"}, "items": [{"skuCode": 1}]}"#;
+
+    #[test]
+    fn dm_11_6_a_constraint_under_a_wrong_name_is_a_warning() {
+        for (schema, path, near) in [
+            (r#"{"properties": {"user_name": {}}}"#, "user_name", "userName"),
+            (r#"{"properties": {"userNmae": {}}}"#, "userNmae", "userName"),
+            (
+                r#"{"properties": {"address": {"properties": {"postcode": {}}}}}"#,
+                "address.postcode",
+                "address.postCode",
+            ),
+            (
+                r#"{"allOf": [{"properties": {"items": {"items": {"properties": {"sku_code": {}}}}}}]}"#,
+                "items[].sku_code",
+                "items.skuCode",
+            ),
+        ] {
+            let found = with(schema, USERS);
+            assert_eq!(found.len(), 1, "{schema} {found:?}");
+            assert_eq!(found[0].severity, Severity::Warn);
+            assert!(
+                found[0].what.contains(&format!("`{path}`, which none of 120 documents has")),
+                "{}",
+                found[0].what
+            );
+            assert!(found[0].todo.ends_with(&format!("`{near}`")), "{}", found[0].todo);
+        }
+    }
+
+    #[test]
+    fn dm_11_6_what_is_left_over_is_told_once_as_information() {
+        let found = with(r#"{"properties": {"userName": {}, "pager": {}, "fax": {}}}"#, USERS);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(
+            found[0].what.contains("`pager` and `fax`, which none of 120"),
+            "{}",
+            found[0].what
+        );
+        // A near name that is described, too, is another field.
+        let found = with(r#"{"properties": {"phone1": {}, "phone2": {}}}"#, USERS);
+        assert_eq!(found[0].severity, Severity::Info, "{found:?}");
+    }
+
+    #[test]
+    fn dm_11_6_what_need_not_be_there_is_left_alone() {
+        for schema in [
+            r#"{"required": ["user_name"], "properties": {"user_name": {}}}"#,
+            r#"{"additionalProperties": false, "properties": {"_id": {}, "pager": {}}}"#,
+            r#"{"properties": {"pager": {"not": {}}}}"#,
+            r#"{"anyOf": [{"properties": {"pager": {}}}, {"required": ["userName"]}]}"#,
+            r#"{"properties": {"__v": {}, "_class": {}}}"#,
+            r#"{"properties": {"address": {"properties": {"city": {}}}}}"#,
+        ] {
+            assert!(with(schema, USERS).is_empty(), "{schema} {:?}", with(schema, USERS));
+        }
+        let few = USERS.replace("x120", "x99");
+        assert!(with(r#"{"properties": {"user_name": {}}}"#, &few).is_empty());
+        // Only the absent object is named, not what is in it.
+        let found = with(r#"{"properties": {"shop": {"properties": {"city": {}}}}}"#, USERS);
+        assert!(found[0].what.contains("describes `shop`, which"), "{}", found[0].what);
+        // Keys that are data.
+        let scores = r#"x120 {"_id": $i, "scores": {"u$i": 1}}"#;
+        assert!(
+            with(r#"{"properties": {"scores": {"properties": {"total": {}}}}}"#, scores).is_empty()
+        );
+    }
+}
