@@ -1,7 +1,10 @@
 //! What validation costs writes (DM-11.4): the same documents inserted with and without it, in turns, into
 //! scratch collections that are dropped afterwards.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
 
 use docward_model::Namespace;
 use futures_util::TryStreamExt as _;
@@ -50,6 +53,7 @@ impl Operator {
         namespace: &Namespace,
         validator: &RawDocumentBuf,
         turns: usize,
+        stop: &AtomicBool,
     ) -> Result<Option<Cost>, Trouble> {
         let documents = self.valid_documents(namespace, validator)?;
         if documents.is_empty() {
@@ -57,10 +61,23 @@ impl Operator {
         }
         let scratch = format!("docward_cost_{}", ObjectId::new().to_hex());
         let (plain, validated) = (format!("{scratch}_plain"), format!("{scratch}_validated"));
-        let outcome = self.turns(namespace, &documents, &plain, &validated, validator, turns);
+        let names = (plain.as_str(), validated.as_str());
+        let outcome = self.turns(namespace, &documents, names, validator, turns, stop);
         // Whatever happened, nothing stays behind.
-        for name in [&plain, &validated] {
-            let _ = self.run(&namespace.database, doc! { "drop": name });
+        let mut left = Vec::new();
+        for name in [plain, validated] {
+            let dropped = self.run(&namespace.database, doc! { "drop": &name });
+            // One that was never made is none to drop.
+            let is_gone = dropped.as_ref().err().is_some_and(|error| {
+                matches!(&*error.kind, mongodb::error::ErrorKind::Command(c) if c.code == 26)
+            });
+            if dropped.is_err() && !is_gone {
+                left.push(format!("{}.{name}", namespace.database));
+            }
+        }
+        if !left.is_empty() {
+            let why = format!("drop them by hand: {}", left.join(", "));
+            return Err(Trouble::Failed { what: "dropping scratch collections", code: None, why });
         }
         outcome.map(Some)
     }
@@ -69,10 +86,10 @@ impl Operator {
         &self,
         namespace: &Namespace,
         documents: &[RawDocumentBuf],
-        plain: &str,
-        validated: &str,
+        (plain, validated): (&str, &str),
         validator: &RawDocumentBuf,
         turns: usize,
+        stop: &AtomicBool,
     ) -> Result<Cost, Trouble> {
         let create = |command: Document| {
             self.run(&namespace.database, command)
@@ -88,6 +105,9 @@ impl Operator {
         let mut cost = Cost { documents: documents.len() as u64, turns: Vec::new() };
         // The first turn warms caches up and does not count.
         for turn in 0..=turns {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Trouble::Stopped);
+            }
             // Who goes first changes, so that neither profits.
             let (first, second) =
                 if turn % 2 == 0 { (plain, validated) } else { (validated, plain) };

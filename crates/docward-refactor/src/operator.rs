@@ -46,6 +46,9 @@ pub enum Trouble {
         /// Why not.
         why: &'static str,
     },
+    /// Somebody stopped it.
+    #[error("stopped; nothing was changed")]
+    Stopped,
     /// A command failed.
     #[error("{what} failed{}: {why}", code.map(|code| format!(" (code {code})")).unwrap_or_default())]
     Failed {
@@ -161,7 +164,10 @@ impl Operator {
                 resource: namespace.to_string(),
                 role: if matches!(*action, "find" | "listCollections") {
                     "read"
-                } else if matches!(*action, "insert" | "createCollection" | "dropCollection") {
+                } else if matches!(
+                    *action,
+                    "insert" | "remove" | "createCollection" | "dropCollection"
+                ) {
                     "readWrite"
                 } else {
                     "dbAdmin"
@@ -201,7 +207,7 @@ pub(crate) fn failed(what: &'static str, error: &Error) -> Trouble {
 /// Words of the driver without the login they may repeat.
 fn redacted(words: &str, uri: &str) -> String {
     match user_part(uri) {
-        Some(login) if !login.is_empty() => words.replace(login, "…"),
+        Some(login) if login.contains(':') => words.replace(login, "…"),
         _ => words.to_owned(),
     }
 }

@@ -80,3 +80,21 @@ impl Schema {
         explain(&self.rules, document, Extent::First).map(Some)
     }
 }
+
+/// Whether a validator demands something of a field without a name. MongoDB takes it, and stops when it has
+/// to explain why a document is refused.
+pub fn demands_nameless(validator: &[u8]) -> bool {
+    fn within(value: &bson::Bson) -> bool {
+        match value {
+            bson::Bson::Document(document) => document.iter().any(|(key, value)| {
+                let nameless =
+                    value.as_document().and_then(|properties| properties.get_document("").ok());
+                key == "properties" && nameless.is_some_and(|schema| !schema.is_empty())
+                    || within(value)
+            }),
+            bson::Bson::Array(items) => items.iter().any(within),
+            _ => false,
+        }
+    }
+    Document::from_reader(validator).is_ok_and(|document| within(&bson::Bson::Document(document)))
+}

@@ -17,6 +17,8 @@ use crate::{
 
 /// Constraints that are kept apart; names of unknown fields are data and may be any number.
 const MOST_BREACHES: usize = 1000;
+/// Names of one object that are told apart.
+const MOST_NAMES: usize = 20;
 /// Documents named for each.
 const MOST_IDS: usize = 10;
 /// Longer ones are cut.
@@ -158,8 +160,7 @@ impl Tally {
 
     /// What was counted.
     pub fn finish(self) -> Checked {
-        let mut breaches: Vec<_> = self
-            .breaches
+        let mut breaches: Vec<_> = folded(self.breaches, self.refused)
             .into_iter()
             .map(|((path, keyword), breach)| CheckedBreach {
                 path,
@@ -179,6 +180,33 @@ impl Tally {
             others: self.others,
         }
     }
+}
+
+/// Names that many fields of one object take up are data: they are counted together, as `*`.
+fn folded(
+    breaches: BTreeMap<(String, String), Breach>,
+    refused: u64,
+) -> BTreeMap<(String, String), Breach> {
+    let around =
+        |path: &str| path.rfind('.').map_or_else(String::new, |dot| path[..dot].to_owned());
+    let mut names: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for (path, keyword) in breaches.keys() {
+        *names.entry((around(path), keyword.clone())).or_default() += 1;
+    }
+    let mut out: BTreeMap<(String, String), Breach> = BTreeMap::new();
+    for ((path, keyword), breach) in breaches {
+        let parent = (around(&path), keyword);
+        let is_data = names.get(&parent).is_some_and(|count| *count > MOST_NAMES);
+        let path = match (is_data, parent.0.as_str()) {
+            (false, _) => path,
+            (true, "") => "*".to_owned(),
+            (true, parent) => format!("{parent}.*"),
+        };
+        let entry = out.entry((path, parent.1)).or_default();
+        entry.add(breach.documents, breach.first);
+        entry.documents = entry.documents.min(refused);
+    }
+    out
 }
 
 /// The `_id` of a document.

@@ -470,6 +470,14 @@ pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<
                 .with_context(|| format!("--namespace {text}: expected database.collection"))
         })
         .transpose()?;
+    if sources.iter().any(|s| {
+        !is_uri(s) && s.starts_with("mongodb") && s.contains('@') && !Path::new(s).exists()
+    }) {
+        // It may hold a password, and is not repeated.
+        bail!(
+            "a source looks like a connection string but does not begin with mongodb:// or mongodb+srv://"
+        );
+    }
     Ok(Request {
         sources: sources.to_vec(),
         namespace,

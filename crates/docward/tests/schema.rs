@@ -379,6 +379,37 @@ fn bad_input_is_told_with_the_place_and_what_to_do() {
     assert_eq!(json_of(&output)["findings"][0]["path"], "_id");
 }
 
+/// Names out of documents stay on their line of the script, and odd documents are accepted all the same.
+#[test]
+fn alg_10_odd_names_and_doubled_fields_do_no_harm() {
+    let folder = tempfile::tempdir().unwrap();
+    let evil = (0..300).map(|n| format!(r#"{{"_id": {n}, "a.b\nprocess.exit(1)//": {n}, "c\u2028d": null, "__proto__": 1, "": 1}}"#));
+    let file = write(&folder, "evil.jsonl", &evil.collect::<Vec<_>>().join("\n"));
+    for strict in [&[][..], &["--strict"]] {
+        let mut arguments =
+            vec!["schema", "infer", &file, "--format", "mongosh", "--tolerance", "0"];
+        arguments.extend(strict);
+        let output = docward(&arguments);
+        assert!(stderr(&output).contains("all of them meet it"), "{}", stderr(&output));
+        let script = stdout(&output);
+        assert!(script.lines().all(|line| !line.trim_start().starts_with("process")), "{script}");
+        assert!(!script.contains('\u{2028}') && script.contains("[\"__proto__\"]"), "{script}");
+        assert!(!script.contains("\"\": "), "{script}");
+    }
+    // A field twice in half of the documents and not at all in the other half.
+    let doubled = folder.path().join("doubled.bson");
+    let mut bytes = Vec::new();
+    for n in 0..400_u32 {
+        let field = b"\x10a\0\x01\0\0\0".repeat(if n < 200 { 2 } else { 0 });
+        let id = [b"\x10_id\0".as_slice(), &n.to_le_bytes()].concat();
+        bytes.extend(((4 + id.len() + field.len() + 1) as u32).to_le_bytes());
+        bytes.extend([id, field, vec![0]].concat());
+    }
+    fs::write(&doubled, bytes).unwrap();
+    let output = docward(&["schema", "infer", doubled.to_str().unwrap(), "--tolerance", "0"]);
+    assert!(stderr(&output).contains("all of them meet it"), "{}", stderr(&output));
+}
+
 /// What is read off real data accepts that data.
 #[test]
 fn alg_10_schemas_of_real_data_accept_their_own_documents() {

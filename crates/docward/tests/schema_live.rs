@@ -268,15 +268,38 @@ fn dm_11_4_what_validation_costs_is_measured_and_swept_up() {
     let servers = Launch::standalone().start();
     servers
         .insert("db_shop.t_product", (0..500).map(|n| doc! { "_id": n, "price": decimal("1.50") }));
-    let (report, exit) =
-        apply(&servers, "db_shop.t_product", &["--measure-cost", "--turns", "3", "--yes"]);
+    let (report, exit) = apply(&servers, "db_shop.t_product", &["--measure-cost", "--turns", "3"]);
     assert_eq!(exit, 0, "{report}");
+    assert_eq!(report["state"], "dry-run", "measuring is not applying");
     assert_eq!(report["cost"]["turns"].as_array().unwrap().len(), 3);
     assert_eq!(report["cost"]["documents"], 500);
     assert!(report["cost"]["share"].as_f64().unwrap() > -0.9);
     let reply = servers.command("db_shop", doc! { "listCollections": 1, "nameOnly": true });
     let left = reply.get_document("cursor").unwrap().get_array("firstBatch").unwrap().len();
     assert_eq!(left, 1, "no scratch collection is left");
+}
+
+#[test]
+fn rf_19_what_is_enforced_is_not_lowered_by_the_way() {
+    let servers = Launch::standalone().start();
+    servers.insert("db_shop.t_product", [doc! { "_id": 1, "price": decimal("1.00") }]);
+    let other = doc! { "$jsonSchema": { "required": ["price"] } };
+    servers.command("db_shop", doc! { "collMod": "t_product", "validator": &other });
+    let before = options(&servers, "t_product");
+    let (report, exit) = apply(&servers, "db_shop.t_product", &["--yes"]);
+    assert_eq!((exit, report["state"].as_str()), (1, Some("lowering")));
+    assert_eq!(options(&servers, "t_product"), before);
+    let (report, exit) = apply(&servers, "db_shop.t_product", &["--yes", "--step", "strict"]);
+    assert_eq!((exit, report["state"].as_str()), (0, Some("changed")), "{report}");
+    let undo = report["undo"].as_str().unwrap();
+    let back = docward(&["schema", "rollback", undo, &servers.uri(), "--yes"]);
+    assert_eq!(code(&back), 0, "{}", stderr(&back));
+    assert_eq!(options(&servers, "t_product").get_document("validator").unwrap(), &other);
+    let (report, _) = apply(&servers, "db_shop.t_product", &["--yes", "--allow-lowering"]);
+    assert_eq!(
+        (report["state"].as_str(), report["step"].as_str()),
+        (Some("changed"), Some("warn"))
+    );
 }
 
 #[test]
@@ -375,7 +398,13 @@ fn alg_10_dm_11_1_schemas_read_off_a_dump_are_taken_by_the_server() {
         "mongosh",
         "--quiet",
     ]);
-    let statements = docward_testkit::statements(&stdout(&script)).unwrap();
+    // The test's own shell knows no comments.
+    let script: Vec<String> = stdout(&script)
+        .lines()
+        .filter(|line| !line.starts_with("//"))
+        .map(|line| line.split(" // ").next().unwrap().to_owned())
+        .collect();
+    let statements = docward_testkit::statements(&script.join("\n")).unwrap();
     assert_eq!(statements.len(), 1);
     servers.run(&statements[0]).unwrap();
     assert_eq!(options(&servers, "t_order").get_str("validationAction").unwrap(), "warn");

@@ -137,6 +137,58 @@ pub fn infer(profile: &Profile, choices: &Choices) -> Inferred {
     }
 }
 
+impl Inferred {
+    /// Takes a constraint back that documents break after all; says whether it was there.
+    pub fn withdraw(&mut self, path: &str, keyword: &str) -> bool {
+        let about_parent = matches!(keyword, "required" | "additionalProperties");
+        let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
+        let at = if about_parent { parent } else { path };
+        let Some(Value::Map(entries)) = find(&mut self.schema, at) else { return false };
+        let before = entries.len();
+        if keyword == "required" {
+            let Some((_, Value::List(names))) = entries.iter_mut().find(|(key, _)| key == keyword)
+            else {
+                return false;
+            };
+            let count = names.len();
+            names.retain(|listed| listed.as_text() != Some(name));
+            let is_gone = names.len() < count;
+            if names.is_empty() {
+                entries.retain(|(key, _)| key != keyword);
+            }
+            self.reasons.retain(|reason| !(reason.path == path && reason.keyword == keyword));
+            return is_gone;
+        }
+        entries.retain(|(key, _)| key != keyword);
+        let is_gone = entries.len() < before;
+        self.reasons.retain(|reason| !(reason.path == at && reason.keyword == keyword));
+        is_gone
+    }
+}
+
+/// The schema of a place.
+fn find<'s>(schema: &'s mut Value, path: &str) -> Option<&'s mut Value> {
+    let mut at = schema;
+    for part in path.split('.').filter(|part| !part.is_empty()) {
+        let name = part.trim_end_matches("[]");
+        for step in std::iter::once(("properties", name))
+            .chain(std::iter::repeat_n(("items", ""), (part.len() - name.len()) / 2))
+        {
+            let entry = |value: &'s mut Value, key: &str| match value {
+                Value::Map(entries) => {
+                    entries.iter_mut().find(|(listed, _)| listed == key).map(|(_, value)| value)
+                }
+                _ => None,
+            };
+            at = entry(at, step.0)?;
+            if !step.1.is_empty() {
+                at = entry(at, step.1)?;
+            }
+        }
+    }
+    Some(at)
+}
+
 fn word(key: &str, value: &str) -> (String, Value) {
     (key.to_owned(), Value::Text(value.to_owned()))
 }
@@ -189,11 +241,14 @@ impl Reader<'_> {
                 None => self.value(field, depth),
             };
             // An open field is named where no others are admitted.
-            if !schema.is_empty() || self.choices.strict {
+            if !schema.is_empty() || (self.choices.strict && !field.name.is_empty()) {
                 properties.push((field.name.clone(), Value::Map(schema)));
             }
         }
-        let is_closed = self.choices.strict && any_key.is_none() && !self.profile.fields_capped;
+        // A field without a name cannot be listed, so others stay admitted beside it.
+        let is_nameless = fields.iter().any(|f| f.shape == FieldShape::Named && f.name.is_empty());
+        let is_closed =
+            self.choices.strict && any_key.is_none() && !is_nameless && !self.profile.fields_capped;
         if is_closed && is_document && !properties.iter().any(|(name, _)| name == "_id") {
             properties.insert(0, ("_id".to_owned(), Value::Map(Vec::new())));
         }

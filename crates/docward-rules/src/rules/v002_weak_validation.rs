@@ -159,7 +159,7 @@ fn level_name(level: ValidationLevel) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::{check, check_with};
     use docward_model::Severity;
 
     fn with(level: &str, action: &str, document: &str) -> Vec<docward_model::Finding> {
@@ -180,6 +180,14 @@ mod tests {
         assert!(with("strict", "error", good).is_empty());
         assert!(with("moderate", "error", good).is_empty());
         assert!(with("strict", "errorAndLog", good).is_empty());
+    }
+
+    #[test]
+    fn dm_11_2_only_warning_is_loud_on_core_collections() {
+        let body = "options {\"validator\": {\"$jsonSchema\": {\"required\": [\"sku\"]}}, \"validationAction\": \"warn\"}\n{\"_id\": 1, \"sku\": \"a\"}";
+        let severity = |core: &str| check_with("V002", core, body)[0].severity;
+        assert_eq!(severity("core=db_shop.t_order_item"), Severity::Warn);
+        assert_eq!(severity("core=db_shop.t_other"), Severity::Info);
     }
 
     #[test]

@@ -58,12 +58,24 @@ pub(super) fn is_ruled_around(places: &Places, path: &str) -> bool {
         || said_around(places, path, "patternProperties").is_some()
 }
 
-fn said_around<'p>(places: &'p Places, path: &str, keyword: &str) -> Option<&'p Bson> {
-    let parent = path.rfind('.').map_or("", |dot| &path[..dot]);
-    places.get(parent)?.facts.keywords.get(keyword)
+/// The path of the object around a place.
+fn parent(path: &str) -> &str {
+    let end = match path.strip_suffix('"') {
+        // A name that is set apart begins at its other quotation mark.
+        Some(inner) => inner.rfind("\"").map_or(0, |quote| quote.saturating_sub(1)),
+        None => path.rfind('.').unwrap_or(0),
+    };
+    path.get(..end).unwrap_or("")
 }
 
+fn said_around<'p>(places: &'p Places, path: &str, keyword: &str) -> Option<&'p Bson> {
+    places.get(parent(path))?.facts.keywords.get(keyword)
+}
+
+/// The path of a field. A name that could be read as a path is set apart, so that no two places share one.
 fn child(path: &str, name: &str) -> String {
+    let is_odd = name.is_empty() || name.contains(['.', '"']) || name.ends_with("[]");
+    let name = &if is_odd { format!("{name:?}") } else { name.to_owned() };
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
@@ -74,10 +86,7 @@ fn walk(schema: &Document, path: &str, out: &mut Places) {
             ("bsonType" | "type", _) => {
                 let types = types(keyword, value);
                 let place = out.entry(path.to_owned()).or_default();
-                place.facts.types = match place.facts.types.take() {
-                    Some(before) => Some(before.intersection(&types).copied().collect()),
-                    None => Some(types),
-                };
+                place.facts.types = Some(types);
             }
             ("required", Bson::Array(names)) => {
                 for name in names.iter().filter_map(Bson::as_str) {
@@ -94,30 +103,12 @@ fn walk(schema: &Document, path: &str, out: &mut Places) {
                 }
             }
             ("items", Bson::Document(items)) => walk(items, &format!("{path}[]"), out),
-            ("allOf", Bson::Array(parts)) if parts.iter().all(is_plain) => {
-                parts.iter().filter_map(Bson::as_document).for_each(|part| walk(part, path, out));
-            }
             (keyword, value) => {
-                let keywords = &mut out.entry(path.to_owned()).or_default().facts.keywords;
-                // The same keyword twice, through `allOf`: both hold.
-                let key = (0..)
-                    .map(|n| if n == 0 { keyword.to_owned() } else { format!("{keyword} ({n})") });
-                let free =
-                    key.into_iter().find(|key| keywords.get(key).is_none_or(|said| said == value));
-                if let Some(key) = free {
-                    keywords.insert(key, value.clone());
-                }
+                let place = out.entry(path.to_owned()).or_default();
+                place.facts.keywords.insert(keyword.to_owned(), value.clone());
             }
         }
     }
-}
-
-/// Whether a part of `allOf` says only what can be laid beside the rest. Who is admitted besides the
-/// properties named depends on the part it stands in.
-fn is_plain(part: &Bson) -> bool {
-    part.as_document().is_some_and(|part| {
-        !part.contains_key("additionalProperties") && !part.contains_key("patternProperties")
-    })
 }
 
 /// The types that words stand for.

@@ -162,7 +162,7 @@ fn changes(a: &Document, b: &Document) -> Vec<Change> {
         a.keys().chain(b.keys()).filter(|key| *key != "$jsonSchema").collect();
     for key in keys {
         let (before, after) = (a.get(key), b.get(key));
-        if before != after {
+        if !is_same(before, after) {
             let effect = match (before, after) {
                 (None, _) => Effect::Tighter,
                 (_, None) => Effect::Looser,
@@ -240,7 +240,7 @@ fn of_place(
     for keyword in keywords {
         let (before, after) =
             (place_a.facts.keywords.get(keyword), place_b.facts.keywords.get(keyword));
-        if before == after {
+        if is_same(before, after) {
             continue;
         }
         let effect = effect(keyword, before, after, &place_a.facts, &place_b.facts);
@@ -263,11 +263,21 @@ fn type_names(types: Option<&BTreeSet<BsonType>>) -> Option<Bson> {
     Some(if names.len() == 1 { names[0].clone() } else { Bson::Array(names) })
 }
 
+/// Whether two values are the same byte for byte: the order of fields counts in conditions.
+fn is_same(a: Option<&Bson>, b: Option<&Bson>) -> bool {
+    let bytes = |value: &Bson| bson::doc! { "v": value.clone() }.to_vec().ok();
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => a == b && bytes(a) == bytes(b),
+        _ => false,
+    }
+}
+
 fn number(value: &Bson) -> Option<f64> {
     match value {
         Bson::Int32(n) => Some(f64::from(*n)),
         Bson::Int64(n) => Some(*n as f64).filter(|_| n.unsigned_abs() < 1 << 53),
-        Bson::Double(n) => Some(*n),
+        Bson::Double(n) => Some(*n).filter(|n| !n.is_nan()),
         _ => None,
     }
 }

@@ -116,6 +116,45 @@ fn dm_11_5_who_is_named_beside_a_ruled_rest_is_not_called_looser() {
 }
 
 #[test]
+fn dm_11_5_nothing_is_called_the_same_that_is_not() {
+    let p = |inner: &str| format!("{{\"properties\": {{\"a\": {inner}}}}}");
+    let differs = |first: &str, second: &str| {
+        let wrapped = |schema: &str| bytes(&format!("{{\"$jsonSchema\": {schema}}}"));
+        let comparison = compare(&wrapped(first), &wrapped(second)).unwrap();
+        let is_same = comparison.second_accepts_first == Containment::Yes
+            && comparison.first_accepts_second == Containment::Yes;
+        assert!(!is_same, "{first} | {second}: {comparison:?}");
+    };
+    differs(
+        &p(r#"{"allOf": [{"minimum": 5}, {"minimum": 3, "exclusiveMinimum": true}]}"#),
+        &p(r#"{"minimum": 5, "exclusiveMinimum": true}"#),
+    );
+    differs(
+        r#"{"additionalProperties": false, "properties": {"_id": {}}, "allOf": [{"properties": {"a": {"bsonType": "int"}}}]}"#,
+        r#"{"additionalProperties": false, "properties": {"_id": {}, "a": {"bsonType": "int"}}}"#,
+    );
+    differs(
+        &p(r#"{"items": [{"bsonType": "int"}], "allOf": [{"additionalItems": false}]}"#),
+        &p(r#"{"items": [{"bsonType": "int"}], "additionalItems": false}"#),
+    );
+    differs(
+        r#"{"properties": {"a[]": {"bsonType": "int"}}}"#,
+        &p(r#"{"items": {"bsonType": "int"}}"#),
+    );
+    differs(r#"{"required": ["a.b"]}"#, &p(r#"{"required": ["b"]}"#));
+    differs(
+        r#"{"properties": {"a.b": {"bsonType": "int"}}}"#,
+        &p(r#"{"properties": {"b": {"bsonType": "int"}}}"#),
+    );
+    differs(r#"{"properties": {"": {"bsonType": "object"}}}"#, r#"{"bsonType": "object"}"#);
+    differs(&p(r#"{"minimum": {"$numberDouble": "NaN"}}"#), &p(r#"{"minimum": 5}"#));
+    let ordered = |order: &str| bytes(&format!("{{\"a\": {{\"$eq\": {order}}}}}"));
+    let comparison =
+        compare(&ordered(r#"{"x": 1, "y": 2}"#), &ordered(r#"{"y": 2, "x": 1}"#)).unwrap();
+    assert_eq!(comparison.changes.len(), 1);
+}
+
+#[test]
 fn conditions_beside_the_schema_count() {
     let comparison = compare(
         &bytes(r#"{"$jsonSchema": {"required": ["a"]}, "qty": {"$gt": 0}}"#),

@@ -45,6 +45,8 @@ enum State {
     DryRun,
     /// Nothing was changed, because documents break the schema.
     Held,
+    /// Nothing was changed, because writes that are refused now would be stored.
+    Lowering,
     /// Changed; where the way back is written down, and how many documents break it now.
     Changed { undo: PathBuf, refused_after: u64 },
 }
@@ -59,16 +61,30 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
         .with_context(|| args.schema.display().to_string())?;
     let validator = RawDocumentBuf::from_bytes(schema.validator.clone())
         .context("the validator is no BSON document")?;
+    if validator.iter().next().is_none() {
+        bail!(
+            "the schema demands nothing; to take a validator away, roll back the change that set it"
+        );
+    }
+    if let Some(path) = &args.output {
+        // What cannot be told afterwards is not begun.
+        let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        opened.with_context(|| format!("cannot write the report to {}", path.display()))?;
+    }
     let interrupt = Interrupt::listen();
     let operator = Operator::connect(&args.uri)?;
     let mut actions = vec!["listCollections", "find"];
     if args.yes {
         actions.push("collMod");
     }
+    let mut missing = operator.missing(&namespace, &actions)?;
     if args.measure_cost {
-        actions.extend(["createCollection", "insert", "dropCollection"]);
+        // Scratch collections have names of their own.
+        let scratch = Namespace::new(&namespace.database, "docward_cost_");
+        let actions = ["createCollection", "insert", "remove", "dropCollection"];
+        missing.extend(operator.missing(&scratch, &actions)?);
     }
-    refuse_missing(&operator.missing(&namespace, &actions)?)?;
+    refuse_missing(&missing)?;
     let standing = operator.standing(&namespace)?;
     let present = Rung::of(&standing.validation, &validator);
     let rung = match args.step {
@@ -81,12 +97,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
     let checked =
         if refused > 0 { breakdown(args, &schema, &namespace, &interrupt)? } else { None };
     let cost = if args.measure_cost {
-        if !args.yes {
-            bail!(
-                "--measure-cost writes to scratch collections beside {namespace} and drops them again; add --yes to allow it"
-            );
-        }
-        operator.measure_cost(&namespace, &validator, args.turns)?
+        operator.measure_cost(&namespace, &validator, args.turns, interrupt.stop())?
     } else {
         None
     };
@@ -95,9 +106,20 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
         State::Done
     } else if rung == Rung::Strict && refused > 0 && !args.allow_violations {
         State::Held
+    } else if lowers(&standing.validation, &wanted) && !args.allow_lowering {
+        State::Lowering
     } else if !args.yes {
         State::DryRun
     } else {
+        if interrupt.stop().load(std::sync::atomic::Ordering::Relaxed) {
+            bail!("stopped; nothing was changed");
+        }
+        // Measuring takes time, in which others may have decided something else.
+        if operator.standing(&namespace)? != standing {
+            bail!(
+                "{namespace} was changed by somebody else meanwhile; nothing was changed here, run again"
+            );
+        }
         let undo = Undo {
             namespace: namespace.clone(),
             uuid: standing.uuid.clone(),
@@ -112,7 +134,8 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
         let found = operator.standing(&namespace)?;
         if found.validation != wanted {
             bail!(
-                "{namespace} is not validated as asked for: somebody else changed it meanwhile; look at it and run again"
+                "{namespace} is not validated as asked for: somebody else changed it meanwhile; look at it and run again (the way back is kept in {})",
+                file.display()
             );
         }
         let (_, refused_after) = operator.measure(&namespace, &validator)?;
@@ -136,11 +159,24 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
         Format::Terminal => outcome.told(),
     };
     put(&text, args.output.as_deref())?;
-    Ok(if matches!(outcome.state, State::Held) { FINDINGS } else { CLEAN })
+    Ok(if matches!(outcome.state, State::Held | State::Lowering) { FINDINGS } else { CLEAN })
+}
+
+/// Whether writes that are refused now would be stored.
+fn lowers(present: &Validation, wanted: &Validation) -> bool {
+    let enforces = |validation: &Validation| {
+        validation.validator.is_some()
+            && validation.level != docward_refactor::Level::Off
+            && validation.action != docward_refactor::Action::Warn
+    };
+    let was_strict = enforces(present) && present.level == docward_refactor::Level::Strict;
+    enforces(present) && !enforces(wanted)
+        || was_strict && wanted.level != docward_refactor::Level::Strict
 }
 
 /// Runs `schema rollback`.
 pub(crate) fn rollback(args: &RollbackArgs) -> anyhow::Result<u8> {
+    load::refuse_uri(&args.file.to_string_lossy(), "a file of `schema apply`")?;
     let undo = Undo::read(&args.file).with_context(|| args.file.display().to_string())?;
     let operator = Operator::connect(&args.uri)?;
     let namespace = &undo.namespace;
@@ -362,6 +398,9 @@ impl Outcome {
                 "not raised to strict: every update of {} would be refused. Repair or remove what breaks the schema, or widen it; --allow-violations raises it all the same\n",
                 text::plural(self.refused, "document")
             )),
+            State::Lowering => out.push_str(
+                "not done: the collection refuses writes now, and would store them then. Go straight to --step strict, or say --allow-lowering\n",
+            ),
             State::Changed { undo, refused_after } => {
                 out.push_str(&format!("done: {level}\n"));
                 if *refused_after > 0 {
@@ -400,6 +439,7 @@ impl Outcome {
             State::Done => ("done", None, None),
             State::DryRun => ("dry-run", None, None),
             State::Held => ("held", None, None),
+            State::Lowering => ("lowering", None, None),
             State::Changed { undo, refused_after } => {
                 ("changed", Some(undo.display().to_string()), Some(*refused_after))
             }

@@ -149,14 +149,15 @@ Examples:
   docward schema apply \"$OPERATOR_URI\" --schema user.schema.json --namespace db_shop.t_user --yes
                                                      the next step: warn, then moderate, then strict
   docward schema apply \"$OPERATOR_URI\" --schema user.schema.json --namespace db_shop.t_user --step strict --yes
-  docward schema apply \"$OPERATOR_URI\" --schema user.schema.json --namespace db_shop.t_user --measure-cost --yes
+  docward schema apply \"$OPERATOR_URI\" --schema user.schema.json --namespace db_shop.t_user --measure-cost
 
 Steps: warn (what breaks the schema is logged), moderate (new documents must meet it, old ones may stay as \
 they are), strict (every write must meet it). Strict is refused while documents break the schema.
 
 What was there before is kept in a file; `docward schema rollback FILE URI` puts it back.
 
-Exit codes: 0 done, or a dry run, 1 held back because documents break the schema, 2 could not run.";
+Exit codes: 0 done, or a dry run, 1 held back (documents break the schema, or writes that are refused now \
+would be stored), 2 could not run.";
 
 const ROLLBACK_EXAMPLES: &str = "\
 Examples:
@@ -190,12 +191,17 @@ pub(crate) struct ApplyArgs {
     #[arg(long)]
     pub(crate) allow_violations: bool,
 
-    /// Measure what validation costs inserts, in scratch collections that are dropped again (needs --yes)
+    /// Let a collection that refuses writes now store them, while the new schema is tried
+    #[arg(long)]
+    pub(crate) allow_lowering: bool,
+
+    /// Measure what validation costs inserts, in scratch collections that are dropped again; this is done
+    /// without --yes, too
     #[arg(long)]
     pub(crate) measure_cost: bool,
 
     /// Turns of that measurement
-    #[arg(long, value_name = "N", default_value_t = 7)]
+    #[arg(long, value_name = "N", default_value = "7", value_parser = turns)]
     pub(crate) turns: usize,
 
     /// Where files that undo changes are kept
@@ -298,7 +304,7 @@ pub(crate) struct InferArgs {
 
     /// Share of values that may be left out: fields absent from no more documents are required, types
     /// of no more values are taken for drift; 0 accepts everything that was seen
-    #[arg(long, value_name = "SHARE", default_value_t = 0.001, value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.001, value_parser = share, allow_negative_numbers = true)]
     pub(crate) tolerance: f64,
 
     /// Admit no fields but those seen
@@ -335,6 +341,13 @@ pub(crate) struct InferArgs {
 
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
+}
+
+fn turns(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(turns) if (1..=99).contains(&turns) => Ok(turns),
+        _ => Err("expected a number of turns between 1 and 99".to_owned()),
+    }
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -36,7 +36,9 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     );
     let (config, diagnostics) = config::load(args.reading.config.as_deref(), &args.sources)?;
     let mut config = config::with_arguments(config, &args.judging)?;
+    // What was asked for is not switched off.
     config.settings.select = vec![RULE.to_owned()];
+    config.settings.ignore.clear();
     let reading = audit::reading(&args.sources, &args.reading)?;
     let request = Request { threads: args.threads.unwrap_or(reading.threads), ..reading };
     if schemas.len() > 1 && args.sources.iter().any(|source| source == "-") {
@@ -138,6 +140,11 @@ pub(super) fn prepared(
     sources: &[String],
     examples: u64,
 ) -> anyhow::Result<Check> {
+    if docward_schema::demands_nameless(&schema.validator) {
+        bail!(
+            "it demands something of a field without a name: MongoDB 6.0 takes such a validator and crashes when it refuses a document; leave that property out"
+        );
+    }
     let filter = schema.validator.clone();
     let validator = match Validator::compile(&schema.validator) {
         Ok(validator) => Some(Arc::new(validator)),

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use bson::{Bson, Document};
 use docward_collect::{Collected, Request, collect, is_uri};
 use docward_model::{BsonType, Checked, Field, FieldShape, Namespace, Profile, text};
-use docward_refactor::Operator;
+use docward_refactor::{Action, Level, Operator};
 use docward_schema::{Comparison, Containment, Effect, Outline, ValidatorFault, compare, outline};
 use serde_json::{Value as Json, json};
 
@@ -121,13 +121,21 @@ fn side(given: &str, namespace: Option<&Namespace>) -> anyhow::Result<Side> {
     };
     let operator = Operator::connect(given)?;
     let standing = operator.standing(namespace)?;
+    let mut notes = Vec::new();
+    if standing.validation.level == Level::Off || standing.validation.action == Action::Warn {
+        notes.push(format!(
+            "it refuses nothing: level {}, action {}",
+            standing.validation.level.name(),
+            standing.validation.action.name()
+        ));
+    }
     // No validator demands nothing.
     let validator = standing.validation.validator.map_or_else(
         || Document::new().to_vec().unwrap_or_default(),
         |raw| raw.as_bytes().to_vec(),
     );
     let name = format!("{namespace} on {}", operator.name);
-    Ok(Side { name, loaded: Loaded { validator, ..Loaded::default() } })
+    Ok(Side { name, loaded: Loaded { validator, notes, ..Loaded::default() } })
 }
 
 fn read_data(

@@ -18,6 +18,7 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
     let mut problems = 0;
     for file in &args.files {
         let shown = file.display().to_string();
+        super::load::refuse_uri(&shown, "a file with models")?;
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
         let kind = args.kind.or_else(|| Kind::detect(&shown, &text));
         let Some(kind) = kind else {

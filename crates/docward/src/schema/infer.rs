@@ -17,6 +17,9 @@ use super::{
 };
 use crate::{CLEAN, PROBLEMS, audit, complain, config, interrupt::Interrupt, progress::Bar, put};
 
+/// How often a schema is mended and held against its documents again.
+const MOST_ROUNDS: usize = 5;
+
 /// Lines of one kind about one schema.
 const SHOWN: usize = 5;
 
@@ -53,7 +56,7 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
         descriptions: !args.no_descriptions,
         by_name: is_checked,
     };
-    let (mut outcomes, mut profiles) = (Vec::new(), Vec::new());
+    let mut outcomes = Vec::new();
     for collection in &evidence.collections {
         if let Some(why) = no_validator(collection) {
             if !args.quiet {
@@ -66,30 +69,45 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
         };
         let inferred = read_off(profile, &choices);
         outcomes.push(Outcome { namespace: &collection.namespace, inferred, checked: None });
-        profiles.push(profile);
     }
-    if outcomes.is_empty() && problems.is_empty() {
+    if outcomes.is_empty() {
+        for problem in &problems {
+            complain(&format!("problem: {}: {}", problem.source, problem.message));
+        }
         bail!("no collection with documents was found; check the source, --db and --collection");
     }
     if is_checked {
-        for (outcome, profile) in outcomes.iter_mut().zip(&profiles) {
+        for outcome in &mut outcomes {
             let hold = |inferred: &Inferred| {
                 hold(args, &request, &bar, &interrupt, outcome.namespace, inferred)
             };
             let (mut checked, mut stopped) = hold(&outcome.inferred)?;
-            // What only names spoke for goes when documents speak against it, or were not asked.
-            let is_broken = |checked: &Checked| {
-                checked.breaches.iter().any(|breach| {
-                    breach.keyword == "pattern" && outcome.inferred.tentative.contains(&breach.path)
-                })
-            };
-            if !outcome.inferred.tentative.is_empty()
-                && (stopped || checked.as_ref().is_none_or(is_broken))
-            {
-                outcome.inferred = read_off(profile, &Choices { by_name: false, ..choices });
-                if !stopped {
-                    (checked, stopped) = hold(&outcome.inferred)?;
+            // What only names spoke for goes when documents speak against it, or were not asked; and when
+            // nothing may be left out, everything that a document breaks goes.
+            for path in outcome.inferred.tentative.clone() {
+                if stopped || checked.is_none() {
+                    outcome.inferred.withdraw(&path, "pattern");
                 }
+            }
+            for _ in 0..MOST_ROUNDS {
+                let broken: Vec<(String, String)> = checked
+                    .iter()
+                    .flat_map(|checked| &checked.breaches)
+                    .filter(|breach| {
+                        let is_tentative = breach.keyword == "pattern"
+                            && outcome.inferred.tentative.contains(&breach.path);
+                        args.tolerance == 0.0 || is_tentative
+                    })
+                    .map(|breach| (breach.path.clone(), breach.keyword.clone()))
+                    .collect();
+                let mut is_changed = false;
+                for (path, keyword) in &broken {
+                    is_changed |= outcome.inferred.withdraw(path, keyword);
+                }
+                if !is_changed || stopped {
+                    break;
+                }
+                (checked, stopped) = hold(&outcome.inferred)?;
             }
             outcome.checked = checked;
             interrupted |= stopped;
@@ -188,7 +206,10 @@ fn tell(outcome: &Outcome<'_>, format: InferFormat) {
         let ids: Vec<&str> = opaque.map(|id| id.text.as_str()).collect();
         let ids = if ids.is_empty() { String::new() } else { format!(" (_id {})", ids.join(", ")) };
         let documents = text::plural(breach.documents, "document");
-        complain(&format!("  breaks: {at}: {} in {documents}{ids}", breach.keyword));
+        complain(&print::one_line(&format!(
+            "  breaks: {at}: {} in {documents}{ids}",
+            breach.keyword
+        )));
     }
     if inferred.unseen_share > 0.0 {
         complain(&format!(
@@ -200,7 +221,7 @@ fn tell(outcome: &Outcome<'_>, format: InferFormat) {
     if format != InferFormat::Mongosh {
         for open in inferred.undecided.iter().take(SHOWN) {
             let path = if open.path.is_empty() { "the document" } else { &open.path };
-            complain(&format!("  open: {path}: {}", open.why));
+            complain(&print::one_line(&format!("  open: {path}: {}", open.why)));
         }
         if inferred.undecided.len() > SHOWN {
             let more = inferred.undecided.len() - SHOWN;

@@ -21,7 +21,7 @@ pub(crate) struct Loaded {
 }
 
 /// Words that only a schema begins with.
-const KEYWORDS: [&str; 12] = [
+const KEYWORDS: [&str; 15] = [
     "bsonType",
     "type",
     "properties",
@@ -34,6 +34,9 @@ const KEYWORDS: [&str; 12] = [
     "not",
     "enum",
     "title",
+    "minProperties",
+    "maxProperties",
+    "dependencies",
 ];
 
 /// Words of other dialects of JSON Schema, which the server refuses.
@@ -43,6 +46,7 @@ const FOREIGN: [&str; 5] = ["$schema", "$id", "$ref", "$defs", "definitions"];
 /// several).
 pub(crate) fn load(path: &Path) -> anyhow::Result<Vec<Loaded>> {
     let given = path.to_string_lossy();
+    refuse_uri(&given, "a schema file")?;
     let (file, model) = match given.rsplit_once('#') {
         Some((file, model)) if !path.exists() => (Path::new(file), Some(model)),
         _ => (path, None),
@@ -68,6 +72,14 @@ pub(crate) fn load(path: &Path) -> anyhow::Result<Vec<Loaded>> {
             .with_context(|| shown.to_string());
     }
     unwrap(&document).with_context(|| shown.to_string())
+}
+
+/// A connection string in the wrong place is not repeated: it may hold a password.
+pub(crate) fn refuse_uri(given: &str, wanted: &str) -> anyhow::Result<()> {
+    if given.starts_with("mongodb") && (given.contains("//") || given.contains('@')) {
+        bail!("a connection string is given where {wanted} is expected; see --help for the order");
+    }
+    Ok(())
 }
 
 /// Whether a document is written in a dialect of JSON Schema that the server refuses.
@@ -137,6 +149,29 @@ pub(crate) fn unwrap(document: &[u8]) -> anyhow::Result<Vec<Loaded>> {
         );
     }
     // The metadata of a dump, listCollections, and commands that set a validator.
+    refuse_doubles(document, 0)?;
+    // What `schema infer` writes for several collections.
+    let by_name: Option<Vec<Loaded>> = fields
+        .iter()
+        .map(|field| {
+            let name = std::str::from_utf8(field.key).ok()?;
+            let namespace = Namespace::parse(name)?;
+            let inner = self::fields(field.value).ok().filter(|_| field.tag == OBJECT)?;
+            let is_validator = inner.iter().any(|field| field.key == b"$jsonSchema");
+            is_validator.then(|| Loaded {
+                notes: Vec::new(),
+                namespace: Some(namespace),
+                validator: field.value.to_vec(),
+            })
+        })
+        .collect();
+    if let Some(several) = by_name {
+        return Ok(several);
+    }
+    // Conditions on fields: {qty: {$gt: 0}}, whatever the fields are called.
+    if fields.iter().all(is_condition) {
+        return Ok(vec![Loaded { validator: document.to_vec(), ..Loaded::default() }]);
+    }
     if let Some(options) = find("options").filter(|field| field.tag == OBJECT) {
         let inner = self::fields(options.value)?;
         let Some(validator) = inner.iter().find(|field| field.key == b"validator") else {
@@ -162,34 +197,8 @@ pub(crate) fn unwrap(document: &[u8]) -> anyhow::Result<Vec<Loaded>> {
             validator: document.to_vec(),
         }]);
     }
-    // What `schema infer` writes for several collections.
-    let by_name: Option<Vec<Loaded>> = fields
-        .iter()
-        .map(|field| {
-            let name = std::str::from_utf8(field.key).ok()?;
-            let namespace = Namespace::parse(name)?;
-            let inner = self::fields(field.value).ok().filter(|_| field.tag == OBJECT)?;
-            let is_validator = inner.iter().any(|field| field.key == b"$jsonSchema");
-            is_validator.then(|| Loaded {
-                notes: Vec::new(),
-                namespace: Some(namespace),
-                validator: field.value.to_vec(),
-            })
-        })
-        .collect();
-    if let Some(several) = by_name {
-        return Ok(several);
-    }
     if KEYWORDS.iter().any(|key| find(key).is_some()) {
         return Ok(vec![Loaded { notes: Vec::new(), namespace: None, validator: wrap(document) }]);
-    }
-    // Conditions on fields: {qty: {$gt: 0}}.
-    if fields.iter().all(|field| is_condition(field)) {
-        return Ok(vec![Loaded {
-            notes: Vec::new(),
-            namespace: None,
-            validator: document.to_vec(),
-        }]);
     }
     let names: Vec<_> =
         fields.iter().take(3).map(|field| String::from_utf8_lossy(field.key)).collect();
@@ -202,10 +211,29 @@ pub(crate) fn unwrap(document: &[u8]) -> anyhow::Result<Vec<Loaded>> {
 const OBJECT: u8 = 0x03;
 
 fn is_condition(field: &Element<'_>) -> bool {
+    const REGEX: u8 = 0x0b;
+    if field.tag == REGEX {
+        return true;
+    }
     let inner = if field.tag == OBJECT { fields(field.value).ok() } else { None };
     inner.is_some_and(|inner| {
         !inner.is_empty() && inner.iter().all(|operator| operator.key.starts_with(b"$"))
     })
+}
+
+/// A key that is there twice means one thing to one reader and another to the next.
+fn refuse_doubles(document: &[u8], depth: u32) -> anyhow::Result<()> {
+    let fields = fields(document)?;
+    for (at, field) in fields.iter().enumerate() {
+        let name = String::from_utf8_lossy(field.key);
+        if fields[..at].iter().any(|before| before.key == field.key) {
+            bail!("the key `{name}` is there twice in one object; keep one of them");
+        }
+        if matches!(field.tag, OBJECT | 0x04) && depth < 200 {
+            refuse_doubles(field.value, depth + 1)?;
+        }
+    }
+    Ok(())
 }
 
 fn fields(document: &[u8]) -> anyhow::Result<Vec<Element<'_>>> {

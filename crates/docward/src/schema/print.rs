@@ -29,6 +29,24 @@ pub(crate) fn pretty(json: &Json) -> String {
     text
 }
 
+/// A text that stays on its line whatever names out of documents are in it: a script is run, and a line
+/// that a name begins would be run with it.
+pub(crate) fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
+                format!("\\u{:04x}", u32::from(c))
+            }
+            c => c.to_string(),
+        })
+        .collect()
+}
+
+/// A key of an object literal. `__proto__` would set the prototype, quoted or not.
+fn key(name: &str) -> String {
+    if name == "__proto__" { "[\"__proto__\"]".to_owned() } else { shell::key(name) }
+}
+
 /// How much a schema was read off: `all 80 documents`.
 pub(crate) fn seen(inferred: &Inferred) -> String {
     let documents = text::plural(inferred.documents, "document");
@@ -43,7 +61,8 @@ pub(crate) fn seen(inferred: &Inferred) -> String {
 pub(crate) fn script(namespace: &Namespace, inferred: &Inferred) -> String {
     let mut out = String::new();
     let seen = seen(inferred);
-    out.push_str(&format!("// {namespace}: read off {seen}.\n"));
+    out.push_str(&one_line(&format!("// {namespace}: read off {seen}.")));
+    out.push('\n');
     if inferred.unseen_share > 0.0 {
         out.push_str(&format!(
             "// What no document read breaks, at most {} of the others break (95 % confidence).\n",
@@ -52,7 +71,8 @@ pub(crate) fn script(namespace: &Namespace, inferred: &Inferred) -> String {
     }
     for open in &inferred.undecided {
         let path = if open.path.is_empty() { "the document" } else { &open.path };
-        out.push_str(&format!("// open: {path}: {}\n", open.why));
+        out.push_str(&one_line(&format!("// open: {path}: {}", open.why)));
+        out.push('\n');
     }
     out.push_str(&format!(
         "db.getSiblingDB({}).runCommand({{\n  collMod: {},\n  validator: {{\n    $jsonSchema: ",
@@ -60,7 +80,7 @@ pub(crate) fn script(namespace: &Namespace, inferred: &Inferred) -> String {
         shell::quote(&namespace.collection)
     ));
     node(&mut out, &inferred.schema, inferred, "", 2);
-    out.push_str("\n  },\n  validationLevel: \"moderate\",\n  validationAction: \"warn\"\n})\n");
+    out.push_str("\n  },\n  validationLevel: \"strict\",\n  validationAction: \"warn\"\n})\n");
     out
 }
 
@@ -84,7 +104,7 @@ fn node(out: &mut String, schema: &Value, inferred: &Inferred, path: &str, depth
                 out.push_str("properties: {\n");
                 for (at, (name, schema)) in properties.iter().enumerate() {
                     let comma = if at + 1 < properties.len() { "," } else { "" };
-                    out.push_str(&format!("{}{}: ", indent(depth + 2), shell::key(name)));
+                    out.push_str(&format!("{}{}: ", indent(depth + 2), key(name)));
                     node(out, schema, inferred, &child(name), depth + 2);
                     out.push_str(&format!("{comma}\n"));
                 }
@@ -129,7 +149,7 @@ fn node(out: &mut String, schema: &Value, inferred: &Inferred, path: &str, depth
 
 fn why(inferred: &Inferred, path: &str, keyword: &str) -> String {
     let reason = inferred.reasons.iter().find(|r| r.path == path && r.keyword == keyword);
-    reason.map_or_else(String::new, |reason| format!(" // {}", reason.why.replace('\n', " ")))
+    reason.map_or_else(String::new, |reason| format!(" // {}", one_line(&reason.why)))
 }
 
 /// BSON as relaxed Extended JSON.

@@ -19,6 +19,12 @@ pub(crate) fn test(args: &TestArgs) -> anyhow::Result<u8> {
             several.len()
         ),
     };
+    if docward_schema::demands_nameless(&schema.validator) {
+        bail!(
+            "{}: it demands something of a field without a name, on which MongoDB 6.0 crashes; leave that property out",
+            args.schema.display()
+        );
+    }
     let validator = Validator::compile(&schema.validator).map_err(|fault| match fault {
         ValidatorFault::Refused(fault) => {
             anyhow::anyhow!("MongoDB would refuse this validator (code {}): {}", fault.code, fault.message)
