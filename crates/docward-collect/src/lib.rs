@@ -89,6 +89,8 @@ pub struct Request {
     /// Let a server that can (7.0 and later) analyse these shard keys, and the one a collection has;
     /// `None` to ask nothing.
     pub analyze_keys: Option<Vec<KeyFields>>,
+    /// Whether nothing but documents is wanted: what else a deployment does not tell is no problem then.
+    pub documents_only: bool,
     /// Hold documents against this instead of profiling them.
     pub check: Option<Check>,
 }
@@ -124,6 +126,7 @@ impl Default for Request {
             resumable: false,
             resume: Resume::default(),
             analyze_keys: None,
+            documents_only: false,
             check: None,
         }
     }

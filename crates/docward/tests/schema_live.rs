@@ -196,6 +196,20 @@ fn gc_33_an_account_of_the_application_is_told_what_it_lacks() {
     assert!(message.contains("dbAdmin"), "{message}");
     assert!(!message.contains("app-password"), "{message}");
     assert_eq!(code(&run(&user, &[])), 0, "a dry run needs no more than reading");
+    // Reading is enough to check and to infer.
+    let reader = servers.create_user("reader", vec![doc! { "role": "read", "db": "db_shop" }]);
+    let reader = servers.uri_as(Some(&reader));
+    let check = docward(&[
+        "schema",
+        "check",
+        schema.to_str().unwrap(),
+        &reader,
+        "--collection",
+        "t_product",
+    ]);
+    assert_eq!(code(&check), 1, "{}", stdout(&check));
+    let infer = docward(&["schema", "infer", &reader, "--collection", "t_product", "--quiet"]);
+    assert_eq!(code(&infer), 0, "{}", stderr(&infer));
     let operator = servers.create_user(
         "operator",
         vec![doc! { "role": "dbAdmin", "db": "db_shop" }, doc! { "role": "read", "db": "db_shop" }],

@@ -311,16 +311,15 @@ fn described(validation: &Validation) -> String {
         None => "no validator".to_owned(),
         Some(validator) => {
             let document = Document::try_from(validator.as_ref()).unwrap_or_default();
-            let rules = document.get_document("$jsonSchema").map_or_else(
-                |_| document.len(),
-                |schema| schema.get_document("properties").map_or(0, Document::len),
-            );
-            format!(
-                "validator of {}, level {}, action {}",
-                text::plural(rules as u64, "field"),
-                validation.level.name(),
-                validation.action.name()
-            )
+            let schema = document.get_document("$jsonSchema").cloned().unwrap_or_default();
+            let fields = schema.get_document("properties").map_or(0, Document::len);
+            let what = if fields > 0 {
+                format!("validator of {}", text::plural(fields as u64, "field"))
+            } else {
+                "validator".to_owned()
+            };
+            let (level, action) = (validation.level.name(), validation.action.name());
+            format!("{what}, level {level}, action {action}")
         }
     }
 }

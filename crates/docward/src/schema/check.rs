@@ -47,7 +47,13 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     let interrupt = Interrupt::listen();
     let bar = Bar::new(!args.reading.no_progress && !args.judging.quiet);
     let mut collected: Option<Collected> = None;
-    for schema in &schemas {
+    if schemas.len() > 1 && request.namespace.is_some() {
+        bail!("--namespace names one collection, and the file holds schemas of {}", schemas.len());
+    }
+    let wanted = |schema: &&Loaded| {
+        schema.namespace.as_ref().is_none_or(|namespace| request.filter.wants(namespace))
+    };
+    for schema in schemas.iter().filter(wanted) {
         let check = prepared(schema, &args.sources, args.examples)
             .with_context(|| args.schema.display().to_string())?;
         let some = collect(&with_check(&request, schema, check)?, &bar, interrupt.stop());
@@ -57,7 +63,10 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         });
     }
     let Some(Collected { evidence, sources, mut problems, interrupted, .. }) = collected else {
-        bail!("{}: no schema in it", args.schema.display());
+        bail!(
+            "{}: none of its schemas is of a collection that --db and --collection let through",
+            args.schema.display()
+        );
     };
     interrupt.judging();
     bar.finish();
@@ -171,6 +180,7 @@ pub(super) fn with_check(
 ) -> anyhow::Result<Request> {
     let mut request = Request {
         check: Some(check),
+        documents_only: true,
         server_workload: false,
         full: true,
         sample: None,

@@ -145,7 +145,11 @@ fn read_data(
     second: &Side,
 ) -> anyhow::Result<(Option<Data>, Vec<String>)> {
     let reading = ReadingArgs::default();
-    let mut request = Request { server_workload: false, ..audit::reading(&args.data, &reading)? };
+    let mut request = Request {
+        server_workload: false,
+        documents_only: true,
+        ..audit::reading(&args.data, &reading)?
+    };
     if let Some(namespace) = namespace {
         request.filter = check::only(namespace)?;
     }

@@ -36,7 +36,7 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
     let (_, diagnostics) = config::load(args.reading.config.as_deref(), &args.sources)?;
     let reading = audit::reading(&args.sources, &args.reading)?;
     let threads = args.threads.unwrap_or(reading.threads);
-    let request = Request { server_workload: false, threads, ..reading };
+    let request = Request { server_workload: false, documents_only: true, threads, ..reading };
     let interrupt = Interrupt::listen();
     let bar = Bar::new(!args.reading.no_progress && !args.quiet);
     let Collected { evidence, mut problems, mut interrupted, .. } =

@@ -65,6 +65,8 @@ fn document(given: &str) -> anyhow::Result<Vec<u8>> {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
         ("standard input", text)
+    } else if given.trim_start().starts_with('[') {
+        bail!("one document is tested at a time: {{…}}, not a list");
     } else if given.trim_start().starts_with('{') {
         ("the document", given.to_owned())
     } else {

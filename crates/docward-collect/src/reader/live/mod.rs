@@ -117,7 +117,12 @@ impl Reader<'_, '_, '_> {
             self.read_live_collection(&mut deployment, collection);
         }
         let name = deployment.session.name.clone();
-        report_missing(&mut self.troubles, &name, deployment.missing);
+        let missing = if self.request.documents_only {
+            deployment.missing.about_documents()
+        } else {
+            deployment.missing
+        };
+        report_missing(&mut self.troubles, &name, missing);
     }
 
     /// A file of the report for a collection of a deployment.

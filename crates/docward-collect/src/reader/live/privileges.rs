@@ -40,6 +40,18 @@ impl Missing {
         self.actions.entry(resource).or_default().insert(action);
     }
 
+    /// Forgets what nobody needs who wants documents only.
+    pub(crate) fn about_documents(mut self) -> Self {
+        self.actions.retain(|resource, actions| {
+            actions.retain(|action| matches!(*action, "find" | "listCollections"));
+            let is_own = matches!(resource, Resource::Collection(namespace)
+                if matches!(namespace.database.as_str(), "admin" | "config" | "local")
+                    || namespace.collection.starts_with("system."));
+            !actions.is_empty() && !is_own && *resource != Resource::Cluster
+        });
+        self
+    }
+
     /// One trouble for what concerns the cluster, one for each database, and one for the
     /// collections of a database that lack the same.
     pub(crate) fn into_troubles(self) -> Vec<LiveTrouble> {
