@@ -38,7 +38,8 @@ declare_rule! {
     /// ## How to fix
     /// The finding carries a skeleton read off the documents: required fields and their types. Add
     /// formats and enumerations, apply it with `validationAction: "warn"`, watch the log, and raise it
-    /// to `error` when nothing is reported any more.
+    /// to `error` when nothing is reported any more. `docward schema infer` reads a fuller one off the
+    /// documents, with the reason for each constraint, and `docward schema apply` takes these steps.
     ///
     /// ## When to ignore it
     /// The collection is not core: declare the core collections, and this rule keeps to them.
