@@ -78,7 +78,7 @@ fn of_breach(collection: &Collection, checked: &Checked, breach: &CheckedBreach)
         breach.ids.iter().filter(|id| id.is_opaque).map(|id| id.text.as_str()).collect();
     let listed = match opaque.as_slice() {
         [] => String::new(),
-        ids => format!(", the first with _id {}", text::phrases(ids, 3)),
+        ids => format!(", the first with _id {}", ids[..ids.len().min(3)].join(", ")),
     };
     Draft::new(
         subject,
