@@ -148,14 +148,7 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
     let names = names.join(" ");
     problems.extend(nothing_to_judge(args, &names, &evidence, &config.settings, &problems));
-    for diagnostic in &diagnostics {
-        if diagnostic.fatal {
-            problems
-                .push(Problem { source: diagnostic.file.clone(), message: diagnostic.to_string() });
-        } else if !args.judging.quiet {
-            complain(&format!("note: {diagnostic}"));
-        }
-    }
+    config::tell(&diagnostics, &mut problems, args.judging.quiet);
 
     if !args.judging.quiet {
         note_other_keys(&evidence, &config.settings);
@@ -452,6 +445,12 @@ fn request(args: &AuditArgs) -> anyhow::Result<Request> {
     })
 }
 
+/// A collection as `--namespace` names it.
+pub(crate) fn namespace(text: &str) -> anyhow::Result<Namespace> {
+    Namespace::parse(text)
+        .with_context(|| format!("--namespace {text}: expected database.collection"))
+}
+
 /// What to read, from the flags every reading command has.
 pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<Request> {
     let glob = |text: &Option<String>, flag: &str| -> anyhow::Result<Option<NamespacePattern>> {
@@ -462,14 +461,7 @@ pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<
             })
             .transpose()
     };
-    let namespace = args
-        .namespace
-        .as_deref()
-        .map(|text| {
-            Namespace::parse(text)
-                .with_context(|| format!("--namespace {text}: expected database.collection"))
-        })
-        .transpose()?;
+    let namespace = args.namespace.as_deref().map(namespace).transpose()?;
     if sources.iter().any(|s| {
         !is_uri(s) && s.starts_with("mongodb") && s.contains('@') && !Path::new(s).exists()
     }) {

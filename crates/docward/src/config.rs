@@ -7,10 +7,10 @@ use std::{
 
 use anyhow::{Context, bail};
 use docward_config::{Config, Diagnostic};
-use docward_model::RuleMeta;
+use docward_model::{Problem, RuleMeta};
 use docward_rules::RULES;
 
-use crate::args::JudgingArgs;
+use crate::{args::JudgingArgs, complain};
 
 /// Metadata of every rule.
 pub(crate) fn metas() -> Vec<&'static RuleMeta> {
@@ -88,4 +88,16 @@ pub(crate) fn with_arguments(mut config: Config, args: &JudgingArgs) -> anyhow::
     config.settings.profile = args.profile.unwrap_or(config.settings.profile);
     config.fail_on = args.fail_on.or(config.fail_on);
     Ok(config)
+}
+
+/// Tells what is wrong with a settings file: problems where it could not be used, else notes.
+pub(crate) fn tell(diagnostics: &[Diagnostic], problems: &mut Vec<Problem>, quiet: bool) {
+    for diagnostic in diagnostics {
+        if diagnostic.fatal {
+            let (source, message) = (diagnostic.file.clone(), diagnostic.to_string());
+            problems.push(Problem { source, message });
+        } else if !quiet {
+            complain(&format!("note: {diagnostic}"));
+        }
+    }
 }

@@ -3,13 +3,13 @@
 use anyhow::{Context, bail};
 use docward_bson::{json, value::to_value};
 use docward_collect::{Collected, Request, collect, read_logs};
-use docward_model::{Collection, CollectionKind, KeyFields, KeyReport, Problem, Value, Verdict};
+use docward_model::{Collection, CollectionKind, KeyFields, KeyReport, Value, Verdict};
 use docward_rules::{KeyQuestion, shard_keys};
 
 use crate::{
     CLEAN, FINDINGS, PROBLEMS,
     args::{Format, ShardKeyArgs},
-    audit, complain, config,
+    audit, config,
     interrupt::Interrupt,
     progress::Bar,
     put,
@@ -34,14 +34,7 @@ pub(crate) fn shardkey(args: &ShardKeyArgs) -> anyhow::Result<u8> {
     evidence.workload = logs.workload.or(evidence.workload);
     problems.extend(logs.problems);
     bar.finish();
-    for diagnostic in &diagnostics {
-        if diagnostic.fatal {
-            let message = diagnostic.to_string();
-            problems.push(Problem { source: diagnostic.file.clone(), message });
-        } else {
-            complain(&format!("note: {diagnostic}"));
-        }
-    }
+    config::tell(&diagnostics, &mut problems, false);
 
     audit::note_other_keys(&evidence, &config.settings);
     let business: Vec<_> = evidence

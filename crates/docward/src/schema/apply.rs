@@ -7,9 +7,9 @@ use std::{
 
 use anyhow::{Context, bail};
 use bson::{Document, RawDocumentBuf};
-use docward_collect::{Request, Silent, collect};
+use docward_collect::{Request, Silent};
 use docward_model::{Checked, Namespace, text};
-use docward_refactor::{Cost, Missing, Operator, Rung, Standing, Undo, Validation};
+use docward_refactor::{Action, Cost, Level, Missing, Operator, Rung, Standing, Undo, Validation};
 use serde_json::{Value as Json, json};
 
 use super::{
@@ -18,7 +18,7 @@ use super::{
     load::{self, Loaded},
     print,
 };
-use crate::{CLEAN, FINDINGS, args::Format, interrupt::Interrupt, put};
+use crate::{CLEAN, FINDINGS, args::Format, audit, interrupt::Interrupt, put};
 
 /// Validation costs writes less than this as a rule (DM-11.4).
 const USUAL_COST: f64 = 0.05;
@@ -53,7 +53,7 @@ enum State {
 
 /// Runs `schema apply`.
 pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
-    let schema = one_schema(&args.schema)?;
+    let schema = load::one(&args.schema)?;
     super::tell_notes(&args.schema, &schema.notes, false);
     let namespace = namespace(args.namespace.as_deref(), &schema)?;
     // A schema that MongoDB would refuse is told before anything is asked of a server.
@@ -166,12 +166,11 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
 fn lowers(present: &Validation, wanted: &Validation) -> bool {
     let enforces = |validation: &Validation| {
         validation.validator.is_some()
-            && validation.level != docward_refactor::Level::Off
-            && validation.action != docward_refactor::Action::Warn
+            && validation.level != Level::Off
+            && validation.action != Action::Warn
     };
-    let was_strict = enforces(present) && present.level == docward_refactor::Level::Strict;
-    enforces(present) && !enforces(wanted)
-        || was_strict && wanted.level != docward_refactor::Level::Strict
+    let was_strict = enforces(present) && present.level == Level::Strict;
+    enforces(present) && !enforces(wanted) || was_strict && wanted.level != Level::Strict
 }
 
 /// Runs `schema rollback`.
@@ -236,22 +235,10 @@ pub(crate) fn rollback(args: &RollbackArgs) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
-fn one_schema(path: &Path) -> anyhow::Result<Loaded> {
-    match load::load(path)?.as_slice() {
-        [schema] => Ok(schema.clone()),
-        several => bail!(
-            "{} holds schemas of {} collections; apply them one by one (`schema infer --output DIR/` writes a file for each)",
-            path.display(),
-            several.len()
-        ),
-    }
-}
-
 /// The collection meant: named, or by the schema's file.
 fn namespace(given: Option<&str>, schema: &Loaded) -> anyhow::Result<Namespace> {
     match (given, &schema.namespace) {
-        (Some(text), _) => Namespace::parse(text)
-            .with_context(|| format!("--namespace {text}: expected database.collection")),
+        (Some(text), _) => audit::namespace(text),
         (None, Some(namespace)) => Ok(namespace.clone()),
         (None, None) => bail!("which collection? name it with --namespace DATABASE.COLLECTION"),
     }
@@ -281,13 +268,10 @@ fn breakdown(
     namespace: &Namespace,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Option<Checked>> {
-    let sources = vec![args.uri.clone()];
-    let check = check::prepared(schema, &sources, args.examples)?;
-    let request = Request { sources, filter: check::only(namespace)?, ..Request::default() };
-    let collected =
-        collect(&check::with_check(&request, schema, check)?, &Silent, interrupt.stop());
-    let mut collections = collected.evidence.collections.into_iter();
-    Ok(collections.find(|c| c.namespace == *namespace).and_then(|c| c.checked).map(|c| *c))
+    let request = Request { sources: vec![args.uri.clone()], ..Request::default() };
+    let schema = Loaded { namespace: Some(namespace.clone()), ..schema.clone() };
+    let collected = check::hold(&request, &schema, args.examples, &Silent, interrupt)?;
+    Ok(check::of_collection(collected, namespace))
 }
 
 /// Writes down how to go back, under a name of its own.
@@ -295,12 +279,7 @@ fn keep(undo: &Undo, directory: &Path) -> anyhow::Result<PathBuf> {
     std::fs::create_dir_all(directory)
         .with_context(|| format!("cannot make {} to keep the way back in", directory.display()))?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-    let name: String = undo
-        .namespace
-        .to_string()
-        .chars()
-        .map(|c| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' })
-        .collect();
+    let name = print::file_name(&undo.namespace.to_string());
     let file = directory.join(format!("{name}-{now}.json"));
     undo.write(&file).with_context(|| format!("cannot write {}", file.display()))?;
     Ok(file)
@@ -352,22 +331,8 @@ impl Outcome {
                 ));
             }
         }
-        for breach in self.checked.iter().flat_map(|checked| checked.breaches.iter().take(5)) {
-            let at = if breach.path.is_empty() { "the document" } else { &breach.path };
-            let ids: Vec<&str> = breach
-                .ids
-                .iter()
-                .filter(|id| id.is_opaque)
-                .take(3)
-                .map(|id| id.text.as_str())
-                .collect();
-            let ids =
-                if ids.is_empty() { String::new() } else { format!(", _id {}", ids.join(", ")) };
-            out.push_str(&format!(
-                "          {at}: {} in {}{ids}\n",
-                breach.keyword,
-                text::plural(breach.documents, "document")
-            ));
+        for line in self.checked.iter().flat_map(print::breach_lines) {
+            out.push_str(&format!("          {line}\n"));
         }
         if let Some(cost) = &self.cost {
             let spread: Vec<String> =
@@ -421,16 +386,7 @@ impl Outcome {
     }
 
     fn json(&self) -> Json {
-        let breaches: Vec<Json> = self
-            .checked
-            .iter()
-            .flat_map(|checked| &checked.breaches)
-            .map(|breach| {
-                let ids: Vec<&str> =
-                    breach.ids.iter().filter(|id| id.is_opaque).map(|id| id.text.as_str()).collect();
-                json!({ "path": breach.path, "keyword": breach.keyword, "documents": breach.documents, "ids": ids })
-            })
-            .collect();
+        let breaches = self.checked.as_ref().map(print::breaches).unwrap_or_default();
         let cost = self.cost.as_ref().map(|cost| {
             json!({ "share": cost.share(), "turns": cost.shares(), "documents": cost.documents, "usual": USUAL_COST })
         });

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use docward_collect::{Check, Collected, Request, collect, is_uri};
+use docward_collect::{Check, Collected, Progress, Request, collect, is_uri};
 use docward_config::FailOn;
-use docward_model::{Checked, Filter, Namespace, NamespacePattern, Problem, Report, Severity};
+use docward_model::{Checked, Filter, Namespace, NamespacePattern, Report, Severity, text};
 use docward_report::View;
 use docward_rules::judge;
-use docward_schema::{Validator, ValidatorFault};
 
 use super::{
     args::CheckArgs,
@@ -54,9 +53,8 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         schema.namespace.as_ref().is_none_or(|namespace| request.filter.wants(namespace))
     };
     for schema in schemas.iter().filter(wanted) {
-        let check = prepared(schema, &args.sources, args.examples)
+        let some = hold(&request, schema, args.examples, &bar, &interrupt)
             .with_context(|| args.schema.display().to_string())?;
-        let some = collect(&with_check(&request, schema, check)?, &bar, interrupt.stop());
         collected = Some(match collected {
             None => some,
             Some(before) => joined(before, some),
@@ -70,14 +68,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     };
     interrupt.judging();
     bar.finish();
-    for diagnostic in &diagnostics {
-        if diagnostic.fatal {
-            let message = diagnostic.to_string();
-            problems.push(Problem { source: diagnostic.file.clone(), message });
-        } else if !args.judging.quiet {
-            complain(&format!("note: {diagnostic}"));
-        }
-    }
+    config::tell(&diagnostics, &mut problems, args.judging.quiet);
     let checked: Vec<(&Namespace, &Checked)> = evidence
         .collections
         .iter()
@@ -131,8 +122,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
 }
 
 /// How one collection fared, in a line.
-pub(super) fn told(namespace: &Namespace, checked: &Checked) -> String {
-    use docward_model::text;
+fn told(namespace: &Namespace, checked: &Checked) -> String {
     let documents = text::plural(checked.documents, "document");
     match checked.refused {
         0 => format!("{namespace}: {documents}, all meet the schema"),
@@ -149,18 +139,9 @@ pub(super) fn prepared(
     sources: &[String],
     examples: u64,
 ) -> anyhow::Result<Check> {
-    if docward_schema::demands_nameless(&schema.validator) {
-        bail!(
-            "it demands something of a field without a name: MongoDB 6.0 takes such a validator and crashes when it refuses a document; leave that property out"
-        );
-    }
-    let filter = schema.validator.clone();
-    let validator = match Validator::compile(&schema.validator) {
+    let validator = match schema.compile()? {
         Ok(validator) => Some(Arc::new(validator)),
-        Err(ValidatorFault::Refused(fault)) => {
-            bail!("MongoDB would refuse this validator (code {}): {}", fault.code, fault.message)
-        }
-        Err(ValidatorFault::NotEvaluated { operator }) => {
+        Err(operator) => {
             if let Some(file) = sources.iter().find(|source| !is_uri(source)) {
                 bail!(
                     "`{operator}` is not evaluated offline, so {file} cannot be checked; check the running deployment instead, which evaluates it itself"
@@ -169,17 +150,20 @@ pub(super) fn prepared(
             None
         }
     };
+    let filter = schema.validator.clone();
     Ok(Check { filter, validator, examples })
 }
 
-/// The request for one schema: of its own collection, when it names one.
-pub(super) fn with_check(
+/// Holds a schema against the documents of a request: of its own collection, when it names one.
+pub(super) fn hold(
     request: &Request,
     schema: &Loaded,
-    check: Check,
-) -> anyhow::Result<Request> {
+    examples: u64,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Collected> {
     let mut request = Request {
-        check: Some(check),
+        check: Some(prepared(schema, &request.sources, examples)?),
         documents_only: true,
         server_workload: false,
         full: true,
@@ -191,7 +175,13 @@ pub(super) fn with_check(
     {
         request.filter = only(namespace)?;
     }
-    Ok(request)
+    Ok(collect(&request, progress, interrupt.stop()))
+}
+
+/// How a collection fared.
+pub(super) fn of_collection(collected: Collected, namespace: &Namespace) -> Option<Checked> {
+    let mut collections = collected.evidence.collections.into_iter();
+    Some(*collections.find(|collection| collection.namespace == *namespace)?.checked?)
 }
 
 /// A filter that lets one collection through.

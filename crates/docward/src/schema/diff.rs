@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use bson::{Bson, Document};
 use docward_collect::{Collected, Request, collect, is_uri};
 use docward_model::{BsonType, Checked, Field, FieldShape, Namespace, Profile, text};
@@ -24,6 +24,9 @@ use crate::{
     progress::Bar,
     put,
 };
+
+/// Documents of a running deployment that are fetched to see what they break.
+const EXAMPLES: u64 = 1000;
 
 /// One of the two.
 struct Side {
@@ -49,14 +52,7 @@ struct Drift {
 
 /// Runs the command.
 pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
-    let namespace = args
-        .namespace
-        .as_deref()
-        .map(|text| {
-            Namespace::parse(text)
-                .with_context(|| format!("--namespace {text}: expected database.collection"))
-        })
-        .transpose()?;
+    let namespace = args.namespace.as_deref().map(audit::namespace).transpose()?;
     let first = side(&args.first, namespace.as_ref())?;
     let second = side(&args.second, namespace.as_ref())?;
     if !args.quiet {
@@ -67,18 +63,11 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
                 .for_each(|note| complain(&format!("note: {}: {note}", side.name)));
         }
     }
-    let comparison = compare(&first.loaded.validator, &second.loaded.validator).map_err(
-        |fault| match fault {
-            ValidatorFault::Refused(fault) => {
-                anyhow::anyhow!(
-                    "MongoDB would refuse one of them (code {}): {}",
-                    fault.code,
-                    fault.message
-                )
-            }
-            other => anyhow::anyhow!("{other}"),
-        },
-    )?;
+    let compared = compare(&first.loaded.validator, &second.loaded.validator);
+    let comparison = compared.map_err(|fault| match fault {
+        ValidatorFault::Refused(fault) => load::refused(&fault).context("one of the two"),
+        other => anyhow::anyhow!("{other}"),
+    })?;
     let (data, problems) = if args.data.is_empty() {
         (None, Vec::new())
     } else {
@@ -108,13 +97,7 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
 /// A schema out of a file, or the validator that is in use.
 fn side(given: &str, namespace: Option<&Namespace>) -> anyhow::Result<Side> {
     if !is_uri(given) {
-        return match load::load(Path::new(given))?.as_slice() {
-            [one] => Ok(Side { name: given.to_owned(), loaded: one.clone() }),
-            several => bail!(
-                "{given} holds schemas of {} collections; compare them one by one",
-                several.len()
-            ),
-        };
+        return Ok(Side { name: given.to_owned(), loaded: load::one(Path::new(given))? });
     }
     let Some(namespace) = namespace else {
         bail!("whose validator? name the collection with --namespace DATABASE.COLLECTION");
@@ -179,12 +162,9 @@ fn read_data(
     };
     let mut held = |side: &Side| -> anyhow::Result<Option<Checked>> {
         let schema = Loaded { namespace: Some(namespace.clone()), ..side.loaded.clone() };
-        let check = check::prepared(&schema, &args.data, 1000)?;
-        let collected =
-            collect(&check::with_check(&request, &schema, check)?, &bar, interrupt.stop());
+        let collected = check::hold(&request, &schema, EXAMPLES, &bar, &interrupt)?;
         problems.extend(collected.problems.iter().map(|p| format!("{}: {}", p.source, p.message)));
-        let mut collections = collected.evidence.collections.into_iter();
-        Ok(collections.find_map(|c| c.checked).map(|checked| *checked))
+        Ok(check::of_collection(collected, &namespace))
     };
     let (first, second) = (held(first)?, held(second)?);
     problems.sort();
@@ -355,13 +335,8 @@ fn told(
             text::count(checked.refused),
             text::plural(checked.documents, "document")
         ));
-        for breach in checked.breaches.iter().take(8) {
-            let at = if breach.path.is_empty() { "the document" } else { &breach.path };
-            out.push_str(&format!(
-                "    {at}: {} in {}\n",
-                breach.keyword,
-                text::count(breach.documents)
-            ));
+        for line in print::breach_lines(checked) {
+            out.push_str(&format!("    {line}\n"));
         }
     }
     if drifts.is_empty() {
@@ -419,11 +394,7 @@ fn json_of(
     };
     let held = |checked: Option<&Checked>| {
         checked.map(|checked| {
-            let breaches: Vec<Json> = checked
-                .breaches
-                .iter()
-                .map(|b| json!({ "path": b.path, "keyword": b.keyword, "documents": b.documents }))
-                .collect();
+            let breaches = print::breaches(checked);
             json!({ "documents": checked.documents, "refused": checked.refused, "breaches": breaches })
         })
     };

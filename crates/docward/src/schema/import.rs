@@ -7,7 +7,6 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{
     args::{ImportArgs, ImportFormat},
-    infer::is_directory,
     print,
 };
 use crate::{CLEAN, PROBLEMS, complain, put};
@@ -75,7 +74,7 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
         put(&text_of(args.format, models), path)
     };
     match args.output.as_deref() {
-        Some(directory) if is_directory(directory) => {
+        Some(directory) if print::is_directory(directory) => {
             std::fs::create_dir_all(directory)
                 .with_context(|| format!("cannot make the directory {}", directory.display()))?;
             for model in &models {

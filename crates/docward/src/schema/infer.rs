@@ -1,11 +1,9 @@
 //! `docward schema infer`: a validator read off documents, and what it would refuse of them.
 
-use std::path::Path;
-
 use anyhow::{Context, bail};
 use docward_bson::value::to_bytes;
 use docward_collect::{Collected, Request, collect};
-use docward_model::{Checked, Collection, CollectionKind, Namespace, Problem, Value, text};
+use docward_model::{Checked, Collection, CollectionKind, Namespace, Value, text};
 use docward_rules::infer::{Choices, Inferred, infer as read_off};
 use serde_json::{Map, Value as Json, json};
 
@@ -19,6 +17,9 @@ use crate::{CLEAN, PROBLEMS, audit, complain, config, interrupt::Interrupt, prog
 
 /// How often a schema is mended and held against its documents again.
 const MOST_ROUNDS: usize = 5;
+
+/// Documents of a running deployment that are fetched to see what they break.
+const EXAMPLES: u64 = 1000;
 
 /// Lines of one kind about one schema.
 const SHOWN: usize = 5;
@@ -41,10 +42,7 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
     let bar = Bar::new(!args.reading.no_progress && !args.quiet);
     let Collected { evidence, mut problems, mut interrupted, .. } =
         collect(&request, &bar, interrupt.stop());
-    for diagnostic in diagnostics.iter().filter(|diagnostic| diagnostic.fatal) {
-        let message = diagnostic.to_string();
-        problems.push(Problem { source: diagnostic.file.clone(), message });
-    }
+    config::tell(&diagnostics, &mut problems, args.quiet);
     // Standard input is gone when it has been read.
     let is_read_once = args.sources.iter().any(|source| source == "-");
     let is_checked = !args.no_check && !is_read_once && !interrupted;
@@ -78,9 +76,8 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
     }
     if is_checked {
         for outcome in &mut outcomes {
-            let hold = |inferred: &Inferred| {
-                hold(args, &request, &bar, &interrupt, outcome.namespace, inferred)
-            };
+            let hold =
+                |inferred: &Inferred| hold(&request, &bar, &interrupt, outcome.namespace, inferred);
             let (mut checked, mut stopped) = hold(&outcome.inferred)?;
             // What only names spoke for goes when documents speak against it, or were not asked; and when
             // nothing may be left out, everything that a document breaks goes.
@@ -133,7 +130,6 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
 
 /// Holds a schema against the documents it was read off; says whether that was stopped.
 fn hold(
-    args: &InferArgs,
     request: &Request,
     bar: &Bar,
     interrupt: &Interrupt,
@@ -141,16 +137,14 @@ fn hold(
     inferred: &Inferred,
 ) -> anyhow::Result<(Option<Checked>, bool)> {
     let schema = Loaded {
-        notes: Vec::new(),
         namespace: Some(namespace.clone()),
-        validator: validator(inferred),
+        validator: to_bytes(validator_tree(inferred).entries()),
+        ..Loaded::default()
     };
-    let check = check::prepared(&schema, &args.sources, 1000)
+    let collected = check::hold(request, &schema, EXAMPLES, bar, interrupt)
         .with_context(|| format!("the schema of {namespace}"))?;
-    let collected = collect(&check::with_check(request, &schema, check)?, bar, interrupt.stop());
-    let mut collections = collected.evidence.collections.into_iter();
-    let checked = collections.find(|c| c.namespace == *namespace).and_then(|c| c.checked);
-    Ok((checked.map(|checked| *checked), collected.interrupted))
+    let stopped = collected.interrupted;
+    Ok((check::of_collection(collected, namespace), stopped))
 }
 
 /// Why a collection can have no validator.
@@ -171,10 +165,6 @@ fn validator_tree(inferred: &Inferred) -> Value {
     Value::Map(vec![("$jsonSchema".to_owned(), inferred.schema.clone())])
 }
 
-fn validator(inferred: &Inferred) -> Vec<u8> {
-    to_bytes(validator_tree(inferred).entries())
-}
-
 /// A few lines about one schema.
 fn tell(outcome: &Outcome<'_>, format: InferFormat) {
     let Outcome { namespace, inferred, checked } = outcome;
@@ -184,14 +174,9 @@ fn tell(outcome: &Outcome<'_>, format: InferFormat) {
     let met = match checked {
         Some(checked) if checked.refused == 0 => "; all of them meet it".to_owned(),
         Some(checked) => format!(
-            "; {} of {} it",
-            text::count(checked.refused),
-            text::form_of(
-                checked.refused,
-                checked.documents,
-                &format!("{} breaks", text::plural(checked.documents, "document")),
-                &format!("{} break", text::plural(checked.documents, "document")),
-            )
+            "; {} {} it",
+            text::part(checked.refused, checked.documents, "document"),
+            text::form_of(checked.refused, checked.documents, "breaks", "break")
         ),
         None => String::new(),
     };
@@ -200,16 +185,8 @@ fn tell(outcome: &Outcome<'_>, format: InferFormat) {
         text::plural(count("bsonType"), "field"),
         text::count(count("required")),
     ));
-    for breach in checked.iter().flat_map(|checked| checked.breaches.iter().take(SHOWN)) {
-        let at = if breach.path.is_empty() { "the document" } else { &breach.path };
-        let opaque = breach.ids.iter().filter(|id| id.is_opaque).take(3);
-        let ids: Vec<&str> = opaque.map(|id| id.text.as_str()).collect();
-        let ids = if ids.is_empty() { String::new() } else { format!(" (_id {})", ids.join(", ")) };
-        let documents = text::plural(breach.documents, "document");
-        complain(&print::one_line(&format!(
-            "  breaks: {at}: {} in {documents}{ids}",
-            breach.keyword
-        )));
+    for line in checked.iter().flat_map(print::breach_lines) {
+        complain(&format!("  breaks: {line}"));
     }
     if inferred.unseen_share > 0.0 {
         complain(&format!(
@@ -232,7 +209,7 @@ fn tell(outcome: &Outcome<'_>, format: InferFormat) {
 
 fn write(args: &InferArgs, outcomes: &[Outcome<'_>]) -> anyhow::Result<()> {
     let output = args.reading.output.as_deref();
-    if let Some(directory) = output.filter(|path| is_directory(path)) {
+    if let Some(directory) = output.filter(|path| print::is_directory(path)) {
         std::fs::create_dir_all(directory)
             .with_context(|| format!("cannot make the directory {}", directory.display()))?;
         for outcome in outcomes {
@@ -241,13 +218,7 @@ fn write(args: &InferArgs, outcomes: &[Outcome<'_>]) -> anyhow::Result<()> {
                 InferFormat::Mongosh => "js",
                 InferFormat::Report => "report.json",
             };
-            // Names may hold what a file system does not take.
-            let name: String = outcome
-                .namespace
-                .to_string()
-                .chars()
-                .map(|c| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' })
-                .collect();
+            let name = print::file_name(&outcome.namespace.to_string());
             put(
                 &text_of(args.format, std::slice::from_ref(outcome)),
                 Some(&directory.join(format!("{name}.{ending}"))),
@@ -256,10 +227,6 @@ fn write(args: &InferArgs, outcomes: &[Outcome<'_>]) -> anyhow::Result<()> {
         return Ok(());
     }
     put(&text_of(args.format, outcomes), output)
-}
-
-pub(super) fn is_directory(path: &Path) -> bool {
-    path.is_dir() || path.to_string_lossy().ends_with(['/', '\\'])
 }
 
 fn text_of(format: InferFormat, outcomes: &[Outcome<'_>]) -> String {
@@ -301,15 +268,7 @@ fn report(outcome: &Outcome<'_>) -> Json {
         .map(|open| json!({ "path": open.path, "why": open.why }))
         .collect();
     let checked = checked.as_ref().map(|checked| {
-        let breaches: Vec<Json> = checked
-            .breaches
-            .iter()
-            .map(|breach| {
-                let ids: Vec<&str> =
-                    breach.ids.iter().filter(|id| id.is_opaque).map(|id| id.text.as_str()).collect();
-                json!({ "path": breach.path, "keyword": breach.keyword, "documents": breach.documents, "ids": ids })
-            })
-            .collect();
+        let breaches = print::breaches(checked);
         json!({ "documents": checked.documents, "refused": checked.refused, "breaches": breaches })
     });
     json!({

@@ -8,6 +8,7 @@ use docward_bson::{
     walk::{Element, Elements},
 };
 use docward_model::Namespace;
+use docward_schema::{SchemaFault, Validator, ValidatorFault};
 
 /// A validator out of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,6 +19,27 @@ pub(crate) struct Loaded {
     pub(crate) namespace: Option<Namespace>,
     /// The validator as a document: `{$jsonSchema: …}`, query operators, or both.
     pub(crate) validator: Vec<u8>,
+}
+
+impl Loaded {
+    /// The validator ready to be asked; `Err` with the operator inside `Ok` when only a server can evaluate it.
+    pub(crate) fn compile(&self) -> anyhow::Result<Result<Validator, String>> {
+        if docward_schema::demands_nameless(&self.validator) {
+            bail!(
+                "it demands something of a field without a name: MongoDB 6.0 takes such a validator and crashes when it refuses a document; leave that property out"
+            );
+        }
+        match Validator::compile(&self.validator) {
+            Ok(validator) => Ok(Ok(validator)),
+            Err(ValidatorFault::NotEvaluated { operator }) => Ok(Err(operator)),
+            Err(ValidatorFault::Refused(fault)) => Err(refused(&fault)),
+        }
+    }
+}
+
+/// A validator that the server does not take, in its words.
+pub(crate) fn refused(fault: &SchemaFault) -> anyhow::Error {
+    anyhow::anyhow!("MongoDB would refuse this validator (code {}): {}", fault.code, fault.message)
 }
 
 /// Words that only a schema begins with.
@@ -72,6 +94,18 @@ pub(crate) fn load(path: &Path) -> anyhow::Result<Vec<Loaded>> {
             .with_context(|| shown.to_string());
     }
     unwrap(&document).with_context(|| shown.to_string())
+}
+
+/// The only validator of a file.
+pub(crate) fn one(path: &Path) -> anyhow::Result<Loaded> {
+    match load(path)?.as_slice() {
+        [one] => Ok(one.clone()),
+        several => bail!(
+            "{} holds schemas of {} collections, and one is meant; `schema infer --output DIR/` writes a file for each",
+            path.display(),
+            several.len()
+        ),
+    }
 }
 
 /// A connection string in the wrong place is not repeated: it may hold a password.

@@ -1,6 +1,8 @@
 //! Schemas as text: JSON for programs, a commented script for people.
 
-use docward_model::{Namespace, Value, shell, text};
+use std::path::Path;
+
+use docward_model::{Checked, CheckedBreach, Namespace, Value, shell, text};
 use docward_rules::infer::Inferred;
 use serde_json::{Map, Number, Value as Json, json};
 
@@ -162,4 +164,50 @@ pub(crate) fn verdict(details: Option<&bson::Document>) -> String {
     let details = details
         .map_or(Json::Null, |details| bson::Bson::Document(details.clone()).into_relaxed_extjson());
     pretty(&json!({ "version": 1, "accepted": details.is_null(), "details": details }))
+}
+
+/// What documents break, as JSON.
+pub(crate) fn breaches(checked: &Checked) -> Vec<Json> {
+    let breach = |breach: &CheckedBreach| {
+        let ids: Vec<&str> = opaque_ids(breach).collect();
+        json!({
+            "path": breach.path,
+            "keyword": breach.keyword,
+            "documents": breach.documents,
+            "ids": ids,
+        })
+    };
+    checked.breaches.iter().map(breach).collect()
+}
+
+/// What documents break, a line each: the first few.
+pub(crate) fn breach_lines(checked: &Checked) -> Vec<String> {
+    const SHOWN: usize = 5;
+    let line = |breach: &CheckedBreach| {
+        let at = if breach.path.is_empty() { "the document" } else { &breach.path };
+        let ids: Vec<&str> = opaque_ids(breach).take(3).collect();
+        let ids = if ids.is_empty() { String::new() } else { format!(" (_id {})", ids.join(", ")) };
+        let documents = text::plural(breach.documents, "document");
+        one_line(&format!("{at}: {} in {documents}{ids}", breach.keyword))
+    };
+    let mut lines: Vec<String> = checked.breaches.iter().take(SHOWN).map(line).collect();
+    if checked.breaches.len() > SHOWN {
+        lines.push(format!("{} more", checked.breaches.len() - SHOWN));
+    }
+    lines
+}
+
+fn opaque_ids(breach: &CheckedBreach) -> impl Iterator<Item = &str> {
+    breach.ids.iter().filter(|id| id.is_opaque).map(|id| id.text.as_str())
+}
+
+/// A name as that of a file: names may hold what a file system does not take.
+pub(crate) fn file_name(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
+    name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
+}
+
+/// Whether one file for each is to be written there.
+pub(crate) fn is_directory(path: &Path) -> bool {
+    path.is_dir() || path.to_string_lossy().ends_with(['/', '\\'])
 }

@@ -3,47 +3,28 @@
 use std::io::Read as _;
 
 use anyhow::{Context, bail};
-use docward_bson::json;
-use docward_schema::{Validator, ValidatorFault};
+use docward_bson::{json, walk::Fault};
 
 use super::{args::TestArgs, load};
 use crate::{CLEAN, FINDINGS, args::Format, put};
 
 /// Runs the command.
 pub(crate) fn test(args: &TestArgs) -> anyhow::Result<u8> {
-    let schema = match load::load(&args.schema)?.as_slice() {
-        [schema] => schema.clone(),
-        several => bail!(
-            "{} holds schemas of {} collections; a document is tested against one",
-            args.schema.display(),
-            several.len()
+    let schema = load::one(&args.schema)?;
+    let shown = args.schema.display();
+    let validator = match schema.compile().with_context(|| shown.to_string())? {
+        Ok(validator) => validator,
+        Err(operator) => bail!(
+            "{shown}: `{operator}` is not evaluated offline; insert the document into a scratch collection with this validator instead"
         ),
     };
-    if docward_schema::demands_nameless(&schema.validator) {
-        bail!(
-            "{}: it demands something of a field without a name, on which MongoDB 6.0 crashes; leave that property out",
-            args.schema.display()
-        );
-    }
-    let validator = Validator::compile(&schema.validator).map_err(|fault| match fault {
-        ValidatorFault::Refused(fault) => {
-            anyhow::anyhow!("MongoDB would refuse this validator (code {}): {}", fault.code, fault.message)
-        }
-        ValidatorFault::NotEvaluated { operator } => {
-            anyhow::anyhow!("`{operator}` is not evaluated offline; insert the document into a scratch collection with this validator instead")
-        }
-    });
-    let validator = validator.with_context(|| args.schema.display().to_string())?;
     let document = document(&args.document)?;
-    let details = validator
-        .explain(&document)
-        .map_err(|fault| anyhow::anyhow!("the document is damaged: {}", fault.kind))?;
+    let damaged = |fault: Fault| anyhow::anyhow!("the document is damaged: {}", fault.kind);
+    let details = validator.explain(&document).map_err(damaged)?;
     let text = match (args.format, &details) {
         (Format::Terminal, None) => "accepted\n".to_owned(),
         (Format::Terminal, Some(details)) => {
-            let violations = validator
-                .violations(&document)
-                .map_err(|fault| anyhow::anyhow!("the document is damaged: {}", fault.kind))?;
+            let violations = validator.violations(&document).map_err(damaged)?;
             let mut text = String::from("refused\n");
             for violation in violations {
                 let at = if violation.path.is_empty() { "the document" } else { &violation.path };
