@@ -72,6 +72,7 @@ pub(crate) enum Command {
     #[command(name = "shardkey", after_help = SHARDKEY_EXAMPLES)]
     ShardKey(ShardKeyArgs),
     /// Validators: read them off documents, hold documents against them, compare and apply them
+    #[command(after_help = SCHEMA_EXAMPLES)]
     Schema(crate::schema::args::SchemaArgs),
     /// Compare two reports: what is new, fixed or changed
     #[command(after_help = DIFF_EXAMPLES)]
@@ -89,6 +90,14 @@ pub(crate) enum Command {
     #[command(after_help = MAN_EXAMPLES)]
     Man(ManArgs),
 }
+
+const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  docward schema infer dump/ --collection t_user > user.schema.json
+  docward schema check user.schema.json dump/ --collection t_user
+  docward schema apply \"$OPERATOR_URI\" --schema user.schema.json --namespace db_shop.t_user
+
+Each command has its own --help; docs/schema.md tells the whole story.";
 
 const DIFF_EXAMPLES: &str = "\
 Examples:
