@@ -14,12 +14,15 @@ use toml_edit::DocumentMut;
 use crate::{codegen, docs, root, source};
 
 /// Crates and their layers; an arrow up or sideways is a fault.
-const LAYERS: [(&str, u32); 14] = [
+const LAYERS: [(&str, u32); 17] = [
     ("docward-model", 0),
     ("docward-bson", 1),
+    ("docward-uri", 1),
     ("docward-code", 2),
+    ("docward-connect", 2),
     ("docward-profile", 2),
     ("docward-schema", 2),
+    ("docward-source", 2),
     ("docward-workload", 2),
     ("docward-rules", 3),
     ("docward-config", 3),

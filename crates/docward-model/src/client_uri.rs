@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::password::Strength;
+use crate::{Location, password::Strength};
 
 /// What a connection string was given for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +47,69 @@ pub struct ClientUri {
     /// `readPreferenceTags` in their order: a read goes to the members of the first set that any
     /// member matches. An empty set matches all.
     pub read_tags: Vec<Vec<(String, String)>>,
+    /// Every option, from the string and from code, under its canonical name; of several with one name
+    /// the last one counts, `readPreferenceTags` apart.
+    pub options: Vec<ClientOption>,
+    /// Where the client is made in source code or configuration; `None` for a string of its own.
+    pub site: Option<ClientSite>,
+    /// The driver that uses it, when known.
+    pub driver: Option<Driver>,
+    /// The declared service it belongs to, when that is not its `appName`.
+    pub service: Option<String>,
+    /// Whether parts of the string are computed and could not be read: then nothing is said about what
+    /// seems to be absent.
+    pub is_partial: bool,
+}
+
+/// An option of a client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClientOption {
+    /// Its canonical name: `maxPoolSize`, `tls`.
+    pub name: String,
+    /// As it was written: `ssl`, `maxpoolsize`, `SetMaxPoolSize`.
+    pub written: String,
+    /// Its value; milliseconds where the canonical name says so.
+    pub value: OptionValue,
+    /// Where it stands.
+    pub location: Option<Location>,
+}
+
+/// The value of an option.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the variants say it")]
+pub enum OptionValue {
+    Int(i64),
+    Bool(bool),
+    Text(String),
+    /// Computed: it is there, and no more is known.
+    Unknown,
+}
+
+/// Where a client is made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClientSite {
+    /// The call, or the line of a configuration file.
+    pub location: Location,
+    /// What would be made again and again: the function, handler or loop around it, in words. `None` when
+    /// it is made once.
+    pub remade_in: Option<String>,
+    /// Whether all options that code gives could be read.
+    pub is_whole: bool,
+}
+
+/// A driver, or a library on top of one, with defaults of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "names of drivers")]
+pub enum Driver {
+    Python,
+    Java,
+    Node,
+    Mongoose,
+    Go,
+    Rust,
+    Php,
+    CSharp,
+    Ruby,
 }
 
 /// What stands in the place of a password.

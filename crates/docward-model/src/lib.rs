@@ -22,6 +22,7 @@ mod report;
 mod rule;
 mod server;
 mod server_names;
+mod service;
 mod settings;
 mod shard_key;
 pub mod shell;
@@ -33,7 +34,9 @@ mod workload;
 
 pub use bson_type::{BsonType, TypeCounts};
 pub use checked::{Checked, CheckedBreach, CheckedId};
-pub use client_uri::{ClientUri, Password, Purpose, UriFault};
+pub use client_uri::{
+    ClientOption, ClientSite, ClientUri, Driver, OptionValue, Password, Purpose, UriFault,
+};
 pub use cluster::{Cluster, KeyAnalysis, KeyMetrics, Router, Shard, ShardPart, ShardedCollection};
 pub use compared::{Basis, Change, Compared, Known};
 pub use counted::{Counted, CountedField};
@@ -63,6 +66,7 @@ pub use server::{
     StartOptions, Topology, User,
 };
 pub use server_names::is_server_owned;
+pub use service::{DeclaredDeployment, DeclaredTopology, LimitScope, Service, ServiceClass};
 pub use settings::{
     CoreSource, NamespaceOverride, NamespacePattern, ProfileName, RuleSettings, Settings, ShardKey,
     ThresholdSetting, selects,

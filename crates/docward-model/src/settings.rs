@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use globset::{Glob, GlobMatcher};
 use serde::{Deserialize, Serialize};
 
-use crate::{Namespace, RuleMeta, Scope, Severity, Suppression, Threshold, ThresholdValue, Waiver};
+use crate::{
+    DeclaredDeployment, Namespace, RuleMeta, Scope, Service, Severity, Suppression, Threshold,
+    ThresholdValue, Waiver,
+};
 
 /// A named set of defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -157,6 +160,10 @@ pub struct Settings {
     pub shards: Option<u32>,
     /// The server's version when known or declared, `(6, 0)`.
     pub server_version: Option<(u32, u32)>,
+    /// What is declared about the deployment.
+    pub deployment: DeclaredDeployment,
+    /// The services that connect, as declared.
+    pub services: Vec<Service>,
     /// Connection strings' database names, to be compared with the catalogue.
     pub uri_databases: Vec<String>,
     /// Findings that are accepted for a time.

@@ -74,6 +74,8 @@ pub(crate) enum Command {
     /// Validators: read them off documents, hold documents against them, compare and apply them
     #[command(after_help = SCHEMA_EXAMPLES)]
     Schema(crate::schema::args::SchemaArgs),
+    /// Connections: judge strings, size pools, choose a method, write clients
+    Connect(crate::connect::ConnectArgs),
     /// Compare two reports: what is new, fixed or changed
     #[command(after_help = DIFF_EXAMPLES)]
     Diff(DiffArgs),

@@ -5,6 +5,7 @@ mod args;
 mod audit;
 mod baseline;
 mod config;
+mod connect;
 mod diff;
 mod explain;
 mod generated;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         args::Command::Checklist(args) => audit::audit(&args.audit, Shown::Checklists),
         args::Command::ShardKey(args) => shardkey::shardkey(&args),
         args::Command::Schema(args) => schema::schema(&args),
+        args::Command::Connect(args) => connect::connect(&args),
         args::Command::Rules(args) => rules::rules(&args),
         args::Command::Diff(args) => diff::diff(&args),
         args::Command::Explain(args) => explain::explain(&args),

@@ -1,0 +1,1 @@
+//! Pools and budgets, the choice of a connection method, and clients written out.

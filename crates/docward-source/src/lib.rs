@@ -1,0 +1,1 @@
+//! What source code and configuration say about MongoDB: clients, statements, models, secrets.

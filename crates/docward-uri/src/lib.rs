@@ -1,0 +1,1 @@
+//! Connection strings, taken apart as drivers do, with the place of every part.

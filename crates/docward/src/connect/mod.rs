@@ -1,0 +1,42 @@
+//! `docward connect`: connection strings judged, pools planned, methods chosen, clients written.
+
+mod check;
+mod choose;
+mod plan;
+mod sdk;
+
+use clap::{Args, Subcommand};
+
+/// Which command.
+#[derive(Args, Debug)]
+pub(crate) struct ConnectArgs {
+    #[command(subcommand)]
+    command: ConnectCommand,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+enum ConnectCommand {
+    /// Judge connection strings and print the corrected ones
+    #[command(after_help = check::EXAMPLES)]
+    Check(check::CheckArgs),
+    /// Size pools and hold them against the connection limit
+    #[command(after_help = plan::EXAMPLES)]
+    Plan(plan::PlanArgs),
+    /// Choose between SRV, load balancer and all routers
+    #[command(after_help = choose::EXAMPLES)]
+    Choose(choose::ChooseArgs),
+    /// Write a client that follows the rule book
+    #[command(after_help = sdk::EXAMPLES)]
+    Sdk(sdk::SdkArgs),
+}
+
+/// Runs one of the commands.
+pub(crate) fn connect(args: &ConnectArgs) -> anyhow::Result<u8> {
+    match &args.command {
+        ConnectCommand::Check(args) => check::check(args),
+        ConnectCommand::Plan(args) => plan::plan(args),
+        ConnectCommand::Choose(args) => choose::choose(args),
+        ConnectCommand::Sdk(args) => sdk::sdk(args),
+    }
+}
