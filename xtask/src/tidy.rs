@@ -14,7 +14,7 @@ use toml_edit::DocumentMut;
 use crate::{codegen, docs, root, source};
 
 /// Crates and their layers; an arrow up or sideways is a fault.
-const LAYERS: [(&str, u32); 17] = [
+const LAYERS: [(&str, u32); 16] = [
     ("docward-model", 0),
     ("docward-bson", 1),
     ("docward-uri", 1),
@@ -22,7 +22,6 @@ const LAYERS: [(&str, u32); 17] = [
     ("docward-connect", 2),
     ("docward-profile", 2),
     ("docward-schema", 2),
-    ("docward-source", 2),
     ("docward-workload", 2),
     ("docward-rules", 3),
     ("docward-config", 3),

@@ -18,6 +18,7 @@ mod pattern;
 mod place;
 mod prisma;
 mod pydantic;
+pub mod scan;
 mod shape;
 mod spring;
 mod tree;

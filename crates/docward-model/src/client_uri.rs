@@ -90,9 +90,6 @@ pub enum OptionValue {
 pub struct ClientSite {
     /// The call, or the line of a configuration file.
     pub location: Location,
-    /// What would be made again and again: the function, handler or loop around it, in words. `None` when
-    /// it is made once.
-    pub remade_in: Option<String>,
     /// Whether all options that code gives could be read.
     pub is_whole: bool,
 }

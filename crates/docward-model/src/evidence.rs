@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BsonType, Checked, ClientUri, CollectionStats, Counted, Distribution, FieldPath, IndexUsage,
+    BsonType, Checked, ClientUri, Code, CollectionStats, Counted, Distribution, FieldPath, IndexUsage,
     KeyAnalysis, Namespace, Network, Profile, Server, Value, Workload,
 };
 
@@ -35,6 +35,9 @@ pub struct Evidence {
     /// Connection strings: of the sources and of clients, without their passwords.
     #[serde(skip)]
     pub uris: Vec<ClientUri>,
+    /// What source code says, when some was given.
+    #[serde(skip)]
+    pub code: Option<Code>,
 }
 
 impl Evidence {

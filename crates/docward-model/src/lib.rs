@@ -8,7 +8,9 @@ mod bson_type;
 mod catalogue;
 mod checked;
 pub mod client_uri;
+mod client_options;
 mod cluster;
+pub mod code;
 mod compared;
 mod counted;
 mod evidence;
@@ -38,6 +40,7 @@ pub use client_uri::{
     ClientOption, ClientSite, ClientUri, Driver, OptionValue, Password, Purpose, UriFault,
 };
 pub use cluster::{Cluster, KeyAnalysis, KeyMetrics, Router, Shard, ShardPart, ShardedCollection};
+pub use code::Code;
 pub use compared::{Basis, Change, Compared, Known};
 pub use counted::{Counted, CountedField};
 pub use evidence::{

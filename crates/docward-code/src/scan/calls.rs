@@ -1,0 +1,294 @@
+//! Statements that are no updates: collections that are created or sharded, counts, joins, transactions,
+//! names, and questions whether a server is there.
+
+use std::collections::BTreeSet;
+
+use docward_model::code::{
+    CodeName, Creation, DeclaredField, NameKind, RequestRead, RequestReadKind, Sharding, Transaction,
+};
+
+use super::{
+    Scan, handlers,
+    ir::{Call, Expr, Kind, ScopeId},
+};
+
+const WRITES: [&str; 29] = [
+    "insertOne", "insertMany", "insert", "insert_one", "insert_many", "updateOne", "updateMany",
+    "update_one", "update_many", "deleteOne", "deleteMany", "delete_one", "delete_many", "replaceOne",
+    "replace_one", "findOneAndUpdate", "find_one_and_update", "findOneAndDelete", "findByIdAndUpdate",
+    "InsertOne", "InsertMany", "UpdateOne", "UpdateMany", "DeleteOne", "DeleteMany", "ReplaceOne",
+    "FindOneAndUpdate", "bulkWrite", "create",
+];
+const READS: [&str; 16] = [
+    "find", "findOne", "find_one", "aggregate", "countDocuments", "count_documents", "distinct",
+    "Find", "FindOne", "Aggregate", "CountDocuments", "estimatedDocumentCount", "createIndex",
+    "create_index", "count", "findById",
+];
+
+impl<'u, 't> Scan<'u, 't> {
+    pub(super) fn calls(&mut self) {
+        let unit = self.values.unit;
+        let mut calls = Vec::new();
+        let mut objects = Vec::new();
+        unit.each(|scope, expr| match &expr.kind {
+            Kind::Call(call) => calls.push((scope, expr.at, &**call)),
+            Kind::Object(_) => objects.push((scope, expr)),
+            _ => {}
+        });
+        let mut named: BTreeSet<(Option<String>, String)> = BTreeSet::new();
+        for (scope, at, call) in calls {
+            let Some(method) = call.method() else { continue };
+            match method {
+                "createCollection" | "create_collection" | "CreateCollection" => {
+                    self.creation(call, at, scope);
+                }
+                "shardCollection" => self.sharding(call, at, scope),
+                "countDocuments" | "count_documents" | "CountDocuments" => {
+                    self.count(call, at, scope);
+                }
+                "aggregate" | "Aggregate" => self.lookups(call, scope),
+                "withTransaction" | "with_transaction" | "WithTransaction" | "startTransaction"
+                | "start_transaction" | "StartTransaction" => self.transaction(call, at, scope),
+                "ping" | "Ping" => {
+                    let location = self.location(at);
+                    self.out.code.health_checks.push(location);
+                }
+                "command" | "runCommand" | "RunCommand" | "adminCommand"
+                    if call.args.iter().any(|arg| {
+                        arg.value.text().as_deref() == Some("ping")
+                            || super::updates::mentions(&arg.value, "ping")
+                    }) =>
+                {
+                    let location = self.location(at);
+                    self.out.code.health_checks.push(location);
+                }
+                _ => {}
+            }
+            if WRITES.contains(&method) || READS.contains(&method) {
+                self.name(call, method, scope, &mut named);
+            }
+        }
+        for (scope, object) in objects {
+            self.random_id(object, scope);
+        }
+    }
+
+    fn creation(&mut self, call: &'u Call<'t>, at: usize, scope: ScopeId) {
+        let name = call.args.iter().find_map(|arg| self.values.text(&arg.value, scope));
+        // `Model.createCollection()` takes its options from the schema.
+        if call.args.is_empty() {
+            return;
+        }
+        let (mut validator, mut special, mut partial) = (false, false, false);
+        let mut option = |name: &str| match name {
+            "validator" | "validationOptions" | "SetValidator" => validator = true,
+            "timeseries" | "timeSeriesOptions" | "SetTimeSeriesOptions" | "viewOn" | "view_on"
+            | "capped" | "SetCapped" | "clusteredIndex" => special = true,
+            _ => {}
+        };
+        let skip = call
+            .args
+            .iter()
+            .position(|arg| self.values.text(&arg.value, scope).is_some())
+            .map_or(0, |at| at + 1);
+        for arg in call.args.iter().skip(skip) {
+            if let Some(name) = arg.name {
+                option(name);
+            } else if let Some(fields) = self.values.document(&arg.value, scope) {
+                fields.iter().filter_map(|field| field.name.as_deref()).for_each(&mut option);
+                partial |= fields.iter().any(|field| field.name.is_none());
+            } else {
+                let mut methods = Vec::new();
+                let (value, _) = self.values.follow(&arg.value, scope);
+                value.visit(&mut |expr| methods.extend(expr.call().and_then(Call::method)));
+                partial |= methods.is_empty() && !matches!(value.kind, Kind::Function(_));
+                methods.into_iter().for_each(&mut option);
+            }
+            partial |= arg.spread;
+        }
+        let place = self.place(at, scope);
+        self.out.code.creations.push(Creation {
+            place,
+            collection: name.unwrap_or_default(),
+            is_partial: partial,
+            validator,
+            special,
+        });
+    }
+
+    fn sharding(&mut self, call: &'u Call<'t>, at: usize, scope: ScopeId) {
+        let Some(namespace) = call.positional(0).and_then(|arg| self.values.text(arg, scope)) else {
+            return;
+        };
+        let key = call
+            .positional(1)
+            .and_then(|arg| self.values.document(arg, scope))
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|field| {
+                let hashed = self.values.text(field.value, field.scope).as_deref() == Some("hashed");
+                Some((field.name?, hashed))
+            })
+            .collect::<Vec<_>>();
+        if !key.is_empty() {
+            let place = self.place(at, scope);
+            self.out.code.shardings.push(Sharding { place, namespace, key });
+        }
+    }
+
+    fn count(&mut self, call: &'u Call<'t>, at: usize, scope: ScopeId) {
+        let fields = call
+            .args
+            .iter()
+            .find_map(|arg| self.values.document(&arg.value, scope))
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|field| field.name)
+            .collect();
+        let collection = call.receiver().and_then(|of| self.values.target(of, scope));
+        let in_handler = handlers::handler_around(self.values.unit, scope, self.file).is_some();
+        let place = self.place(at, scope);
+        self.out.code.request_reads.push(RequestRead {
+            place,
+            kind: RequestReadKind::Count,
+            collection: collection.map(|target| target.collection),
+            joined: None,
+            fields,
+            in_handler,
+        });
+    }
+
+    fn lookups(&mut self, call: &'u Call<'t>, scope: ScopeId) {
+        let collection =
+            call.receiver().and_then(|of| self.values.target(of, scope)).map(|t| t.collection);
+        let in_handler = handlers::handler_around(self.values.unit, scope, self.file).is_some();
+        let mut found = Vec::new();
+        for arg in &call.args {
+            let (value, at) = self.values.follow(&arg.value, scope);
+            value.visit(&mut |expr| {
+                if let Kind::Object(entries) = &expr.kind {
+                    for entry in entries.iter().filter(|entry| entry.name() == Some("$lookup")) {
+                        let from = self
+                            .values
+                            .document(&entry.value, at)
+                            .unwrap_or_default()
+                            .into_iter()
+                            .find(|field| field.is("from"))
+                            .and_then(|field| self.values.text(field.value, field.scope));
+                        found.push((entry.at, from));
+                    }
+                }
+            });
+        }
+        for (at, joined) in found {
+            let place = self.place(at, scope);
+            self.out.code.request_reads.push(RequestRead {
+                place,
+                kind: RequestReadKind::Lookup,
+                collection: collection.clone(),
+                joined,
+                fields: Vec::new(),
+                in_handler,
+            });
+        }
+    }
+
+    /// The collections that a transaction writes: those of the function it is given, or of the one around.
+    fn transaction(&mut self, call: &'u Call<'t>, at: usize, scope: ScopeId) {
+        let unit = self.values.unit;
+        let given = call.args.iter().find_map(|arg| match arg.value.kind {
+            Kind::Function(id) => Some(id),
+            _ => None,
+        });
+        let Some(within) = given.or_else(|| unit.function(scope).map(|(id, _)| id)) else { return };
+        let mut collections = BTreeSet::new();
+        unit.each(|inner, expr| {
+            if let Some(call) = expr.call()
+                && unit.is_in(inner, within)
+                && call.method().is_some_and(|method| WRITES.contains(&method) || method == "save")
+                && let Some(target) = call.receiver().and_then(|of| self.values.target(of, inner))
+            {
+                collections.insert(target.collection);
+            }
+        });
+        if !collections.is_empty() {
+            let place = self.place(at, scope);
+            let collections = collections.into_iter().collect();
+            self.out.code.transactions.push(Transaction { place, collections });
+        }
+    }
+
+    fn name(
+        &mut self,
+        call: &'u Call<'t>,
+        method: &str,
+        scope: ScopeId,
+        named: &mut BTreeSet<(Option<String>, String)>,
+    ) {
+        let Some(target) = call.receiver().and_then(|of| self.values.target(of, scope)) else {
+            return;
+        };
+        if target.is_model {
+            return;
+        }
+        let key = (target.database.clone(), target.collection.clone());
+        let written = WRITES.contains(&method);
+        if !named.insert(key) && !written {
+            return;
+        }
+        let place = self.place(call.callee.at, scope);
+        if let Some(database) = &target.database {
+            self.out.code.names.push(CodeName {
+                place: place.clone(),
+                kind: NameKind::Database,
+                database: None,
+                name: database.clone(),
+                written,
+            });
+        }
+        self.out.code.names.push(CodeName {
+            place,
+            kind: NameKind::Collection,
+            database: target.database,
+            name: target.collection,
+            written,
+        });
+    }
+
+    /// `{_id: uuidv4()}`, `{"_id": str(uuid.uuid4())}`, and defaults of models.
+    fn random_id(&mut self, object: &'u Expr<'t>, scope: ScopeId) {
+        let Kind::Object(entries) = &object.kind else { return };
+        for entry in entries.iter().filter(|entry| entry.name() == Some("_id")) {
+            let mut made_by = None;
+            entry.value.visit(&mut |expr| {
+                let name = match &expr.kind {
+                    Kind::Call(call) => call.method(),
+                    Kind::Name(name) => Some(*name),
+                    _ => None,
+                };
+                if let Some(name) = name {
+                    let lower = name.to_ascii_lowercase();
+                    let from_uuid = self.values.unit.import(name).is_some_and(|import| {
+                        import.module == "uuid" && import.name == "v4"
+                    });
+                    if from_uuid || matches!(lower.as_str(), "uuid4" | "uuidv4" | "randomuuid" | "nanoid") {
+                        made_by = Some(name.to_owned());
+                    }
+                }
+            });
+            if let Some(made_by) = made_by {
+                let place = self.place(entry.at, scope);
+                self.out.code.fields.push(DeclaredField {
+                    place,
+                    model: String::new(),
+                    collection: None,
+                    path: "_id".to_owned(),
+                    types: Vec::new(),
+                    allowed: Vec::new(),
+                    made_by: Some(made_by),
+                    max_items: None,
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! Clients: where they are made, with which connection string and options, and how often.
+
+use docward_model::{
+    ClientOption, ClientSite, ClientUri, Driver, Location, Purpose,
+    code::{CodeSecret, RefusedCall, RemadeClient, SecretKind, Serverless},
+};
+use docward_uri::Piece;
+
+use super::{
+    Scan,
+    handlers,
+    ir::{Call, Expr, Kind, ScopeId, ScopeKind, StatementKind},
+    options::{Chain, CodeOption, mode},
+    values::{Folded, Fragment},
+};
+use crate::scan::Language;
+
+/// A call that makes a client.
+struct Made<'u, 't> {
+    driver: Driver,
+    uri: Option<(&'u Expr<'t>, ScopeId)>,
+    options: Vec<CodeOption>,
+    /// Whether all options are known.
+    whole: bool,
+}
+
+impl<'u, 't> Scan<'u, 't> {
+    /// Finds every client of the file.
+    pub(super) fn clients(&mut self) {
+        let mut made = Vec::new();
+        self.values.unit.each(|scope, expr| {
+            if let Some(call) = expr.call()
+                && let Some(client) = self.made(call, scope)
+            {
+                made.push((scope, expr, call, client));
+            }
+        });
+        for (scope, expr, call, client) in made {
+            self.refused(call);
+            self.remade(scope, expr);
+            self.client(expr.at, scope, client);
+        }
+        self.factories_of_others();
+        self.serverless();
+    }
+
+    fn made(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<Made<'u, 't>> {
+        match self.values.unit.language {
+            Language::Python => self.made_in_python(call, scope),
+            language if language.is_script() => self.made_in_script(call, scope),
+            Language::Go => self.made_in_go(call, scope),
+            _ => self.made_on_jvm(call, scope),
+        }
+    }
+
+    fn made_in_python(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<Made<'u, 't>> {
+        let method = call.method()?;
+        let is_connect = method == "connect"
+            && match call.receiver() {
+                Some(of) => matches!(of.kind, Kind::Name("mongoengine" | "me")),
+                None => self.values.unit.import("connect").is_some_and(|i| i.module == "mongoengine"),
+            };
+        let is_client = matches!(
+            method,
+            "MongoClient" | "AsyncIOMotorClient" | "AsyncMongoClient" | "MotorClient"
+        );
+        if !is_connect && !is_client {
+            return None;
+        }
+        let uri = if is_connect {
+            call.named("host").or_else(|| call.positional(0).filter(|arg| self.is_uri(arg, scope)))
+        } else {
+            call.positional(0).or_else(|| call.named("host"))
+        };
+        let mut options = Vec::new();
+        let mut whole = true;
+        for arg in &call.args {
+            if arg.spread {
+                match self.values.document(&arg.value, scope) {
+                    Some(_) => whole &= self.options_of(&arg.value, scope, &mut options),
+                    None => whole = false,
+                }
+            } else if let Some(name) = arg.name {
+                options.extend(self.values.option(name, &arg.value, arg.value.at, scope));
+            }
+        }
+        Some(Made { driver: Driver::Python, uri: uri.map(|uri| (uri, scope)), options, whole })
+    }
+
+    fn made_in_script(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<Made<'u, 't>> {
+        let method = call.method()?;
+        let of = call.receiver().and_then(Expr::last_name);
+        let driver = match (of, method) {
+            (None, "MongoClient") | (Some("MongoClient"), "connect") => Driver::Node,
+            (Some("mongodb" | "mongo"), "MongoClient") => Driver::Node,
+            (Some("mongoose"), "connect" | "createConnection") => Driver::Mongoose,
+            (None, "connect" | "createConnection")
+                if self.values.unit.import(method).is_some_and(|i| i.module == "mongoose") =>
+            {
+                Driver::Mongoose
+            }
+            (Some("MongooseModule"), "forRoot") => Driver::Mongoose,
+            (None, "monk") => Driver::Node,
+            _ => return None,
+        };
+        let uri = call.positional(0)?;
+        let mut options = Vec::new();
+        let whole = match call.positional(1) {
+            Some(arg) if matches!(arg.kind, Kind::Function(_)) => true,
+            Some(arg) => self.options_of(arg, scope, &mut options),
+            None => true,
+        };
+        Some(Made { driver, uri: Some((uri, scope)), options, whole })
+    }
+
+    fn made_in_go(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<Made<'u, 't>> {
+        let method = call.method()?;
+        let of = call.receiver().and_then(Expr::last_name)?;
+        match (of, method) {
+            ("mongo", "Connect" | "NewClient") => {}
+            ("mgo", "Dial" | "DialWithTimeout") => {
+                return Some(Made {
+                    driver: Driver::Go,
+                    uri: call.positional(0).map(|uri| (uri, scope)),
+                    options: Vec::new(),
+                    whole: true,
+                });
+            }
+            _ => return None,
+        }
+        let mut chain = Chain::new(self.text);
+        for arg in &call.args {
+            let is_context = arg.value.last_name().is_some_and(|name| name.contains("tx"))
+                || arg.value.call().and_then(|c| c.receiver()).and_then(Expr::last_name)
+                    == Some("context");
+            if !is_context {
+                self.values.chain(&arg.value, scope, 0, &mut chain);
+                chain.whole &= !arg.spread;
+            }
+        }
+        Some(Made {
+            driver: Driver::Go,
+            uri: chain.uri,
+            options: chain.options,
+            whole: chain.whole && !chain.hosts,
+        })
+    }
+
+    fn made_on_jvm(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<Made<'u, 't>> {
+        let method = call.method()?;
+        let of = call.receiver().and_then(Expr::last_name);
+        let is_made = matches!(
+            (of, method),
+            (Some("MongoClients" | "MongoClient" | "ReactiveMongoClients"), "create")
+                | (None, "MongoClient")
+                | (Some("KMongo"), "createClient")
+        );
+        if !is_made {
+            return None;
+        }
+        let mut chain = Chain::new(self.text);
+        let mut uri = None;
+        for arg in &call.args {
+            let (value, at) = self.values.follow(&arg.value, scope);
+            match value.call() {
+                Some(inner)
+                    if matches!(inner.method(), Some("MongoClientURI" | "ConnectionString")) =>
+                {
+                    uri = inner.positional(0).map(|uri| (uri, at));
+                }
+                Some(_) => self.values.chain(&arg.value, scope, 0, &mut chain),
+                None if uri.is_none() && matches!(value.kind, Kind::Text(_) | Kind::Binary(..)) => {
+                    uri = Some((&arg.value, scope));
+                }
+                None => chain.whole &= !matches!(value.kind, Kind::Name(_) | Kind::Member(..)),
+            }
+        }
+        Some(Made {
+            driver: Driver::Java,
+            uri: uri.or(chain.uri),
+            options: chain.options,
+            whole: chain.whole,
+        })
+    }
+
+    /// Options out of an object; whether all of it could be read.
+    fn options_of(&self, expr: &'u Expr<'t>, scope: ScopeId, out: &mut Vec<CodeOption>) -> bool {
+        let (object, at) = self.values.follow(expr, scope);
+        let Kind::Object(entries) = &object.kind else { return false };
+        let mut whole = true;
+        for entry in entries {
+            match entry.name() {
+                Some(name) => out.extend(self.values.option(name, &entry.value, entry.at, at)),
+                None => whole &= self.options_of(&entry.value, at, out),
+            }
+        }
+        whole
+    }
+
+    fn is_uri(&self, expr: &'u Expr<'t>, scope: ScopeId) -> bool {
+        let folded = self.values.fold(expr, scope);
+        matches!(folded.fragments.first(), Some(Fragment::Text(text, _)) if text.starts_with("mongodb"))
+    }
+
+    /// Files a client.
+    fn client(&mut self, at: usize, scope: ScopeId, made: Made<'u, 't>) {
+        let folded = made.uri.map(|(uri, scope)| self.values.fold(uri, scope));
+        let site = ClientSite { location: self.location(at), is_whole: made.whole };
+        let mut client = match &folded {
+            Some(folded) => match self.parsed(folded, scope) {
+                Some(client) => client,
+                None => return,
+            },
+            None => unknown(),
+        };
+        // What counts only on a machine without settings is a developer's: nothing is said about it.
+        if folded.is_some_and(|folded| folded.fallback) {
+            client = unknown();
+        }
+        client.site = Some(site);
+        client.driver = Some(made.driver);
+        for option in made.options {
+            let location = Some(self.location(option.at));
+            client.set(ClientOption {
+                name: option.name,
+                written: option.written,
+                value: option.value,
+                location,
+            });
+        }
+        self.out.clients.push(client);
+    }
+
+    /// A connection string that was put together, as far as it is known. Passwords in it are secrets that
+    /// do not belong there.
+    pub(super) fn parsed(&mut self, folded: &Folded, scope: ScopeId) -> Option<ClientUri> {
+        let first = folded.fragments.iter().find_map(|fragment| match fragment {
+            Fragment::Text(_, at) => *at,
+            Fragment::Hole => None,
+        });
+        let starts = matches!(
+            folded.fragments.first(),
+            Some(Fragment::Text(text, _)) if text.trim_start().starts_with("mongodb")
+        );
+        if !starts {
+            // Only a host, or nothing that is known.
+            let host = folded.whole().filter(|text| !text.contains("://") && !text.contains(' '));
+            return match host.filter(|host| !host.is_empty()) {
+                Some(host) => {
+                    let text = format!("mongodb://{host}");
+                    let parsed = docward_uri::parse(&text).ok()?;
+                    Some(parsed.client(Purpose::Client))
+                }
+                None if folded.is_unknown() => Some(unknown()),
+                None => None,
+            };
+        }
+        let pieces: Vec<Piece<'_>> = folded
+            .fragments
+            .iter()
+            .map(|fragment| match fragment {
+                Fragment::Text(text, _) => Piece::Text(text),
+                Fragment::Hole => Piece::Hole,
+            })
+            .collect();
+        let parsed = docward_uri::parse_template(&pieces).ok()?;
+        let place = |at: docward_uri::At| -> Location {
+            let offset = match folded.fragments.get(at.piece) {
+                Some(Fragment::Text(_, Some(start))) => Some(start + at.offset),
+                _ => first,
+            };
+            self.location(offset.unwrap_or_default())
+        };
+        let client = parsed.client_at(Purpose::Client, &place);
+        if let Some(at) = first
+            && self.seen_strings.insert(at)
+        {
+            self.secret(&client, &parsed.redacted(), at, scope, folded.fallback);
+        }
+        Some(client)
+    }
+
+    /// A password that stands in a connection string.
+    fn secret(&mut self, client: &ClientUri, shown: &str, at: usize, scope: ScopeId, fallback: bool) {
+        if !matches!(client.password, docward_model::Password::Given(_)) {
+            return;
+        }
+        let secret = CodeSecret {
+            place: self.place(at, scope),
+            kind: SecretKind::ConnectionString,
+            shown: shown.to_owned(),
+            fallback,
+            local: !client.srv && client.hosts.iter().all(|host| super::secrets::is_local(host)),
+            in_remark: self.is_remark(at),
+            in_sample: self.is_sample,
+        };
+        self.out.code.secrets.push(secret);
+    }
+
+    /// `readPreference=ReadPreference.SECONDARY_PREFERRED`: PyMongo takes a word there, not an object.
+    fn refused(&mut self, call: &'u Call<'t>) {
+        if self.values.unit.language != Language::Python {
+            return;
+        }
+        let Some(value) = call.named("readPreference") else { return };
+        if let (Kind::Member(..), Some(mode)) = (&value.kind, mode(value)) {
+            let place = self.place(value.at, 0);
+            self.out.code.refused_calls.push(RefusedCall {
+                place,
+                what: "`readPreference` is given an object; PyMongo takes a word there and raises ValueError".to_owned(),
+                instead: format!("readPreference=\"{mode}\", or read_preference with the object"),
+            });
+        }
+    }
+
+    /// Whether a client is made again and again.
+    fn remade(&mut self, scope: ScopeId, expr: &'u Expr<'t>) {
+        let unit = self.values.unit;
+        let Some((id, function)) = unit.function(scope) else {
+            if let Some(within) = handlers::repeated(unit, scope, self.file, self.text) {
+                let place = self.place(expr.at, scope);
+                self.out.code.remade_clients.push(RemadeClient { place, within, through: None });
+            }
+            return;
+        };
+        if handlers::is_made_once(function) || self.is_kept(id, expr.at) {
+            return;
+        }
+        if let Some(within) = handlers::repeated(unit, scope, self.file, self.text) {
+            let place = self.place(expr.at, scope);
+            self.out.code.remade_clients.push(RemadeClient { place, within, through: None });
+            return;
+        }
+        // A function that hands out a new client each time: bad when a handler calls it.
+        if function.name.is_empty() || unit.class(unit.scopes[id].parent).is_some() {
+            return;
+        }
+        let name = function.name;
+        if unit.scopes[id].parent == 0 {
+            self.out.factories.push(name.to_owned());
+        }
+        for (from, at) in handlers::callers(unit, name) {
+            if let Some(within) = handlers::repeated(unit, from, self.file, self.text) {
+                let place = self.place(at, from);
+                let through = Some(name.to_owned());
+                self.out.code.remade_clients.push(RemadeClient { place, within, through });
+                return;
+            }
+        }
+    }
+
+    /// Whether what is made at `at` in a function is kept for the next call: put where it outlives the
+    /// function, behind a test or an early return.
+    fn is_kept(&self, id: ScopeId, at: usize) -> bool {
+        let unit = self.values.unit;
+        let text = self.text.get(unit.scopes[id].at..unit.scopes[id].end).unwrap_or_default();
+        if ["readyState", "isConnected", "sync.Once", ".Do(", "getInstance", "is_connected"]
+            .iter()
+            .any(|word| text.contains(word))
+        {
+            return true;
+        }
+        // A test around it, or one before it that leaves the function.
+        let tested: Vec<String> = unit
+            .scopes
+            .iter()
+            .enumerate()
+            .filter(|(branch, _)| unit.is_in(*branch, id))
+            .filter_map(|(_, scope)| match &scope.kind {
+                ScopeKind::Branch(Some(condition)) if scope.at <= at => Some(condition),
+                _ => None,
+            })
+            .flat_map(|condition| {
+                let mut paths = Vec::new();
+                condition.visit(&mut |expr| paths.extend(expr.path()));
+                paths
+            })
+            .collect();
+        if tested.is_empty() {
+            return false;
+        }
+        unit.statements.iter().any(|statement| {
+            let StatementKind::Assign { target, .. } = &statement.kind else { return false };
+            unit.is_in(statement.scope, id)
+                && target.path().is_some_and(|path| {
+                    tested.iter().any(|tested| {
+                        *tested == path || tested.starts_with(&format!("{path}.")) || path.starts_with(&format!("{tested}."))
+                    })
+                })
+        })
+    }
+
+    /// Calls of functions in other files that make a client each time.
+    fn factories_of_others(&mut self) {
+        if self.values.known.factories.is_empty() {
+            return;
+        }
+        let unit = self.values.unit;
+        let mut found = Vec::new();
+        unit.each(|scope, expr| {
+            let Some(call) = expr.call() else { return };
+            let Some(path) = call.callee.path() else { return };
+            let (first, rest) = path.split_once('.').unwrap_or((&path, ""));
+            let Some(import) = unit.import(first) else { return };
+            let name = if rest.is_empty() { import.name } else { rest };
+            let key = (super::values::stem(&import.module), name.to_owned());
+            if self.values.known.factories.contains(&key) {
+                found.push((scope, expr.at, name.to_owned()));
+            }
+        });
+        for (scope, at, name) in found {
+            if let Some(within) = handlers::repeated(unit, scope, self.file, self.text)
+                && !unit.function(scope).is_some_and(|(id, _)| self.is_kept(id, at))
+            {
+                let place = self.place(at, scope);
+                let through = Some(name);
+                self.out.code.remade_clients.push(RemadeClient { place, within, through });
+            }
+        }
+    }
+
+    fn serverless(&mut self) {
+        let unit = self.values.unit;
+        for (id, scope) in unit.scopes.iter().enumerate() {
+            if let ScopeKind::Function(function) = &scope.kind
+                && handlers::is_serverless(unit, function)
+            {
+                let place = self.place(scope.at, id);
+                self.out.code.serverless.push(Serverless {
+                    place,
+                    platform: "a serverless function".to_owned(),
+                    uses_mongodb: !self.out.clients.is_empty(),
+                });
+                return;
+            }
+        }
+    }
+}
+
+/// A client of which only its options are known.
+fn unknown() -> ClientUri {
+    let mut client = docward_uri::parse_template(&[Piece::Text("mongodb://"), Piece::Hole])
+        .map(|parsed| parsed.client(Purpose::Client))
+        .unwrap_or_default();
+    client.is_partial = true;
+    client
+}
+

@@ -1,0 +1,288 @@
+//! Documents that are loaded, changed in memory and saved: arrays that grow that way, and values of which
+//! the last writer wins.
+
+use docward_model::code::{Append, AppendKind, Cap, ReadThenWrite};
+
+use super::{
+    Scan,
+    ir::{Expr, Kind, ScopeId, StatementKind},
+};
+
+/// Methods that load one document.
+const LOADS: [&str; 22] = [
+    "findOne", "findById", "find_one", "findUnique", "findByIdAndUpdate", "findOneAndUpdate", "first",
+    "get", "FindOne", "findOneBy", "find_one_or_404", "get_or_404", "findFirst", "orElseThrow",
+    "orElse", "findByUsername", "findByEmail", "findByName", "One", "populate", "exec", "orFail",
+];
+
+impl<'u, 't> Scan<'u, 't> {
+    /// Finds what is loaded, changed and saved.
+    pub(super) fn loaded(&mut self) {
+        let unit = self.values.unit;
+        // Variables that are saved, by function.
+        let mut saved: Vec<(ScopeId, String)> = Vec::new();
+        unit.each(|scope, expr| {
+            let Some(call) = expr.call() else { return };
+            let function = self.outer_function(scope);
+            match call.method() {
+                Some("save" | "save_changes" | "replace") => {
+                    // `user.save()`, `repository.save(user)`.
+                    let of = call.receiver().and_then(Expr::path);
+                    let given = call.positional(0).and_then(Expr::path);
+                    saved.extend(given.or(of).map(|path| (function, path)));
+                }
+                _ => {}
+            }
+        });
+        if saved.is_empty() {
+            self.written_back();
+            return;
+        }
+        let mut changes = Vec::new();
+        unit.each(|scope, expr| {
+            let Some(call) = expr.call() else { return };
+            let (Some(method), Some(of)) = (call.method(), call.receiver()) else { return };
+            let adds = match unit.language {
+                l if l.is_script() => matches!(method, "push" | "unshift" | "addToSet" | "concat"),
+                l if l.is_jvm() => matches!(method, "add" | "addAll"),
+                super::Language::Python => matches!(method, "append" | "extend" | "insert"),
+                _ => false,
+            };
+            if !adds || call.args.is_empty() {
+                return;
+            }
+            if let Some((root, path)) = self.array_of(of) {
+                changes.push((scope, expr.at, root, path));
+            }
+        });
+        for (scope, at, root, path) in changes {
+            let function = self.outer_function(scope);
+            let is_saved = saved.iter().any(|(f, name)| *f == function && *name == root);
+            if !is_saved || path == "errors" {
+                continue;
+            }
+            let Some(collection) = self.loaded_from(&root, scope) else { continue };
+            let place = self.place(at, scope);
+            let text = self.function_text(function);
+            let whole = format!("{root}.{path}");
+            let trims = [".shift(", ".splice(", ".slice(", ".pop(", "[-", "[:"]
+                .iter()
+                .any(|trim| text.contains(&format!("{whole}{trim}")));
+            let tests = text.contains(&format!("{whole}.length <"))
+                || text.contains(&format!("{whole}.length >"))
+                || text.contains(&format!("len({whole})"))
+                || text.contains(&format!("{whole}.size()"));
+            let kind = AppendKind::Document;
+            let collection = collection.name();
+            if trims {
+                let read_line = self.location(unit.scopes[function].at).line;
+                self.out.code.read_then_writes.push(ReadThenWrite {
+                    place: place.clone(),
+                    read_line,
+                    collection: collection.clone(),
+                    path: path.clone(),
+                    truncates: true,
+                });
+            }
+            let cap = if trims || tests {
+                Cap::Guard("its length is tested or cut in the same function".to_owned())
+            } else {
+                Cap::None
+            };
+            self.out.code.appends.push(Append { place, kind, collection, path, cap });
+        }
+        self.counted(&saved);
+        self.written_back();
+    }
+
+    /// `user.count += 1; user.save()`.
+    fn counted(&mut self, saved: &[(ScopeId, String)]) {
+        let unit = self.values.unit;
+        for statement in &unit.statements {
+            let StatementKind::Assign { target, value, adds } = &statement.kind else { continue };
+            let Kind::Member(of, field) = &target.kind else { continue };
+            let Some(root) = of.path() else { continue };
+            let function = self.outer_function(statement.scope);
+            let is_saved = saved.iter().any(|(f, name)| *f == function && *name == root);
+            let reads_itself = *adds || (is_sum(value) && mentions_path(value, &format!("{root}.{field}")));
+            let is_text = matches!(value.kind, Kind::Text(_) | Kind::List(_));
+            if !is_saved || !reads_itself || is_text || matches!(root.as_str(), "self" | "this") {
+                continue;
+            }
+            let Some(collection) = self.loaded_from(&root, statement.scope) else { continue };
+            let place = self.place(target.at, statement.scope);
+            let collection = collection.name();
+            let read_line = self.location(unit.scopes[function].at).line;
+            let path = (*field).to_owned();
+            self.out.code.read_then_writes.push(ReadThenWrite {
+                place,
+                read_line,
+                collection,
+                path,
+                truncates: false,
+            });
+        }
+    }
+
+    /// `updateOne(filter, {$set: {count: doc.count + 1}})` with a `doc` that was read before.
+    fn written_back(&mut self) {
+        let unit = self.values.unit;
+        let mut found = Vec::new();
+        unit.each(|scope, expr| {
+            let Kind::Object(entries) = &expr.kind else { return };
+            for entry in entries.iter().filter(|entry| entry.name() == Some("$set")) {
+                for field in self.values.document(&entry.value, scope).unwrap_or_default() {
+                    let Some(name) = &field.name else { continue };
+                    let value = self.values.follow(field.value, field.scope).0;
+                    let last = name.rsplit('.').next().unwrap_or(name);
+                    if is_sum(value)
+                        && let Some(root) = summed(value, last)
+                    {
+                        found.push((field.scope, field.at, root, name.clone()));
+                    }
+                }
+            }
+        });
+        for (scope, at, root, path) in found {
+            if let Some(collection) = self.loaded_from(&root, scope) {
+                let place = self.place(at, scope);
+                let read_line = place.location.line;
+                let collection = collection.name();
+                self.out.code.read_then_writes.push(ReadThenWrite {
+                    place,
+                    read_line,
+                    collection,
+                    path,
+                    truncates: false,
+                });
+            }
+        }
+    }
+
+    /// The outermost function around a scope that is no class: callbacks belong to the function that gives
+    /// them.
+    fn outer_function(&self, scope: ScopeId) -> ScopeId {
+        let unit = self.values.unit;
+        let mut found = 0;
+        for id in unit.around(scope) {
+            match &unit.scopes[id].kind {
+                super::ir::ScopeKind::Function(_) => found = id,
+                super::ir::ScopeKind::Class { .. } => break,
+                _ => {}
+            }
+        }
+        found
+    }
+
+    fn function_text(&self, function: ScopeId) -> &'t str {
+        let scope = &self.values.unit.scopes[function];
+        self.text.get(scope.at..scope.end).unwrap_or_default()
+    }
+
+    /// `user.comments` is the array `comments` of `user`; `user.getComments()` too.
+    fn array_of(&self, expr: &Expr<'t>) -> Option<(String, String)> {
+        match &expr.kind {
+            Kind::Member(of, name) => match &of.kind {
+                Kind::Name(root) => {
+                    (!matches!(*root, "self" | "this" | "window" | "props" | "state" | "console" | "router"))
+                        .then(|| ((*root).to_owned(), (*name).to_owned()))
+                }
+                _ => {
+                    let (root, path) = self.array_of(of)?;
+                    Some((root, format!("{path}.{name}")))
+                }
+            },
+            Kind::Call(call) if self.values.unit.language.is_jvm() => {
+                let field = call.method()?.strip_prefix("get")?;
+                let root = call.receiver()?.path()?;
+                let mut name = field.to_owned();
+                name.get_mut(0..1)?.make_ascii_lowercase();
+                Some((root, name))
+            }
+            _ => None,
+        }
+    }
+
+    /// What a variable was loaded from; `None` when it was not loaded, or is not known to be.
+    fn loaded_from(&self, root: &str, scope: ScopeId) -> Option<Loaded> {
+        let given = self.values.given(root, scope);
+        if given.is_empty() {
+            // `.then(user => …)`, `(err, user) => …` of a find.
+            let (_, function) = self.values.unit.function(scope)?;
+            let is_parameter = function.parameters.iter().any(|(name, _)| *name == root);
+            let to = function.passed_to.as_deref()?;
+            let last = to.rsplit('.').next().unwrap_or(to);
+            let by_find = last == "then" || last == "exec" || LOADS.contains(&last);
+            return (is_parameter && by_find && self.values.is_mapper_file()).then_some(Loaded(None));
+        }
+        given.into_iter().find_map(|(at, value)| self.load(value, at, 0))
+    }
+
+    fn load(&self, value: &'u Expr<'t>, scope: ScopeId, steps: u32) -> Option<Loaded> {
+        let call = value.call().filter(|_| steps < 8)?;
+        let method = call.method()?;
+        let of = call.receiver()?;
+        if LOADS.contains(&method) || method.starts_with("findBy") || method.starts_with("findOne") {
+            // `User.findOne(…)` of a model, `repository.findById(…)`.
+            if let Some(target) = self.values.target(of, scope) {
+                return Some(Loaded(Some(target.collection)));
+            }
+            if let Some(found) = self.load(of, scope, steps + 1) {
+                return Some(found);
+            }
+            let path = of.path().unwrap_or_default();
+            let is_objects = path.ends_with(".objects")
+                || of.call().is_some_and(|c| c.callee.path().is_some_and(|p| p.ends_with(".objects")));
+            let is_repository =
+                self.values.unit.language.is_jvm() && path.to_ascii_lowercase().contains("repo");
+            if (is_objects || is_repository) && self.values.is_mapper_file() {
+                return Some(Loaded(None));
+            }
+        }
+        None
+    }
+}
+
+struct Loaded(Option<String>);
+
+impl Loaded {
+    fn name(self) -> Option<String> {
+        self.0
+    }
+}
+
+impl<'u, 't> super::values::Values<'u, 't> {
+    /// Whether the file works with an object mapper for MongoDB.
+    pub(super) fn is_mapper_file(&self) -> bool {
+        self.unit.imports.iter().any(|import| {
+            let module = import.module.to_ascii_lowercase();
+            ["mongoose", "mongoengine", "beanie", "odmantic", "mongodb", "mongo"]
+                .iter()
+                .any(|mapper| module.contains(mapper))
+                || self.known.models.contains_key(import.local)
+        })
+    }
+}
+
+fn is_sum(expr: &Expr<'_>) -> bool {
+    matches!(expr.kind, Kind::Binary("+" | "-", ..))
+}
+
+fn mentions_path(expr: &Expr<'_>, path: &str) -> bool {
+    let mut found = false;
+    expr.visit(&mut |inner| found |= inner.path().as_deref() == Some(path));
+    found
+}
+
+/// The variable whose member of this name is part of a sum: `doc` of `doc.count + 1` or `doc["count"] + 1`.
+fn summed(expr: &Expr<'_>, field: &str) -> Option<String> {
+    let mut root = None;
+    expr.visit(&mut |inner| match &inner.kind {
+        Kind::Member(of, name) if *name == field => root = root.take().or(of.path()),
+        Kind::Index(of, at) if at.text().as_deref() == Some(field) => {
+            root = root.take().or(of.path());
+        }
+        _ => {}
+    });
+    root
+}

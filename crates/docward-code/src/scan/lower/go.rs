@@ -1,0 +1,219 @@
+//! Go.
+
+use tree_sitter::Node;
+
+use super::{
+    Arg, Entry, Expr, Function, Key, Kind, Lower, Part, ScopeId, ScopeKind, StatementKind, entry,
+    unescaped,
+};
+use crate::tree::parts;
+
+pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+    match node.kind() {
+        "source_file" | "block" | "statement_list" => l.block(node, scope),
+        "function_declaration" | "method_declaration" | "func_literal" => {
+            let name = l.field_text(node, "name");
+            let function = Function {
+                name,
+                parameters: parameters(l, node),
+                marks: Vec::new(),
+                passed_to: None,
+                exported: name.starts_with(char::is_uppercase),
+            };
+            let id = l.function(function, node.child_by_field_name("body"), node, scope);
+            if node.kind() == "func_literal" { Kind::Function(id) } else { Kind::Other(Vec::new()) }
+        }
+        "short_var_declaration" | "assignment_statement" => {
+            let adds = node.kind() == "assignment_statement"
+                && l.field_text(node, "operator") != "=";
+            let targets = list(l, node, "left", scope);
+            let values = list(l, node, "right", scope);
+            pairs(l, targets, values, adds, scope);
+            Kind::Other(Vec::new())
+        }
+        "var_spec" | "const_spec" => {
+            let names: Vec<_> = node.children_by_field_name("name", &mut node.walk()).collect();
+            let targets = names.into_iter().map(|name| l.node(name, scope)).collect();
+            let values = list(l, node, "value", scope);
+            pairs(l, targets, values, false, scope);
+            Kind::Other(Vec::new())
+        }
+        "for_statement" => {
+            let inner = l.enter(ScopeKind::Loop, scope, node);
+            let held = l.children(node, inner);
+            held.into_iter().for_each(|expr| l.eval(expr, inner));
+            Kind::Other(Vec::new())
+        }
+        "if_statement" => {
+            l.block_field(node, "initializer", scope);
+            l.branches(node, scope)
+        }
+        "return_statement" => {
+            for expr in l.children(node, scope) {
+                l.put(scope, StatementKind::Return(expr));
+            }
+            Kind::Other(Vec::new())
+        }
+        "import_spec" => {
+            let path = l.field_text(node, "path").trim_matches(['"', '`']);
+            // `/v2` at the end is a version, not a name.
+            let mut names = path.rsplit('/');
+            let last = names.next().unwrap_or(path);
+            let is_version =
+                last.strip_prefix('v').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+            let name = if is_version { names.next().unwrap_or(last) } else { last };
+            let alias = l.field_text(node, "name");
+            l.import(if alias.is_empty() { name } else { alias }, path, "");
+            Kind::Other(Vec::new())
+        }
+        "call_expression" => {
+            let callee = l.field(node, "function", scope);
+            let args = match node.child_by_field_name("arguments") {
+                Some(list) => parts(list)
+                    .into_iter()
+                    .map(|child| Arg {
+                        name: None,
+                        spread: child.kind() == "variadic_argument",
+                        value: l.node(child, scope),
+                    })
+                    .collect(),
+                None => Vec::new(),
+            };
+            l.call(callee, args)
+        }
+        "selector_expression" => {
+            Kind::Member(l.boxed(node, "operand", scope), l.field_text(node, "field"))
+        }
+        "index_expression" => {
+            Kind::Index(l.boxed(node, "operand", scope), l.boxed(node, "index", scope))
+        }
+        "composite_literal" => {
+            let class = l.field_text(node, "type");
+            let body = node.child_by_field_name("body");
+            let held = body.map(|body| l.node(body, scope).kind);
+            match held {
+                Some(kind) => documents(kind, class),
+                None => Kind::Other(Vec::new()),
+            }
+        }
+        "literal_value" => {
+            let mut entries = Vec::new();
+            let mut items = Vec::new();
+            for child in parts(node) {
+                if child.kind() == "keyed_element" {
+                    let held = parts(child);
+                    if let [key, value] = held.as_slice() {
+                        let key = l.node(*key, scope);
+                        let value = l.node(*value, scope);
+                        // Names of fields of a struct are names, keys of a map are expressions.
+                        entries.push(match key.kind {
+                            Kind::Name(name) => {
+                                Entry { key: Key::Text(name.into()), value, at: key.at }
+                            }
+                            _ => entry(key, value),
+                        });
+                    }
+                } else {
+                    items.push(l.node(child, scope));
+                }
+            }
+            if entries.is_empty() { Kind::List(items) } else { Kind::Object(entries) }
+        }
+        "interpreted_string_literal" => {
+            let mut held = Vec::new();
+            let mut cursor = node.walk();
+            for child in node.named_children(&mut cursor) {
+                held.push(match child.kind() {
+                    "escape_sequence" => Part::Text(unescaped(l.text(child)), child.start_byte()),
+                    _ => l.literal(child),
+                });
+            }
+            Kind::Text(held)
+        }
+        "raw_string_literal" => l.quoted(node, 1),
+        "int_literal" | "float_literal" => Kind::Number(l.text(node)),
+        "true" => Kind::Bool(true),
+        "false" => Kind::Bool(false),
+        "nil" => Kind::Null,
+        "identifier" | "type_identifier" | "field_identifier" | "package_identifier" => {
+            Kind::Name(l.text(node))
+        }
+        "binary_expression" => Kind::Binary(
+            l.field_text(node, "operator"),
+            l.boxed(node, "left", scope),
+            l.boxed(node, "right", scope),
+        ),
+        "unary_expression" => l.field(node, "operand", scope).kind,
+        "type_declaration" => Kind::Other(Vec::new()),
+        _ => l.rest(node, scope),
+    }
+}
+
+fn list<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, field: &str, scope: ScopeId) -> Vec<Expr<'t>> {
+    match node.child_by_field_name(field) {
+        Some(child) if child.kind() == "expression_list" => {
+            parts(child).into_iter().map(|item| l.node(item, scope)).collect()
+        }
+        Some(child) => vec![l.node(child, scope)],
+        None => Vec::new(),
+    }
+}
+
+/// `a, err := f()`: the call belongs to the first name.
+fn pairs<'t>(
+    l: &mut Lower<'_, 't>,
+    targets: Vec<Expr<'t>>,
+    values: Vec<Expr<'t>>,
+    adds: bool,
+    scope: ScopeId,
+) {
+    let mut values = values.into_iter();
+    for target in targets {
+        if let Some(value) = values.next() {
+            l.assign(target, value, adds, scope);
+        }
+    }
+    values.for_each(|value| l.eval(value, scope));
+}
+
+fn parameters<'t>(l: &Lower<'_, 't>, node: Node<'_>) -> Vec<(&'t str, &'t str)> {
+    let Some(list) = node.child_by_field_name("parameters") else { return Vec::new() };
+    parts(list)
+        .into_iter()
+        .map(|child| (l.field_text(child, "name"), l.field_text(child, "type")))
+        .collect()
+}
+
+/// `bson.D{{"a", 1}, {Key: "b", Value: 2}}` is a document like `bson.M{"a": 1, "b": 2}`.
+fn documents<'t>(kind: Kind<'t>, class: &str) -> Kind<'t> {
+    let Kind::List(items) = kind else { return kind };
+    if !matches!(class, "bson.D" | "primitive.D" | "D") {
+        return Kind::List(items);
+    }
+    let entries = items
+        .into_iter()
+        .map(|item| {
+            let at = item.at;
+            match item.kind {
+                Kind::List(mut pair) if pair.len() == 2 => {
+                    let value = pair.remove(1);
+                    entry(pair.remove(0), value)
+                }
+                Kind::Object(fields) => {
+                    let mut key = Expr::nothing(at);
+                    let mut value = Expr::nothing(at);
+                    for field in fields {
+                        match field.name() {
+                            Some("Key") => key = field.value,
+                            Some("Value") => value = field.value,
+                            _ => {}
+                        }
+                    }
+                    entry(key, value)
+                }
+                _ => Entry { key: Key::Computed, value: item, at },
+            }
+        })
+        .collect();
+    Kind::Object(entries)
+}

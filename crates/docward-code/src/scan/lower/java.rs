@@ -1,0 +1,186 @@
+//! Java.
+
+use tree_sitter::Node;
+
+use super::{
+    Arg, Expr, Function, Kind, Lower, Mark, Part, ScopeId, ScopeKind, StatementKind, unescaped,
+};
+use crate::tree::{part, parts};
+
+pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+    match node.kind() {
+        "program" | "block" | "class_body" | "interface_body" | "enum_body"
+        | "enum_body_declarations" | "constructor_body" => l.block(node, scope),
+        "class_declaration" | "interface_declaration" | "enum_declaration"
+        | "record_declaration" => {
+            let marks = marks(l, node, scope);
+            let bases = ["superclass", "interfaces"]
+                .into_iter()
+                .filter_map(|field| node.child_by_field_name(field))
+                .flat_map(|list| l.text(list).split([' ', ',', '<', '>', '\n']))
+                .filter(|word| !matches!(*word, "" | "extends" | "implements"))
+                .collect();
+            let kind = ScopeKind::Class { name: l.field_text(node, "name"), bases, marks };
+            let inner = l.enter(kind, scope, node);
+            l.block_field(node, "body", inner);
+            Kind::Other(Vec::new())
+        }
+        "method_declaration" | "constructor_declaration" | "lambda_expression" => {
+            let marks = marks(l, node, scope);
+            let function = Function {
+                name: l.field_text(node, "name"),
+                parameters: parameters(l, node),
+                marks,
+                passed_to: None,
+                exported: part(node, "modifiers")
+                    .is_some_and(|modifiers| l.text(modifiers).contains("public")),
+            };
+            let id = l.function(function, node.child_by_field_name("body"), node, scope);
+            if node.kind() == "lambda_expression" { Kind::Function(id) } else { Kind::Other(Vec::new()) }
+        }
+        "field_declaration" | "local_variable_declaration" => {
+            let declarators: Vec<_> =
+                node.children_by_field_name("declarator", &mut node.walk()).collect();
+            for declarator in declarators {
+                let target = l.field(declarator, "name", scope);
+                let value = l.field(declarator, "value", scope);
+                l.assign(target, value, false, scope);
+            }
+            // Annotations with a default: `@Value("${spring.data.mongodb.uri:mongodb://…}")`.
+            if let Some(modifiers) = part(node, "modifiers") {
+                let expr = l.node(modifiers, scope);
+                l.eval(expr, scope);
+            }
+            Kind::Other(Vec::new())
+        }
+        "resource" => {
+            let value = l.field(node, "value", scope);
+            let target = l.field(node, "name", scope);
+            l.assign(target, value, false, scope);
+            Kind::Other(Vec::new())
+        }
+        "assignment_expression" => {
+            let target = l.field(node, "left", scope);
+            let value = l.field(node, "right", scope);
+            let adds = l.field_text(node, "operator") != "=";
+            l.assign(target, value, adds, scope);
+            Kind::Other(Vec::new())
+        }
+        "for_statement" => l.repeat(node, &["init", "condition", "update"], scope),
+        "enhanced_for_statement" => l.repeat(node, &["value"], scope),
+        "while_statement" | "do_statement" => l.repeat(node, &["condition"], scope),
+        "if_statement" => l.branches(node, scope),
+        "return_statement" => {
+            for expr in l.children(node, scope) {
+                l.put(scope, StatementKind::Return(expr));
+            }
+            Kind::Other(Vec::new())
+        }
+        "import_declaration" => {
+            let path = parts(node).first().map(|path| l.text(*path)).unwrap_or_default();
+            let (module, name) = path.rsplit_once('.').unwrap_or(("", path));
+            l.import(name, module, name);
+            Kind::Other(Vec::new())
+        }
+        "method_invocation" => {
+            let name = l.field_text(node, "name");
+            let callee = match node.child_by_field_name("object") {
+                Some(object) => Kind::Member(Box::new(l.node(object, scope)), name),
+                None => Kind::Name(name),
+            };
+            let callee = Expr { at: node.start_byte(), end: node.end_byte(), kind: callee };
+            let args = arguments(l, node, scope);
+            l.call(callee, args)
+        }
+        "object_creation_expression" => {
+            let class = node.child_by_field_name("type");
+            let name = class.map_or("", |class| {
+                let text = l.text(class);
+                text.split('<').next().unwrap_or(text)
+            });
+            let callee = Expr { at: node.start_byte(), end: node.end_byte(), kind: Kind::Name(name) };
+            let args = arguments(l, node, scope);
+            if let Some(body) = part(node, "class_body") {
+                let kind = ScopeKind::Class { name, bases: Vec::new(), marks: Vec::new() };
+                let inner = l.enter(kind, scope, body);
+                let expr = l.node(body, inner);
+                l.eval(expr, inner);
+            }
+            l.call(callee, args)
+        }
+        "field_access" => Kind::Member(l.boxed(node, "object", scope), l.field_text(node, "field")),
+        "array_access" => Kind::Index(l.boxed(node, "array", scope), l.boxed(node, "index", scope)),
+        "string_literal" => {
+            let mut held = Vec::new();
+            let mut cursor = node.walk();
+            for child in node.named_children(&mut cursor) {
+                match child.kind() {
+                    "escape_sequence" => {
+                        held.push(Part::Text(unescaped(l.text(child)), child.start_byte()));
+                    }
+                    _ => held.push(l.literal(child)),
+                }
+            }
+            Kind::Text(held)
+        }
+        "decimal_integer_literal" | "decimal_floating_point_literal" | "hex_integer_literal" => {
+            Kind::Number(l.text(node))
+        }
+        "true" => Kind::Bool(true),
+        "false" => Kind::Bool(false),
+        "null_literal" => Kind::Null,
+        "identifier" | "this" | "type_identifier" => Kind::Name(l.text(node)),
+        "binary_expression" => Kind::Binary(
+            l.field_text(node, "operator"),
+            l.boxed(node, "left", scope),
+            l.boxed(node, "right", scope),
+        ),
+        "array_initializer" => Kind::List(l.children(node, scope)),
+        "cast_expression" => l.field(node, "value", scope).kind,
+        _ => l.rest(node, scope),
+    }
+}
+
+fn parameters<'t>(l: &Lower<'_, 't>, node: Node<'_>) -> Vec<(&'t str, &'t str)> {
+    let Some(list) = node.child_by_field_name("parameters") else { return Vec::new() };
+    if list.kind() == "identifier" {
+        return vec![(l.text(list), "")];
+    }
+    parts(list)
+        .into_iter()
+        .map(|child| match child.kind() {
+            "identifier" => (l.text(child), ""),
+            _ => (l.field_text(child, "name"), l.field_text(child, "type")),
+        })
+        .collect()
+}
+
+fn marks<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Vec<Mark<'t>> {
+    let Some(modifiers) = part(node, "modifiers") else { return Vec::new() };
+    let annotations: Vec<_> = parts(modifiers)
+        .into_iter()
+        .filter(|child| matches!(child.kind(), "annotation" | "marker_annotation"))
+        .collect();
+    annotations
+        .into_iter()
+        .map(|child| Mark {
+            path: l.field_text(child, "name").to_owned(),
+            args: arguments(l, child, scope),
+        })
+        .collect()
+}
+
+fn arguments<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Vec<Arg<'t>> {
+    let Some(list) = node.child_by_field_name("arguments") else { return Vec::new() };
+    parts(list)
+        .into_iter()
+        .map(|child| match child.kind() {
+            "element_value_pair" => Arg {
+                name: Some(l.field_text(child, "key")),
+                value: l.field(child, "value", scope),
+                spread: false,
+            },
+            _ => Arg { name: None, value: l.node(child, scope), spread: false },
+        })
+        .collect()
+}

@@ -1,0 +1,247 @@
+//! Kotlin. Its grammar has few fields, so children are told apart by their kinds.
+
+use std::borrow::Cow;
+
+use tree_sitter::Node;
+
+use super::{
+    Arg, Expr, Function, Kind, Lower, Mark, Part, ScopeId, ScopeKind, StatementKind, unescaped,
+};
+use crate::tree::{part, parts};
+
+pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+    match node.kind() {
+        "source_file" | "block" | "class_body" | "enum_class_body" => l.block(node, scope),
+        "class_declaration" | "object_declaration" | "companion_object" => {
+            let marks = marks(l, node, scope);
+            let bases = part(node, "delegation_specifiers")
+                .map(|list| {
+                    l.text(list).split([' ', ',', '(', ')', '<', '>']).filter(|w| !w.is_empty())
+                })
+                .into_iter()
+                .flatten()
+                .collect();
+            let kind = ScopeKind::Class { name: l.field_text(node, "name"), bases, marks };
+            let inner = l.enter(kind, scope, node);
+            for body in ["primary_constructor", "class_body", "enum_class_body"] {
+                if let Some(body) = part(node, body) {
+                    let expr = l.node(body, inner);
+                    l.eval(expr, inner);
+                }
+            }
+            Kind::Other(Vec::new())
+        }
+        "function_declaration" | "anonymous_function" => {
+            let marks = marks(l, node, scope);
+            let function = Function {
+                name: l.field_text(node, "name"),
+                parameters: parameters(l, node),
+                marks,
+                passed_to: None,
+                exported: true,
+            };
+            let id = l.function(function, part(node, "function_body"), node, scope);
+            if node.kind() == "anonymous_function" { Kind::Function(id) } else { Kind::Other(Vec::new()) }
+        }
+        "lambda_literal" => {
+            let parameters = part(node, "lambda_parameters")
+                .map(|list| parts(list).into_iter().map(|p| (l.text(p), "")).collect())
+                .unwrap_or_default();
+            let function = Function {
+                name: "",
+                parameters,
+                marks: Vec::new(),
+                passed_to: None,
+                exported: false,
+            };
+            let inner = l.enter(ScopeKind::Function(function), scope, node);
+            for child in parts(node) {
+                if child.kind() != "lambda_parameters" {
+                    let expr = l.node(child, inner);
+                    l.eval(expr, inner);
+                }
+            }
+            Kind::Function(inner)
+        }
+        "property_declaration" => {
+            let Some(declared) = part(node, "variable_declaration") else { return l.rest(node, scope) };
+            let value = parts(node)
+                .into_iter()
+                .rev()
+                .find(|child| {
+                    !matches!(
+                        child.kind(),
+                        "variable_declaration" | "modifiers" | "getter" | "setter" | "type_parameters"
+                            | "user_type" | "nullable_type"
+                    )
+                })
+                .map(|child| l.node(child, scope));
+            let name = part(declared, "identifier").unwrap_or(declared);
+            let target =
+                Expr { at: name.start_byte(), end: name.end_byte(), kind: Kind::Name(l.text(name)) };
+            if let Some(value) = value {
+                l.assign(target, value, false, scope);
+            }
+            Kind::Other(Vec::new())
+        }
+        "assignment" => {
+            let target = l.field(node, "left", scope);
+            let value = l.field(node, "right", scope);
+            let adds = l.field_text(node, "operator") != "=";
+            l.assign(target, value, adds, scope);
+            Kind::Other(Vec::new())
+        }
+        "for_statement" | "while_statement" | "do_while_statement" => {
+            let inner = l.enter(ScopeKind::Loop, scope, node);
+            let held = l.children(node, inner);
+            held.into_iter().for_each(|expr| l.eval(expr, inner));
+            Kind::Other(Vec::new())
+        }
+        "return_expression" => {
+            for expr in l.children(node, scope) {
+                l.put(scope, StatementKind::Return(expr));
+            }
+            Kind::Other(Vec::new())
+        }
+        "import" => {
+            let path = parts(node).first().map(|path| l.text(*path)).unwrap_or_default();
+            let (module, name) = path.rsplit_once('.').unwrap_or(("", path));
+            l.import(name, module, name);
+            Kind::Other(Vec::new())
+        }
+        "call_expression" => {
+            let held = parts(node);
+            let Some(first) = held.first() else { return Kind::Other(Vec::new()) };
+            let callee = l.node(*first, scope);
+            let mut args = Vec::new();
+            for child in held.iter().skip(1) {
+                match child.kind() {
+                    "value_arguments" => args.extend(arguments(l, *child, scope)),
+                    "annotated_lambda" => {
+                        args.push(Arg { name: None, value: l.node(*child, scope), spread: false });
+                    }
+                    _ => {}
+                }
+            }
+            l.call(callee, args)
+        }
+        "navigation_expression" => {
+            let held = parts(node);
+            match held.as_slice() {
+                [of, .., name] => Kind::Member(Box::new(l.node(*of, scope)), l.text(*name)),
+                _ => l.rest(node, scope),
+            }
+        }
+        "index_expression" => {
+            let held = parts(node);
+            match held.as_slice() {
+                [of, at] => Kind::Index(Box::new(l.node(*of, scope)), Box::new(l.node(*at, scope))),
+                _ => l.rest(node, scope),
+            }
+        }
+        "string_literal" | "multiline_string_literal" => {
+            let mut held = Vec::new();
+            let mut cursor = node.walk();
+            for child in node.named_children(&mut cursor) {
+                match child.kind() {
+                    "string_content" => held.push(l.literal(child)),
+                    "escape_sequence" => {
+                        held.push(Part::Text(unescaped(l.text(child)), child.start_byte()));
+                    }
+                    "interpolation" => {
+                        let inner = parts(child).first().map(|inner| l.node(*inner, scope));
+                        let inner = inner.unwrap_or_else(|| Expr::nothing(child.start_byte()));
+                        held.push(Part::Hole(Box::new(inner)));
+                    }
+                    _ => {}
+                }
+            }
+            Kind::Text(held)
+        }
+        "number_literal" | "float_literal" => Kind::Number(l.text(node)),
+        "identifier" | "this_expression" => match l.text(node) {
+            "true" => Kind::Bool(true),
+            "false" => Kind::Bool(false),
+            "null" => Kind::Null,
+            name => Kind::Name(name),
+        },
+        "binary_expression" => Kind::Binary(
+            l.field_text(node, "operator"),
+            l.boxed(node, "left", scope),
+            l.boxed(node, "right", scope),
+        ),
+        // `User::comments` and `a to b`: KMongo and documents.
+        "infix_expression" => {
+            let held = parts(node);
+            match held.as_slice() {
+                [left, word, right] => Kind::Binary(
+                    l.text(*word),
+                    Box::new(l.node(*left, scope)),
+                    Box::new(l.node(*right, scope)),
+                ),
+                _ => l.rest(node, scope),
+            }
+        }
+        "collection_literal" => Kind::List(l.children(node, scope)),
+        "callable_reference" => {
+            let name = l.text(node).rsplit("::").next().unwrap_or_default();
+            Kind::Text(vec![Part::Text(Cow::Borrowed(name), node.start_byte())])
+        }
+        "user_type" | "type_arguments" | "package_header" => Kind::Other(Vec::new()),
+        _ => l.rest(node, scope),
+    }
+}
+
+fn parameters<'t>(l: &Lower<'_, 't>, node: Node<'_>) -> Vec<(&'t str, &'t str)> {
+    let Some(list) = part(node, "function_value_parameters") else { return Vec::new() };
+    parts(list)
+        .into_iter()
+        .filter(|child| child.kind() == "parameter")
+        .map(|child| {
+            let held = parts(child);
+            let text = |at: usize| held.get(at).map_or("", |child| l.text(*child));
+            (text(0), text(1))
+        })
+        .collect()
+}
+
+fn marks<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Vec<Mark<'t>> {
+    let Some(modifiers) = part(node, "modifiers") else { return Vec::new() };
+    let annotations: Vec<_> =
+        parts(modifiers).into_iter().filter(|child| child.kind() == "annotation").collect();
+    annotations
+        .into_iter()
+        .filter_map(|child| {
+            let held = parts(child).into_iter().last()?;
+            if held.kind() == "constructor_invocation" {
+                let name = parts(held).first().map(|name| l.text(*name)).unwrap_or_default();
+                let args = part(held, "value_arguments").map(|list| arguments(l, list, scope));
+                Some(Mark { path: name.to_owned(), args: args.unwrap_or_default() })
+            } else {
+                Some(Mark { path: l.text(held).to_owned(), args: Vec::new() })
+            }
+        })
+        .collect()
+}
+
+fn arguments<'t>(l: &mut Lower<'_, 't>, list: Node<'_>, scope: ScopeId) -> Vec<Arg<'t>> {
+    parts(list)
+        .into_iter()
+        .filter_map(|child| {
+            let held = parts(child);
+            match held.as_slice() {
+                [value] => Some(Arg {
+                    name: None,
+                    spread: value.kind() == "spread_expression",
+                    value: l.node(*value, scope),
+                }),
+                [name, value] => Some(Arg {
+                    name: Some(l.text(*name)),
+                    value: l.node(*value, scope),
+                    spread: false,
+                }),
+                _ => None,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,273 @@
+//! From syntax trees to [`super::ir`], one file per language.
+//!
+//! Each file is one function over the kinds of nodes of its grammar. What it does not know is kept as what
+//! it holds, so a call inside of an unknown construct is still seen.
+
+mod go;
+mod java;
+mod kotlin;
+mod python;
+mod script;
+
+use std::borrow::Cow;
+
+use tree_sitter::Node;
+
+use super::{
+    Language,
+    ir::{
+        Arg, Call, Entry, Expr, Function, Import, Key, Kind, Mark, Part, Scope, ScopeId, ScopeKind,
+        Statement, StatementKind, Unit,
+    },
+};
+use crate::tree::Source;
+
+/// Code that people write is not nested deeper; what is deeper is left out.
+const MAX_DEPTH: u32 = 150;
+
+/// A file in the making.
+pub(super) struct Lower<'s, 't> {
+    source: &'s Source<'t>,
+    unit: Unit<'t>,
+    depth: u32,
+}
+
+/// Lowers a file.
+pub(super) fn lower<'t>(source: &Source<'t>, language: Language) -> Unit<'t> {
+    let module =
+        Scope { kind: ScopeKind::Module, parent: 0, at: 0, end: source.text.len() };
+    let unit = Unit {
+        language,
+        scopes: vec![module],
+        statements: Vec::new(),
+        imports: Vec::new(),
+        remarks: Vec::new(),
+    };
+    let mut lower = Lower { source, unit, depth: 0 };
+    let expr = lower.node(source.root(), 0);
+    lower.eval(expr, 0);
+    lower.unit
+}
+
+impl<'t> Lower<'_, 't> {
+    /// Any node: statements are filed away, expressions come back.
+    fn node(&mut self, node: Node<'_>, scope: ScopeId) -> Expr<'t> {
+        if self.depth >= MAX_DEPTH {
+            return Expr::nothing(node.start_byte());
+        }
+        if node.kind().ends_with("comment") {
+            self.unit.remarks.push((node.start_byte(), node.end_byte()));
+            return Expr::nothing(node.start_byte());
+        }
+        self.depth += 1;
+        let kind = match self.unit.language {
+            Language::Python => python::node(self, node, scope),
+            Language::JavaScript | Language::TypeScript | Language::Tsx => {
+                script::node(self, node, scope)
+            }
+            Language::Java => java::node(self, node, scope),
+            Language::Kotlin => kotlin::node(self, node, scope),
+            Language::Go => go::node(self, node, scope),
+        };
+        self.depth -= 1;
+        Expr { at: node.start_byte(), end: node.end_byte(), kind }
+    }
+
+    fn text(&self, node: Node<'_>) -> &'t str {
+        self.source.text_of(node)
+    }
+
+    /// The text of a field of a node.
+    fn field_text(&self, node: Node<'_>, field: &str) -> &'t str {
+        node.child_by_field_name(field).map_or("", |child| self.text(child))
+    }
+
+    fn field(&mut self, node: Node<'_>, field: &str, scope: ScopeId) -> Expr<'t> {
+        match node.child_by_field_name(field) {
+            Some(child) => self.node(child, scope),
+            None => Expr::nothing(node.start_byte()),
+        }
+    }
+
+    fn boxed(&mut self, node: Node<'_>, field: &str, scope: ScopeId) -> Box<Expr<'t>> {
+        Box::new(self.field(node, field, scope))
+    }
+
+    /// All named children, one after the other.
+    fn children(&mut self, node: Node<'_>, scope: ScopeId) -> Vec<Expr<'t>> {
+        let mut cursor = node.walk();
+        let children: Vec<Node<'_>> = node.named_children(&mut cursor).collect();
+        children
+            .into_iter()
+            .map(|child| self.node(child, scope))
+            .filter(|expr| !matches!(&expr.kind, Kind::Other(held) if held.is_empty()))
+            .collect()
+    }
+
+    /// What is not known: the one thing it holds, or all of them.
+    fn rest(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+        let mut held = self.children(node, scope);
+        if held.len() == 1 { held.remove(0).kind } else { Kind::Other(held) }
+    }
+
+    /// The statements of a block.
+    fn block(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+        for expr in self.children(node, scope) {
+            self.eval(expr, scope);
+        }
+        Kind::Other(Vec::new())
+    }
+
+    fn block_field(&mut self, node: Node<'_>, field: &str, scope: ScopeId) {
+        if let Some(child) = node.child_by_field_name(field) {
+            let expr = self.node(child, scope);
+            self.eval(expr, scope);
+        }
+    }
+
+    fn enter(&mut self, kind: ScopeKind<'t>, parent: ScopeId, node: Node<'_>) -> ScopeId {
+        self.unit.scopes.push(Scope {
+            kind,
+            parent,
+            at: node.start_byte(),
+            end: node.end_byte(),
+        });
+        self.unit.scopes.len() - 1
+    }
+
+    fn put(&mut self, scope: ScopeId, kind: StatementKind<'t>) {
+        self.unit.statements.push(Statement { scope, kind });
+    }
+
+    /// Files an expression as a statement, unless there is nothing to it.
+    fn eval(&mut self, expr: Expr<'t>, scope: ScopeId) {
+        match expr.kind {
+            Kind::Other(held) => held.into_iter().for_each(|expr| self.eval(expr, scope)),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Name(_) => {}
+            _ => self.put(scope, StatementKind::Eval(expr)),
+        }
+    }
+
+    fn assign(&mut self, target: Expr<'t>, value: Expr<'t>, adds: bool, scope: ScopeId) {
+        self.put(scope, StatementKind::Assign { target, value, adds });
+    }
+
+    /// A loop: its head runs in the scope around, its body again and again.
+    fn repeat(&mut self, node: Node<'_>, head: &[&str], scope: ScopeId) -> Kind<'t> {
+        for field in head {
+            self.block_field(node, field, scope);
+        }
+        if let Some(body) = node.child_by_field_name("body") {
+            let inner = self.enter(ScopeKind::Loop, scope, body);
+            let expr = self.node(body, inner);
+            self.eval(expr, inner);
+        }
+        Kind::Other(Vec::new())
+    }
+
+    /// `if`: each branch is a scope that knows what decides about it.
+    fn branches(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+        let condition = node.child_by_field_name("condition").map(|child| {
+            let expr = self.node(child, scope);
+            self.eval(expr.clone(), scope);
+            expr
+        });
+        let mut cursor = node.walk();
+        let fields: Vec<Node<'_>> = ["consequence", "alternative"]
+            .into_iter()
+            .flat_map(|field| node.children_by_field_name(field, &mut node.walk()).collect::<Vec<_>>())
+            .collect();
+        let _ = &mut cursor;
+        for branch in fields {
+            let inner = self.enter(ScopeKind::Branch(condition.clone()), scope, branch);
+            let expr = self.node(branch, inner);
+            self.eval(expr, inner);
+        }
+        Kind::Other(Vec::new())
+    }
+
+    fn function(
+        &mut self,
+        function: Function<'t>,
+        body: Option<Node<'_>>,
+        node: Node<'_>,
+        scope: ScopeId,
+    ) -> ScopeId {
+        let inner = self.enter(ScopeKind::Function(function), scope, node);
+        if let Some(body) = body {
+            let expr = self.node(body, inner);
+            // The body of an arrow function is what it returns.
+            if matches!(&expr.kind, Kind::Other(_)) {
+                self.eval(expr, inner);
+            } else {
+                self.put(inner, StatementKind::Return(expr));
+            }
+        }
+        inner
+    }
+
+    fn call(&mut self, callee: Expr<'t>, args: Vec<Arg<'t>>) -> Kind<'t> {
+        let to = callee.path().or_else(|| callee.last_name().map(str::to_owned));
+        for arg in &args {
+            if let Kind::Function(id) = arg.value.kind
+                && let ScopeKind::Function(function) = &mut self.unit.scopes[id].kind
+            {
+                function.passed_to = to.clone();
+            }
+        }
+        Kind::Call(Box::new(Call { callee, args }))
+    }
+
+    fn import(&mut self, local: &'t str, module: impl Into<Cow<'t, str>>, name: &'t str) {
+        self.unit.imports.push(Import { local, module: module.into(), name });
+    }
+
+    fn literal(&self, node: Node<'_>) -> Part<'t> {
+        Part::Text(Cow::Borrowed(self.text(node)), node.start_byte())
+    }
+
+    /// A text whose quotes are one character wide on both sides and which has no escapes that matter.
+    fn quoted(&self, node: Node<'_>, quotes: usize) -> Kind<'t> {
+        let text = self.text(node);
+        let inner = text.get(quotes..text.len().saturating_sub(quotes)).unwrap_or_default();
+        Kind::Text(vec![Part::Text(Cow::Borrowed(inner), node.start_byte() + quotes)])
+    }
+}
+
+/// What an escape sequence stands for; the sequence itself when it is not one of the usual.
+fn unescaped(sequence: &str) -> Cow<'_, str> {
+    match sequence {
+        "\\n" => "\n".into(),
+        "\\t" => "\t".into(),
+        "\\r" => "\r".into(),
+        "\\\\" => "\\".into(),
+        "\\\"" => "\"".into(),
+        "\\'" => "'".into(),
+        "\\/" => "/".into(),
+        "\\$" => "$".into(),
+        "\\`" => "`".into(),
+        "\\\n" => "".into(),
+        other => other.into(),
+    }
+}
+
+/// Texts with their holes, one after the other, as one.
+fn joined<'t>(items: Vec<Expr<'t>>) -> Kind<'t> {
+    let mut parts = Vec::new();
+    for item in items {
+        match item.kind {
+            Kind::Text(held) => parts.extend(held),
+            _ => parts.push(Part::Hole(Box::new(item))),
+        }
+    }
+    Kind::Text(parts)
+}
+
+fn entry<'t>(key: Expr<'t>, value: Expr<'t>) -> Entry<'t> {
+    let at = key.at;
+    let key = match key.text() {
+        Some(text) => Key::Text(Cow::Owned(text.into_owned())),
+        None => Key::Computed,
+    };
+    Entry { key, value, at }
+}

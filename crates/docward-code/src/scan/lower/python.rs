@@ -1,0 +1,275 @@
+//! Python.
+
+use std::borrow::Cow;
+
+use tree_sitter::Node;
+
+use super::{
+    Arg, Expr, Function, Key, Kind, Lower, Mark, Part, ScopeId, ScopeKind, StatementKind, entry,
+    joined, unescaped,
+};
+use crate::{scan::ir::Entry, tree::{part, parts}};
+
+pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+    match node.kind() {
+        "module" | "block" => l.block(node, scope),
+        "expression_statement" => {
+            // A text on its own is documentation.
+            if let [only] = parts(node).as_slice()
+                && matches!(only.kind(), "string" | "concatenated_string")
+            {
+                l.unit.remarks.push((node.start_byte(), node.end_byte()));
+                return Kind::Other(Vec::new());
+            }
+            l.rest(node, scope)
+        }
+        "decorated_definition" => {
+            let marks: Vec<Mark<'t>> = parts(node)
+                .into_iter()
+                .filter(|child| child.kind() == "decorator")
+                .filter_map(|child| mark(l, child, scope))
+                .collect();
+            match node.child_by_field_name("definition") {
+                Some(definition) => defined(l, definition, marks, scope),
+                None => Kind::Other(Vec::new()),
+            }
+        }
+        "function_definition" | "class_definition" => defined(l, node, Vec::new(), scope),
+        "lambda" => {
+            let function = Function {
+                name: "",
+                parameters: parameters(l, node),
+                marks: Vec::new(),
+                passed_to: None,
+                exported: false,
+            };
+            Kind::Function(l.function(function, node.child_by_field_name("body"), node, scope))
+        }
+        "for_statement" => l.repeat(node, &["right"], scope),
+        "while_statement" => l.repeat(node, &["condition"], scope),
+        "if_statement" | "elif_clause" => l.branches(node, scope),
+        "with_item" => {
+            let Some(value) = node.child_by_field_name("value") else { return l.rest(node, scope) };
+            if value.kind() != "as_pattern" {
+                return l.rest(node, scope);
+            }
+            let held = parts(value);
+            let [what, target] = held.as_slice() else { return l.rest(node, scope) };
+            let what = l.node(*what, scope);
+            let target = match parts(*target).first() {
+                Some(name) => l.node(*name, scope),
+                None => l.node(*target, scope),
+            };
+            l.assign(target, what, false, scope);
+            Kind::Other(Vec::new())
+        }
+        "assignment" => {
+            let target = l.field(node, "left", scope);
+            let value = l.field(node, "right", scope);
+            l.assign(target, value, false, scope);
+            Kind::Other(Vec::new())
+        }
+        "augmented_assignment" => {
+            let target = l.field(node, "left", scope);
+            let value = l.field(node, "right", scope);
+            l.assign(target, value, true, scope);
+            Kind::Other(Vec::new())
+        }
+        "return_statement" => {
+            let held = l.children(node, scope);
+            for expr in held {
+                l.put(scope, StatementKind::Return(expr));
+            }
+            Kind::Other(Vec::new())
+        }
+        "import_statement" => {
+            for name in parts(node) {
+                if name.kind() == "aliased_import" {
+                    l.import(l.field_text(name, "alias"), l.field_text(name, "name"), "");
+                } else {
+                    let module = l.text(name);
+                    l.import(module.split('.').next().unwrap_or(module), module, "");
+                }
+            }
+            Kind::Other(Vec::new())
+        }
+        "import_from_statement" => {
+            let module = l.field_text(node, "module_name");
+            for name in node.children_by_field_name("name", &mut node.walk()) {
+                if name.kind() == "aliased_import" {
+                    l.import(l.field_text(name, "alias"), module, l.field_text(name, "name"));
+                } else {
+                    l.import(l.text(name), module, l.text(name));
+                }
+            }
+            Kind::Other(Vec::new())
+        }
+        "call" => {
+            let callee = l.field(node, "function", scope);
+            let args = arguments(l, node, scope);
+            l.call(callee, args)
+        }
+        "attribute" => {
+            Kind::Member(l.boxed(node, "object", scope), l.field_text(node, "attribute"))
+        }
+        "subscript" => {
+            Kind::Index(l.boxed(node, "value", scope), l.boxed(node, "subscript", scope))
+        }
+        "string" => text(l, node, scope),
+        "concatenated_string" => {
+            let held = l.children(node, scope);
+            joined(held)
+        }
+        "integer" | "float" => Kind::Number(l.text(node)),
+        "true" => Kind::Bool(true),
+        "false" => Kind::Bool(false),
+        "none" => Kind::Null,
+        "identifier" => Kind::Name(l.text(node)),
+        "dictionary" => {
+            let mut entries = Vec::new();
+            for child in parts(node) {
+                match child.kind() {
+                    "pair" => {
+                        let key = l.field(child, "key", scope);
+                        let value = l.field(child, "value", scope);
+                        entries.push(entry(key, value));
+                    }
+                    _ => entries.push(Entry {
+                        key: Key::Spread,
+                        at: child.start_byte(),
+                        value: l.node(child, scope),
+                    }),
+                }
+            }
+            Kind::Object(entries)
+        }
+        "list" | "tuple" | "set" | "expression_list" => Kind::List(l.children(node, scope)),
+        "binary_operator" => Kind::Binary(
+            l.field_text(node, "operator"),
+            l.boxed(node, "left", scope),
+            l.boxed(node, "right", scope),
+        ),
+        "boolean_operator" => Kind::Binary(
+            if l.field_text(node, "operator") == "or" { "||" } else { "&&" },
+            l.boxed(node, "left", scope),
+            l.boxed(node, "right", scope),
+        ),
+        _ => l.rest(node, scope),
+    }
+}
+
+fn defined<'t>(
+    l: &mut Lower<'_, 't>,
+    node: Node<'_>,
+    marks: Vec<Mark<'t>>,
+    scope: ScopeId,
+) -> Kind<'t> {
+    let name = l.field_text(node, "name");
+    if node.kind() == "class_definition" {
+        let bases = node
+            .child_by_field_name("superclasses")
+            .map(|list| parts(list).into_iter().map(|base| l.text(base)).collect())
+            .unwrap_or_default();
+        let inner = l.enter(ScopeKind::Class { name, bases, marks }, scope, node);
+        l.block_field(node, "body", inner);
+    } else {
+        let exported = !name.starts_with('_');
+        let parameters = parameters(l, node);
+        let function = Function { name, parameters, marks, passed_to: None, exported };
+        l.function(function, node.child_by_field_name("body"), node, scope);
+    }
+    Kind::Other(Vec::new())
+}
+
+fn parameters<'t>(l: &Lower<'_, 't>, node: Node<'_>) -> Vec<(&'t str, &'t str)> {
+    let Some(list) = node.child_by_field_name("parameters") else { return Vec::new() };
+    parts(list)
+        .into_iter()
+        .map(|child| {
+            let name = match child.kind() {
+                "identifier" => child,
+                _ => child
+                    .child_by_field_name("name")
+                    .or_else(|| part(child, "identifier"))
+                    .unwrap_or(child),
+            };
+            (l.text(name), l.field_text(child, "type"))
+        })
+        .collect()
+}
+
+fn mark<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Option<Mark<'t>> {
+    let held = parts(node).into_iter().next()?;
+    let expr = l.node(held, scope);
+    match expr.kind {
+        Kind::Call(call) => Some(Mark { path: call.callee.path()?, args: call.args }),
+        _ => Some(Mark { path: expr.path()?, args: Vec::new() }),
+    }
+}
+
+fn arguments<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Vec<Arg<'t>> {
+    let Some(list) = node.child_by_field_name("arguments") else { return Vec::new() };
+    if list.kind() == "generator_expression" {
+        return vec![Arg { name: None, value: l.node(list, scope), spread: false }];
+    }
+    parts(list)
+        .into_iter()
+        .map(|child| match child.kind() {
+            "keyword_argument" => Arg {
+                name: Some(l.field_text(child, "name")),
+                value: l.field(child, "value", scope),
+                spread: false,
+            },
+            "dictionary_splat" | "list_splat" => {
+                Arg { name: None, value: l.node(child, scope), spread: true }
+            }
+            _ => Arg { name: None, value: l.node(child, scope), spread: false },
+        })
+        .collect()
+}
+
+fn text<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+    let mut held = Vec::new();
+    let mut cursor = node.walk();
+    for child in node.named_children(&mut cursor) {
+        match child.kind() {
+            "string_content" => {
+                let inner = parts(child);
+                if inner.is_empty() {
+                    held.push(l.literal(child));
+                    continue;
+                }
+                // Text and escapes in turn; the text between escapes has no node.
+                let mut at = child.start_byte();
+                for escape in inner {
+                    if escape.start_byte() > at {
+                        held.push(between(l, at, escape.start_byte()));
+                    }
+                    let sequence = l.text(escape);
+                    let read = if sequence.starts_with('\\') {
+                        Cow::Owned(unescaped(sequence).into_owned())
+                    } else {
+                        // `{{` in a formatted text.
+                        Cow::Owned(sequence.chars().take(1).collect())
+                    };
+                    held.push(Part::Text(read, escape.start_byte()));
+                    at = escape.end_byte();
+                }
+                if child.end_byte() > at {
+                    held.push(between(l, at, child.end_byte()));
+                }
+            }
+            "interpolation" => {
+                let expr = l.field(child, "expression", scope);
+                held.push(Part::Hole(Box::new(expr)));
+            }
+            _ => {}
+        }
+    }
+    Kind::Text(held)
+}
+
+fn between<'t>(l: &Lower<'_, 't>, from: usize, to: usize) -> Part<'t> {
+    Part::Text(Cow::Borrowed(l.source.text.get(from..to).unwrap_or_default()), from)
+}
+

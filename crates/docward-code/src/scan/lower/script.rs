@@ -1,0 +1,373 @@
+//! JavaScript and TypeScript.
+
+use std::borrow::Cow;
+
+use tree_sitter::Node;
+
+use super::{
+    Arg, Expr, Function, Key, Kind, Lower, Mark, Part, ScopeId, ScopeKind, StatementKind, entry,
+    unescaped,
+};
+use crate::{
+    scan::ir::Entry,
+    tree::{part, parts},
+};
+
+pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+    match node.kind() {
+        "program" | "statement_block" => l.block(node, scope),
+        "class_body" => {
+            // Decorators stand beside what they belong to.
+            let mut marks = Vec::new();
+            for child in parts(node) {
+                match child.kind() {
+                    "decorator" => marks.extend(mark(l, child, scope)),
+                    "method_definition" => {
+                        function(l, child, std::mem::take(&mut marks), scope);
+                    }
+                    _ => {
+                        let expr = l.node(child, scope);
+                        l.eval(expr, scope);
+                        marks.clear();
+                    }
+                }
+            }
+            Kind::Other(Vec::new())
+        }
+        "class_declaration" | "class" | "abstract_class_declaration" => {
+            let marks = marks(l, node, scope);
+            class(l, node, marks, scope)
+        }
+        "export_statement" => {
+            let marks = marks(l, node, scope);
+            let before = l.unit.scopes.len();
+            match node.child_by_field_name("declaration") {
+                Some(declaration) if declaration.kind().contains("class") => {
+                    class(l, declaration, marks, scope);
+                }
+                _ => {
+                    let held = l.children(node, scope);
+                    held.into_iter().for_each(|expr| l.eval(expr, scope));
+                }
+            }
+            // What is exported: the outermost functions of the statement.
+            for id in before..l.unit.scopes.len() {
+                if l.unit.scopes[id].parent == scope
+                    && let ScopeKind::Function(function) = &mut l.unit.scopes[id].kind
+                {
+                    function.exported = true;
+                }
+            }
+            Kind::Other(Vec::new())
+        }
+        "function_declaration" | "generator_function_declaration" => {
+            function(l, node, Vec::new(), scope);
+            Kind::Other(Vec::new())
+        }
+        "function_expression" | "function" | "generator_function" | "arrow_function"
+        | "method_definition" => Kind::Function(function(l, node, Vec::new(), scope)),
+        "lexical_declaration" | "variable_declaration" => l.block(node, scope),
+        "variable_declarator" => {
+            let value = l.field(node, "value", scope);
+            let Some(name) = node.child_by_field_name("name") else { return Kind::Other(vec![value]) };
+            name_function(l, &value, l.text(name));
+            if let Some((module, whole)) = required(&value) {
+                imported(l, name, module, whole);
+            }
+            let target = pattern(l, name, scope);
+            l.assign(target, value, false, scope);
+            Kind::Other(Vec::new())
+        }
+        "assignment_expression" | "augmented_assignment_expression" => {
+            let target = l.field(node, "left", scope);
+            let value = l.field(node, "right", scope);
+            name_function(l, &value, target.last_name().unwrap_or_default());
+            let exports = target.path().is_some_and(|path| {
+                path.starts_with("exports.") || path.starts_with("module.exports")
+            });
+            if let (true, Kind::Function(id)) = (exports, &value.kind)
+                && let ScopeKind::Function(function) = &mut l.unit.scopes[*id].kind
+            {
+                function.exported = true;
+            }
+            let adds = node.kind().starts_with("augmented");
+            let copy = value.clone();
+            l.assign(target, value, adds, scope);
+            // `return cached = x` is the value, too; what was filed is not filed again.
+            match copy.kind {
+                Kind::Function(_) | Kind::Call(_) | Kind::Object(_) | Kind::List(_) => {
+                    Kind::Other(Vec::new())
+                }
+                kind => kind,
+            }
+        }
+        "public_field_definition" | "field_definition" => {
+            let value = l.field(node, "value", scope);
+            let name = node
+                .child_by_field_name("name")
+                .or_else(|| node.child_by_field_name("property"));
+            let Some(name) = name else { return Kind::Other(vec![value]) };
+            name_function(l, &value, l.text(name));
+            let target =
+                Expr { at: name.start_byte(), end: name.end_byte(), kind: Kind::Name(l.text(name)) };
+            l.assign(target, value, false, scope);
+            Kind::Other(Vec::new())
+        }
+        "for_statement" => l.repeat(node, &["initializer", "condition", "increment"], scope),
+        "for_in_statement" => l.repeat(node, &["right"], scope),
+        "while_statement" | "do_statement" => l.repeat(node, &["condition"], scope),
+        "if_statement" => l.branches(node, scope),
+        "return_statement" => {
+            for expr in l.children(node, scope) {
+                l.put(scope, StatementKind::Return(expr));
+            }
+            Kind::Other(Vec::new())
+        }
+        "import_statement" => {
+            let module = node
+                .child_by_field_name("source")
+                .map(|source| l.text(source).trim_matches(['"', '\'']))
+                .unwrap_or_default();
+            if let Some(clause) = part(node, "import_clause") {
+                for child in parts(clause) {
+                    match child.kind() {
+                        "identifier" => l.import(l.text(child), module, "default"),
+                        "namespace_import" => {
+                            if let Some(name) = part(child, "identifier") {
+                                l.import(l.text(name), module, "");
+                            }
+                        }
+                        "named_imports" => {
+                            for item in parts(child) {
+                                let name = l.field_text(item, "name");
+                                let alias = l.field_text(item, "alias");
+                                l.import(if alias.is_empty() { name } else { alias }, module, name);
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            Kind::Other(Vec::new())
+        }
+        "call_expression" | "new_expression" => {
+            let field = if node.kind() == "call_expression" { "function" } else { "constructor" };
+            let callee = l.field(node, field, scope);
+            let args = arguments(l, node, scope);
+            l.call(callee, args)
+        }
+        "member_expression" => {
+            Kind::Member(l.boxed(node, "object", scope), l.field_text(node, "property"))
+        }
+        "subscript_expression" => {
+            Kind::Index(l.boxed(node, "object", scope), l.boxed(node, "index", scope))
+        }
+        "string" => text(l, node, scope),
+        "template_string" => text(l, node, scope),
+        "number" => Kind::Number(l.text(node)),
+        "true" => Kind::Bool(true),
+        "false" => Kind::Bool(false),
+        "null" | "undefined" => Kind::Null,
+        "identifier" | "this" | "property_identifier" | "shorthand_property_identifier_pattern"
+        | "private_property_identifier" | "super" => Kind::Name(l.text(node)),
+        "object" => Kind::Object(object(l, node, scope)),
+        "array" => Kind::List(l.children(node, scope)),
+        "binary_expression" => Kind::Binary(
+            l.field_text(node, "operator"),
+            l.boxed(node, "left", scope),
+            l.boxed(node, "right", scope),
+        ),
+        // Types and markup of components hold nothing of interest.
+        "type_annotation" | "type_arguments" | "interface_declaration" | "type_alias_declaration"
+        | "regex" => Kind::Other(Vec::new()),
+        "as_expression" | "satisfies_expression" | "non_null_expression" | "await_expression"
+        | "parenthesized_expression" => match parts(node).first() {
+            Some(inner) => l.node(*inner, scope).kind,
+            None => Kind::Other(Vec::new()),
+        },
+        "type_assertion" => match parts(node).last() {
+            Some(inner) => l.node(*inner, scope).kind,
+            None => Kind::Other(Vec::new()),
+        },
+        _ => l.rest(node, scope),
+    }
+}
+
+/// A function that is given a name by what it is assigned to.
+fn name_function<'t>(l: &mut Lower<'_, 't>, value: &Expr<'t>, name: &'t str) {
+    if let Kind::Function(id) = value.kind
+        && let ScopeKind::Function(function) = &mut l.unit.scopes[id].kind
+        && function.name.is_empty()
+    {
+        function.name = name;
+    }
+}
+
+/// `require('x')` or `require('x').y`: the module and the name.
+fn required<'t>(value: &Expr<'t>) -> Option<(Cow<'t, str>, &'t str)> {
+    let (call, name) = match &value.kind {
+        Kind::Member(of, name) => (of.call()?, *name),
+        _ => (value.call()?, ""),
+    };
+    (call.method() == Some("require") && call.receiver().is_none())
+        .then(|| call.positional(0)?.text().map(|module| Cow::Owned(module.into_owned())))
+        .flatten()
+        .map(|module| (module, name))
+}
+
+fn imported<'t>(l: &mut Lower<'_, 't>, name: Node<'_>, module: Cow<'t, str>, whole: &'t str) {
+    if name.kind() == "identifier" {
+        l.import(l.text(name), module, whole);
+        return;
+    }
+    for item in parts(name) {
+        match item.kind() {
+            "shorthand_property_identifier_pattern" => {
+                l.import(l.text(item), module.clone(), l.text(item));
+            }
+            "pair_pattern" => {
+                l.import(l.field_text(item, "value"), module.clone(), l.field_text(item, "key"));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn pattern<'t>(l: &mut Lower<'_, 't>, name: Node<'_>, scope: ScopeId) -> Expr<'t> {
+    match name.kind() {
+        "identifier" => l.node(name, scope),
+        _ => Expr {
+            at: name.start_byte(),
+            end: name.end_byte(),
+            kind: Kind::List(l.children(name, scope)),
+        },
+    }
+}
+
+fn class<'t>(
+    l: &mut Lower<'_, 't>,
+    node: Node<'_>,
+    marks: Vec<Mark<'t>>,
+    scope: ScopeId,
+) -> Kind<'t> {
+    let bases = part(node, "class_heritage")
+        .map(|list| {
+            l.text(list)
+                .split([' ', ',', '\n'])
+                .filter(|word| !matches!(*word, "" | "extends" | "implements"))
+                .collect()
+        })
+        .unwrap_or_default();
+    let name = l.field_text(node, "name");
+    let inner = l.enter(ScopeKind::Class { name, bases, marks }, scope, node);
+    l.block_field(node, "body", inner);
+    Kind::Other(Vec::new())
+}
+
+fn marks<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Vec<Mark<'t>> {
+    let decorators: Vec<_> =
+        parts(node).into_iter().filter(|child| child.kind() == "decorator").collect();
+    decorators.into_iter().filter_map(|child| mark(l, child, scope)).collect()
+}
+
+fn mark<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Option<Mark<'t>> {
+    let held = parts(node).into_iter().next()?;
+    let expr = l.node(held, scope);
+    match expr.kind {
+        Kind::Call(call) => Some(Mark { path: call.callee.path()?, args: call.args }),
+        _ => Some(Mark { path: expr.path()?, args: Vec::new() }),
+    }
+}
+
+fn function<'t>(
+    l: &mut Lower<'_, 't>,
+    node: Node<'_>,
+    marks: Vec<Mark<'t>>,
+    scope: ScopeId,
+) -> ScopeId {
+    let parameters = match node.child_by_field_name("parameters") {
+        Some(list) => parts(list)
+            .into_iter()
+            .map(|child| {
+                let name = child.child_by_field_name("pattern").unwrap_or(child);
+                (l.text(name), l.field_text(child, "type").trim_start_matches([':', ' ']))
+            })
+            .collect(),
+        None => vec![(l.field_text(node, "parameter"), "")],
+    };
+    let name = l.field_text(node, "name");
+    let function = Function { name, parameters, marks, passed_to: None, exported: false };
+    l.function(function, node.child_by_field_name("body"), node, scope)
+}
+
+fn arguments<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Vec<Arg<'t>> {
+    let Some(list) = node.child_by_field_name("arguments") else { return Vec::new() };
+    if list.kind() == "template_string" {
+        return vec![Arg { name: None, value: l.node(list, scope), spread: false }];
+    }
+    parts(list)
+        .into_iter()
+        .map(|child| Arg {
+            name: None,
+            spread: child.kind() == "spread_element",
+            value: l.node(child, scope),
+        })
+        .collect()
+}
+
+fn object<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Vec<Entry<'t>> {
+    let mut entries = Vec::new();
+    for child in parts(node) {
+        let at = child.start_byte();
+        match child.kind() {
+            "pair" => {
+                let value = l.field(child, "value", scope);
+                let Some(key) = child.child_by_field_name("key") else { continue };
+                match key.kind() {
+                    "property_identifier" | "number" => {
+                        name_function(l, &value, l.text(key));
+                        entries.push(Entry { key: Key::Text(l.text(key).into()), value, at });
+                    }
+                    "computed_property_name" => {
+                        let inner = parts(key).first().map(|inner| l.node(*inner, scope));
+                        entries.push(entry(inner.unwrap_or_else(|| Expr::nothing(at)), value));
+                    }
+                    _ => {
+                        let key = l.node(key, scope);
+                        entries.push(entry(key, value));
+                    }
+                }
+            }
+            "shorthand_property_identifier" => {
+                let name = l.text(child);
+                let value = Expr { at, end: child.end_byte(), kind: Kind::Name(name) };
+                entries.push(Entry { key: Key::Text(name.into()), value, at });
+            }
+            "method_definition" => {
+                let id = function(l, child, Vec::new(), scope);
+                let value = Expr { at, end: child.end_byte(), kind: Kind::Function(id) };
+                entries.push(Entry { key: Key::Text(l.field_text(child, "name").into()), value, at });
+            }
+            _ => entries.push(Entry { key: Key::Spread, value: l.node(child, scope), at }),
+        }
+    }
+    entries
+}
+
+fn text<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+    let mut held = Vec::new();
+    let mut cursor = node.walk();
+    for child in node.named_children(&mut cursor) {
+        match child.kind() {
+            "string_fragment" => held.push(l.literal(child)),
+            "escape_sequence" => held.push(Part::Text(unescaped(l.text(child)), child.start_byte())),
+            "template_substitution" => {
+                let inner = parts(child).first().map(|inner| l.node(*inner, scope));
+                let inner = inner.unwrap_or_else(|| Expr::nothing(child.start_byte()));
+                held.push(Part::Hole(Box::new(inner)));
+            }
+            _ => {}
+        }
+    }
+    Kind::Text(held)
+}

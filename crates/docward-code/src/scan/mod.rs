@@ -1,0 +1,228 @@
+//! What source code and settings say about MongoDB: clients and their options, updates, models, secrets.
+//!
+//! A file goes through three steps: a cheap look whether it matters ([`may_matter`]), a [`survey`] for what
+//! other files need to know (constants, models, functions that make clients), and the [`scan`] itself.
+//! Every language is brought into one small form ([`ir`]) first, so a question is asked once and not once
+//! per language. Nothing is executed, and what cannot be told stays unknown rather than guessed.
+
+mod calls;
+mod clients;
+mod handlers;
+mod ir;
+mod language;
+mod loaded;
+mod lower;
+mod models;
+mod options;
+mod remarks;
+mod secrets;
+mod survey;
+mod targets;
+mod updates;
+mod values;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use docward_model::{ClientUri, Code, Location, code::Place};
+
+pub use language::{FileKind, Language};
+pub use remarks::Allowed;
+pub use survey::survey;
+
+use crate::{place::Places, tree::Source};
+use ir::ScopeId;
+use values::Values;
+
+/// What is known from other files.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Texts by the file (or class) and the name they are declared with; `None` when two files differ.
+    pub(crate) constants: BTreeMap<(String, String), Option<String>>,
+    /// Collections by the model's name; empty when it is not known.
+    pub(crate) models: BTreeMap<String, String>,
+    /// Functions that make a client each time they are called: file and name.
+    pub(crate) factories: BTreeSet<(String, String)>,
+}
+
+impl Known {
+    /// Takes over what another file declares.
+    pub fn absorb(&mut self, other: Self) {
+        for (key, text) in other.constants {
+            self.constants
+                .entry(key)
+                .and_modify(|had| {
+                    if *had != text {
+                        *had = None;
+                    }
+                })
+                .or_insert(text);
+        }
+        self.models.extend(other.models);
+        self.factories.extend(other.factories);
+    }
+
+    /// Names of models, by which files are found that use one without saying `mongo` anywhere.
+    pub fn model_names(&self) -> impl Iterator<Item = &str> {
+        self.models.keys().map(String::as_str)
+    }
+
+    pub(crate) fn collection_of(&self, model: &str) -> String {
+        self.models
+            .get(model)
+            .filter(|collection| !collection.is_empty())
+            .map_or_else(|| model.to_owned(), String::clone)
+    }
+}
+
+/// What one file says.
+#[derive(Clone, Debug, Default)]
+pub struct Scanned {
+    /// Clients and connection strings.
+    pub clients: Vec<ClientUri>,
+    /// Everything else.
+    pub code: Code,
+    /// Findings that comments in the file allow.
+    pub allowed: Vec<Allowed>,
+    /// Functions that make a client each time they are called.
+    pub(crate) factories: Vec<String>,
+    /// What could not be read, with its line.
+    pub problems: Vec<(u32, String)>,
+}
+
+/// Longer files are data.
+const MAX_TEXT: usize = 4 << 20;
+
+/// Whether a file can have to do with MongoDB: a search for a few words.
+pub fn may_matter(text: &[u8]) -> bool {
+    // `mongo` in any case is looked for by its rarest letters first.
+    memchr::memmem::find_iter(text, b"ongo").any(|at| {
+        at > 0 && matches!(text[at - 1], b'm' | b'M')
+    }) || memchr::memmem::find(text, b"ONGO").is_some_and(|at| at > 0)
+        || [&b"$push"[..], b"$addToSet", b"bson.", b"\"bson", b"mgo.", b"$lookup"]
+            .iter()
+            .any(|word| memchr::memmem::find(text, word).is_some())
+}
+
+/// What a file says.
+pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
+    let mut out = Scanned::default();
+    if text.len() > MAX_TEXT {
+        out.problems.push((1, format!("longer than {} MiB: not read", MAX_TEXT >> 20)));
+        return out;
+    }
+    let is_sample = is_sample(file);
+    match kind {
+        FileKind::Code(language) => {
+            let source = match Source::parse(&language.grammar(), text) {
+                Ok(source) => source,
+                Err(problem) => {
+                    out.problems.push((problem.line, problem.message));
+                    return out;
+                }
+            };
+            let unit = lower::lower(&source, language);
+            let is_shell = is_shell(file, text, &unit);
+            let mut scan = Scan {
+                file,
+                text,
+                values: Values::new(&unit, known, is_shell),
+                places: Places::new(text),
+                is_sample,
+                seen_strings: BTreeSet::new(),
+                out: &mut out,
+            };
+            scan.clients();
+            scan.updates();
+            scan.loaded();
+            scan.calls();
+            scan.models();
+            scan.strings();
+        }
+        FileKind::OtherCode | FileKind::Settings => {
+            let places = Places::new(text);
+            secrets::in_text(text, 0, file, &places, false, is_sample, &mut out);
+            if kind == FileKind::Settings {
+                secrets::passwords_in_settings(text, file, &places, is_sample, &mut out);
+            }
+        }
+    }
+    out.allowed = remarks::allowed(text);
+    out.code.read = 1;
+    out
+}
+
+/// A script for `mongosh`, which has `db`, `sh` and `rs` without importing anything.
+fn is_shell(file: &str, text: &str, unit: &ir::Unit<'_>) -> bool {
+    unit.language == Language::JavaScript
+        && (file.ends_with(".mongodb")
+            || (unit.imports.is_empty()
+                && ["db.getSiblingDB", "db.createCollection", "sh.", "rs.", "use(", "db."]
+                    .iter()
+                    .any(|word| text.lines().any(|line| line.trim_start().starts_with(word)))))
+}
+
+/// A file that is filled in by whoever uses it.
+fn is_sample(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file).to_ascii_lowercase();
+    ["example", "sample", "template", ".dist", "default.env"].iter().any(|word| name.contains(word))
+}
+
+/// Whether a file is part of tests, by its path.
+pub fn is_test(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or(&lower);
+    let in_folder = lower.split('/').rev().skip(1).any(|folder| {
+        matches!(
+            folder,
+            "test" | "tests" | "__tests__" | "spec" | "specs" | "testing" | "e2e" | "__mocks__"
+                | "fixtures" | "testdata" | "cypress" | "integration-tests" | "test-utils"
+        ) || folder.ends_with("-test")
+            || folder.ends_with("-tests")
+            || folder.ends_with("_test")
+            || folder.ends_with("_tests")
+    });
+    in_folder
+        || name.starts_with("test_")
+        || name == "conftest.py"
+        || [".test.", ".spec.", "_test.go", "_test.py", "tests.py", "test.java", "tests.java", "it.java", "test.kt"]
+            .iter()
+            .any(|ending| name.contains(ending))
+}
+
+/// One file under examination.
+struct Scan<'u, 't> {
+    file: &'u str,
+    text: &'t str,
+    values: Values<'u, 't>,
+    places: Places<'t>,
+    is_sample: bool,
+    /// Where connection strings stand that were looked at already.
+    seen_strings: BTreeSet<usize>,
+    out: &'u mut Scanned,
+}
+
+impl Scan<'_, '_> {
+    fn location(&self, at: usize) -> Location {
+        let place = self.places.at(at);
+        Location { file: self.file.to_owned(), line: place.line, column: place.column }
+    }
+
+    fn place(&self, at: usize, scope: ScopeId) -> Place {
+        let function = self
+            .values
+            .unit
+            .around(scope)
+            .find_map(|id| match &self.values.unit.scopes[id].kind {
+                ir::ScopeKind::Function(function) if !function.name.is_empty() => {
+                    Some(function.name.to_owned())
+                }
+                _ => None,
+            });
+        Place { location: self.location(at), function }
+    }
+
+    /// Whether a place is in a comment or in documentation.
+    fn is_remark(&self, at: usize) -> bool {
+        self.values.unit.remarks.iter().any(|(from, to)| (*from..*to).contains(&at))
+    }
+}

@@ -1,0 +1,216 @@
+//! Fields that models declare, for rules about types: money, dates, codes, ids.
+
+use bson::{Bson, Document};
+use docward_model::{
+    BsonType, Location,
+    code::{DeclaredField, Place},
+};
+
+use super::{
+    Language, Scan,
+    ir::{Expr, Kind, ScopeKind, StatementKind},
+};
+use crate::{Kind as Library, Model};
+
+impl<'u, 't> Scan<'u, 't> {
+    /// Fields of every model of the file.
+    pub(super) fn models(&mut self) {
+        let library = match self.values.unit.language {
+            language if language.is_script() => {
+                let is_mongoose = self.text.contains("mongoose");
+                is_mongoose.then_some(Library::Mongoose)
+            }
+            Language::Python if self.text.contains("beanie") => Some(Library::Pydantic),
+            Language::Go if self.text.contains("bson:\"") => Some(Library::Go),
+            Language::Java if self.text.contains("@Document") => Some(Library::Spring),
+            _ => None,
+        };
+        if let Some(library) = library {
+            for model in crate::read(library, self.text).models {
+                // Bodies of requests are models as well; only what is stored counts.
+                if library == Library::Pydantic && model.collection.is_none() && !model.embedded {
+                    continue;
+                }
+                self.declared(&model);
+            }
+        }
+        if self.values.unit.language == Language::Python && self.text.contains("mongoengine") {
+            self.mongoengine();
+        }
+        self.identified();
+    }
+
+    fn declared(&mut self, model: &Model) {
+        let mut found = Vec::new();
+        properties(&model.schema, "", &mut found);
+        for (path, schema) in found {
+            let declared = model.fields.get(&path).copied().unwrap_or(model.declared_at);
+            let location = Location {
+                file: self.file.to_owned(),
+                line: declared.line,
+                column: declared.column,
+            };
+            self.out.code.fields.push(DeclaredField {
+                place: Place { location, function: None },
+                model: model.name.clone(),
+                collection: model.collection.clone(),
+                types: types(&schema),
+                allowed: allowed(&schema),
+                made_by: None,
+                max_items: schema.get("maxItems").and_then(|n| match n {
+                    Bson::Int32(n) => u64::try_from(*n).ok(),
+                    Bson::Int64(n) => u64::try_from(*n).ok(),
+                    _ => None,
+                }),
+                path,
+            });
+        }
+    }
+
+    /// Classes of MongoEngine: `price = FloatField()`.
+    fn mongoengine(&mut self) {
+        let unit = self.values.unit;
+        for statement in &unit.statements {
+            let StatementKind::Assign { target, value, .. } = &statement.kind else { continue };
+            let ScopeKind::Class { name: model, .. } = &unit.scopes[statement.scope].kind else {
+                continue;
+            };
+            let (Kind::Name(field), Some(call)) = (&target.kind, value.call()) else { continue };
+            let types = match call.method().unwrap_or_default() {
+                "FloatField" => vec![BsonType::Double],
+                "StringField" | "EmailField" | "URLField" => vec![BsonType::String],
+                "IntField" | "LongField" | "SequenceField" => vec![BsonType::Int],
+                "DateTimeField" | "DateField" => vec![BsonType::Date],
+                "DecimalField" | "Decimal128Field" => vec![BsonType::Decimal],
+                "ListField" | "EmbeddedDocumentListField" | "SortedListField" => {
+                    vec![BsonType::Array]
+                }
+                _ => continue,
+            };
+            let allowed = call
+                .named("choices")
+                .and_then(|choices| self.values.list(choices, statement.scope))
+                .map(|items| items.iter().map(|item| literal(item)).collect())
+                .unwrap_or_default();
+            let made_by = call
+                .named("default")
+                .and_then(Expr::last_name)
+                .filter(|name| name.to_ascii_lowercase().starts_with("uuid"));
+            let is_id = call.named("primary_key").is_some();
+            let max_items = call
+                .named("max_length")
+                .and_then(|n| self.values.int(n, statement.scope))
+                .and_then(|n| u64::try_from(n).ok());
+            let place = self.place(target.at, statement.scope);
+            self.out.code.fields.push(DeclaredField {
+                place,
+                model: (*model).to_owned(),
+                collection: None,
+                path: if is_id { "_id".to_owned() } else { (*field).to_owned() },
+                types,
+                allowed,
+                made_by: made_by.map(str::to_owned),
+                max_items,
+            });
+        }
+    }
+
+    /// `id: UUID = Field(default_factory=uuid4)` of Beanie, `@Id String id = UUID.randomUUID()…`.
+    fn identified(&mut self) {
+        let unit = self.values.unit;
+        for statement in &unit.statements {
+            let StatementKind::Assign { target, value, .. } = &statement.kind else { continue };
+            let ScopeKind::Class { name, bases, marks } = &unit.scopes[statement.scope].kind else {
+                continue;
+            };
+            let is_stored = bases.iter().any(|base| *base == "Document")
+                || marks.iter().any(|mark| mark.path == "Document");
+            if !is_stored || !matches!(target.kind, Kind::Name("id" | "_id")) {
+                continue;
+            }
+            let mut made_by = None;
+            value.visit(&mut |expr| {
+                let name = match &expr.kind {
+                    Kind::Call(call) => call.method(),
+                    Kind::Name(name) | Kind::Member(_, name) => Some(*name),
+                    _ => None,
+                };
+                if let Some(name) = name.filter(|name| matches!(*name, "uuid4" | "randomUUID")) {
+                    made_by = Some(name.to_owned());
+                }
+            });
+            if let Some(made_by) = made_by {
+                let place = self.place(target.at, statement.scope);
+                self.out.code.fields.push(DeclaredField {
+                    place,
+                    model: (*name).to_owned(),
+                    collection: None,
+                    path: "_id".to_owned(),
+                    types: Vec::new(),
+                    allowed: Vec::new(),
+                    made_by: Some(made_by),
+                    max_items: None,
+                });
+            }
+        }
+    }
+}
+
+fn literal(expr: &Expr<'_>) -> String {
+    match &expr.kind {
+        Kind::Number(text) => (*text).to_owned(),
+        Kind::List(items) => items.first().map(literal).unwrap_or_default(),
+        _ => expr.text().map(|text| format!("\"{text}\"")).unwrap_or_default(),
+    }
+}
+
+/// All fields of a schema, with their paths.
+fn properties(schema: &Document, path: &str, out: &mut Vec<(String, Document)>) {
+    if out.len() > 5000 || path.matches('.').count() > 20 {
+        return;
+    }
+    if let Ok(fields) = schema.get_document("properties") {
+        for (name, field) in fields {
+            let Bson::Document(field) = field else { continue };
+            let inner = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            out.push((inner.clone(), field.clone()));
+            properties(field, &inner, out);
+        }
+    }
+    if let Ok(items) = schema.get_document("items") {
+        let inner = format!("{path}[]");
+        out.push((inner.clone(), items.clone()));
+        properties(items, &inner, out);
+    }
+}
+
+fn types(schema: &Document) -> Vec<BsonType> {
+    let name = |value: &Bson| value.as_str().and_then(of_alias);
+    match schema.get("bsonType") {
+        Some(Bson::Array(names)) => names.iter().filter_map(name).collect(),
+        Some(value) => name(value).into_iter().collect(),
+        None => Vec::new(),
+    }
+}
+
+fn of_alias(alias: &str) -> Option<BsonType> {
+    Some(match alias {
+        "double" => BsonType::Double,
+        "string" => BsonType::String,
+        "int" => BsonType::Int,
+        "long" => BsonType::Long,
+        "decimal" => BsonType::Decimal,
+        "date" => BsonType::Date,
+        "bool" => BsonType::Bool,
+        "array" => BsonType::Array,
+        "object" => BsonType::Object,
+        "objectId" => BsonType::ObjectId,
+        "binData" => BsonType::Binary,
+        _ => return None,
+    })
+}
+
+fn allowed(schema: &Document) -> Vec<String> {
+    let Ok(values) = schema.get_array("enum") else { return Vec::new() };
+    values.iter().map(|value| value.clone().into_relaxed_extjson().to_string()).collect()
+}

@@ -1,0 +1,104 @@
+//! What other files need to know of a file: constants, models, functions that make clients.
+
+use super::{
+    FileKind, Known, Language, Scanned,
+    ir::{Expr, Kind, ScopeKind, StatementKind, Unit},
+    lower, scan,
+    values::Values,
+};
+use crate::tree::Source;
+
+/// Longer texts are no names and no connection strings.
+const MAX_CONSTANT: usize = 300;
+
+/// What a file declares for others.
+pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
+    let mut out = Known::default();
+    let FileKind::Code(language) = kind else { return out };
+    if text.len() > super::MAX_TEXT {
+        return out;
+    }
+    let Ok(source) = Source::parse(&language.grammar(), text) else { return out };
+    let unit = lower::lower(&source, language);
+    let nothing = Known::default();
+    let values = Values::new(&unit, &nothing, false);
+    let stem = stem_of(file);
+    constants(&unit, &values, &stem, &mut out);
+    models(&unit, &values, &mut out);
+    let Scanned { factories, .. } = scan(file, text, kind, &nothing);
+    out.factories.extend(factories.into_iter().map(|name| (stem.clone(), name)));
+    out
+}
+
+fn stem_of(file: &str) -> String {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let stem = name.split('.').next().unwrap_or(name);
+    // `config/index.js` and `config/__init__.py` are imported as `config`.
+    if matches!(stem, "index" | "__init__") {
+        return file.rsplit('/').nth(1).unwrap_or(stem).to_owned();
+    }
+    stem.to_owned()
+}
+
+fn constants<'u, 't>(unit: &'u Unit<'t>, values: &Values<'u, 't>, stem: &str, out: &mut Known) {
+    for statement in &unit.statements {
+        let StatementKind::Assign { target, value, adds: false } = &statement.kind else { continue };
+        let owner = match &unit.scopes[statement.scope].kind {
+            ScopeKind::Module => stem.to_owned(),
+            ScopeKind::Class { name, .. } => (*name).to_owned(),
+            _ => continue,
+        };
+        let Kind::Name(name) = &target.kind else { continue };
+        let folded = values.fold(value, statement.scope);
+        if let Some(text) = folded.whole().filter(|_| !folded.fallback)
+            && !text.is_empty()
+            && text.len() <= MAX_CONSTANT
+            && matches!(value.kind, Kind::Text(_) | Kind::Binary(..))
+        {
+            out.constants.insert((owner, (*name).to_owned()), Some(text));
+        }
+    }
+}
+
+fn models<'u, 't>(unit: &'u Unit<'t>, values: &Values<'u, 't>, out: &mut Known) {
+    // `mongoose.model('User', schema, 'users')`, and the variable it is assigned to.
+    unit.each(|scope, expr| {
+        if let Some(call) = expr.call()
+            && matches!(call.method(), Some("model"))
+            && call.receiver().and_then(Expr::last_name).is_none_or(|of| {
+                matches!(of, "mongoose" | "connection" | "conn" | "db" | "models")
+            })
+            && unit.language.is_script()
+            && (call.receiver().is_some() || unit.import("model").is_some_and(|i| i.module == "mongoose"))
+            && let Some(name) = call.positional(0).and_then(|arg| values.text(arg, scope))
+        {
+            let collection = call.positional(2).and_then(|arg| values.text(arg, scope));
+            out.models.insert(name, collection.unwrap_or_default());
+        }
+    });
+    for scope in &unit.scopes {
+        let ScopeKind::Class { name, bases, marks } = &scope.kind else { continue };
+        let is_model = match unit.language {
+            Language::Python => {
+                bases.iter().any(|base| {
+                    matches!(
+                        base.rsplit('.').next().unwrap_or(base),
+                        "Document" | "DynamicDocument" | "EmbeddedDocument" | "BeanieDocument"
+                    )
+                }) && ["mongoengine", "beanie", "odmantic"].iter().any(|m| unit.imports_from(m))
+            }
+            language if language.is_jvm() => {
+                marks.iter().any(|mark| mark.path == "Document" || mark.path.ends_with(".Document"))
+            }
+            _ => marks.iter().any(|mark| mark.path == "Schema") && unit.imports_from("mongoose"),
+        };
+        if is_model {
+            let collection = marks
+                .iter()
+                .find(|mark| mark.path == "Document")
+                .and_then(|mark| mark.args.first())
+                .and_then(|arg| arg.value.text().map(|text| text.into_owned()));
+            out.models.insert((*name).to_owned(), collection.unwrap_or_default());
+        }
+    }
+}

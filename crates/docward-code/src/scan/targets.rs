@@ -1,0 +1,181 @@
+//! Which collection a statement is about.
+
+use super::{
+    ir::{Expr, Kind, ScopeId},
+    values::Values,
+};
+
+/// A collection, as code names it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Target {
+    pub(crate) database: Option<String>,
+    /// The collection's name, or the model's.
+    pub(crate) collection: String,
+    /// Whether it is a model of an object mapper.
+    pub(crate) is_model: bool,
+}
+
+const MAX_STEPS: u32 = 8;
+
+/// Methods that lead from a database to a collection.
+const COLLECTION_METHODS: [&str; 9] = [
+    "collection", "getCollection", "get_collection", "Collection", "C", "GetCollection",
+    "getSiblingCollection", "selectCollection", "with_options",
+];
+/// Methods that lead from a client to a database.
+const DATABASE_METHODS: [&str; 9] = [
+    "db", "getDatabase", "get_database", "Database", "DB", "getSiblingDB", "getDB",
+    "get_default_database", "selectDatabase",
+];
+/// Names of variables that hold a database.
+const DATABASE_NAMES: [&str; 7] = ["db", "database", "mongo_db", "mongodb", "mydb", "_db", "mdb"];
+
+impl<'u, 't> Values<'u, 't> {
+    /// The collection that a method is called on.
+    pub(crate) fn target(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<Target> {
+        self.target_at(expr, scope, 0)
+    }
+
+    fn target_at(&self, expr: &'u Expr<'t>, scope: ScopeId, steps: u32) -> Option<Target> {
+        if steps > MAX_STEPS {
+            return None;
+        }
+        // `User` is the model, whatever it was assigned from.
+        if let Kind::Name(name) = &expr.kind
+            && (self.known.models.contains_key(*name) || self.local_model(expr, scope))
+        {
+            return Some(Target {
+                database: None,
+                collection: self.known.collection_of(name),
+                is_model: true,
+            });
+        }
+        if let Kind::Member(of, name) = &expr.kind {
+            // `this.userModel`, `self.users`, `mongo.db.users`, `db.users`.
+            if self.is_database(of, scope, 0) && !DATABASE_METHODS.contains(name) {
+                let database = self.database(of, scope, 0);
+                return Some(Target { database, collection: (*name).to_owned(), is_model: false });
+            }
+        }
+        let (next, at) = self.follow(expr, scope);
+        if !std::ptr::eq(next, expr) {
+            return self.target_at(next, at, steps + 1);
+        }
+        match &expr.kind {
+            Kind::Index(of, name) if self.is_database(of, scope, 0) => Some(Target {
+                database: self.database(of, scope, 0),
+                collection: self.text(name, scope)?,
+                is_model: false,
+            }),
+            Kind::Call(call) => {
+                let method = call.method()?;
+                if COLLECTION_METHODS.contains(&method) {
+                    let name = call.args.iter().find_map(|arg| self.text(&arg.value, scope))?;
+                    let database =
+                        call.receiver().and_then(|of| self.database(of, scope, 0));
+                    return Some(Target { database, collection: name, is_model: false });
+                }
+                // `mongoose.model('User')`, `Model.find(…).sort(…)`.
+                if method == "model" {
+                    let name = self.text(call.positional(0)?, scope)?;
+                    return Some(Target {
+                        database: None,
+                        collection: self.known.collection_of(&name),
+                        is_model: true,
+                    });
+                }
+                None
+            }
+            Kind::Member(_, name) => {
+                // `this.userModel` injected by Nest, `this.users`.
+                let model = name.strip_suffix("Model").filter(|stem| !stem.is_empty())?;
+                let mut capital = model.to_owned();
+                if let Some(first) = capital.get_mut(0..1) {
+                    first.make_ascii_uppercase();
+                }
+                let known = self.known.models.contains_key(&capital);
+                known.then(|| Target {
+                    database: None,
+                    collection: self.known.collection_of(&capital),
+                    is_model: true,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// `const User = mongoose.model(…)` in this file.
+    fn local_model(&self, expr: &'u Expr<'t>, scope: ScopeId) -> bool {
+        let (value, _) = self.follow(expr, scope);
+        value.call().is_some_and(|call| {
+            call.method() == Some("model")
+                && call.receiver().and_then(Expr::last_name).is_some_and(|of| {
+                    matches!(of, "mongoose" | "connection" | "conn" | "db")
+                })
+        })
+    }
+
+    /// Whether an expression is a database.
+    fn is_database(&self, expr: &'u Expr<'t>, scope: ScopeId, steps: u32) -> bool {
+        if steps > MAX_STEPS {
+            return false;
+        }
+        let by_name = expr.last_name().is_some_and(|name| DATABASE_NAMES.contains(&name));
+        let (next, at) = self.follow(expr, scope);
+        if !std::ptr::eq(next, expr) {
+            // A name that says so counts unless what it stands for says otherwise.
+            return match &next.kind {
+                Kind::Call(_) | Kind::Index(..) | Kind::Member(..) => {
+                    self.is_database(next, at, steps + 1) || (by_name && self.is_mongo_file())
+                }
+                _ => false,
+            };
+        }
+        match &expr.kind {
+            Kind::Call(call) => {
+                call.method().is_some_and(|method| DATABASE_METHODS.contains(&method))
+            }
+            // `client["shop"]`, `client.shop`.
+            Kind::Index(of, _) | Kind::Member(of, _) if self.is_client(of, scope) => true,
+            Kind::Name(_) | Kind::Member(..) => by_name && self.is_mongo_file(),
+            _ => false,
+        }
+    }
+
+    /// The database's name, when it is written down.
+    fn database(&self, expr: &'u Expr<'t>, scope: ScopeId, steps: u32) -> Option<String> {
+        if steps > MAX_STEPS {
+            return None;
+        }
+        let (expr, scope) = self.follow(expr, scope);
+        match &expr.kind {
+            Kind::Call(call) if DATABASE_METHODS.contains(&call.method()?) => {
+                call.args.iter().find_map(|arg| self.text(&arg.value, scope))
+            }
+            Kind::Index(of, name) if self.is_client(of, scope) => self.text(name, scope),
+            Kind::Member(of, name) if self.is_client(of, scope) => Some((*name).to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Whether an expression is a client.
+    pub(crate) fn is_client(&self, expr: &'u Expr<'t>, scope: ScopeId) -> bool {
+        let (value, _) = self.follow(expr, scope);
+        match &value.kind {
+            Kind::Call(call) => matches!(
+                call.method(),
+                Some("MongoClient" | "AsyncIOMotorClient" | "AsyncMongoClient" | "MotorClient")
+            ),
+            _ => false,
+        }
+    }
+
+    /// Whether the file has to do with MongoDB at all, so that a `db` is likely to be one of its.
+    pub(crate) fn is_mongo_file(&self) -> bool {
+        let by_import = self.unit.imports.iter().any(|import| {
+            let module = import.module.to_ascii_lowercase();
+            ["mongo", "motor", "bson", "beanie", "mgo", "monk"].iter().any(|m| module.contains(m))
+        });
+        by_import || self.is_shell
+    }
+}

@@ -1,0 +1,341 @@
+//! Updates: what they add to arrays, which paths they set, and what keeps arrays short.
+
+use std::collections::BTreeSet;
+
+use docward_model::code::{Append, AppendKind, Cap, SetPath};
+
+use super::{
+    Scan,
+    ir::{Call, Expr, Kind, ScopeId, StatementKind},
+    values::Field,
+};
+
+/// Methods that take a filter and an update.
+const UPDATES: [&str; 27] = [
+    "updateOne", "updateMany", "update", "findOneAndUpdate", "findByIdAndUpdate", "findAndModify",
+    "update_one", "update_many", "find_one_and_update", "find_and_modify", "UpdateOne", "UpdateMany",
+    "UpdateByID", "UpdateId", "UpdateAll", "Update", "Upsert", "UpsertId", "FindOneAndUpdate",
+    "updateFirst", "updateMulti", "upsert", "findAndUpdate", "FindOneAndUpdateOne",
+    "Apply", "updateById", "bulkWrite",
+];
+/// Functions that stand for an operator (Java's `Updates`, KMongo, Spring's `Update`).
+const BUILDERS: [(&str, AppendKind); 9] = [
+    ("push", AppendKind::Push),
+    ("pushEach", AppendKind::Push),
+    ("addToSet", AppendKind::AddToSet),
+    ("addEachToSet", AppendKind::AddToSet),
+    ("pushAll", AppendKind::Push),
+    ("Push", AppendKind::Push),
+    ("AddToSet", AppendKind::AddToSet),
+    ("pushAtIndex", AppendKind::Push),
+    ("pushToArray", AppendKind::Push),
+];
+
+impl<'u, 't> Scan<'u, 't> {
+    /// Finds every update of the file.
+    pub(super) fn updates(&mut self) {
+        let mut seen = BTreeSet::new();
+        let mut calls = Vec::new();
+        self.values.unit.each(|scope, expr| {
+            if let Some(call) = expr.call() {
+                calls.push((scope, call));
+            }
+        });
+        for (scope, call) in &calls {
+            if call.method().is_some_and(|method| UPDATES.contains(&method)) {
+                self.update(call, *scope, &mut seen);
+            }
+            self.built(call, *scope);
+            self.mapper_update(call, *scope);
+        }
+        self.loose(&mut seen);
+    }
+
+    /// A call with a filter and an update.
+    fn update(&mut self, call: &'u Call<'t>, scope: ScopeId, seen: &mut BTreeSet<usize>) {
+        let target = call.receiver().and_then(|of| self.values.target(of, scope));
+        let collection = target.map(|target| target.collection);
+        let mut documents = Vec::new();
+        for arg in &call.args {
+            let (value, at) = self.values.follow(&arg.value, scope);
+            match &value.kind {
+                Kind::List(items) => {
+                    documents.extend(items.iter().filter_map(|item| self.values.document(item, at)));
+                }
+                _ => documents.extend(self.values.document(value, at)),
+            }
+        }
+        // `{updateOne: {filter, update}}` of bulk writes, `{query, update}` of commands.
+        let mut at = 0;
+        while at < documents.len() && documents.len() < 200 {
+            let inner: Vec<_> = documents[at]
+                .iter()
+                .filter(|field| {
+                    ["updateOne", "updateMany", "update", "u", "Update"].iter().any(|n| field.is(n))
+                })
+                .filter_map(|field| self.values.document(field.value, field.scope))
+                .collect();
+            documents.extend(inner);
+            at += 1;
+        }
+        let is_update = |document: &Vec<Field<'u, 't>>| {
+            document
+                .iter()
+                .any(|field| field.name.as_ref().is_some_and(|name| name.starts_with('$')))
+        };
+        let filter = documents.iter().find(|document| !is_update(document)).cloned();
+        let filter = filter.unwrap_or_default();
+        for document in documents.iter().filter(|document| is_update(document)) {
+            self.operators(document, &filter, collection.as_deref(), seen);
+        }
+    }
+
+    /// The operators of an update.
+    fn operators(
+        &mut self,
+        update: &[Field<'u, 't>],
+        filter: &[Field<'u, 't>],
+        collection: Option<&str>,
+        seen: &mut BTreeSet<usize>,
+    ) {
+        for entry in update {
+            let Some(operator) = entry.name.as_deref() else { continue };
+            if !seen.insert(entry.at) {
+                continue;
+            }
+            for field in self.values.document(entry.value, entry.scope).unwrap_or_default() {
+                // Under an operator of an update are fields; `{$push: {$each…}}` collects.
+                if field.is_spread || field.name.as_ref().is_some_and(|name| name.starts_with('$')) {
+                    continue;
+                }
+                let path = field.name.clone().unwrap_or_else(|| "*".to_owned());
+                let place = self.place(field.at, field.scope);
+                let collection = collection.map(str::to_owned);
+                match operator {
+                    "$push" | "$addToSet" | "$pushAll" => {
+                        let is_set = operator == "$addToSet";
+                        let kind = if is_set { AppendKind::AddToSet } else { AppendKind::Push };
+                        let cap = self.cap(&field, filter, update);
+                        self.out.code.appends.push(Append { place, kind, collection, path, cap });
+                    }
+                    "$set" | "$inc" | "$unset" | "$min" | "$max" | "$mul" | "$setOnInsert"
+                    | "$pull" => {
+                        if operator == "$set" && mentions(field.value, "$concatArrays") {
+                            let sliced = mentions(field.value, "$slice");
+                            self.out.code.appends.push(Append {
+                                place: place.clone(),
+                                kind: AppendKind::Concat,
+                                collection: collection.clone(),
+                                path: path.clone(),
+                                cap: if sliced { Cap::Slice(0) } else { Cap::None },
+                            });
+                        }
+                        let operator = operator.to_owned();
+                        self.out.code.set_paths.push(SetPath { place, operator, collection, path });
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// What keeps an array short.
+    fn cap(
+        &self,
+        field: &Field<'u, 't>,
+        filter: &[Field<'u, 't>],
+        update: &[Field<'u, 't>],
+    ) -> Cap {
+        let modifiers = self.values.document(field.value, field.scope).unwrap_or_default();
+        if let Some(slice) = modifiers.iter().find(|modifier| modifier.is("$slice")) {
+            return Cap::Slice(self.values.int(slice.value, slice.scope).unwrap_or(0));
+        }
+        if modifiers.iter().any(|modifier| modifier.is_spread && modifier.name.is_none())
+            && modifiers.iter().any(|modifier| modifier.is("$each"))
+        {
+            return Cap::Unknown;
+        }
+        let array = field.name.as_deref().unwrap_or_default();
+        if let Some(guard) = self.guard(filter, update, array) {
+            return Cap::Guard(guard);
+        }
+        let is_constant = |expr: &'u Expr<'t>, scope: ScopeId| {
+            let (expr, _) = self.values.follow(expr, scope);
+            matches!(expr.kind, Kind::Number(_) | Kind::Bool(_)) || expr.text().is_some()
+        };
+        let constant = match modifiers.iter().find(|modifier| modifier.is("$each")) {
+            Some(each) => self.values.list(each.value, each.scope).is_some_and(|items| {
+                !items.is_empty() && items.iter().all(|item| is_constant(item, each.scope))
+            }),
+            None => is_constant(field.value, field.scope),
+        };
+        if constant { Cap::Constant } else { Cap::None }
+    }
+
+    /// A filter that matches only while there is room: `count: {$lt: 60}`, `"items.99": {$exists: false}`,
+    /// `$expr` with `$size`.
+    fn guard(
+        &self,
+        filter: &[Field<'u, 't>],
+        update: &[Field<'u, 't>],
+        array: &str,
+    ) -> Option<String> {
+        let counted: Vec<String> = update
+            .iter()
+            .filter(|entry| entry.is("$inc"))
+            .filter_map(|entry| self.values.document(entry.value, entry.scope))
+            .flatten()
+            .filter_map(|field| field.name)
+            .collect();
+        filter.iter().find_map(|entry| {
+            let name = entry.name.as_deref()?;
+            if name == "$expr" && mentions(entry.value, "$size") {
+                return Some("its size is tested".to_owned());
+            }
+            let conditions = self.values.document(entry.value, entry.scope)?;
+            let has = |operator: &str| conditions.iter().any(|condition| condition.is(operator));
+            if counted.iter().any(|counter| counter == name) && (has("$lt") || has("$lte")) {
+                return Some(format!("`{name}` is counted and tested"));
+            }
+            let index = name.strip_prefix(array).and_then(|rest| rest.strip_prefix('.'));
+            if index.is_some_and(|index| index.parse::<u32>().is_ok()) && has("$exists") {
+                return Some(format!("`{name}` must not exist"));
+            }
+            (name == array && mentions(entry.value, "$size"))
+                .then(|| format!("the size of `{array}` is tested"))
+        })
+    }
+
+    /// `Updates.push("f", v)`, `new Update().push("f").slice(5).each(…)`, `push(User::comments, c)`.
+    fn built(&mut self, call: &'u Call<'t>, scope: ScopeId) {
+        let unit = self.values.unit;
+        if !unit.language.is_jvm() {
+            return;
+        }
+        let Some(method) = call.method() else { return };
+        let Some((_, kind)) = BUILDERS.iter().find(|(name, _)| *name == method) else { return };
+        let of_updates = match call.receiver() {
+            // A static import of the driver's or KMongo's functions.
+            None => unit.import(method).is_some_and(|import| {
+                import.module.contains("Updates") || import.module.contains("kmongo")
+            }),
+            Some(of) => {
+                of.last_name() == Some("Updates") || self.is_spring_update(of, scope, 0)
+            }
+        };
+        let Some(field) = call.positional(0).filter(|_| of_updates) else { return };
+        let Some(path) = self.values.text(field, scope) else { return };
+        let after = self.text.get(call.callee.end..).unwrap_or_default();
+        let chained: String = after.chars().take(400).take_while(|c| *c != ';').collect();
+        let options = call.args.iter().any(|arg| mentions_call(&arg.value, "slice"));
+        let cap = if chained.contains(".slice(") || options {
+            Cap::Slice(0)
+        } else if call.positional(1).is_some_and(|value| value.text().is_some()) {
+            Cap::Constant
+        } else {
+            Cap::None
+        };
+        let place = self.place(field.at, scope);
+        let collection = None;
+        self.out.code.appends.push(Append { place, kind: *kind, collection, path, cap });
+    }
+
+    fn is_spring_update(&self, expr: &'u Expr<'t>, scope: ScopeId, steps: u32) -> bool {
+        if steps > 20 {
+            return false;
+        }
+        let (expr, scope) = self.values.follow(expr, scope);
+        match &expr.kind {
+            Kind::Call(call) => {
+                call.method() == Some("Update") && call.receiver().is_none()
+                    || call.receiver().is_some_and(|of| self.is_spring_update(of, scope, steps + 1))
+            }
+            Kind::Name(name) => *name == "Update",
+            _ => false,
+        }
+    }
+
+    /// MongoEngine: `User.objects(id=i).update(push__comments=c)`.
+    fn mapper_update(&mut self, call: &'u Call<'t>, scope: ScopeId) {
+        if !matches!(call.method(), Some("update" | "update_one" | "modify" | "upsert_one")) {
+            return;
+        }
+        for arg in &call.args {
+            let Some(name) = arg.name else { continue };
+            let found = [
+                ("push__", AppendKind::Push),
+                ("push_all__", AppendKind::Push),
+                ("add_to_set__", AppendKind::AddToSet),
+            ]
+            .into_iter()
+            .find_map(|(prefix, kind)| Some((name.strip_prefix(prefix)?, kind)));
+            if let Some((path, kind)) = found {
+                let is_constant = arg.value.text().is_some();
+                let cap = if is_constant { Cap::Constant } else { Cap::None };
+                let place = self.place(arg.value.at, scope);
+                let path = path.replace("__", ".");
+                self.out.code.appends.push(Append { place, kind, collection: None, path, cap });
+            }
+        }
+    }
+
+    /// Update documents that are not written where they are used: constants, values that are returned,
+    /// `update["$push"] = …`.
+    fn loose(&mut self, seen: &mut BTreeSet<usize>) {
+        let mut found: Vec<Vec<Field<'u, 't>>> = Vec::new();
+        for statement in &self.values.unit.statements {
+            let value = match &statement.kind {
+                StatementKind::Assign { target, value, .. } => {
+                    if let Kind::Index(_, key) = &target.kind
+                        && let Some(operator) = key.text().filter(|text| text.starts_with('$'))
+                    {
+                        found.push(vec![Field {
+                            name: Some(operator.into_owned()),
+                            is_spread: false,
+                            value,
+                            at: target.at,
+                            scope: statement.scope,
+                        }]);
+                    }
+                    value
+                }
+                StatementKind::Return(value) => value,
+                StatementKind::Eval(_) => continue,
+            };
+            if matches!(value.kind, Kind::Object(_)) {
+                found.extend(self.values.document(value, statement.scope));
+            }
+        }
+        for document in found {
+            let appends = |field: &Field<'u, 't>| field.is("$push") || field.is("$addToSet");
+            let all_operators = document
+                .iter()
+                .all(|field| field.name.as_ref().is_none_or(|name| name.starts_with('$')));
+            if all_operators && document.iter().any(appends) {
+                self.operators(&document, &[], None, seen);
+            }
+        }
+    }
+}
+
+/// Whether a key is used somewhere in an expression.
+pub(crate) fn mentions(expr: &Expr<'_>, key: &str) -> bool {
+    let mut found = false;
+    expr.visit(&mut |inner| {
+        if let Kind::Object(entries) = &inner.kind {
+            found |= entries.iter().any(|entry| entry.name() == Some(key));
+        }
+        if let Kind::Call(call) = &inner.kind {
+            found |= call.args.iter().any(|arg| arg.value.text().as_deref() == Some(key));
+        }
+    });
+    found
+}
+
+fn mentions_call(expr: &Expr<'_>, method: &str) -> bool {
+    let mut found = false;
+    expr.visit(&mut |inner| {
+        found |= inner.call().is_some_and(|call| call.method() == Some(method));
+    });
+    found
+}

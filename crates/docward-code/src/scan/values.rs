@@ -1,0 +1,472 @@
+//! What expressions stand for, as far as one can tell without running anything: names followed to the one
+//! value they are given, texts put together, documents read whatever they are written with.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Known,
+    ir::{Call, Expr, Key, Kind, Part, ScopeId, ScopeKind, StatementKind, Unit},
+};
+
+/// How many names are followed one after the other.
+const MAX_STEPS: u32 = 12;
+
+/// A piece of a text that was put together.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Fragment {
+    /// Characters; where they stand, unless in another file.
+    Text(String, Option<usize>),
+    /// Computed.
+    Hole,
+}
+
+/// A text that was put together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Folded {
+    pub(crate) fragments: Vec<Fragment>,
+    /// Whether it counts only when a variable of the environment is not set.
+    pub(crate) fallback: bool,
+}
+
+impl Folded {
+    /// The text, when nothing is computed.
+    pub(crate) fn whole(&self) -> Option<String> {
+        self.fragments
+            .iter()
+            .map(|fragment| match fragment {
+                Fragment::Text(text, _) => Some(text.as_str()),
+                Fragment::Hole => None,
+            })
+            .collect()
+    }
+
+    /// Whether nothing at all is known of it.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.fragments.iter().all(|fragment| matches!(fragment, Fragment::Hole))
+    }
+}
+
+/// A field of a document.
+#[derive(Clone)]
+pub(crate) struct Field<'u, 't> {
+    /// Its name; `None` when it is computed.
+    pub(crate) name: Option<String>,
+    /// All fields of a document that is not known.
+    pub(crate) is_spread: bool,
+    pub(crate) value: &'u Expr<'t>,
+    pub(crate) at: usize,
+    /// Where names in the value are looked up.
+    pub(crate) scope: ScopeId,
+}
+
+impl Field<'_, '_> {
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.name.as_deref() == Some(name)
+    }
+}
+
+/// The values of one file.
+pub(crate) struct Values<'u, 't> {
+    pub(crate) unit: &'u Unit<'t>,
+    pub(crate) known: &'u Known,
+    /// Whether it is a script for the shell, which has a `db` of its own.
+    pub(crate) is_shell: bool,
+    /// Assignments by what is assigned to, with the scope of each.
+    assigned: BTreeMap<String, Vec<(ScopeId, &'u Expr<'t>)>>,
+}
+
+impl<'u, 't> Values<'u, 't> {
+    pub(crate) fn new(unit: &'u Unit<'t>, known: &'u Known, is_shell: bool) -> Self {
+        let mut assigned: BTreeMap<String, Vec<(ScopeId, &'u Expr<'t>)>> = BTreeMap::new();
+        for statement in &unit.statements {
+            if let StatementKind::Assign { target, value, adds: false } = &statement.kind
+                && let Some(path) = target.path()
+            {
+                assigned.entry(path).or_default().push((statement.scope, value));
+            }
+        }
+        Self { unit, known, is_shell, assigned }
+    }
+
+    /// The function, class or module that names of a scope belong to.
+    pub(crate) fn owner(&self, scope: ScopeId) -> ScopeId {
+        self.unit
+            .around(scope)
+            .find(|id| {
+                !matches!(self.unit.scopes[*id].kind, ScopeKind::Loop | ScopeKind::Branch(_))
+            })
+            .unwrap_or(0)
+    }
+
+    /// All values that a name or member is given where it can be seen from, nearest owner first.
+    pub(crate) fn given(&self, path: &str, scope: ScopeId) -> Vec<(ScopeId, &'u Expr<'t>)> {
+        let Some(all) = self.assigned.get(path) else { return Vec::new() };
+        // Members (`self.client`) belong to the object, wherever they are assigned.
+        if path.contains('.') {
+            let class = self.unit.class(scope).map(|(id, _)| id);
+            return all
+                .iter()
+                .filter(|(at, _)| self.unit.class(*at).map(|(id, _)| id) == class)
+                .copied()
+                .collect();
+        }
+        for outer in self.unit.around(scope) {
+            let here: Vec<_> =
+                all.iter().filter(|(at, _)| self.owner(*at) == outer).copied().collect();
+            if !here.is_empty() {
+                return here;
+            }
+        }
+        Vec::new()
+    }
+
+    /// The one value that is given; nulls are left out, they only declare.
+    fn only(&self, path: &str, scope: ScopeId) -> Option<(ScopeId, &'u Expr<'t>)> {
+        let given = self.given(path, scope);
+        let mut given =
+            given.into_iter().filter(|(_, value)| !matches!(value.kind, Kind::Null));
+        let first = given.next()?;
+        given.next().is_none().then_some(first)
+    }
+
+    /// Follows names to what they stand for.
+    pub(crate) fn follow(&self, expr: &'u Expr<'t>, scope: ScopeId) -> (&'u Expr<'t>, ScopeId) {
+        let (mut expr, mut scope) = (expr, scope);
+        for _ in 0..MAX_STEPS {
+            match self.step(expr, scope) {
+                Some((next, at)) if !std::ptr::eq(next, expr) => (expr, scope) = (next, at),
+                _ => break,
+            }
+        }
+        (expr, scope)
+    }
+
+    fn step(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<(&'u Expr<'t>, ScopeId)> {
+        match &expr.kind {
+            Kind::Name(name) => self.only(name, scope).map(|(at, value)| (value, at)),
+            Kind::Member(of, name) => {
+                if let Some(found) = expr.path().and_then(|path| self.only(&path, scope)) {
+                    return Some((found.1, found.0));
+                }
+                let (of, at) = match self.step(of, scope) {
+                    Some(found) => self.follow(found.0, found.1),
+                    None => return None,
+                };
+                entry(of, name).map(|value| (value, at))
+            }
+            Kind::Index(of, at) => {
+                let name = at.text()?;
+                let (of, at) = self.follow(of, scope);
+                entry(of, &name).map(|value| (value, at))
+            }
+            _ => None,
+        }
+    }
+
+    /// A text put together out of its parts.
+    pub(crate) fn fold(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Folded {
+        let mut folded = Folded::default();
+        self.fold_into(expr, scope, 0, &mut folded);
+        folded
+    }
+
+    fn fold_into(&self, expr: &'u Expr<'t>, scope: ScopeId, steps: u32, out: &mut Folded) {
+        if steps > MAX_STEPS {
+            out.fragments.push(Fragment::Hole);
+            return;
+        }
+        let (expr, scope) = self.follow(expr, scope);
+        match &expr.kind {
+            Kind::Text(parts) => {
+                for part in parts {
+                    match part {
+                        Part::Text(text, at) => {
+                            out.fragments.push(Fragment::Text(text.to_string(), Some(*at)));
+                        }
+                        Part::Hole(hole) => self.fold_into(hole, scope, steps + 1, out),
+                    }
+                }
+            }
+            Kind::Number(text) => {
+                out.fragments.push(Fragment::Text((*text).to_owned(), Some(expr.at)));
+            }
+            Kind::Binary("+", left, right) => {
+                self.fold_into(left, scope, steps + 1, out);
+                self.fold_into(right, scope, steps + 1, out);
+            }
+            // `"…%s…" % values`: the text with holes.
+            Kind::Binary("%", left, _) if matches!(left.kind, Kind::Text(_)) => {
+                self.formatted(left, scope, steps, "%", out);
+            }
+            Kind::Binary("||" | "??" | "?:", left, right) => {
+                let mut first = Folded::default();
+                self.fold_into(left, scope, steps + 1, &mut first);
+                if first.is_unknown() {
+                    out.fallback = true;
+                    self.fold_into(right, scope, steps + 1, out);
+                } else {
+                    out.fragments.extend(first.fragments);
+                }
+            }
+            Kind::Call(call) => {
+                let path = call.callee.path().unwrap_or_default();
+                let method = call.method().unwrap_or_default();
+                if matches!(method, "getenv" | "get" | "env" | "config" | "str" | "getOrDefault" | "GetEnv" | "getEnv")
+                    && is_environment(&path)
+                {
+                    let default = call
+                        .positional(1)
+                        .or_else(|| call.named("default"))
+                        .or_else(|| call.named("fallback"));
+                    match default {
+                        Some(default) => {
+                            out.fallback = true;
+                            self.fold_into(default, scope, steps + 1, out);
+                        }
+                        None => out.fragments.push(Fragment::Hole),
+                    }
+                } else if method == "format" && call.receiver().is_some_and(|of| matches!(of.kind, Kind::Text(_))) {
+                    if let Some(of) = call.receiver() {
+                        self.formatted(of, scope, steps, "{", out);
+                    }
+                } else if matches!(path.as_str(), "fmt.Sprintf" | "String.format" | "util.format") {
+                    match call.positional(0) {
+                        Some(text) => self.formatted(text, scope, steps, "%", out),
+                        None => out.fragments.push(Fragment::Hole),
+                    }
+                } else if matches!(method, "toString" | "trim" | "strip" | "trimEnd")
+                    && let Some(of) = call.receiver()
+                {
+                    self.fold_into(of, scope, steps + 1, out);
+                } else {
+                    out.fragments.push(Fragment::Hole);
+                }
+            }
+            _ => match self.elsewhere(expr) {
+                Some(text) => out.fragments.push(Fragment::Text(text.to_owned(), None)),
+                None => out.fragments.push(Fragment::Hole),
+            },
+        }
+    }
+
+    /// A constant of another file.
+    fn elsewhere(&self, expr: &Expr<'t>) -> Option<&'u str> {
+        let path = expr.path()?;
+        let (first, rest) = path.split_once('.').unwrap_or((&path, ""));
+        let import = self.unit.import(first);
+        let key = match (import, rest) {
+            (Some(import), "") => (stem(&import.module), import.name.to_owned()),
+            // `import config` and `config.URI`; `import Constants` and `Constants.URI`.
+            (Some(import), rest) if matches!(import.name, "" | "default") => {
+                (stem(&import.module), rest.to_owned())
+            }
+            (Some(import), rest) => (import.name.to_owned(), rest.to_owned()),
+            (None, "") => return None,
+            (None, rest) => (first.to_owned(), rest.to_owned()),
+        };
+        self.known.constants.get(&key)?.as_deref()
+    }
+
+    /// A text whose placeholders are filled in: the text between them.
+    fn formatted(&self, text: &'u Expr<'t>, scope: ScopeId, steps: u32, sign: &str, out: &mut Folded) {
+        let mut plain = Folded::default();
+        self.fold_into(text, scope, steps + 1, &mut plain);
+        for fragment in plain.fragments {
+            match fragment {
+                Fragment::Text(text, at) => split_format(&text, at, sign, out),
+                Fragment::Hole => out.fragments.push(Fragment::Hole),
+            }
+        }
+    }
+
+    /// A whole text.
+    pub(crate) fn text(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<String> {
+        self.fold(expr, scope).whole()
+    }
+
+    /// A whole number, also as a product (`120 * time.Second` is 120000 milliseconds' worth elsewhere).
+    pub(crate) fn int(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<i64> {
+        let (expr, scope) = self.follow(expr, scope);
+        match &expr.kind {
+            Kind::Number(text) => number(text),
+            Kind::Binary("*", left, right) => {
+                self.int(left, scope)?.checked_mul(self.int(right, scope)?)
+            }
+            Kind::Binary("+", left, right) => {
+                self.int(left, scope)?.checked_add(self.int(right, scope)?)
+            }
+            Kind::Other(held) => match held.as_slice() {
+                [only] => self.int(only, scope),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    pub(crate) fn bool(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<bool> {
+        match self.follow(expr, scope).0.kind {
+            Kind::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The fields of a document, whatever it is written with: a literal, `new Document("a", 1)`,
+    /// `.append("b", 2)`, `Map.of("c", 3)`, `dict(d=4)`. `None` when it is not known to be one.
+    pub(crate) fn document(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<Vec<Field<'u, 't>>> {
+        self.document_at(expr, scope, 0)
+    }
+
+    fn document_at(
+        &self,
+        expr: &'u Expr<'t>,
+        scope: ScopeId,
+        steps: u32,
+    ) -> Option<Vec<Field<'u, 't>>> {
+        if steps > MAX_STEPS {
+            return None;
+        }
+        let (expr, scope) = self.follow(expr, scope);
+        match &expr.kind {
+            Kind::Object(entries) => {
+                let mut out = Vec::new();
+                for entry in entries {
+                    let is_spread = matches!(entry.key, Key::Spread);
+                    match self.document_at(&entry.value, scope, steps + 1).filter(|_| is_spread) {
+                        Some(inner) => out.extend(inner),
+                        None => out.push(Field {
+                            name: entry.name().map(str::to_owned),
+                            is_spread,
+                            value: &entry.value,
+                            at: entry.at,
+                            scope,
+                        }),
+                    }
+                }
+                Some(out)
+            }
+            Kind::Call(call) => self.built_document(call, scope, steps),
+            _ => None,
+        }
+    }
+
+    fn built_document(
+        &self,
+        call: &'u Call<'t>,
+        scope: ScopeId,
+        steps: u32,
+    ) -> Option<Vec<Field<'u, 't>>> {
+        let field = |name: Option<String>, value: &'u Expr<'t>, at: usize| Field {
+            name,
+            is_spread: false,
+            value,
+            at,
+            scope,
+        };
+        match call.method()? {
+            method @ ("Document" | "BasicDBObject" | "BsonDocument" | "SON" | "of") => {
+                if method == "of" && call.receiver().and_then(Expr::last_name) != Some("Map") {
+                    return None;
+                }
+                let mut out = Vec::new();
+                let mut args = call.args.iter().map(|arg| &arg.value);
+                while let Some(key) = args.next() {
+                    if let Kind::Binary("to", left, right) = &key.kind {
+                        out.push(field(self.text(left, scope), right, key.at));
+                        continue;
+                    }
+                    let Some(name) = self.text(key, scope) else {
+                        // `new Document(map)`.
+                        return self.document_at(key, scope, steps + 1);
+                    };
+                    out.push(field(Some(name), args.next()?, key.at));
+                }
+                Some(out)
+            }
+            "append" | "put" => {
+                let mut out = self.document_at(call.receiver()?, scope, steps + 1)?;
+                let key = call.positional(0)?;
+                out.push(field(self.text(key, scope), call.positional(1)?, key.at));
+                Some(out)
+            }
+            "dict" if call.receiver().is_none() => Some(
+                call.args
+                    .iter()
+                    .filter_map(|arg| {
+                        Some(field(Some(arg.name?.to_owned()), &arg.value, arg.value.at))
+                    })
+                    .collect(),
+            ),
+            _ => None,
+        }
+    }
+
+    /// The items of a list.
+    pub(crate) fn list(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<&'u [Expr<'t>]> {
+        match &self.follow(expr, scope).0.kind {
+            Kind::List(items) => Some(items),
+            _ => None,
+        }
+    }
+}
+
+fn entry<'u, 't>(object: &'u Expr<'t>, name: &str) -> Option<&'u Expr<'t>> {
+    let Kind::Object(entries) = &object.kind else { return None };
+    let mut found = entries.iter().filter(|entry| entry.name() == Some(name));
+    let value = &found.next()?.value;
+    found.next().is_none().then_some(value)
+}
+
+/// Whether a call asks for a variable of the environment, or for a setting.
+fn is_environment(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    lower.contains("env") || matches!(lower.as_str(), "config" | "config.get" | "settings.get" | "os.get")
+}
+
+/// The last part of a module's path without its ending: `../config/db.js` is `db`.
+pub(crate) fn stem(module: &str) -> String {
+    let last = module.rsplit(['/', '.']).find(|part| {
+        !part.is_empty() && !matches!(*part, "js" | "ts" | "mjs" | "cjs" | "py" | "jsx" | "tsx")
+    });
+    last.unwrap_or(module).to_owned()
+}
+
+fn split_format(text: &str, at: Option<usize>, sign: &str, out: &mut Folded) {
+    let mut from = 0;
+    let bytes = text.as_bytes();
+    let mut here = 0;
+    while here < bytes.len() {
+        let hole = match sign {
+            "{" if bytes[here] == b'{' => text[here..].find('}').map(|n| n + 1),
+            "%" if bytes[here] == b'%' => text[here + 1..]
+                .find(|c: char| c.is_ascii_alphabetic() && c != 'l')
+                // A percent code of a URL is no placeholder.
+                .filter(|n| !text[here + 1..].get(..2).is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit())) || *n == 0)
+                .map(|n| n + 2),
+            _ => None,
+        };
+        match hole {
+            Some(length) if here + length <= text.len() => {
+                if here > from {
+                    out.fragments.push(Fragment::Text(text[from..here].to_owned(), at.map(|at| at + from)));
+                }
+                out.fragments.push(Fragment::Hole);
+                here += length;
+                from = here;
+            }
+            _ => here += 1,
+        }
+    }
+    if from < text.len() {
+        out.fragments.push(Fragment::Text(text[from..].to_owned(), at.map(|at| at + from)));
+    }
+}
+
+/// A whole number as languages write it.
+pub(crate) fn number(text: &str) -> Option<i64> {
+    let plain: String = text.chars().filter(|c| *c != '_').collect();
+    let plain = plain.trim_end_matches(['L', 'l', 'n']);
+    plain.parse::<i64>().ok().or_else(|| {
+        let float: f64 = plain.parse().ok()?;
+        (float.fract() == 0.0 && float.abs() < 1e15).then_some(float as i64)
+    })
+}

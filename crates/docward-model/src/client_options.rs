@@ -1,0 +1,33 @@
+//! Options of a client that code gives beside its connection string.
+
+use crate::{ClientOption, ClientUri, OptionValue};
+
+impl ClientUri {
+    /// Takes over an option: it counts instead of what the string says.
+    pub fn set(&mut self, option: ClientOption) {
+        let text = match &option.value {
+            OptionValue::Text(text) => Some(text.clone()),
+            _ => None,
+        };
+        let yes = option.value == OptionValue::Bool(true);
+        match option.name.as_str() {
+            "tls" => self.tls = yes || option.value == OptionValue::Unknown,
+            "authSource" => self.auth_source = text.unwrap_or_else(|| self.auth_source.clone()),
+            "authMechanism" => self.mechanism = text.or(self.mechanism.take()),
+            "appName" => self.app_name = text.or(self.app_name.take()),
+            "replicaSet" => self.replica_set = text.or(self.replica_set.take()),
+            "readPreference" => self.read_preference = text.or(self.read_preference.take()),
+            "tlsInsecure" | "tlsAllowInvalidCertificates" | "tlsAllowInvalidHostnames" if yes => {
+                self.unchecked.push(option.written.clone());
+            }
+            _ => {}
+        }
+        self.options.retain(|other| other.name != option.name);
+        self.options.push(option);
+    }
+
+    /// An option by its canonical name.
+    pub fn option(&self, name: &str) -> Option<&ClientOption> {
+        self.options.iter().rev().find(|option| option.name == name)
+    }
+}

@@ -1,0 +1,298 @@
+//! What source code says about MongoDB. Clients are [`crate::ClientUri`]s of the evidence; here is the rest.
+
+use crate::{BsonType, Location};
+
+/// What was found in source code and settings.
+#[derive(Clone, Debug, Default)]
+pub struct Code {
+    /// Files that were looked at.
+    pub files: u64,
+    /// Files that have to do with MongoDB and were read whole.
+    pub read: u64,
+    /// Statements that make arrays longer.
+    pub appends: Vec<Append>,
+    /// Paths that updates set.
+    pub set_paths: Vec<SetPath>,
+    /// Fields that models declare.
+    pub fields: Vec<DeclaredField>,
+    /// Passwords and keys in clear text.
+    pub secrets: Vec<CodeSecret>,
+    /// Names of databases and collections.
+    pub names: Vec<CodeName>,
+    /// Collections that are created by a statement.
+    pub creations: Vec<Creation>,
+    /// Collections that are sharded by a statement.
+    pub shardings: Vec<Sharding>,
+    /// Values that are read, changed in memory and written back.
+    pub read_then_writes: Vec<ReadThenWrite>,
+    /// Counting and joining while a request waits.
+    pub request_reads: Vec<RequestRead>,
+    /// Collections that are written in one transaction.
+    pub transactions: Vec<Transaction>,
+    /// Clients that are made again and again.
+    pub remade_clients: Vec<RemadeClient>,
+    /// Mistakes that a driver refuses when the code runs.
+    pub refused_calls: Vec<RefusedCall>,
+    /// Functions of platforms that keep no memory between calls.
+    pub serverless: Vec<Serverless>,
+    /// Where somebody asks a server whether it is there.
+    pub health_checks: Vec<Location>,
+}
+
+/// Where a statement stands, and what that says about its weight.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// File, line and column.
+    pub location: Location,
+    /// The function around it.
+    pub function: Option<String>,
+}
+
+/// How an array is made longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppendKind {
+    /// `$push`.
+    Push,
+    /// `$addToSet`.
+    AddToSet,
+    /// `$concatArrays` in an update with a pipeline.
+    Concat,
+    /// An element added to a loaded document that is then saved.
+    Document,
+}
+
+impl AppendKind {
+    /// In words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Push => "$push",
+            Self::AddToSet => "$addToSet",
+            Self::Concat => "$concatArrays",
+            Self::Document => "an element added to a loaded document",
+        }
+    }
+}
+
+/// Whether something keeps an array short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cap {
+    /// Nothing in the statement does.
+    None,
+    /// `$slice` keeps so many.
+    Slice(i64),
+    /// The filter or a test around it refuses when there are enough; in words.
+    Guard(String),
+    /// Only values that stand in the code itself are added.
+    Constant,
+    /// It cannot be told.
+    Unknown,
+}
+
+/// A statement that makes an array longer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Append {
+    /// Where.
+    pub place: Place,
+    /// How.
+    pub kind: AppendKind,
+    /// The collection (or the model), when it can be told.
+    pub collection: Option<String>,
+    /// The array.
+    pub path: String,
+    /// What keeps it short.
+    pub cap: Cap,
+}
+
+/// A path that an update sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetPath {
+    /// Where.
+    pub place: Place,
+    /// The operator, `$set`.
+    pub operator: String,
+    /// The collection, when it can be told.
+    pub collection: Option<String>,
+    /// The path.
+    pub path: String,
+}
+
+/// A field that a model declares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeclaredField {
+    /// Where.
+    pub place: Place,
+    /// The model.
+    pub model: String,
+    /// Its collection, when it can be told.
+    pub collection: Option<String>,
+    /// The path.
+    pub path: String,
+    /// The types it is stored with.
+    pub types: Vec<BsonType>,
+    /// Values it is limited to, as text.
+    pub allowed: Vec<String>,
+    /// What a new value is made by, when that matters: `uuid4`.
+    pub made_by: Option<String>,
+    /// Elements it may have at most.
+    pub max_items: Option<u64>,
+}
+
+/// What kind of secret it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretKind {
+    /// A connection string with a password.
+    ConnectionString,
+    /// A password given beside it.
+    Password,
+}
+
+/// A secret in clear text. The secret itself is not kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeSecret {
+    /// Where.
+    pub place: Place,
+    /// Of which kind.
+    pub kind: SecretKind,
+    /// The text around it with the secret blotted out.
+    pub shown: String,
+    /// Whether it is a default for when a variable of the environment is not set.
+    pub fallback: bool,
+    /// Whether it leads to this machine or a container beside it: a development set-up.
+    pub local: bool,
+    /// Whether it stands in a comment or in documentation.
+    pub in_remark: bool,
+    /// Whether the file is an example that is filled in (`.env.example`).
+    pub in_sample: bool,
+}
+
+/// Of what a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the variants say it")]
+pub enum NameKind {
+    Database,
+    Collection,
+}
+
+/// A name of a database or collection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeName {
+    /// Where.
+    pub place: Place,
+    /// Of what.
+    pub kind: NameKind,
+    /// The database a collection is in, when it can be told.
+    pub database: Option<String>,
+    /// The name.
+    pub name: String,
+    /// Whether something is written there.
+    pub written: bool,
+}
+
+/// A collection that is created by a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Creation {
+    /// Where.
+    pub place: Place,
+    /// The collection; empty when it is computed.
+    pub collection: String,
+    /// Whether options are given that could not be read.
+    pub is_partial: bool,
+    /// Whether it has a validator.
+    pub validator: bool,
+    /// Whether it is a time series, a view or capped: validators do not apply, or seldom.
+    pub special: bool,
+}
+
+/// A collection that is sharded by a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sharding {
+    /// Where.
+    pub place: Place,
+    /// `db.collection`.
+    pub namespace: String,
+    /// Fields in order; `true` means hashed.
+    pub key: Vec<(String, bool)>,
+}
+
+/// A value that is read, changed in memory and written back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadThenWrite {
+    /// The write.
+    pub place: Place,
+    /// The read.
+    pub read_line: u32,
+    /// The collection or model, when it can be told.
+    pub collection: Option<String>,
+    /// The field.
+    pub path: String,
+    /// Whether it is the array truncated in memory (DM-08.4) rather than a value changed.
+    pub truncates: bool,
+}
+
+/// What is done for each request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestReadKind {
+    /// Documents are counted.
+    Count,
+    /// Collections are joined.
+    Lookup,
+}
+
+/// A count or join while a request waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestRead {
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub kind: RequestReadKind,
+    /// The collection, when it can be told.
+    pub collection: Option<String>,
+    /// The collection that is joined, for [`RequestReadKind::Lookup`].
+    pub joined: Option<String>,
+    /// Fields of the filter, for [`RequestReadKind::Count`].
+    pub fields: Vec<String>,
+    /// Whether it is in a handler of requests.
+    pub in_handler: bool,
+}
+
+/// Collections that are written in one transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    /// Where it begins.
+    pub place: Place,
+    /// What is written in it, sorted.
+    pub collections: Vec<String>,
+}
+
+/// A client that is made again and again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemadeClient {
+    /// Where it is made, or where the function that makes it is called.
+    pub place: Place,
+    /// What runs again and again, in words.
+    pub within: String,
+    /// The function that makes it, when it is not made right here.
+    pub through: Option<String>,
+}
+
+/// A call that a driver refuses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedCall {
+    /// Where.
+    pub place: Place,
+    /// What is wrong, in words.
+    pub what: String,
+    /// What to write instead.
+    pub instead: String,
+}
+
+/// A function of a platform that keeps no memory between calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Serverless {
+    /// Where.
+    pub place: Place,
+    /// The platform, in words.
+    pub platform: String,
+    /// Whether it has to do with MongoDB itself.
+    pub uses_mongodb: bool,
+}

@@ -1,1 +1,0 @@
-//! What source code and configuration say about MongoDB: clients, statements, models, secrets.
