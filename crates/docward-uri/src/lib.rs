@@ -19,7 +19,7 @@ mod string;
 mod template;
 mod typed;
 
-pub use defaults::{Default, Defaults, Since, defaults};
+pub use defaults::{Defaults, PoolKind, Since, defaults};
 pub use fault::{Fault, FaultKind};
 pub use options::{OptionInfo, ValueKind, canonical_name, nearest_option, option_info};
 pub use parse::parse;
