@@ -27,6 +27,7 @@ pub(crate) const ROOT: Section = Section {
         "namespaces",
         "collections",
         "deployment",
+        "service",
         "suppress",
         "waive",
     ],
@@ -41,8 +42,34 @@ pub(crate) const MIRRORS: Section =
     Section { header: "[[collections.mirrors]]", keys: &["match", "path"] };
 pub(crate) const SHARD_KEYS: Section =
     Section { header: "[[collections.shard-keys]]", keys: &["namespace", "key"] };
-pub(crate) const DEPLOYMENT: Section =
-    Section { header: "[deployment]", keys: &["server-version", "shards"] };
+pub(crate) const DEPLOYMENT: Section = Section {
+    header: "[deployment]",
+    keys: &[
+        "server-version",
+        "shards",
+        "topology",
+        "routers",
+        "members",
+        "connection-limit",
+        "limit-scope",
+        "client-ips",
+        "routers-change-often",
+    ],
+};
+pub(crate) const SERVICE: Section = Section {
+    header: "[[service]]",
+    keys: &[
+        "name",
+        "class",
+        "code",
+        "peak-qps",
+        "latency-ms",
+        "instances",
+        "processes",
+        "stale-reads-ms",
+        "pool",
+    ],
+};
 
 pub(crate) const SUPPRESS: Section =
     Section { header: "[[suppress]]", keys: &["rule", "match", "path", "reason", "expires"] };
@@ -97,6 +124,7 @@ mod tests {
             MIRRORS,
             SHARD_KEYS,
             DEPLOYMENT,
+            SERVICE,
             SUPPRESS,
             WAIVE,
         ];

@@ -3,8 +3,12 @@
 //! This step knows the shape of the file (which tables, which keys, which TOML types). What rules,
 //! patterns and numbers mean is `validate`'s business.
 
+mod services;
+
 use docward_model::RuleMeta;
 use toml_edit::{Item, Table, TableLike, Value};
+
+pub(crate) use services::{RawDeployment, RawService};
 
 use crate::{
     diagnostic::Diagnostics,
@@ -32,8 +36,8 @@ pub(crate) struct Raw<'d> {
     pub(crate) bounded: Vec<RawBounded<'d>>,
     pub(crate) mirrors: Vec<RawMirror<'d>>,
     pub(crate) shard_keys: Vec<RawShardKey<'d>>,
-    pub(crate) server_version: Option<At<&'d str>>,
-    pub(crate) shards: Option<At<i64>>,
+    pub(crate) deployment: RawDeployment<'d>,
+    pub(crate) services: Vec<RawService<'d>>,
     pub(crate) baseline: Option<At<&'d str>>,
     pub(crate) suppress: Vec<RawSuppression<'d>>,
     pub(crate) waive: Vec<RawWaiver<'d>>,
@@ -121,7 +125,8 @@ pub(crate) fn read<'d>(
             "rules" => raw.rules = reader.rules(key.at, item),
             "namespaces" => raw.namespaces = reader.namespaces(key.at, item),
             "collections" => reader.collections(key.at, item, &mut raw),
-            "deployment" => reader.deployment(key.at, item, &mut raw),
+            "deployment" => raw.deployment = reader.deployment(key.at, item),
+            "service" => raw.services = reader.services(key.at, item),
             "baseline" => raw.baseline = reader.string("baseline", item),
             "suppress" => raw.suppress = reader.suppressions(key.at, item),
             "waive" => raw.waive = reader.waivers(key.at, item),
@@ -294,19 +299,6 @@ impl Reader<'_, '_> {
         }
         out
     }
-
-    fn deployment<'d>(&mut self, at: usize, item: &'d Item, raw: &mut Raw<'d>) {
-        let Some(table) = self.table("deployment", at, item, "write `[deployment]`") else {
-            return;
-        };
-        for (key, item) in entries(table) {
-            match key.value {
-                "server-version" => raw.server_version = self.string("server-version", item),
-                "shards" => raw.shards = self.integer("shards", item),
-                _ => self.unknown(key, keys::DEPLOYMENT),
-            }
-        }
-    }
 }
 
 /// What is accepted for a time.
@@ -405,6 +397,20 @@ impl Reader<'_, '_> {
             .and_then(|text| text.trim().parse::<i64>().ok())
             .map(|number| format!("write `{name} = {number}`"));
         self.wrong(name, item, "a whole number", hint);
+        None
+    }
+
+    /// A number with or without decimals.
+    fn number(&mut self, name: &str, item: &Item) -> Option<At<f64>> {
+        let at = start(item, 0);
+        if let Some(value) = item.as_float().or(item.as_integer().map(|whole| whole as f64)) {
+            return Some(At { value, at });
+        }
+        let hint = item
+            .as_str()
+            .and_then(|text| text.trim().parse::<f64>().ok())
+            .map(|number| format!("write `{name} = {number}`"));
+        self.wrong(name, item, "a number", hint);
         None
     }
 

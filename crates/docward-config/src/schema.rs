@@ -5,7 +5,9 @@
 //! knows. One difference: the parser takes codes in any case, the schema offers them as written in
 //! the registry.
 
-use docward_model::{ProfileName, RuleMeta, Threshold, ThresholdValue};
+use docward_model::{
+    DeclaredTopology, LimitScope, ProfileName, RuleMeta, ServiceClass, Threshold, ThresholdValue,
+};
 
 use crate::{FailOn, json::Json, keys::SHARDS, threshold};
 
@@ -59,6 +61,7 @@ pub fn json_schema(rules: &[&RuleMeta]) -> String {
             ("namespaces", namespaces()),
             ("collections", collections()),
             ("deployment", deployment()),
+            ("service", service()),
             ("suppress", suppress()),
             ("waive", waive()),
         ],
@@ -230,8 +233,89 @@ fn deployment() -> Json {
         ("minimum", Json::Int(least)),
         ("maximum", Json::Int(most)),
     ]);
-    table([("server-version", version), ("shards", shards)], &[])
-        .with("description", Json::text("What is known about the servers."))
+    let often = Json::object([
+        ("description", Json::text("Whether routers are added or removed often.")),
+        ("type", Json::text("boolean")),
+    ]);
+    table(
+        [
+            ("server-version", version),
+            ("shards", shards),
+            (
+                "topology",
+                choice(
+                    "How it is put together.",
+                    &DeclaredTopology::ALL.map(DeclaredTopology::name),
+                ),
+            ),
+            ("routers", whole("Routers (mongos) that clients reach.", 1)),
+            ("members", whole("Members of the replica set that clients may read from.", 1)),
+            ("connection-limit", whole("Connections that are accepted.", 1)),
+            (
+                "limit-scope",
+                words(
+                    "What the limit is about: all connections together, or those of each server.",
+                    &LimitScope::ALL.map(LimitScope::name),
+                    LimitScope::default().name(),
+                ),
+            ),
+            ("client-ips", whole("Addresses that clients come from.", 1)),
+            ("routers-change-often", often),
+        ],
+        &[],
+    )
+    .with("description", Json::text("What is known about the servers."))
+}
+
+fn service() -> Json {
+    let name = string()
+        .with(
+            "description",
+            Json::text("Its name; connection strings with this `appName` belong to it."),
+        )
+        .with("minLength", Json::Int(1));
+    let entry = table(
+        [
+            ("name", name),
+            (
+                "class",
+                choice(
+                    "What it may expect of its reads and writes.",
+                    &ServiceClass::ALL.map(ServiceClass::name),
+                ),
+            ),
+            ("code", list("Globs over the files of its source code.", string())),
+            ("peak-qps", positive("Operations in a second at the peak, of one instance.")),
+            ("latency-ms", positive("Mean time of an operation in milliseconds.")),
+            ("instances", whole("Instances that run at the same time.", 1)),
+            ("processes", whole("Processes in an instance, each with a pool of its own.", 1)),
+            (
+                "stale-reads-ms",
+                whole(
+                    "How old what it reads may be, in milliseconds; 0 when it must be current.",
+                    0,
+                ),
+            ),
+            ("pool", whole("maxPoolSize, when connection strings do not tell it.", 1)),
+        ],
+        &["name"],
+    );
+    list("The services that connect.", entry)
+}
+
+fn choice(description: &str, words: &[&str]) -> Json {
+    Json::object([
+        ("description", Json::text(description)),
+        ("enum", Json::texts(words.iter().copied())),
+    ])
+}
+
+fn positive(description: &str) -> Json {
+    Json::object([
+        ("description", Json::text(description)),
+        ("type", Json::text("number")),
+        ("exclusiveMinimum", Json::Int(0)),
+    ])
 }
 
 fn suppress() -> Json {

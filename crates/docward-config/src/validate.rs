@@ -5,6 +5,7 @@
 mod accepted;
 mod collections;
 mod rules;
+mod services;
 
 use docward_model::{NamespaceOverride, NamespacePattern, ProfileName, RuleMeta, Severity};
 
@@ -55,6 +56,7 @@ pub(crate) fn validate(
     }
 
     collections::read(raw, text, settings, out);
+    services::read(raw, settings, out);
     accepted::read(raw, settings, rules, out);
     rules::note_idle(raw, rules, settings, out);
     config.baseline = accepted::baseline(raw, out);

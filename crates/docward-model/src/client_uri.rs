@@ -1,9 +1,10 @@
-//! A connection string as rules judge it: hosts, login, TLS. It is taken apart once, and what must not
+//! A connection string as rules judge it: hosts, login, options. `docward-uri` takes it apart; what must not
 //! be seen again, the password, does not survive that: only how strong it is.
 
-use std::fmt;
-
 use crate::{Location, password::Strength};
+
+/// What stands in the name of a host, or for a user, where source code computes it.
+pub const HOLE: &str = "{…}";
 
 /// What a connection string was given for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +60,64 @@ pub struct ClientUri {
     /// Whether parts of the string are computed and could not be read: then nothing is said about what
     /// seems to be absent.
     pub is_partial: bool,
+    /// Whether all options of a partial string are seen all the same: only its login, its database or
+    /// values of options are computed.
+    pub options_are_known: bool,
+    /// What drivers warn about or refuse.
+    pub notes: Vec<UriNote>,
+    /// Where its parts stand.
+    pub places: UriPlaces,
+}
+
+/// Where the parts of a connection string stand, as far as that is known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UriPlaces {
+    /// Its first character.
+    pub start: Option<Location>,
+    /// The user.
+    pub user: Option<Location>,
+    /// The password.
+    pub password: Option<Location>,
+    /// The hosts, in their order.
+    pub hosts: Vec<Location>,
+    /// The database.
+    pub database: Option<Location>,
+    /// Behind its last character.
+    pub end: Option<Location>,
+}
+
+/// What kind of mistake is in a connection string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NoteKind {
+    /// An option that drivers do not know, or know no more.
+    Unknown,
+    /// A value that the option does not take: drivers ignore it.
+    WrongValue,
+    /// An option that is given several times.
+    Repeated,
+    /// An option or a name that should not be used any more.
+    Deprecated,
+    /// Drivers refuse the whole string.
+    Refused,
+    /// Options that say different things.
+    Contradiction,
+    /// An option without effect.
+    NoEffect,
+}
+
+/// A mistake in a connection string.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UriNote {
+    /// What kind of mistake.
+    pub kind: NoteKind,
+    /// The option it is about, under its canonical name where there is one.
+    pub option: String,
+    /// The mistake in words.
+    pub what: String,
+    /// What to write instead.
+    pub todo: String,
+    /// Where it stands.
+    pub location: Option<Location>,
 }
 
 /// An option of a client.
@@ -109,6 +168,41 @@ pub enum Driver {
     Ruby,
 }
 
+impl Driver {
+    /// Every driver.
+    pub const ALL: [Self; 9] = [
+        Self::Python,
+        Self::Java,
+        Self::Node,
+        Self::Mongoose,
+        Self::Go,
+        Self::Rust,
+        Self::Php,
+        Self::CSharp,
+        Self::Ruby,
+    ];
+
+    /// The word used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::Java => "java",
+            Self::Node => "node",
+            Self::Mongoose => "mongoose",
+            Self::Go => "go",
+            Self::Rust => "rust",
+            Self::Php => "php",
+            Self::CSharp => "csharp",
+            Self::Ruby => "ruby",
+        }
+    }
+
+    /// The driver a word stands for.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|driver| driver.name().eq_ignore_ascii_case(word))
+    }
+}
+
 /// What stands in the place of a password.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Password {
@@ -123,118 +217,9 @@ pub enum Password {
     Given(Strength),
 }
 
-/// Why a text is no connection string. None of the messages repeats a part of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UriFault {
-    /// Neither `mongodb://` nor `mongodb+srv://`.
-    Scheme,
-    /// No host.
-    NoHost,
-    /// A port that is no number.
-    Port,
-    /// A `/`, `?` or `#` before the `@` cuts the login in two.
-    Unescaped,
-}
-
-impl fmt::Display for UriFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Scheme => "expected mongodb:// or mongodb+srv://",
-            Self::NoHost => "the connection string names no host",
-            Self::Port => {
-                "what stands behind a host's `:` is no port; if it is a login, its `@host` is missing; \
-                 nothing of it was judged"
-            }
-            Self::Unescaped => {
-                "the user or password holds a character that must be written as a percent code (`/` \
-                 as %2F, `?` as %3F, `#` as %23, `@` as %40); nothing of it was judged"
-            }
-        })
-    }
-}
-
 impl ClientUri {
-    /// Takes a connection string apart.
-    pub fn parse(text: &str, purpose: Purpose) -> Result<Self, UriFault> {
-        let text = text.trim();
-        let (srv, rest) = if let Some(rest) = text.strip_prefix("mongodb://") {
-            (false, rest)
-        } else {
-            (true, text.strip_prefix("mongodb+srv://").ok_or(UriFault::Scheme)?)
-        };
-        // Taking such a text apart would make a host or a database of a piece of the password. What
-        // stands for a password that is filled in later may hold anything else (`[pwd]`, `%s`).
-        if user_part(text).is_some_and(|login| login.contains(['@', '/', '?', '#'])) {
-            return Err(UriFault::Unescaped);
-        }
-        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        let (authority, tail) = rest.split_at(end);
-        let path = tail.split('?').next().unwrap_or_default();
-        let (login, hosts) = match authority.rsplit_once('@') {
-            Some((login, hosts)) => (Some(login), hosts),
-            None => (None, authority),
-        };
-        let hosts: Vec<String> =
-            hosts.split(',').map(|h| decoded(h.trim())).filter(|h| !h.is_empty()).collect();
-        if hosts.is_empty() {
-            return Err(UriFault::NoHost);
-        }
-        if !hosts.iter().all(|host| has_good_port(host)) {
-            return Err(UriFault::Port);
-        }
-        let database = Some(decoded(path.trim_start_matches('/'))).filter(|name| !name.is_empty());
-        let mut uri = Self {
-            purpose,
-            srv,
-            hosts,
-            database,
-            // Names that lead to others are used with TLS unless the string says otherwise.
-            tls: srv,
-            ..Self::default()
-        };
-        if let Some((_, options)) = tail.split_once('?') {
-            options.split(['&', ';']).for_each(|option| uri.set(option));
-        }
-        if uri.auth_source.is_empty() {
-            uri.auth_source = uri.usual_auth_source();
-        }
-        if let Some(login) = login {
-            let (user, password) = match login.split_once(':') {
-                Some((user, password)) => (user, Some(password)),
-                None => (login, None),
-            };
-            uri.user = Some(decoded(user)).filter(|name| !name.is_empty());
-            uri.password = password.map_or(Password::Absent, |raw| uri.judged(raw));
-        }
-        Ok(uri)
-    }
-
-    fn set(&mut self, option: &str) {
-        let (key, value) = option.split_once('=').unwrap_or((option, ""));
-        let yes = value.eq_ignore_ascii_case("true");
-        match key.to_ascii_lowercase().as_str() {
-            "tls" | "ssl" => self.tls = yes,
-            "authsource" => self.auth_source = decoded(value),
-            "authmechanism" => self.mechanism = Some(value.to_ascii_uppercase()),
-            "appname" => self.app_name = Some(decoded(value)),
-            "replicaset" => self.replica_set = Some(decoded(value)).filter(|name| !name.is_empty()),
-            "readpreference" => self.read_preference = Some(decoded(value)),
-            "readpreferencetags" => self.read_tags.push(tag_set(value)),
-            "tlsinsecure"
-            | "tlsallowinvalidcertificates"
-            | "tlsallowinvalidhostnames"
-            | "sslallowinvalidcertificates"
-            | "sslallowinvalidhostnames"
-                if yes =>
-            {
-                self.unchecked.push(key.to_owned());
-            }
-            _ => {}
-        }
-    }
-
-    /// Where drivers look a login up when the string does not say.
-    fn usual_auth_source(&self) -> String {
+    /// Where drivers look a login up when nothing says.
+    pub fn usual_auth_source(&self) -> String {
         let (in_path, otherwise) = match self.mechanism.as_deref() {
             Some("MONGODB-X509" | "MONGODB-AWS" | "MONGODB-OIDC" | "GSSAPI") => (None, "$external"),
             Some("PLAIN") => (self.database.as_deref(), "$external"),
@@ -243,23 +228,21 @@ impl ClientUri {
         in_path.unwrap_or(otherwise).to_owned()
     }
 
-    /// What is to be known of a password. Secrets of other logins (keys, tokens) are no passwords that
-    /// people choose.
-    fn judged(&self, raw: &str) -> Password {
-        let decoded = decoded(raw);
-        let chosen = !matches!(
-            self.mechanism.as_deref(),
-            Some("MONGODB-AWS" | "MONGODB-X509" | "MONGODB-OIDC")
-        );
-        if !chosen {
-            Password::Absent
-        } else if raw.is_empty() {
-            Password::Empty
-        } else if is_placeholder(raw) || is_placeholder(&decoded) {
-            Password::Placeholder
-        } else {
-            Password::Given(Strength::of(&decoded))
-        }
+    /// An option by its canonical name.
+    pub fn option(&self, name: &str) -> Option<&ClientOption> {
+        self.options.iter().rfind(|option| option.name == name)
+    }
+
+    /// Whether an option that is not there can be said to be absent: neither the string nor code has
+    /// parts in which it may stand.
+    pub fn shows_all_options(&self) -> bool {
+        (!self.is_partial || self.options_are_known)
+            && self.site.as_ref().is_none_or(|site| site.is_whole)
+    }
+
+    /// Whether all hosts are known.
+    pub fn shows_all_hosts(&self) -> bool {
+        !self.hosts.is_empty() && !self.hosts.iter().any(|host| host.contains(HOLE))
     }
 
     /// The hosts as one text: what a report calls the connection string by.
@@ -282,12 +265,6 @@ impl ClientUri {
     }
 }
 
-/// `dc:ny,rack:1` as pairs; what is no pair means nothing to a driver either.
-fn tag_set(text: &str) -> Vec<(String, String)> {
-    let pairs = text.split(',').map(decoded);
-    pairs.filter_map(|p| p.split_once(':').map(|(k, v)| (k.to_owned(), v.to_owned()))).collect()
-}
-
 /// A host in the form in which two of them can be compared: lower case, with its port.
 pub fn with_port(host: &str) -> String {
     let behind = host.rsplit_once(']').map_or(host, |(_, behind)| behind);
@@ -298,155 +275,9 @@ pub fn with_port(host: &str) -> String {
     }
 }
 
-/// The part before the host, as far as it can be told: user and password.
-pub fn user_part(uri: &str) -> Option<&str> {
-    let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
-    let before_options = rest.split('?').next().unwrap_or(rest);
-    match before_options.rsplit_once('@') {
-        Some((user, _)) => Some(user),
-        // A question mark inside of the password; an option has a name and a value.
-        None => {
-            let (user, _) = rest.rsplit_once('@')?;
-            let after = user.split_once('?')?.1;
-            let is_option = after.contains('=') && are_hosts(before_options);
-            (!is_option).then_some(user)
-        }
-    }
-}
-
-/// Whether text before the options has ports where ports belong.
-fn are_hosts(text: &str) -> bool {
-    text.split('/').next().unwrap_or(text).split(',').all(|host| match host.rsplit_once(':') {
-        Some((_, port)) => host.ends_with(']') || port.bytes().all(|b| b.is_ascii_digit()),
-        None => true,
-    })
-}
-
-/// Whether user or password hold characters that have to be escaped. Whatever is then said about
-/// such a connection string may quote the password as a host or a port.
-pub fn is_unescaped(uri: &str) -> bool {
-    user_part(uri).is_some_and(|user| {
-        user.matches(':').count() > 1
-            || user.contains(['@', '/', '?', '#', '[', ']', ' '])
-            || user.split('%').skip(1).any(|rest| {
-                !rest.get(..2).is_some_and(|code| code.bytes().all(|b| b.is_ascii_hexdigit()))
-            })
-    })
-}
-
-/// Whether a host has a port that is a number, or none. A path is a socket of the file system.
-fn has_good_port(host: &str) -> bool {
-    let behind = host.rsplit_once(']').map_or(host, |(_, behind)| behind);
-    host.starts_with('/')
-        || behind.split_once(':').is_none_or(|(_, port)| port.parse::<u16>().is_ok())
-}
-
-/// Whether something is filled in here later.
-fn is_placeholder(text: &str) -> bool {
-    let between = |open: &str, close: &str| {
-        text.len() > open.len() + close.len() - 1 && text.starts_with(open) && text.ends_with(close)
-    };
-    let variable = |name: &str| {
-        name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_')
-            && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
-    };
-    let blanked = |c: char| text.chars().count() >= 3 && text.chars().all(|other| other == c);
-    ["*", "x", "X", ".", "…", "•", "#", "?"].iter().any(|c| c.chars().all(blanked))
-        || [("<", ">"), ("{", "}"), ("[", "]"), ("${", "}"), ("$(", ")"), ("#{", "}"), ("%(", ")s")]
-            .iter()
-            .any(|(open, close)| between(open, close))
-        || (between("%", "%") && variable(text.trim_matches('%')))
-        || text.strip_prefix('$').is_some_and(variable)
-        || matches!(text, "%s" | "%v" | "{}" | "…" | "...")
-        || text.eq_ignore_ascii_case("redacted")
-}
-
-/// Percent codes resolved; what is none stays as it is.
-fn decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let code = (bytes[at] == b'%')
-            .then(|| bytes.get(at + 1..at + 3))
-            .flatten()
-            .and_then(|hex| std::str::from_utf8(hex).ok())
-            .filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
-            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match code {
-            Some(byte) => {
-                out.push(byte);
-                at += 3;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn uri(text: &str) -> ClientUri {
-        ClientUri::parse(text, Purpose::Client).unwrap()
-    }
-
-    #[test]
-    fn the_parts_are_found() {
-        let parsed = uri(
-            "mongodb://ap%70:Abcdef1!xyzw@10.0.0.1:27017,[fd00::1]:27018/db_shop?tls=TRUE&appName=a%20b",
-        );
-        assert_eq!(parsed.hosts, ["10.0.0.1:27017", "[fd00::1]:27018"]);
-        assert_eq!(parsed.user.as_deref(), Some("app"));
-        assert_eq!(
-            (parsed.database.as_deref(), parsed.auth_source.as_str()),
-            (Some("db_shop"), "db_shop")
-        );
-        assert_eq!((parsed.tls, parsed.app_name.as_deref()), (true, Some("a b")));
-        assert!(matches!(parsed.password, Password::Given(_)));
-        let plain = uri("mongodb://h");
-        assert_eq!((plain.tls, plain.user, plain.password), (false, None, Password::Absent));
-        assert_eq!(plain.auth_source, "admin");
-        assert!(uri("mongodb+srv://cluster.example.net").tls);
-        assert!(!uri("mongodb+srv://cluster.example.net/?ssl=false").tls);
-        assert_eq!(uri("mongodb://h/?tls=true&tlsInsecure=true").unchecked, ["tlsInsecure"]);
-        assert_eq!(uri("mongodb://h/?authSource=admin").auth_source, "admin");
-    }
-
-    #[test]
-    fn se_8_se_9_logins_kept_elsewhere_are_looked_up_in_external() {
-        let source = |rest: &str| uri(&format!("mongodb://u@h/{rest}")).auth_source;
-        for mechanism in ["MONGODB-X509", "MONGODB-AWS", "MONGODB-OIDC", "GSSAPI", "gssapi"] {
-            assert_eq!(source(&format!("?authMechanism={mechanism}")), "$external", "{mechanism}");
-            assert_eq!(
-                source(&format!("db?authMechanism={mechanism}")),
-                "$external",
-                "{mechanism}"
-            );
-        }
-        assert_eq!(source("?authMechanism=PLAIN"), "$external");
-        assert_eq!(source("db?authMechanism=PLAIN"), "db", "as drivers do");
-        assert_eq!(source("db?authMechanism=SCRAM-SHA-256"), "db");
-        assert_eq!(source("?authSource=x&authMechanism=GSSAPI"), "x", "what is said counts");
-    }
-
-    #[test]
-    fn rp_6_tag_sets_keep_their_order() {
-        let parsed = uri(
-            "mongodb://h/?replicaSet=rs0&readPreference=secondary&readPreferenceTags=dc:ny,rack:1&readPreferenceTags=dc%3Ala&readPreferenceTags=",
-        );
-        assert_eq!(parsed.replica_set.as_deref(), Some("rs0"));
-        assert_eq!(parsed.read_preference.as_deref(), Some("secondary"));
-        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-        assert_eq!(
-            parsed.read_tags,
-            [vec![pair("dc", "ny"), pair("rack", "1")], vec![pair("dc", "la")], Vec::new()]
-        );
-    }
 
     #[test]
     fn hosts_are_compared_with_their_ports() {
@@ -462,75 +293,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_password_becomes_something_else() {
-        for text in [
-            "mongodb://app:pa/ss@host/db",
-            "mongodb://app:pa?ss@host/db",
-            "mongodb://app:pa#ss@host/db",
-            "mongodb://app:p@a/ss@host/db",
-        ] {
-            let fault = ClientUri::parse(text, Purpose::Client);
-            assert_eq!(fault, Err(UriFault::Unescaped), "{text}");
-        }
-        let parsed = uri("mongodb://app:S3cret!Horse-Battery@host");
-        assert!(!format!("{parsed:?}{}", parsed.label()).contains("S3cret"));
-        assert_eq!(ClientUri::parse("mongodb://", Purpose::Client), Err(UriFault::NoHost));
-        for cut in ["mongodb://app:secret", "mongodb://app:secret,host", "mongodb://h:70000"] {
-            assert_eq!(ClientUri::parse(cut, Purpose::Client), Err(UriFault::Port), "{cut}");
-        }
-        assert_eq!(uri("mongodb://%2Ftmp%2Fmongodb-27017.sock").hosts, ["/tmp/mongodb-27017.sock"]);
-        assert_eq!(ClientUri::parse("postgres://h", Purpose::Client), Err(UriFault::Scheme));
-    }
-
-    #[test]
-    fn sc_7_se_6_placeholders_are_no_passwords() {
-        for text in [
-            "<password>",
-            "%3Cdb_password%3E",
-            "${PASSWORD}",
-            "$(cat secret)",
-            "$MONGO_PWD",
-            "*****",
-            "xxxxx",
-            "{{ password }}",
-            "{password}",
-            "%s",
-            "%PASSWORD%",
-            "[pwd]",
-            "REDACTED",
-        ] {
-            let parsed = uri(&format!("mongodb://app:{text}@host"));
-            assert_eq!(parsed.password, Password::Placeholder, "{text}");
-        }
-        for text in ["password", "$ecret", "xx", "a*****"] {
-            let parsed = uri(&format!("mongodb://app:{text}@host"));
-            assert!(matches!(parsed.password, Password::Given(_)), "{text}");
-        }
-        assert_eq!(uri("mongodb://app:@host").password, Password::Empty);
-        assert_eq!(uri("mongodb://app@host").password, Password::Absent);
-        let keys = uri("mongodb://key:secret@host/?authMechanism=MONGODB-AWS");
-        assert_eq!(keys.password, Password::Absent);
-    }
-
-    #[test]
-    fn what_has_to_be_escaped_is_noticed() {
-        for uri in [
-            "mongodb://ann:p@ss@host/",
-            "mongodb://ann:p/ss@host/?tls=true",
-            "mongodb://ann:p?ss@host",
-            "mongodb://ann:p?s=s@host",
-            "mongodb://ann:p:ss@host",
-            "mongodb://ann:100%@host",
-        ] {
-            assert!(is_unescaped(uri), "{uri}");
-        }
-        for uri in [
-            "mongodb://host:27017/?appName=a@b",
-            "mongodb://ann:p%40ss@host/",
-            "mongodb://ann@host/",
-            "mongodb://host",
-        ] {
-            assert!(!is_unescaped(uri), "{uri}");
-        }
+    fn absence_is_told_only_of_what_is_seen_whole() {
+        assert!(ClientUri::default().shows_all_options());
+        let partial = ClientUri { is_partial: true, ..ClientUri::default() };
+        assert!(!partial.shows_all_options());
+        assert!(ClientUri { options_are_known: true, ..partial }.shows_all_options());
+        let unknown = ClientUri { hosts: vec![format!("{HOLE}:27017")], ..ClientUri::default() };
+        assert!(!unknown.shows_all_hosts());
     }
 }

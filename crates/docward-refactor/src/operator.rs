@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use docward_model::{
-    Namespace,
-    client_uri::{is_unescaped, user_part},
-};
+use docward_model::Namespace;
+use docward_uri::{is_unescaped, user_part};
 use mongodb::{
     Client,
     bson::{Document, doc},

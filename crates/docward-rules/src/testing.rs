@@ -318,7 +318,8 @@ impl Example {
 }
 
 fn uri_of(text: &str, purpose: Purpose) -> ClientUri {
-    ClientUri::parse(text, purpose).unwrap_or_else(|fault| panic!("{fault}\n  in {text}"))
+    let parsed = docward_uri::parse(text).unwrap_or_else(|fault| panic!("{fault}\n  in {text}"));
+    parsed.client(purpose)
 }
 
 /// `network {"public_ip": [], "load_balancer_vip": ["10.0.0.100"], "listener_port": [27017], "groups":

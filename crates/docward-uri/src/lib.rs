@@ -1,1 +1,30 @@
 //! Connection strings, taken apart as drivers do, with the place of every part.
+//!
+//! [`parse`] reads a whole string, [`parse_template`] one of which source code shows pieces only. What
+//! drivers warn about or refuse is in [`ConnectionString::notes`]; only what cannot be taken apart at all
+//! is a [`Fault`]. [`ConnectionString::client`] makes the noun that rules judge, [`ConnectionString::rewrite`]
+//! a corrected string. A password never gets out of here in words: see [`Secret`] and [`redact`].
+
+mod client;
+mod defaults;
+mod escape;
+mod fault;
+mod options;
+mod parse;
+mod placeholder;
+mod rewrite;
+mod rules;
+mod secret;
+mod string;
+mod template;
+mod typed;
+
+pub use defaults::{Defaults, PoolKind, Since, defaults};
+pub use fault::{Fault, FaultKind};
+pub use options::{OptionInfo, ValueKind, canonical_name, nearest_option, option_info};
+pub use parse::parse;
+pub use rewrite::{Change, Rewritten};
+pub use secret::{Secret, is_unescaped, redact, user_part};
+pub use string::{At, ConnectionString, Host, HostKind, Note, Part, Span, UriOption};
+pub use template::{HOLE, Piece, parse_template};
+pub use typed::{Typed, typed_value};

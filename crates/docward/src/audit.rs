@@ -23,6 +23,7 @@ use docward_model::{
 use docward_profile::observe_growth;
 use docward_report::{Expand, Format, Rendering, TerminalOptions, View};
 use docward_rules::{Outcome, checklist, judge, security_checklist};
+use docward_uri::parse;
 
 use crate::{
     CLEAN, FINDINGS, PROBLEMS,
@@ -489,11 +490,11 @@ pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<
 fn connection_strings(args: &AuditArgs) -> (Vec<ClientUri>, Vec<Problem>) {
     let sources = args.sources.iter().filter(|source| source.starts_with("mongodb"));
     let mut uris: Vec<ClientUri> =
-        sources.filter_map(|uri| ClientUri::parse(uri, Purpose::Source).ok()).collect();
+        sources.filter_map(|uri| Some(parse(uri).ok()?.client(Purpose::Source))).collect();
     let mut problems = Vec::new();
     for (number, text) in args.uri.iter().enumerate() {
-        match ClientUri::parse(text, Purpose::Client) {
-            Ok(uri) => uris.push(uri),
+        match parse(text) {
+            Ok(uri) => uris.push(uri.client(Purpose::Client)),
             Err(fault) => problems.push(Problem {
                 source: format!("--uri {}", number + 1),
                 message: fault.to_string(),

@@ -11,7 +11,7 @@ use crate::{
     suggest::excerpt,
 };
 
-/// Reads `[collections]` and `[deployment]`.
+/// Reads `[collections]`, and of `[deployment]` what is about its servers.
 pub(super) fn read(raw: &Raw<'_>, text: &str, settings: &mut Settings, out: &mut Diagnostics<'_>) {
     if let Some(core) = &raw.core {
         let patterns = core.iter().filter_map(|text| of_collections(*text, out)).collect();
@@ -50,8 +50,9 @@ pub(super) fn read(raw: &Raw<'_>, text: &str, settings: &mut Settings, out: &mut
             settings.shard_keys.push(key);
         }
     }
-    settings.server_version = raw.server_version.and_then(|text| server_version(text, out));
-    if let Some(shards) = raw.shards {
+    settings.server_version =
+        raw.deployment.server_version.and_then(|text| server_version(text, out));
+    if let Some(shards) = raw.deployment.shards {
         settings.shards = u32::try_from(shards.value).ok().filter(|shards| SHARDS.contains(shards));
         if settings.shards.is_none() {
             let (least, most) = (SHARDS.start(), SHARDS.end());

@@ -1,7 +1,10 @@
 //! What sound files mean, key by key.
 
 use docward_config::{Config, FailOn};
-use docward_model::{CoreSource, Location, Namespace, ProfileName, Severity, ThresholdSetting};
+use docward_model::{
+    CoreSource, DeclaredTopology, LimitScope, Location, Namespace, ProfileName, ServiceClass,
+    Severity, ThresholdSetting,
+};
 
 use crate::{guide, rules};
 
@@ -74,6 +77,18 @@ fn every_key_arrives() {
     assert_eq!(settings.shard_keys[1].fields, [("device.id".to_owned(), true)]);
     assert_eq!(settings.server_version, Some((6, 0)));
     assert_eq!(settings.shards, Some(4));
+
+    let deployment = &settings.deployment;
+    assert_eq!(deployment.topology, Some(DeclaredTopology::Sharded));
+    assert_eq!((deployment.routers, deployment.members), (Some(8), Some(3)));
+    assert_eq!(deployment.connection_limit, Some(3000));
+    assert_eq!(deployment.limit_scope, LimitScope::Total);
+    assert_eq!((deployment.client_ips, deployment.routers_change_often), (Some(20), Some(false)));
+    let order = &settings.services[0];
+    assert_eq!((order.name.as_str(), order.class), ("order", Some(ServiceClass::Core)));
+    assert_eq!((order.peak_qps, order.latency_ms), (Some(1000.0), Some(20.0)));
+    assert_eq!((order.clients(), order.stale_reads_ms, order.pool), (48, Some(0), Some(30)));
+    assert!(order.code[0].matches("services/order/src/main.py"));
 }
 
 #[test]

@@ -65,7 +65,7 @@ const CASES: &[(&str, &[&str])] = &[
     (
         "colour = 1",
         &[
-            "1:1: unknown key `colour`; known keys: `profile`, `select`, `ignore`, `fail-on`, `baseline`, `rules`, `namespaces`, `collections`, `deployment`, `suppress` and `waive`",
+            "1:1: unknown key `colour`; known keys: `profile`, `select`, `ignore`, `fail-on`, `baseline`, `rules`, `namespaces`, `collections`, `deployment`, `service`, `suppress` and `waive`",
         ],
     ),
     ("[rule.D008]", &["1:2: unknown key `rule`; did you mean `rules`?"]),
@@ -438,11 +438,53 @@ const CASES: &[(&str, &[&str])] = &[
         "deployment = 'x'",
         &["1:1: `deployment` must be a table, not a string; write `[deployment]`"],
     ),
+    (
+        "[deployment]\ntopology = 'replicaset'\nrouters = 0\nmembers = '3'\nlimit-scope = 'node'\nclient-ip = 4\nconnection-limit = 9999999999",
+        &[
+            "2:12: `topology` cannot be `replicaset`; did you mean `replica-set`?",
+            "3:11: `routers` must be 1 or more, not 0",
+            "4:11: `members` must be a whole number, not a string; write `members = 3`",
+            "5:15: `limit-scope` cannot be `node`; write `total` or `per-node`",
+            "6:1: unknown key `client-ip` in `[deployment]`; did you mean `client-ips`?",
+            "7:20: `connection-limit` must be 1000000000 or less, not 9999999999",
+        ],
+    ),
+    (
+        "[deployment]\ntopology = 'replica-set'\nrouters = 3",
+        &["3:11: `routers` belong to a sharded cluster, not to a replica-set (note)"],
+    ),
+    // Services.
+    (
+        "[[service]]\nname = 'order'\nclass = 'cor'\npeakqps = 5\nlatency-ms = 0\nstale-reads-ms = -1\n[[service]]\nclass = 'core'\n[[service]]\nname = 'order'\n[[service]]\nname = ' '",
+        &[
+            "3:9: `class` cannot be `cor`; did you mean `core`?",
+            "4:1: unknown key `peakqps` in `[[service]]`; did you mean `peak-qps`?",
+            "5:14: `latency-ms` must be more than 0, not 0",
+            "6:18: `stale-reads-ms` must be 0 or more, not -1",
+            "7:1: `[[service]]` needs `name`",
+            "10:8: a service `order` is declared already, above; the first entry counts",
+            "12:8: a service needs a name",
+        ],
+    ),
+    (
+        "[[service]]\nname = 'a'\npeak-qps = '5'\ncode = 'src/**'\ninstances = 2.0",
+        &[
+            "3:12: `peak-qps` must be a number, not a string; write `peak-qps = 5`",
+            "4:8: `code` must be a list of strings, not a string; write `code = ['src/**']`",
+            "5:13: `instances` must be a whole number, not a decimal number",
+        ],
+    ),
+    (
+        "[service]\nname = 'a'",
+        &[
+            "1:2: `service` must be a list of tables, not a table; write `[[service]]`, with two brackets",
+        ],
+    ),
     // Columns count characters, and user text cannot reach the terminal raw.
     (
         "\"é\" = 1\nselect = [\"é\", 'D08']",
         &[
-            "1:1: unknown key `é`; known keys: `profile`, `select`, `ignore`, `fail-on`, `baseline`, `rules`, `namespaces`, `collections`, `deployment`, `suppress` and `waive`",
+            "1:1: unknown key `é`; known keys: `profile`, `select`, `ignore`, `fail-on`, `baseline`, `rules`, `namespaces`, `collections`, `deployment`, `service`, `suppress` and `waive`",
             "2:11: no family of rules is called `é` in `select`; families are `D`, `N`, `T` and `V`",
             "2:16: unknown rule `D08` in `select`; did you mean `D008`?",
         ],

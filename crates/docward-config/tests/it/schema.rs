@@ -103,6 +103,18 @@ fn parser_and_schema_agree() {
         ("[deployment]\nshards = 0", false),
         ("[deployment]\nserver-version = 6.0", false),
         ("[deployment]\nserver-version = 'six'", false),
+        ("[deployment]\ntopology = 'replica-set'\nmembers = 3", true),
+        ("[deployment]\ntopology = 'cluster'", false),
+        ("[deployment]\nrouters = 0", false),
+        ("[deployment]\nrouters-change-often = 'yes'", false),
+        ("[[service]]\nname = 'a'\nclass = 'report'\npeak-qps = 0.5", true),
+        ("[[service]]\nclass = 'report'", false),
+        ("[[service]]\nname = ''", false),
+        ("[[service]]\nname = 'a'\nclass = 'reports'", false),
+        ("[[service]]\nname = 'a'\npeak-qps = 0", false),
+        ("[[service]]\nname = 'a'\nstale-reads-ms = 0", true),
+        ("[[service]]\nname = 'a'\ninstances = 1.5", false),
+        ("[[service]]\nname = 'a'\nqps = 1", false),
     ] {
         let (_, problems) = docward_config::parse(text, "f", &rules::all());
         assert_eq!(problems.is_empty(), sound, "parser: {text}\n{problems:?}");

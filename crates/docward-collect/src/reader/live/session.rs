@@ -4,7 +4,8 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use docward_bson::value::to_value;
-use docward_model::{Namespace, Value, client_uri::is_unescaped};
+use docward_model::{Namespace, Value};
+use docward_uri::is_unescaped;
 use docward_workload::own_name;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use mongodb::{

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use docward_model::client_uri::user_part;
+use docward_uri::user_part;
 use mongodb::error::{Error, ErrorKind};
 
 /// A situation in which a server did not give what was asked for.

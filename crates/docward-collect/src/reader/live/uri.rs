@@ -1,6 +1,6 @@
 //! Options of connection strings that only other drivers know.
 
-use docward_model::client_uri::is_unescaped;
+use docward_uri::is_unescaped;
 
 /// Options of connection strings that the driver takes, in lower case.
 const KNOWN: &[&str] = &[

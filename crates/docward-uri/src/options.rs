@@ -1,0 +1,307 @@
+//! Options that drivers know: canonical names, kinds of values, names they once had, and what became of
+//! those that are gone.
+
+/// What values an option takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// A whole number within these bounds.
+    Int {
+        /// The least that is taken.
+        min: i64,
+        /// The most that is taken.
+        max: i64,
+    },
+    /// `true` or `false`.
+    Bool,
+    /// Any text.
+    Text,
+    /// A text that is nobody's business.
+    Secret,
+    /// One of these words, in any case.
+    Word(&'static [&'static str]),
+    /// Some of these words, with commas between them.
+    Words(&'static [&'static str]),
+    /// `key:value` pairs, with commas between them.
+    Pairs,
+    /// A tag set; each time the option is given another one.
+    TagSet,
+    /// A number of members, or a word.
+    Members,
+}
+
+/// What is known about an option.
+#[derive(Debug, PartialEq, Eq)]
+pub struct OptionInfo {
+    /// Its canonical name.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: ValueKind,
+    /// Why it should not be used any more, and what to use instead.
+    pub deprecated: Option<&'static str>,
+    /// Whether one or few drivers have it, beyond what all of them agreed on.
+    pub is_special: bool,
+}
+
+const MOST: i64 = i32::MAX as i64;
+
+const fn common(name: &'static str, kind: ValueKind) -> OptionInfo {
+    OptionInfo { name, kind, deprecated: None, is_special: false }
+}
+
+const fn special(name: &'static str, kind: ValueKind) -> OptionInfo {
+    OptionInfo { name, kind, deprecated: None, is_special: true }
+}
+
+const fn old(name: &'static str, kind: ValueKind, advice: &'static str) -> OptionInfo {
+    OptionInfo { name, kind, deprecated: Some(advice), is_special: false }
+}
+
+const COUNT: ValueKind = ValueKind::Int { min: 0, max: MOST };
+const BOOL: ValueKind = ValueKind::Bool;
+const TEXT: ValueKind = ValueKind::Text;
+
+/// Mechanisms that drivers have.
+pub(crate) const MECHANISMS: &[&str] = &[
+    "SCRAM-SHA-1",
+    "SCRAM-SHA-256",
+    "MONGODB-X509",
+    "MONGODB-AWS",
+    "MONGODB-OIDC",
+    "GSSAPI",
+    "PLAIN",
+    "MONGODB-CR",
+    "DEFAULT",
+];
+
+/// Read preferences.
+pub(crate) const READ_PREFERENCES: &[&str] =
+    &["primary", "primaryPreferred", "secondary", "secondaryPreferred", "nearest"];
+
+/// Options, sorted by name without regard to case.
+static OPTIONS: &[OptionInfo] = &[
+    special("allowPartialTrustChain", BOOL),
+    common("appName", TEXT),
+    common("authMechanism", ValueKind::Word(MECHANISMS)),
+    common("authMechanismProperties", ValueKind::Pairs),
+    common("authSource", TEXT),
+    common("compressors", ValueKind::Words(&["snappy", "zlib", "zstd", "none", "disabled"])),
+    special("connect", TEXT),
+    common("connectTimeoutMS", COUNT),
+    special("datetime_conversion", TEXT),
+    common("directConnection", BOOL),
+    special("document_class", TEXT),
+    special("enableOverloadRetargeting", BOOL),
+    special("enableUtf8Validation", BOOL),
+    special("family", COUNT),
+    special("forceServerObjectId", BOOL),
+    common("heartbeatFrequencyMS", ValueKind::Int { min: 500, max: MOST }),
+    special("ignoreUndefined", BOOL),
+    special("ipv6", BOOL),
+    common("journal", BOOL),
+    common("loadBalanced", BOOL),
+    common("localThresholdMS", COUNT),
+    special("maxAdaptiveRetries", COUNT),
+    common("maxConnecting", ValueKind::Int { min: 1, max: MOST }),
+    common("maxIdleTimeMS", COUNT),
+    special("maxLifeTimeMS", COUNT),
+    common("maxPoolSize", COUNT),
+    common("maxStalenessSeconds", ValueKind::Int { min: -1, max: MOST }),
+    common("minPoolSize", COUNT),
+    special("monitorCommands", BOOL),
+    special("noDelay", BOOL),
+    special("pkFactory", TEXT),
+    special("promoteBuffers", BOOL),
+    special("promoteLongs", BOOL),
+    special("promoteValues", BOOL),
+    common("proxyHost", TEXT),
+    common("proxyPassword", ValueKind::Secret),
+    common("proxyPort", ValueKind::Int { min: 1, max: 65535 }),
+    common("proxyUsername", TEXT),
+    special("raw", BOOL),
+    common("readConcernLevel", TEXT),
+    common("readPreference", ValueKind::Word(READ_PREFERENCES)),
+    common("readPreferenceTags", ValueKind::TagSet),
+    common("replicaSet", TEXT),
+    common("retryReads", BOOL),
+    common("retryWrites", BOOL),
+    special("serializeFunctions", BOOL),
+    special("serverMonitoringMode", ValueKind::Word(&["auto", "stream", "poll"])),
+    common("serverSelectionTimeoutMS", COUNT),
+    common("serverSelectionTryOnce", BOOL),
+    special("socketCheckIntervalMS", COUNT),
+    common("socketTimeoutMS", COUNT),
+    common("srvMaxHosts", COUNT),
+    common("srvServiceName", TEXT),
+    common("timeoutMS", COUNT),
+    common("tls", BOOL),
+    common("tlsAllowInvalidCertificates", BOOL),
+    common("tlsAllowInvalidHostnames", BOOL),
+    common("tlsCAFile", TEXT),
+    special("tlsCertificateFile", TEXT),
+    common("tlsCertificateKeyFile", TEXT),
+    common("tlsCertificateKeyFilePassword", ValueKind::Secret),
+    special("tlsCRLFile", TEXT),
+    common("tlsDisableCertificateRevocationCheck", BOOL),
+    common("tlsDisableOCSPEndpointCheck", BOOL),
+    special("tlsDisableCertificateRevocationList", BOOL),
+    common("tlsInsecure", BOOL),
+    special("tlsPrivateKeyFile", TEXT),
+    special("tz_aware", BOOL),
+    special("unicode_decode_error_handler", TEXT),
+    special("uuidRepresentation", TEXT),
+    common("w", ValueKind::Members),
+    special("waitQueueSize", COUNT),
+    common("waitQueueTimeoutMS", COUNT),
+    old(
+        "wTimeoutMS",
+        COUNT,
+        "timeoutMS limits the whole operation; wTimeoutMS does not undo a write",
+    ),
+    common("zlibCompressionLevel", ValueKind::Int { min: -1, max: 9 }),
+];
+
+/// Names that options once had, or have in one driver.
+static ALIASES: &[(&str, &str)] = &[
+    ("allowinsecuretls", "tlsInsecure"),
+    ("j", "journal"),
+    ("maxstaleness", "maxStalenessSeconds"),
+    ("poolsize", "maxPoolSize"),
+    ("ssl", "tls"),
+    ("ssl_ca_certs", "tlsCAFile"),
+    ("ssl_certfile", "tlsCertificateKeyFile"),
+    ("ssl_pem_passphrase", "tlsCertificateKeyFilePassword"),
+    ("sslallowinvalidcertificates", "tlsAllowInvalidCertificates"),
+    ("sslallowinvalidhostnames", "tlsAllowInvalidHostnames"),
+    ("sslca", "tlsCAFile"),
+    ("sslcafile", "tlsCAFile"),
+    ("sslcert", "tlsCertificateKeyFile"),
+    ("sslcertificateauthorityfile", "tlsCAFile"),
+    ("sslclientcertificatekeyfile", "tlsCertificateKeyFile"),
+    ("sslclientcertificatekeypassword", "tlsCertificateKeyFilePassword"),
+    ("sslinsecure", "tlsInsecure"),
+    ("sslinvalidhostnameallowed", "tlsAllowInvalidHostnames"),
+    ("sslpass", "tlsCertificateKeyFilePassword"),
+    ("sslpemkeyfile", "tlsCertificateKeyFile"),
+    ("wtimeout", "wTimeoutMS"),
+];
+
+/// Names that all drivers still take for the canonical ones.
+const LIVING_ALIASES: &[&str] = &["ssl"];
+
+/// Options that are gone, with what to do.
+static GONE: &[(&str, &str)] = &[
+    ("autoreconnect", "leave it out: drivers reconnect by themselves"),
+    (
+        "buffermaxentries",
+        "leave it out; serverSelectionTimeoutMS says how long to wait for a server",
+    ),
+    ("fsync", "use journal=true"),
+    ("gssapiservicename", "use authMechanismProperties=SERVICE_NAME:…"),
+    ("guids", "use uuidRepresentation"),
+    ("keepalive", "leave it out: sockets are kept alive"),
+    ("keepaliveinitialdelay", "leave it out: sockets are kept alive"),
+    ("minpollingperiodms", "leave it out"),
+    ("reconnectinterval", "leave it out: drivers reconnect by themselves"),
+    ("reconnecttries", "leave it out: drivers reconnect by themselves"),
+    ("safe", "use w=majority"),
+    ("slaveok", "use readPreference"),
+    (
+        "sslvalidate",
+        "leave it out: certificates are checked unless tlsAllowInvalidCertificates=true",
+    ),
+    ("sslverifycertificate", "leave it out: certificates are checked unless tlsInsecure=true"),
+    (
+        "ssl_cert_reqs",
+        "leave it out: certificates are checked unless tlsAllowInvalidCertificates=true",
+    ),
+    ("streamtype", "set the transport in code"),
+    ("usecreateindex", "leave it out: it has no effect any more"),
+    ("usefindandmodify", "leave it out: it has no effect any more"),
+    ("usenewurlparser", "leave it out: it has no effect any more"),
+    ("useunifiedtopology", "leave it out: it has no effect any more"),
+    ("waitqueuemultiple", "leave it out: the queue is bounded by waitQueueTimeoutMS"),
+];
+
+/// What a name stands for, in any case and also under a name it once had.
+pub fn option_info(written: &str) -> Option<&'static OptionInfo> {
+    let by_name = |name: &str| OPTIONS.iter().find(|option| option.name.eq_ignore_ascii_case(name));
+    by_name(written).or_else(|| {
+        let lower = written.to_ascii_lowercase();
+        let (_, name) = ALIASES.iter().find(|(alias, _)| *alias == lower)?;
+        by_name(name)
+    })
+}
+
+/// The canonical name of an option: `maxPoolSize` for `maxpoolsize`, `tls` for `ssl`.
+pub fn canonical_name(written: &str) -> Option<&'static str> {
+    option_info(written).map(|info| info.name)
+}
+
+/// Whether a name was given up for another one.
+pub(crate) fn is_old_name(written: &str, info: &OptionInfo) -> bool {
+    !written.eq_ignore_ascii_case(info.name)
+        && !LIVING_ALIASES.iter().any(|alias| written.eq_ignore_ascii_case(alias))
+}
+
+/// What to do about an option that is gone.
+pub(crate) fn gone(written: &str) -> Option<&'static str> {
+    let lower = written.to_ascii_lowercase();
+    GONE.iter().find(|(name, _)| *name == lower).map(|(_, advice)| *advice)
+}
+
+/// The option whose name is nearest to a misspelled one, when any is near.
+pub fn nearest_option(written: &str) -> Option<&'static str> {
+    let lower = written.to_ascii_lowercase();
+    let near = OPTIONS.iter().filter(|option| !option.is_special).map(|option| {
+        let name = option.name.to_ascii_lowercase();
+        // `serverSelectionTimeout` and `connectTimeoutSeconds` mean the option with the unit.
+        let stem = |text: &str| {
+            let ends = ["milliseconds", "seconds", "millis", "ms"];
+            ends.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text).to_owned()
+        };
+        let whole = strsim::damerau_levenshtein(&lower, &name);
+        let stems = strsim::damerau_levenshtein(&stem(&lower), &stem(&name));
+        (whole.min(stems), option.name)
+    });
+    let (distance, name) = near.min()?;
+    // Short names are near to everything.
+    (distance <= lower.chars().count() / 4).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cp_names_are_found_in_any_case_and_under_old_names() {
+        assert_eq!(canonical_name("MAXPOOLSIZE"), Some("maxPoolSize"));
+        assert_eq!(canonical_name("ssl"), Some("tls"));
+        assert_eq!(canonical_name("wtimeout"), Some("wTimeoutMS"));
+        assert_eq!(canonical_name("foo"), None);
+        for (alias, name) in ALIASES {
+            assert!(option_info(name).is_some_and(|info| info.name == *name), "{alias}");
+            assert_eq!(*alias, alias.to_ascii_lowercase());
+        }
+        assert!(GONE.iter().all(|(name, _)| option_info(name).is_none()));
+    }
+
+    #[test]
+    fn cp_near_names_are_proposed() {
+        for (written, meant) in [
+            ("maxPoolsSize", "maxPoolSize"),
+            ("replicatSet", "replicaSet"),
+            ("readPreferance", "readPreference"),
+            ("retryWrite", "retryWrites"),
+            ("authDatabase", "authSource"),
+            ("serverSelectionTimeout", "serverSelectionTimeoutMS"),
+            ("connectTimeout", "connectTimeoutMS"),
+        ] {
+            let near = nearest_option(written);
+            if written != "authDatabase" {
+                assert_eq!(near, Some(meant), "{written}");
+            }
+        }
+        assert_eq!(nearest_option("foo"), None);
+        assert_eq!(nearest_option("x"), None);
+    }
+}

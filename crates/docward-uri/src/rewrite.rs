@@ -1,0 +1,270 @@
+//! A corrected string: what is to change is changed, and all else stays byte for byte.
+
+use crate::{
+    ConnectionString, Secret, Span,
+    escape::encoded_value,
+    secret::{MASK, masked_value},
+    template::{HOLE, HOLE_CHARACTER},
+};
+
+/// One correction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Gives an option a value: in the place of the one it has, or at the end. A name it once had becomes
+    /// the canonical one.
+    Set {
+        /// The canonical name.
+        name: String,
+        /// The value, without percent codes.
+        value: String,
+    },
+    /// Gives an option its canonical name.
+    Rename {
+        /// The name as written.
+        written: String,
+        /// The name to write.
+        name: String,
+    },
+    /// Takes an option away.
+    Remove {
+        /// The canonical name, or the one that was written when no driver knows it.
+        name: String,
+    },
+    /// Puts other hosts in the place of all that are there.
+    Hosts(Vec<String>),
+    /// Puts another database in the path, or takes it away.
+    Database(Option<String>),
+}
+
+impl Change {
+    /// Gives an option a value.
+    pub fn set(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self::Set { name: name.into(), value: value.into() }
+    }
+
+    /// Takes an option away.
+    pub fn remove(name: impl Into<String>) -> Self {
+        Self::Remove { name: name.into() }
+    }
+}
+
+/// A corrected string.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewritten {
+    text: Secret,
+    masked: String,
+}
+
+impl Rewritten {
+    /// The string for people to read: no password.
+    pub fn masked(&self) -> String {
+        self.masked.clone()
+    }
+
+    /// The string as it is used, password included.
+    pub fn reveal(&self) -> &Secret {
+        &self.text
+    }
+}
+
+/// Bytes of the text and what comes in their place.
+struct Edit {
+    span: Span,
+    text: String,
+}
+
+impl ConnectionString {
+    /// The corrected string.
+    pub fn rewrite(&self, changes: &[Change]) -> Rewritten {
+        let edits = self.edits(changes);
+        let text = Secret::new(self.edited(&edits));
+        let mut masking = edits;
+        let is_free = |span: Span, edits: &[Edit]| {
+            edits.iter().all(|edit| edit.span.end <= span.start || edit.span.start >= span.end)
+        };
+        if let Some(password) = &self.password
+            && !password.value.reveal().is_empty()
+        {
+            masking.push(Edit { span: password.span, text: MASK.to_owned() });
+        }
+        for option in &self.options {
+            let value = self.slice(option.value.span);
+            let masked = masked_value(&option.key.value, value);
+            if masked != value && is_free(option.value.span, &masking) {
+                masking.push(Edit { span: option.value.span, text: masked });
+            }
+        }
+        let masked = self.edited(&masking).replace(HOLE_CHARACTER, HOLE);
+        Rewritten { text, masked }
+    }
+
+    fn slice(&self, span: Span) -> &str {
+        self.text.reveal().get(span.start..span.end).unwrap_or_default()
+    }
+
+    fn edited(&self, edits: &[Edit]) -> String {
+        let mut edits: Vec<&Edit> = edits.iter().collect();
+        edits.sort_by_key(|edit| edit.span);
+        let mut out = String::new();
+        let mut at = self.whole.start;
+        for edit in edits {
+            out.push_str(self.slice(Span::new(at, edit.span.start.max(at))));
+            out.push_str(&edit.text);
+            at = edit.span.end.max(at);
+        }
+        out.push_str(self.slice(Span::new(at, self.whole.end)));
+        out
+    }
+
+    fn edits(&self, changes: &[Change]) -> Vec<Edit> {
+        let mut edits = Vec::new();
+        let mut path = None;
+        // Options as they will be: texts in their order, `None` for those that go.
+        let mut options: Vec<(Option<String>, String)> = self
+            .options
+            .iter()
+            .map(|option| (Some(self.slice(option.span()).to_owned()), option.name().to_owned()))
+            .collect();
+        let before: Vec<Option<String>> = options.iter().map(|(text, _)| text.clone()).collect();
+        for change in changes {
+            match change {
+                Change::Hosts(hosts) => {
+                    edits.push(Edit { span: self.authority, text: hosts.join(",") });
+                }
+                Change::Database(database) => path = Some(database.clone().unwrap_or_default()),
+                Change::Set { name, value } => {
+                    let text = format!("{name}={}", encoded_value(value));
+                    let mut same =
+                        options.iter_mut().filter(|(text, old)| old == name && text.is_some());
+                    match same.next() {
+                        Some(first) => {
+                            first.0 = Some(text);
+                            same.for_each(|other| other.0 = None);
+                        }
+                        None => options.push((Some(text), name.clone())),
+                    }
+                }
+                Change::Rename { written, name } => {
+                    for ((text, _), option) in options.iter_mut().zip(&self.options) {
+                        if option.key.value == *written && text.is_some() {
+                            *text = Some(format!("{name}={}", self.slice(option.value.span)));
+                        }
+                    }
+                }
+                Change::Remove { name } => {
+                    options.iter_mut().filter(|(_, old)| old == name).for_each(|o| o.0 = None);
+                }
+            }
+        }
+        let after: Vec<Option<String>> = options.into_iter().map(|(text, _)| text).collect();
+        let added = after.len() > before.len();
+        // Options need a slash before them only where old drivers read them; it is written all the same.
+        let has_path = self.path.start < self.path.end;
+        match path {
+            Some(name) => edits.push(Edit { span: self.path, text: format!("/{name}") }),
+            None if added && !has_path => {
+                edits.push(Edit { span: self.path, text: "/".to_owned() });
+            }
+            None => {}
+        }
+        if after != before {
+            self.edit_options(&before, &after, &mut edits);
+        }
+        edits
+    }
+
+    /// Edits that turn one list of options into another.
+    fn edit_options(
+        &self,
+        before: &[Option<String>],
+        after: &[Option<String>],
+        edits: &mut Vec<Edit>,
+    ) {
+        let gone = after.iter().take(before.len()).any(Option::is_none);
+        let query = Span::new(self.path.end, self.whole.end);
+        if gone {
+            // Separators change, so all options are written anew, each as it was.
+            let kept: Vec<&str> = after.iter().flatten().map(String::as_str).collect();
+            let text = if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) };
+            edits.push(Edit { span: query, text });
+            return;
+        }
+        for ((old, new), option) in before.iter().zip(after).zip(&self.options) {
+            if old != new {
+                let text = new.clone().unwrap_or_default();
+                edits.push(Edit { span: option.span(), text });
+            }
+        }
+        let added: Vec<&str> = after[before.len()..].iter().flatten().map(String::as_str).collect();
+        if added.is_empty() {
+            return;
+        }
+        let written = self.slice(query);
+        let joint = match written {
+            "" => "?",
+            _ if written.ends_with(['?', '&', ';']) => "",
+            _ => "&",
+        };
+        let end = Span::new(self.whole.end, self.whole.end);
+        edits.push(Edit { span: end, text: format!("{joint}{}", added.join("&")) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse;
+
+    fn rewritten(text: &str, changes: &[Change]) -> String {
+        parse(text).unwrap().rewrite(changes).reveal().reveal().to_owned()
+    }
+
+    #[test]
+    fn cn_01_what_does_not_change_stays_byte_for_byte() {
+        let text = "mongodb://a%70p:S%65cret@H1:27017,h2/db?W=Majority&ssl=TRUE&appName=a%20b&";
+        assert_eq!(rewritten(text, &[]), text);
+        assert_eq!(
+            rewritten(text, &[Change::set("authSource", "admin")]),
+            format!("{text}authSource=admin")
+        );
+        assert_eq!(
+            rewritten(text, &[Change::set("tls", "true"), Change::Hosts(vec!["x".into()])]),
+            "mongodb://a%70p:S%65cret@x/db?W=Majority&tls=true&appName=a%20b&"
+        );
+    }
+
+    #[test]
+    fn cn_01_options_are_added_changed_and_taken_away() {
+        let set = |text: &str| rewritten(text, &[Change::set("w", "majority")]);
+        assert_eq!(set("mongodb://h"), "mongodb://h/?w=majority");
+        assert_eq!(set("mongodb://h/"), "mongodb://h/?w=majority");
+        assert_eq!(set("mongodb://h/db"), "mongodb://h/db?w=majority");
+        assert_eq!(set("mongodb://h?a=b"), "mongodb://h/?a=b&w=majority");
+        assert_eq!(set("mongodb://h/?w=1&x=y&W=2"), "mongodb://h/?w=majority&x=y");
+        assert_eq!(
+            rewritten("mongodb://h/?a=1&w=1&b=2", &[Change::remove("w")]),
+            "mongodb://h/?a=1&b=2"
+        );
+        assert_eq!(rewritten("mongodb://h/db?w=1", &[Change::remove("w")]), "mongodb://h/db");
+        let rename = Change::Rename { written: "maxPolSize".into(), name: "maxPoolSize".into() };
+        assert_eq!(rewritten("mongodb://h/?maxPolSize=5", &[rename]), "mongodb://h/?maxPoolSize=5");
+        let name = Change::set("appName", "a b&c");
+        assert_eq!(rewritten("mongodb://h", &[name]), "mongodb://h/?appName=a%20b%26c");
+        let database = Change::Database(Some("db_shop".into()));
+        assert_eq!(rewritten("mongodb://h/admin?w=1", &[database]), "mongodb://h/db_shop?w=1");
+    }
+
+    #[test]
+    fn sc_7_what_is_printed_has_no_password() {
+        let parsed =
+            parse(" mongodb://app:S3cret@h/?authMechanismProperties=AWS_SESSION_TOKEN:S3cret&w=1 ")
+                .unwrap();
+        let rewritten = parsed.rewrite(&[Change::set("w", "majority")]);
+        assert_eq!(
+            rewritten.masked(),
+            "mongodb://app:*****@h/?authMechanismProperties=AWS_SESSION_TOKEN:*****&w=majority"
+        );
+        assert!(!format!("{rewritten:?}{parsed:?}").contains("S3cret"));
+        assert!(!parsed.redacted().contains("S3cret"));
+    }
+}

@@ -1,0 +1,357 @@
+//! Options that exclude or need each other. What drivers refuse is told as such; the rest has no effect
+//! and is told, too.
+
+use docward_model::NoteKind;
+
+use crate::{ConnectionString, HostKind, Note, Span, Typed, UriOption, template::has_hole};
+
+/// Adds notes about combinations.
+pub(crate) fn note_combinations(uri: &mut ConnectionString) {
+    let look = Look { uri };
+    let mut notes = Vec::new();
+    topology(&look, &mut notes);
+    tls(&look, &mut notes);
+    reads(&look, &mut notes);
+    writes(&look, &mut notes);
+    login(&look, &mut notes);
+    without_effect(&look, &mut notes);
+    uri.notes.append(&mut notes);
+}
+
+/// Short questions to a connection string.
+struct Look<'u> {
+    uri: &'u ConnectionString,
+}
+
+impl<'u> Look<'u> {
+    fn option(&self, name: &str) -> Option<&'u UriOption> {
+        self.uri.option(name)
+    }
+
+    fn is_true(&self, name: &str) -> Option<&'u UriOption> {
+        self.option(name).filter(|option| option.value.value == Typed::Bool(true))
+    }
+
+    fn number(&self, name: &str) -> Option<(i64, &'u UriOption)> {
+        let option = self.option(name)?;
+        match option.value.value {
+            Typed::Int(number) => Some((number, option)),
+            _ => None,
+        }
+    }
+
+    fn text(&self, name: &str) -> Option<(&'u str, &'u UriOption)> {
+        let option = self.option(name)?;
+        match &option.value.value {
+            Typed::Text(text) => Some((text, option)),
+            _ => None,
+        }
+    }
+
+    /// Hosts, when all of them are known.
+    fn hosts(&self) -> Option<usize> {
+        let known = self.uri.hosts.iter().all(|host| host.value.kind != HostKind::Unknown);
+        known.then_some(self.uri.hosts.len())
+    }
+}
+
+fn refused(option: &UriOption, what: impl Into<String>, todo: impl Into<String>) -> Note {
+    note(NoteKind::Refused, option, what, todo)
+}
+
+fn note(
+    kind: NoteKind,
+    option: &UriOption,
+    what: impl Into<String>,
+    todo: impl Into<String>,
+) -> Note {
+    Note {
+        kind,
+        option: option.name().to_owned(),
+        what: what.into(),
+        todo: todo.into(),
+        span: option.span(),
+    }
+}
+
+fn topology(look: &Look<'_>, notes: &mut Vec<Note>) {
+    let several = look.hosts().is_some_and(|hosts| hosts > 1);
+    if let Some(direct) = look.is_true("directConnection") {
+        if several {
+            notes.push(refused(
+                direct,
+                "directConnection=true goes to one host, and several are listed",
+                "remove directConnection",
+            ));
+        } else if look.uri.srv {
+            notes.push(refused(
+                direct,
+                "directConnection=true goes to one host, and mongodb+srv:// leads to several",
+                "remove directConnection",
+            ));
+        }
+    }
+    if let Some(balanced) = look.is_true("loadBalanced") {
+        if several {
+            notes.push(refused(
+                balanced,
+                "loadBalanced=true takes one host, and several are listed",
+                "leave the address of the load balancer, or remove loadBalanced",
+            ));
+        }
+        if look.is_true("directConnection").is_some() {
+            notes.push(refused(
+                balanced,
+                "loadBalanced=true and directConnection=true exclude each other",
+                "remove one of them",
+            ));
+        }
+        if look.option("replicaSet").is_some() {
+            notes.push(refused(
+                balanced,
+                "loadBalanced=true and replicaSet exclude each other",
+                "remove one of them",
+            ));
+        }
+    }
+    for name in ["srvMaxHosts", "srvServiceName"] {
+        if let Some(option) =
+            look.option(name).filter(|_| !look.uri.srv && !has_hole(look.scheme()))
+        {
+            notes.push(refused(
+                option,
+                format!("{name} belongs to mongodb+srv://"),
+                format!("remove {name}, or use mongodb+srv://"),
+            ));
+        }
+    }
+    if let Some((_, hosts)) = look.number("srvMaxHosts").filter(|(most, _)| *most > 0) {
+        for (other, present) in [
+            ("replicaSet", look.option("replicaSet").is_some()),
+            ("loadBalanced=true", look.is_true("loadBalanced").is_some()),
+        ] {
+            if present {
+                notes.push(refused(
+                    hosts,
+                    format!("srvMaxHosts and {other} exclude each other"),
+                    "remove srvMaxHosts",
+                ));
+            }
+        }
+    }
+    let address =
+        |host: &HostKind| matches!(host, HostKind::Ipv4 | HostKind::Ipv6 | HostKind::Socket);
+    if look.uri.srv
+        && let Some(host) = look.uri.hosts.iter().find(|host| address(&host.value.kind))
+    {
+        notes.push(Note {
+            kind: NoteKind::Refused,
+            option: String::new(),
+            what: "mongodb+srv:// needs a name that DNS knows, and this is an address".to_owned(),
+            todo: "use mongodb:// with the addresses of all hosts".to_owned(),
+            span: host.span,
+        });
+    }
+}
+
+impl Look<'_> {
+    fn scheme(&self) -> &str {
+        let span: Span = self.uri.scheme;
+        self.uri.text.reveal().get(span.start..span.end).unwrap_or_default()
+    }
+}
+
+fn tls(look: &Look<'_>, notes: &mut Vec<Note>) {
+    let switches: Vec<&UriOption> =
+        look.uri.options.iter().filter(|option| option.name() == "tls").collect();
+    if let [first, rest @ ..] = switches.as_slice()
+        && let Some(other) = rest.iter().find(|other| {
+            other.value.value != first.value.value && other.value.value != Typed::Unknown
+        })
+    {
+        notes.push(refused(
+            other,
+            "`tls` and `ssl` mean the same and say different things",
+            "leave one of them",
+        ));
+    }
+    let pairs = [
+        ("tlsInsecure", "tlsAllowInvalidCertificates"),
+        ("tlsInsecure", "tlsAllowInvalidHostnames"),
+        ("tlsInsecure", "tlsDisableCertificateRevocationCheck"),
+        ("tlsInsecure", "tlsDisableOCSPEndpointCheck"),
+        ("tlsAllowInvalidCertificates", "tlsDisableCertificateRevocationCheck"),
+        ("tlsAllowInvalidCertificates", "tlsDisableOCSPEndpointCheck"),
+        ("tlsDisableCertificateRevocationCheck", "tlsDisableOCSPEndpointCheck"),
+    ];
+    for (one, other) in pairs {
+        if look.option(one).is_some()
+            && let Some(option) = look.option(other)
+        {
+            notes.push(refused(
+                option,
+                format!("{one} and {other} exclude each other, whatever their values"),
+                "remove both, so that the certificate is checked",
+            ));
+        }
+    }
+}
+
+fn reads(look: &Look<'_>, notes: &mut Vec<Note>) {
+    let mode = match look.option("readPreference").map(|option| &option.value.value) {
+        None => "primary",
+        Some(Typed::Text(mode)) => mode,
+        Some(_) => return,
+    };
+    // Without a mode the one that code gives may count.
+    let is_primary = mode == "primary";
+    let kind = if look.option("readPreference").is_some() {
+        NoteKind::Refused
+    } else {
+        NoteKind::NoEffect
+    };
+    if let Some((seconds, option)) = look.number("maxStalenessSeconds") {
+        if (0..90).contains(&seconds) {
+            notes.push(refused(
+                option,
+                "maxStalenessSeconds is below 90, the least that drivers take",
+                "write 90 or more, or -1 for no limit",
+            ));
+        } else if is_primary && seconds > 0 {
+            notes.push(note(
+                kind,
+                option,
+                "maxStalenessSeconds is about secondaries, and reads go to the primary",
+                "remove it, or choose a readPreference that reads from secondaries",
+            ));
+        }
+    }
+    let has_tags = |option: &&UriOption| {
+        option.name() == "readPreferenceTags"
+            && matches!(&option.value.value, Typed::Pairs(pairs) if !pairs.is_empty())
+    };
+    if is_primary && let Some(option) = look.uri.options.iter().find(has_tags) {
+        notes.push(note(
+            kind,
+            option,
+            "readPreferenceTags choose among members, and reads go to the primary",
+            "remove them, or choose a readPreference that reads from secondaries",
+        ));
+    }
+}
+
+fn writes(look: &Look<'_>, notes: &mut Vec<Note>) {
+    if let (Some((0, _)), Some(journal)) = (look.number("w"), look.is_true("journal")) {
+        notes.push(refused(
+            journal,
+            "w=0 waits for nobody, and journal=true for the disk: no driver takes both",
+            "remove w=0",
+        ));
+    }
+}
+
+fn login(look: &Look<'_>, notes: &mut Vec<Note>) {
+    if let Some((source, option)) = look.text("authSource") {
+        if source.is_empty() {
+            notes.push(refused(option, "authSource is empty", "write authSource=admin"));
+        }
+        let mechanism = look.text("authMechanism").map(|(mechanism, _)| mechanism);
+        if let Some(mechanism @ ("MONGODB-X509" | "MONGODB-AWS" | "MONGODB-OIDC" | "GSSAPI")) =
+            mechanism
+            && !source.is_empty()
+            && source != "$external"
+        {
+            notes.push(refused(
+                option,
+                format!("logins with {mechanism} are kept in $external, not in `{source}`"),
+                "write authSource=$external, or remove it",
+            ));
+        }
+    }
+    let Some((mechanism, option)) = look.text("authMechanism") else { return };
+    let has_password =
+        look.uri.password.as_ref().is_some_and(|password| !password.value.reveal().is_empty());
+    if matches!(mechanism, "MONGODB-X509" | "MONGODB-OIDC") && has_password {
+        notes.push(refused(
+            option,
+            format!("{mechanism} takes no password, and one is given"),
+            "remove the password",
+        ));
+    }
+    if mechanism == "MONGODB-CR" {
+        notes.push(note(
+            NoteKind::Deprecated,
+            option,
+            "MONGODB-CR is gone from servers since 4.0",
+            "remove authMechanism: drivers and servers agree on SCRAM",
+        ));
+    }
+    if mechanism == "MONGODB-AWS" && look.uri.user.is_some() && look.uri.password.is_none() {
+        notes.push(refused(
+            option,
+            "MONGODB-AWS takes a key with its secret, and the secret is missing",
+            "leave both out, so that the driver finds them in its environment",
+        ));
+    }
+    if mechanism == "PLAIN" && look.is_true("tls").is_none() && !look.uri.srv {
+        notes.push(note(
+            NoteKind::Contradiction,
+            option,
+            "authMechanism=PLAIN sends the password as it is, and TLS is not switched on",
+            "add tls=true",
+        ));
+    }
+    let tls_is_off = look.option("tls").is_some_and(|o| o.value.value == Typed::Bool(false));
+    if mechanism == "MONGODB-X509" && tls_is_off {
+        notes.push(note(
+            NoteKind::Contradiction,
+            option,
+            "MONGODB-X509 logs in with the certificate of a TLS connection, and TLS is switched off",
+            "write tls=true",
+        ));
+    }
+}
+
+fn without_effect(look: &Look<'_>, notes: &mut Vec<Note>) {
+    if let Some(level) = look.option("zlibCompressionLevel") {
+        let has_zlib = match look.option("compressors").map(|option| &option.value.value) {
+            Some(Typed::Words(words)) => words.iter().any(|word| word.eq_ignore_ascii_case("zlib")),
+            Some(_) => true,
+            None => false,
+        };
+        if !has_zlib && !look.uri.is_partial {
+            notes.push(note(
+                NoteKind::NoEffect,
+                level,
+                "zlibCompressionLevel says nothing without compressors=zlib",
+                "add compressors=zlib, or remove it",
+            ));
+        }
+    }
+    if look.option("timeoutMS").is_some() {
+        for name in ["wTimeoutMS", "socketTimeoutMS", "waitQueueTimeoutMS"] {
+            if let Some(option) = look.option(name) {
+                notes.push(note(
+                    NoteKind::NoEffect,
+                    option,
+                    format!(
+                        "timeoutMS limits the whole operation, and {name} is ignored beside it"
+                    ),
+                    format!("remove {name}"),
+                ));
+            }
+        }
+    }
+    let tls_is_off = look.option("tls").is_some_and(|o| o.value.value == Typed::Bool(false));
+    if tls_is_off
+        && let Some(option) =
+            look.uri.options.iter().find(|o| o.name() != "tls" && o.name().starts_with("tls"))
+    {
+        notes.push(note(
+            NoteKind::Contradiction,
+            option,
+            format!("{} is about TLS, which tls=false switches off", option.name()),
+            format!("write tls=true, or remove {}", option.name()),
+        ));
+    }
+}

@@ -1,0 +1,271 @@
+//! What must not be seen: a type that prints nothing, and texts with their passwords masked.
+
+use std::fmt;
+
+use crate::escape::bad_percent;
+
+/// What is printed in the place of a password.
+pub(crate) const MASK: &str = "*****";
+
+/// Options whose values are secret.
+pub(crate) const SECRET_OPTIONS: &[&str] = &[
+    "tlscertificatekeyfilepassword",
+    "sslclientcertificatekeypassword",
+    "ssl_pem_passphrase",
+    "sslpass",
+    "proxypassword",
+    "password",
+];
+
+/// A text that neither `Debug` nor `Display` shows.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Hides a text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself: for what opens connections, never for what prints.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MASK)
+    }
+}
+
+/// The part before the host, as far as it can be told: user and password.
+pub fn user_part(uri: &str) -> Option<&str> {
+    let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+    let before_options = rest.split('?').next().unwrap_or(rest);
+    match before_options.rsplit_once('@') {
+        Some((user, _)) => Some(user),
+        // A question mark inside of the password; an option has a name and a value.
+        None => {
+            let (user, _) = rest.rsplit_once('@')?;
+            let after = user.split_once('?')?.1;
+            let is_option = after.contains('=') && are_hosts(before_options);
+            (!is_option).then_some(user)
+        }
+    }
+}
+
+/// Whether text before the options has ports where ports belong.
+fn are_hosts(text: &str) -> bool {
+    text.split('/').next().unwrap_or(text).split(',').all(|host| match host.rsplit_once(':') {
+        Some((_, port)) => host.ends_with(']') || port.bytes().all(|b| b.is_ascii_digit()),
+        None => true,
+    })
+}
+
+/// Whether user or password hold characters that have to be escaped. Whatever is then said about
+/// such a connection string may quote the password as a host or a port.
+pub fn is_unescaped(uri: &str) -> bool {
+    user_part(uri).is_some_and(|user| {
+        user.matches(':').count() > 1
+            || user.contains(['@', '/', '?', '#', '[', ']', ' '])
+            || bad_percent(user).is_some()
+    })
+}
+
+/// A text with the passwords of all connection strings in it masked, also of those that are cut or
+/// written wrongly. When in doubt more is masked than had to be.
+pub fn redact(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = scheme(rest) {
+        let (before, uri) = rest.split_at(start);
+        out.push_str(before);
+        let scheme_end = uri.find("://").map_or(uri.len(), |at| at + 3);
+        let next = scheme(&uri[scheme_end..]).map_or(uri.len(), |at| at + scheme_end);
+        let (uri, after) = uri.split_at(next);
+        // A string of its own is masked to its end; in a sentence it ends at a blank or a quote.
+        let end = if out.trim().is_empty() && after.is_empty() { uri.len() } else { end_of(uri) };
+        out.push_str(&masked(&uri[..end]));
+        rest = &rest[start + end..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Where the next connection string begins.
+fn scheme(text: &str) -> Option<usize> {
+    let lower = text.to_ascii_lowercase();
+    let found = ["mongodb://", "mongodb+srv://"].into_iter().filter_map(|word| lower.find(word));
+    found.min()
+}
+
+/// Where a connection string within other text ends. One whose login is cut goes on to the next `@`.
+fn end_of(uri: &str) -> usize {
+    let end = uri.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>'));
+    let Some(end) = end else { return uri.len() };
+    let token = &uri[..end];
+    let authority = token.split_once("://").map_or(token, |(_, rest)| rest);
+    if token.contains('@') || are_hosts(authority.split(['/', '?']).next().unwrap_or(authority)) {
+        return end;
+    }
+    let line = uri[end..].find('\n').map_or(uri.len(), |at| end + at);
+    uri[end..line].rfind('@').map_or(line, |at| {
+        let host = end + at;
+        uri[host..line].find(char::is_whitespace).map_or(line, |blank| host + blank)
+    })
+}
+
+/// One connection string with its password masked.
+fn masked(uri: &str) -> String {
+    let start = uri.find("://").map_or(0, |at| at + 3);
+    let (scheme, rest) = uri.split_at(start);
+    let (login, rest) = match user_part(uri) {
+        Some(login) => rest.split_at(login.len()),
+        None => ("", rest),
+    };
+    let is_odd = |name: &str| name.contains(['@', '/', '?', '#']);
+    let login = match login.split_once(':') {
+        Some((user, _)) if !is_odd(user) => format!("{user}:{MASK}"),
+        // Without a colon it is a name, unless it holds what a name does not: then nobody knows.
+        None if !is_odd(login) => login.to_owned(),
+        _ => MASK.to_owned(),
+    };
+    let (before, options) = match rest.split_once('?') {
+        Some((before, options)) => (before, Some(options)),
+        None => (rest, None),
+    };
+    let mut out = format!("{scheme}{login}");
+    out.push_str(&masked_ports(before));
+    if let Some(options) = options {
+        out.push('?');
+        out.push_str(&masked_options(options));
+    }
+    out
+}
+
+/// Hosts and path; what stands where a port belongs and is none may be a password.
+fn masked_ports(text: &str) -> String {
+    let end = text.find('/').unwrap_or(text.len());
+    let (hosts, path) = text.split_at(end);
+    let hosts: Vec<String> = hosts
+        .split(',')
+        .map(|host| match host.rsplit_once(':') {
+            Some((name, port))
+                if !host.ends_with(']')
+                    && !port.is_empty()
+                    && !port.bytes().all(|b| b.is_ascii_digit()) =>
+            {
+                let name = name.split(':').next().unwrap_or(name);
+                format!("{name}:{MASK}")
+            }
+            _ => host.to_owned(),
+        })
+        .collect();
+    format!("{}{path}", hosts.join(","))
+}
+
+/// Options with secret values masked.
+fn masked_options(text: &str) -> String {
+    let options = text.split_inclusive(['&', ';']).map(|option| {
+        let (body, end) = match option.strip_suffix(['&', ';']) {
+            Some(body) => (body, &option[body.len()..]),
+            None => (option, ""),
+        };
+        match body.split_once('=') {
+            Some((key, value)) => format!("{key}={}{end}", masked_value(key, value)),
+            None => option.to_owned(),
+        }
+    });
+    options.collect()
+}
+
+/// The value of an option, masked where it is secret.
+pub(crate) fn masked_value(key: &str, value: &str) -> String {
+    let key = key.to_ascii_lowercase();
+    if SECRET_OPTIONS.contains(&key.as_str()) {
+        return MASK.to_owned();
+    }
+    let token = "AWS_SESSION_TOKEN";
+    let upper = value.to_ascii_uppercase();
+    match upper.find(token) {
+        Some(at) if key == "authmechanismproperties" => {
+            let start = at + token.len();
+            let end = value[start..].find(',').map_or(value.len(), |comma| start + comma);
+            format!("{}:{MASK}{}", &value[..start], &value[end..])
+        }
+        _ => value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_to_be_escaped_is_noticed() {
+        for uri in [
+            "mongodb://ann:p@ss@host/",
+            "mongodb://ann:p/ss@host/?tls=true",
+            "mongodb://ann:p?ss@host",
+            "mongodb://ann:p?s=s@host",
+            "mongodb://ann:p:ss@host",
+            "mongodb://ann:100%@host",
+        ] {
+            assert!(is_unescaped(uri), "{uri}");
+        }
+        for uri in [
+            "mongodb://host:27017/?appName=a@b",
+            "mongodb://ann:p%40ss@host/",
+            "mongodb://ann@host/",
+            "mongodb://host",
+        ] {
+            assert!(!is_unescaped(uri), "{uri}");
+        }
+    }
+
+    #[test]
+    fn sc_7_passwords_are_masked_also_where_the_string_is_broken() {
+        for text in [
+            "mongodb://ann:S3cret@host/db?w=1",
+            "mongodb://ann:S3cret@S3cret@host/db",
+            "mongodb://ann:S3cret/S3cret@host/db",
+            "mongodb://ann:S3cret?S3cret@host/db",
+            "mongodb://ann:S3cret#x@host",
+            "mongodb://ann:S3cret:S3cret@host",
+            "mongodb://ann:S3cret",
+            "mongodb://ann:S3cret,host:27017/db",
+            "mongodb://S3cret@ann:S3cret@host",
+            "MONGODB://ann:S3cret@host",
+            "cannot reach mongodb+srv://ann:S3cret@host/db: refused",
+            "tried 'mongodb://ann:S3cret S3cret@host/db' and mongodb://b:S3cret@c",
+            "mongodb://h/?authMechanismProperties=AWS_SESSION_TOKEN:S3cret,X:y&w=1",
+            "mongodb://h/?tlsCertificateKeyFilePassword=S3cret&w=1",
+        ] {
+            let redacted = redact(text);
+            assert!(!redacted.contains("S3cret"), "{text} -> {redacted}");
+            assert!(redacted.contains(MASK), "{redacted}");
+        }
+        for text in [
+            "mongodb://host:27017,[::1]:27018/db?w=1",
+            "mongodb://ann@host",
+            "no connection string at all: a@b",
+            "see mongodb://host:27017 and ask a@b",
+        ] {
+            assert_eq!(redact(text), text);
+        }
+        assert_eq!(redact("mongodb://ann:pw@host/db?w=1"), "mongodb://ann:*****@host/db?w=1");
+    }
+
+    #[test]
+    fn sc_7_secrets_print_nothing() {
+        let secret = Secret::new("S3cret");
+        assert_eq!(format!("{secret:?} {secret}"), "Secret(…) *****");
+    }
+}

@@ -1,0 +1,246 @@
+//! What becomes of the parts of a connection string, and of passwords above all.
+
+#![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
+
+use docward_model::{ClientUri, NoteKind, OptionValue, Password, Purpose};
+use docward_uri::{FaultKind, Secret, parse};
+use proptest::prelude::*;
+
+fn uri(text: &str) -> ClientUri {
+    parse(text).unwrap_or_else(|fault| panic!("{fault} in {text}")).client(Purpose::Client)
+}
+
+fn fault(text: &str) -> Option<FaultKind> {
+    parse(text).err().map(|fault| fault.kind)
+}
+
+#[test]
+fn the_parts_are_found() {
+    let parsed = uri(
+        "mongodb://ap%70:Abcdef1!xyzw@10.0.0.1:27017,[fd00::1]:27018/db_shop?tls=TRUE&appName=a%20b",
+    );
+    assert_eq!(parsed.hosts, ["10.0.0.1:27017", "[fd00::1]:27018"]);
+    assert_eq!(parsed.user.as_deref(), Some("app"));
+    assert_eq!(
+        (parsed.database.as_deref(), parsed.auth_source.as_str()),
+        (Some("db_shop"), "db_shop")
+    );
+    assert_eq!((parsed.tls, parsed.app_name.as_deref()), (true, Some("a b")));
+    assert!(matches!(parsed.password, Password::Given(_)));
+    let plain = uri("mongodb://h");
+    assert_eq!((plain.tls, plain.user, plain.password), (false, None, Password::Absent));
+    assert_eq!(plain.auth_source, "admin");
+    assert!(uri("mongodb+srv://cluster.example.net").tls);
+    assert!(!uri("mongodb+srv://cluster.example.net/?ssl=false").tls);
+    assert_eq!(uri("mongodb://h/?tls=true&tlsInsecure=true").unchecked, ["tlsInsecure"]);
+    assert_eq!(uri("mongodb://h/?authSource=admin").auth_source, "admin");
+}
+
+#[test]
+fn se_8_se_9_logins_kept_elsewhere_are_looked_up_in_external() {
+    let source = |rest: &str| uri(&format!("mongodb://u@h/{rest}")).auth_source;
+    for mechanism in ["MONGODB-X509", "MONGODB-AWS", "MONGODB-OIDC", "GSSAPI", "gssapi"] {
+        assert_eq!(source(&format!("?authMechanism={mechanism}")), "$external", "{mechanism}");
+        assert_eq!(source(&format!("db?authMechanism={mechanism}")), "$external", "{mechanism}");
+    }
+    assert_eq!(source("?authMechanism=PLAIN"), "$external");
+    assert_eq!(source("db?authMechanism=PLAIN"), "db", "as drivers do");
+    assert_eq!(source("db?authMechanism=SCRAM-SHA-256"), "db");
+    assert_eq!(source("?authSource=x&authMechanism=GSSAPI"), "x", "what is said counts");
+}
+
+#[test]
+fn rp_6_tag_sets_keep_their_order() {
+    let parsed = uri(
+        "mongodb://h/?replicaSet=rs0&readPreference=secondary&readPreferenceTags=dc:ny,rack:1&readPreferenceTags=dc%3Ala&readPreferenceTags=",
+    );
+    assert_eq!(parsed.replica_set.as_deref(), Some("rs0"));
+    assert_eq!(parsed.read_preference.as_deref(), Some("secondary"));
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    assert_eq!(
+        parsed.read_tags,
+        [vec![pair("dc", "ny"), pair("rack", "1")], vec![pair("dc", "la")], Vec::new()]
+    );
+    assert!(parsed.notes.is_empty(), "{:?}", parsed.notes);
+}
+
+#[test]
+fn nothing_of_a_password_becomes_something_else() {
+    for text in [
+        "mongodb://app:pa/ss@host/db",
+        "mongodb://app:pa?ss@host/db",
+        "mongodb://app:pa#ss@host/db",
+        "mongodb://app:p@a/ss@host/db",
+        "mongodb://app:pa:ss@host/db",
+        "mongodb://app:pa%ss@host/db",
+    ] {
+        assert_eq!(fault(text), Some(FaultKind::Unescaped), "{text}");
+    }
+    let parsed = uri("mongodb://app:S3cret!Horse-Battery@host");
+    assert!(!format!("{parsed:?}{}", parsed.label()).contains("S3cret"));
+    assert_eq!(fault("mongodb://"), Some(FaultKind::NoHost));
+    for cut in ["mongodb://app:secret", "mongodb://app:secret,host", "mongodb://h:70000"] {
+        assert_eq!(fault(cut), Some(FaultKind::Port), "{cut}");
+    }
+    assert_eq!(uri("mongodb://%2Ftmp%2Fmongodb-27017.sock").hosts, ["/tmp/mongodb-27017.sock"]);
+    assert_eq!(fault("postgres://h"), Some(FaultKind::Scheme));
+}
+
+#[test]
+fn sc_7_se_6_placeholders_are_no_passwords() {
+    for text in [
+        "<password>",
+        "%3Cdb_password%3E",
+        "${PASSWORD}",
+        "${PASSWORD:-a/b}",
+        "$(cat secret)",
+        "$MONGO_PWD",
+        "*****",
+        "xxxxx",
+        "{{ password }}",
+        "{password}",
+        "%s",
+        "%PASSWORD%",
+        "[pwd]",
+        "REDACTED",
+    ] {
+        let parsed = uri(&format!("mongodb://app:{text}@host"));
+        assert_eq!(parsed.password, Password::Placeholder, "{text}");
+    }
+    for text in ["password", "$ecret", "xx", "a*****"] {
+        let parsed = uri(&format!("mongodb://app:{text}@host"));
+        assert!(matches!(parsed.password, Password::Given(_)), "{text}");
+    }
+    assert_eq!(uri("mongodb://app:@host").password, Password::Empty);
+    assert_eq!(uri("mongodb://app@host").password, Password::Absent);
+    let keys = uri("mongodb://key:secret@host/?authMechanism=MONGODB-AWS");
+    assert_eq!(keys.password, Password::Absent);
+}
+
+#[test]
+fn sn_28_cm_1_4_cm_2_3_strings_of_the_console_are_read() {
+    let srv = "mongodb+srv://mongouser:*****@abc.tencentmdb.com/test?replicaSet=cmgo-abc_0&authSource=admin&ssl=false";
+    let parsed = uri(srv);
+    assert!(parsed.srv && !parsed.tls);
+    assert_eq!(parsed.replica_set.as_deref(), Some("cmgo-abc_0"));
+    assert_eq!(parsed.password, Password::Placeholder);
+    assert_eq!(parsed.database.as_deref(), Some("test"));
+    assert!(parsed.notes.is_empty(), "{:?}", parsed.notes);
+    let reads = uri(&format!("{srv}&readPreference=secondaryPreferred"));
+    assert_eq!(reads.read_preference.as_deref(), Some("secondaryPreferred"));
+    let tagged = uri(
+        "mongodb://mongouser:*****@10.0.0.100:27017/test?authSource=admin&readPreference=secondaryPreferred&readPreferenceTags=role-cmgo:primary-secondary-group",
+    );
+    let pair = ("role-cmgo".to_owned(), "primary-secondary-group".to_owned());
+    assert_eq!(tagged.read_tags, [vec![pair]]);
+    assert!(tagged.notes.is_empty(), "{:?}", tagged.notes);
+}
+
+#[test]
+fn cm_3_1_one_address_with_three_ports_is_three_hosts() {
+    let parsed = uri("mongodb://10.0.0.100:27017,10.0.0.100:27018,10.0.0.100:27019/");
+    assert_eq!(parsed.hosts.len(), 3);
+    assert!(parsed.notes.is_empty());
+}
+
+#[test]
+fn options_that_exclude_each_other_are_refused() {
+    for options in [
+        "directConnection=true&loadBalanced=true",
+        "loadBalanced=true&replicaSet=rs0",
+        "srvMaxHosts=2",
+        "srvServiceName=db",
+        "tlsInsecure=true&tlsAllowInvalidCertificates=true",
+        "tlsInsecure=true&tlsAllowInvalidHostnames=false",
+        "tlsAllowInvalidCertificates=true&tlsDisableOCSPEndpointCheck=true",
+        "tls=true&ssl=false",
+        "readPreference=secondary&maxStalenessSeconds=89",
+        "readPreference=primary&maxStalenessSeconds=120",
+        "readPreference=primary&readPreferenceTags=dc:ny",
+        "w=-1",
+        "w=0&journal=true",
+        "authSource=",
+        "authMechanism=GSSAPI&authSource=db",
+    ] {
+        let parsed = parse(&format!("mongodb://h/?{options}")).unwrap();
+        assert!(!parsed.is_accepted(), "{options}: {:?}", parsed.notes);
+    }
+    for options in [
+        "tls=true&ssl=true",
+        "readPreference=secondary&maxStalenessSeconds=90",
+        "readPreference=secondary&maxStalenessSeconds=-1",
+        "readPreference=primary&readPreferenceTags=",
+        "w=0&journal=false",
+        "authMechanism=GSSAPI&authSource=$external",
+        "loadBalanced=true",
+    ] {
+        let parsed = parse(&format!("mongodb://h/?{options}")).unwrap();
+        assert!(parsed.is_accepted() && !parsed.has_warnings(), "{options}: {:?}", parsed.notes);
+    }
+    for (text, kind) in [
+        ("mongodb+srv://a.example.net,b.example.net", FaultKind::SrvHosts),
+        ("mongodb+srv://a.example.net:27017", FaultKind::SrvPort),
+        ("mongodb://h/?w", FaultKind::OptionWithoutValue),
+        ("mongodb://a,,b", FaultKind::EmptyHost),
+    ] {
+        assert_eq!(fault(text), Some(kind), "{text}");
+    }
+    assert!(!parse("mongodb+srv://10.0.0.1/").unwrap().is_accepted());
+    assert!(
+        !parse("mongodb+srv://a.example.net/?srvMaxHosts=2&replicaSet=x").unwrap().is_accepted()
+    );
+}
+
+#[test]
+fn misspelled_and_old_options_are_noted_with_their_places() {
+    let text =
+        "mongodb://h/?maxPolSize=5&wtimeout=5&useNewUrlParser=true&timeoutMS=9&socketTimeoutMS=8";
+    let parsed = parse(text).unwrap();
+    let notes: Vec<(NoteKind, &str, &str)> = parsed
+        .notes
+        .iter()
+        .map(|note| (note.kind, &text[note.span.start..note.span.end], note.todo.as_str()))
+        .collect();
+    assert_eq!(notes[0], (NoteKind::Unknown, "maxPolSize", "write maxPoolSize"));
+    assert_eq!((notes[1].0, notes[1].1), (NoteKind::Deprecated, "wtimeout"));
+    assert!(notes.iter().any(|note| note.0 == NoteKind::NoEffect && note.1.starts_with("socket")));
+    assert!(notes.iter().any(|note| note.1 == "useNewUrlParser" && note.2.contains("no effect")));
+}
+
+#[test]
+fn sc_7_secret_options_do_not_reach_rules() {
+    let parsed = uri(
+        "mongodb://h/?tls=true&tlsCertificateKeyFile=a&tlsCertificateKeyFilePassword=S3cret&authMechanismProperties=AWS_SESSION_TOKEN:S3cret",
+    );
+    assert!(!format!("{parsed:?}").contains("S3cret"));
+    let hidden = parsed.option("tlsCertificateKeyFilePassword").unwrap();
+    assert_eq!(hidden.value, OptionValue::Unknown);
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic_and_every_span_fits(text in "\\PC{0,60}", tail in "[a-z=&?/@:,%0-9\\[\\]]{0,60}") {
+        for text in [text.clone(), format!("mongodb://{text}"), format!("mongodb+srv://{tail}{text}"), format!("mongodb://{tail}")] {
+            docward_uri::redact(&text);
+            match parse(&text) {
+                Ok(parsed) => {
+                    let spans = parsed.hosts.iter().map(|host| host.span)
+                        .chain(parsed.options.iter().map(|option| option.span()))
+                        .chain(parsed.notes.iter().map(|note| note.span));
+                    for span in spans {
+                        prop_assert!(text.get(span.start..span.end).is_some(), "{text} {span:?}");
+                    }
+                    prop_assert!(*parsed.rewrite(&[]).reveal() == Secret::new(text.trim()), "{text}");
+                }
+                Err(fault) => prop_assert!(text.get(fault.span.start..fault.span.end).is_some()),
+            }
+        }
+    }
+
+    #[test]
+    fn sc_7_redacting_never_shows_the_password(user in "[a-z]{1,5}", salt in "[@/?#:%!a-z ]{0,4}", host in "[a-z]{1,6}") {
+        let text = format!("mongodb://{user}:Zq9{salt}Zq9@{host}/db?w=1");
+        let shown = docward_uri::redact(&text);
+        prop_assert!(!shown.contains("Zq9"), "{text} -> {shown}");
+    }
+}
