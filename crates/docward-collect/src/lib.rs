@@ -27,6 +27,7 @@ mod pull;
 mod reader;
 mod resume;
 mod saved;
+mod source;
 mod stream;
 mod table;
 mod trouble;
@@ -37,6 +38,7 @@ pub use network::{NetworkFiles, parse_network_rules, read_network_rules};
 pub use reader::live::is_uri;
 pub use resume::{Resume, Unfinished};
 pub use saved::{SavedError, SavedEvidence};
+pub use source::{SourceRequest, SourceSeen, read_source};
 
 use std::{
     collections::BTreeMap,

@@ -202,6 +202,7 @@ impl Table {
             workload: None,
             network: None,
             uris: Vec::new(),
+            code: None,
         }
     }
 }

@@ -25,9 +25,4 @@ impl ClientUri {
         self.options.retain(|other| other.name != option.name);
         self.options.push(option);
     }
-
-    /// An option by its canonical name.
-    pub fn option(&self, name: &str) -> Option<&ClientOption> {
-        self.options.iter().rev().find(|option| option.name == name)
-    }
 }

@@ -296,3 +296,43 @@ pub struct Serverless {
     /// Whether it has to do with MongoDB itself.
     pub uses_mongodb: bool,
 }
+
+impl Code {
+    /// Takes over what another file says.
+    pub fn absorb(&mut self, other: Self) {
+        let Self {
+            files,
+            read,
+            appends,
+            set_paths,
+            fields,
+            secrets,
+            names,
+            creations,
+            shardings,
+            read_then_writes,
+            request_reads,
+            transactions,
+            remade_clients,
+            refused_calls,
+            serverless,
+            health_checks,
+        } = other;
+        self.files += files;
+        self.read += read;
+        self.appends.extend(appends);
+        self.set_paths.extend(set_paths);
+        self.fields.extend(fields);
+        self.secrets.extend(secrets);
+        self.names.extend(names);
+        self.creations.extend(creations);
+        self.shardings.extend(shardings);
+        self.read_then_writes.extend(read_then_writes);
+        self.request_reads.extend(request_reads);
+        self.transactions.extend(transactions);
+        self.remade_clients.extend(remade_clients);
+        self.refused_calls.extend(refused_calls);
+        self.serverless.extend(serverless);
+        self.health_checks.extend(health_checks);
+    }
+}

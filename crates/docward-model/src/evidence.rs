@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BsonType, Checked, ClientUri, Code, CollectionStats, Counted, Distribution, FieldPath, IndexUsage,
-    KeyAnalysis, Namespace, Network, Profile, Server, Value, Workload,
+    BsonType, Checked, ClientUri, Code, CollectionStats, Counted, Distribution, FieldPath,
+    IndexUsage, KeyAnalysis, Namespace, Network, Profile, Server, Value, Workload,
 };
 
 /// Everything known about a deployment, whatever it was read from.

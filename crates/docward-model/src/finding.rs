@@ -155,10 +155,11 @@ pub enum Unit {
     ConnectionStrings,
     NetworkRules,
     Suppressions,
+    Files,
 }
 
 impl Unit {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Documents,
         Self::Collections,
         Self::Databases,
@@ -172,6 +173,7 @@ impl Unit {
         Self::ConnectionStrings,
         Self::NetworkRules,
         Self::Suppressions,
+        Self::Files,
     ];
 
     /// The unit whose plural a word is.
@@ -195,6 +197,7 @@ impl Unit {
             Self::ConnectionStrings => ("connection string", "connection strings"),
             Self::NetworkRules => ("network rule", "network rules"),
             Self::Suppressions => ("suppression", "suppressions"),
+            Self::Files => ("file", "files"),
         };
         crate::text::form(count, one, many)
     }
@@ -513,6 +516,7 @@ impl Finding {
             std::cmp::Reverse(self.severity),
             self.at.namespace(),
             self.at.path(),
+            &self.location,
             &self.rule,
             &self.at,
             &self.what,

@@ -7,8 +7,8 @@
 mod bson_type;
 mod catalogue;
 mod checked;
-pub mod client_uri;
 mod client_options;
+pub mod client_uri;
 mod cluster;
 pub mod code;
 mod compared;

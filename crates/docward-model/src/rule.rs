@@ -48,6 +48,8 @@ pub enum Need {
     Uris,
     /// A schema that documents are held against.
     Schema,
+    /// Source code.
+    Code,
 }
 
 impl Need {
@@ -65,6 +67,7 @@ impl Need {
             Self::Network => "network rules",
             Self::Uris => "a connection string",
             Self::Schema => "a schema to check against",
+            Self::Code => "source code",
         }
     }
 }

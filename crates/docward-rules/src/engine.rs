@@ -119,6 +119,7 @@ fn has(collection: &Collection, rule: &docward_model::RuleMeta) -> bool {
         | Need::Workload
         | Need::Server
         | Need::Network
+        | Need::Code
         | Need::Uris => true,
     })
 }
@@ -145,6 +146,7 @@ fn missing_everywhere(rule: &Rule, evidence: &Evidence, settings: &Settings) -> 
         Need::IndexUsage => !any(has_usage),
         Need::Network => evidence.network.is_none(),
         Need::Uris => evidence.uris.is_empty(),
+        Need::Code => evidence.code.is_none(),
         Need::Schema => !any(|c| c.checked.is_some()),
     })
 }

@@ -75,6 +75,13 @@ fn fences(doc: &str) -> Vec<(String, String, String)> {
                     let (kind, settings) = rest.split_once(',').unwrap_or((rest, ""));
                     open = Some((kind.to_owned(), settings.to_owned(), String::new()));
                 }
+                // Source code is given to rules as a file of that language.
+                None if source_file(info).is_some() => {
+                    let (file, rest) = source_file(info).unwrap_or_default();
+                    let (kind, settings) = rest.split_once(',').unwrap_or((rest, ""));
+                    let body = format!("file {file}\n");
+                    open = Some((kind.to_owned(), settings.to_owned(), body));
+                }
                 None => open = Some(("text".into(), String::new(), String::new())),
             }
         } else if let Some(fence) = &mut open {
@@ -83,6 +90,24 @@ fn fences(doc: &str) -> Vec<(String, String, String)> {
         }
     }
     out
+}
+
+/// The name of a file in the language of a fence, and what stands behind the language.
+fn source_file(info: &str) -> Option<(&'static str, &str)> {
+    let (language, rest) = info.split_once(',')?;
+    let file = match language {
+        "python" => "app.py",
+        "javascript" => "app.js",
+        "typescript" => "app.ts",
+        "java" => "App.java",
+        "kotlin" => "App.kt",
+        "go" => "app.go",
+        "mongosh" => "setup.mongodb",
+        "env" => ".env",
+        "yaml" => "deploy.yaml",
+        _ => return None,
+    };
+    Some((file, rest))
 }
 
 #[test]

@@ -7,6 +7,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use docward_bson::{json, value::to_value};
+use docward_code::scan::{FileKind, scan, survey};
 use docward_model::{
     AccessRule, ClientUri, Cluster, Collection, CollectionKind, CollectionOptions, CollectionStats,
     CoreSource, Counted, Deployment, Evidence, Finding, Index, IndexKey, IndexUsage, Layer,
@@ -105,8 +106,21 @@ impl Example {
             let (key, value) = pair.split_once('=').expect("settings are key=value");
             example.set(code, key.trim(), value.trim(), &mut namespace);
         }
-        example.read(body, namespace);
+        match body.strip_prefix("file ").and_then(|rest| rest.split_once('\n')) {
+            Some((file, text)) => example.read_source(file, text),
+            None => example.read(body, namespace),
+        }
         example
+    }
+
+    /// Source code instead of lines.
+    fn read_source(&mut self, file: &str, text: &str) {
+        let kind = FileKind::of(file).expect("a file that is looked at");
+        let known = survey(file, text, kind);
+        let scanned = scan(file, text, kind, &known);
+        assert!(scanned.problems.is_empty(), "{:?}", scanned.problems);
+        self.evidence.uris = scanned.clients;
+        self.evidence.code = Some(scanned.code);
     }
 
     fn set(&mut self, code: &str, key: &str, value: &str, namespace: &mut Namespace) {

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use docward_model::code::{
-    CodeName, Creation, DeclaredField, NameKind, RequestRead, RequestReadKind, Sharding, Transaction,
+    CodeName, Creation, DeclaredField, NameKind, RequestRead, RequestReadKind, Sharding,
+    Transaction,
 };
 
 use super::{
@@ -13,16 +14,53 @@ use super::{
 };
 
 const WRITES: [&str; 29] = [
-    "insertOne", "insertMany", "insert", "insert_one", "insert_many", "updateOne", "updateMany",
-    "update_one", "update_many", "deleteOne", "deleteMany", "delete_one", "delete_many", "replaceOne",
-    "replace_one", "findOneAndUpdate", "find_one_and_update", "findOneAndDelete", "findByIdAndUpdate",
-    "InsertOne", "InsertMany", "UpdateOne", "UpdateMany", "DeleteOne", "DeleteMany", "ReplaceOne",
-    "FindOneAndUpdate", "bulkWrite", "create",
+    "insertOne",
+    "insertMany",
+    "insert",
+    "insert_one",
+    "insert_many",
+    "updateOne",
+    "updateMany",
+    "update_one",
+    "update_many",
+    "deleteOne",
+    "deleteMany",
+    "delete_one",
+    "delete_many",
+    "replaceOne",
+    "replace_one",
+    "findOneAndUpdate",
+    "find_one_and_update",
+    "findOneAndDelete",
+    "findByIdAndUpdate",
+    "InsertOne",
+    "InsertMany",
+    "UpdateOne",
+    "UpdateMany",
+    "DeleteOne",
+    "DeleteMany",
+    "ReplaceOne",
+    "FindOneAndUpdate",
+    "bulkWrite",
+    "create",
 ];
 const READS: [&str; 16] = [
-    "find", "findOne", "find_one", "aggregate", "countDocuments", "count_documents", "distinct",
-    "Find", "FindOne", "Aggregate", "CountDocuments", "estimatedDocumentCount", "createIndex",
-    "create_index", "count", "findById",
+    "find",
+    "findOne",
+    "find_one",
+    "aggregate",
+    "countDocuments",
+    "count_documents",
+    "distinct",
+    "Find",
+    "FindOne",
+    "Aggregate",
+    "CountDocuments",
+    "estimatedDocumentCount",
+    "createIndex",
+    "create_index",
+    "count",
+    "findById",
 ];
 
 impl<'u, 't> Scan<'u, 't> {
@@ -82,8 +120,14 @@ impl<'u, 't> Scan<'u, 't> {
         let (mut validator, mut special, mut partial) = (false, false, false);
         let mut option = |name: &str| match name {
             "validator" | "validationOptions" | "SetValidator" => validator = true,
-            "timeseries" | "timeSeriesOptions" | "SetTimeSeriesOptions" | "viewOn" | "view_on"
-            | "capped" | "SetCapped" | "clusteredIndex" => special = true,
+            "timeseries"
+            | "timeSeriesOptions"
+            | "SetTimeSeriesOptions"
+            | "viewOn"
+            | "view_on"
+            | "capped"
+            | "SetCapped"
+            | "clusteredIndex" => special = true,
             _ => {}
         };
         let skip = call
@@ -117,7 +161,8 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     fn sharding(&mut self, call: &'u Call<'t>, at: usize, scope: ScopeId) {
-        let Some(namespace) = call.positional(0).and_then(|arg| self.values.text(arg, scope)) else {
+        let Some(namespace) = call.positional(0).and_then(|arg| self.values.text(arg, scope))
+        else {
             return;
         };
         let key = call
@@ -126,7 +171,8 @@ impl<'u, 't> Scan<'u, 't> {
             .unwrap_or_default()
             .into_iter()
             .filter_map(|field| {
-                let hashed = self.values.text(field.value, field.scope).as_deref() == Some("hashed");
+                let hashed =
+                    self.values.text(field.value, field.scope).as_deref() == Some("hashed");
                 Some((field.name?, hashed))
             })
             .collect::<Vec<_>>();
@@ -268,10 +314,14 @@ impl<'u, 't> Scan<'u, 't> {
                 };
                 if let Some(name) = name {
                     let lower = name.to_ascii_lowercase();
-                    let from_uuid = self.values.unit.import(name).is_some_and(|import| {
-                        import.module == "uuid" && import.name == "v4"
-                    });
-                    if from_uuid || matches!(lower.as_str(), "uuid4" | "uuidv4" | "randomuuid" | "nanoid") {
+                    let from_uuid = self
+                        .values
+                        .unit
+                        .import(name)
+                        .is_some_and(|import| import.module == "uuid" && import.name == "v4");
+                    if from_uuid
+                        || matches!(lower.as_str(), "uuid4" | "uuidv4" | "randomuuid" | "nanoid")
+                    {
                         made_by = Some(name.to_owned());
                     }
                 }

@@ -7,8 +7,7 @@ use docward_model::{
 use docward_uri::Piece;
 
 use super::{
-    Scan,
-    handlers,
+    Scan, handlers,
     ir::{Call, Expr, Kind, ScopeId, ScopeKind, StatementKind},
     options::{Chain, CodeOption, mode},
     values::{Folded, Fragment},
@@ -58,7 +57,9 @@ impl<'u, 't> Scan<'u, 't> {
         let is_connect = method == "connect"
             && match call.receiver() {
                 Some(of) => matches!(of.kind, Kind::Name("mongoengine" | "me")),
-                None => self.values.unit.import("connect").is_some_and(|i| i.module == "mongoengine"),
+                None => {
+                    self.values.unit.import("connect").is_some_and(|i| i.module == "mongoengine")
+                }
             };
         let is_client = matches!(
             method,
@@ -281,7 +282,14 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// A password that stands in a connection string.
-    fn secret(&mut self, client: &ClientUri, shown: &str, at: usize, scope: ScopeId, fallback: bool) {
+    fn secret(
+        &mut self,
+        client: &ClientUri,
+        shown: &str,
+        at: usize,
+        scope: ScopeId,
+        fallback: bool,
+    ) {
         if !matches!(client.password, docward_model::Password::Given(_)) {
             return;
         }
@@ -384,7 +392,9 @@ impl<'u, 't> Scan<'u, 't> {
             unit.is_in(statement.scope, id)
                 && target.path().is_some_and(|path| {
                     tested.iter().any(|tested| {
-                        *tested == path || tested.starts_with(&format!("{path}.")) || path.starts_with(&format!("{tested}."))
+                        *tested == path
+                            || tested.starts_with(&format!("{path}."))
+                            || path.starts_with(&format!("{tested}."))
                     })
                 })
         })
@@ -445,4 +455,3 @@ fn unknown() -> ClientUri {
     client.is_partial = true;
     client
 }
-

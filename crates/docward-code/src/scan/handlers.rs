@@ -7,41 +7,123 @@ use super::{
 
 /// Methods that register a handler for a path or event, on a receiver of these names.
 const ROUTE_METHODS: [&str; 12] = [
-    "get", "post", "put", "delete", "patch", "all", "head", "options", "route", "handle",
-    "HandleFunc", "HandlerFunc",
+    "get",
+    "post",
+    "put",
+    "delete",
+    "patch",
+    "all",
+    "head",
+    "options",
+    "route",
+    "handle",
+    "HandleFunc",
+    "HandlerFunc",
 ];
 const ROUTERS: [&str; 16] = [
-    "app", "router", "route", "routes", "server", "api", "fastify", "bp", "blueprint", "r", "mux",
-    "http", "e", "web", "group", "express",
+    "app",
+    "router",
+    "route",
+    "routes",
+    "server",
+    "api",
+    "fastify",
+    "bp",
+    "blueprint",
+    "r",
+    "mux",
+    "http",
+    "e",
+    "web",
+    "group",
+    "express",
 ];
 /// Annotations of methods that answer requests.
 const MAPPINGS: [&str; 22] = [
-    "GetMapping", "PostMapping", "PutMapping", "DeleteMapping", "PatchMapping", "RequestMapping",
-    "GET", "POST", "PUT", "DELETE", "PATCH", "Get", "Post", "Put", "Delete", "Patch", "All",
-    "MessageMapping", "KafkaListener", "RabbitListener", "SubscribeMessage", "MessagePattern",
+    "GetMapping",
+    "PostMapping",
+    "PutMapping",
+    "DeleteMapping",
+    "PatchMapping",
+    "RequestMapping",
+    "GET",
+    "POST",
+    "PUT",
+    "DELETE",
+    "PATCH",
+    "Get",
+    "Post",
+    "Put",
+    "Delete",
+    "Patch",
+    "All",
+    "MessageMapping",
+    "KafkaListener",
+    "RabbitListener",
+    "SubscribeMessage",
+    "MessagePattern",
 ];
 /// Types of parameters that only handlers have.
 const HANDLER_TYPES: [&str; 12] = [
-    "gin.Context", "echo.Context", "fiber.Ctx", "http.ResponseWriter", "http.Request",
-    "iris.Context", "beego.Controller", "events.APIGatewayProxyRequest", "HttpServletRequest",
-    "ServerRequest", "APIGatewayProxyRequestEvent", "NextApiRequest",
+    "gin.Context",
+    "echo.Context",
+    "fiber.Ctx",
+    "http.ResponseWriter",
+    "http.Request",
+    "iris.Context",
+    "beego.Controller",
+    "events.APIGatewayProxyRequest",
+    "HttpServletRequest",
+    "ServerRequest",
+    "APIGatewayProxyRequestEvent",
+    "NextApiRequest",
 ];
 /// Classes whose methods named after a verb answer requests.
 const HANDLER_CLASSES: [&str; 14] = [
-    "View", "APIView", "ViewSet", "ModelViewSet", "GenericAPIView", "Resource", "MethodView",
-    "RequestHandler", "HTTPEndpoint", "HttpServlet", "TemplateView", "ListView", "DetailView",
+    "View",
+    "APIView",
+    "ViewSet",
+    "ModelViewSet",
+    "GenericAPIView",
+    "Resource",
+    "MethodView",
+    "RequestHandler",
+    "HTTPEndpoint",
+    "HttpServlet",
+    "TemplateView",
+    "ListView",
+    "DetailView",
     "WebSocketHandler",
 ];
 const VERBS: [&str; 17] = [
-    "get", "post", "put", "delete", "patch", "head", "list", "create", "retrieve", "update",
-    "destroy", "doGet", "doPost", "doPut", "doDelete", "dispatch", "handleRequest",
+    "get",
+    "post",
+    "put",
+    "delete",
+    "patch",
+    "head",
+    "list",
+    "create",
+    "retrieve",
+    "update",
+    "destroy",
+    "doGet",
+    "doPost",
+    "doPut",
+    "doDelete",
+    "dispatch",
+    "handleRequest",
 ];
 
 /// Whether a function runs once for every request, event or job; in words.
 pub(crate) fn handler<'t>(unit: &Unit<'t>, id: ScopeId, file: &str) -> Option<String> {
     let ScopeKind::Function(function) = &unit.scopes[id].kind else { return None };
     let name = |what: &str| {
-        if function.name.is_empty() { what.to_owned() } else { format!("{what} `{}`", function.name) }
+        if function.name.is_empty() {
+            what.to_owned()
+        } else {
+            format!("{what} `{}`", function.name)
+        }
     };
     if let Some(what) = by_marks(function, unit.language) {
         return Some(name(what));
@@ -92,12 +174,27 @@ fn by_marks(function: &Function<'_>, language: Language) -> Option<&'static str>
         match language {
             Language::Python => {
                 if !receiver.is_empty()
-                    && matches!(last, "route" | "get" | "post" | "put" | "delete" | "patch" | "websocket" | "api_route")
+                    && matches!(
+                        last,
+                        "route"
+                            | "get"
+                            | "post"
+                            | "put"
+                            | "delete"
+                            | "patch"
+                            | "websocket"
+                            | "api_route"
+                    )
                 {
                     Some("the route")
-                } else if matches!(last, "api_view" | "login_required" | "csrf_exempt" | "require_http_methods") {
+                } else if matches!(
+                    last,
+                    "api_view" | "login_required" | "csrf_exempt" | "require_http_methods"
+                ) {
                     Some("the view")
-                } else if matches!(last, "task" | "shared_task" | "periodic_task") && !receiver.starts_with("locust") {
+                } else if matches!(last, "task" | "shared_task" | "periodic_task")
+                    && !receiver.starts_with("locust")
+                {
                     Some("the task")
                 } else {
                     None
@@ -145,7 +242,8 @@ fn has_request_parameters(function: &Function<'_>) -> bool {
 fn is_route(to: &str, language: Language) -> bool {
     let (receiver, method) = to.rsplit_once('.').unwrap_or(("", to));
     if language == Language::Kotlin {
-        return receiver.is_empty() && matches!(method, "get" | "post" | "put" | "delete" | "patch");
+        return receiver.is_empty()
+            && matches!(method, "get" | "post" | "put" | "delete" | "patch");
     }
     let router = receiver.rsplit('.').next().unwrap_or(receiver);
     let is_router = ROUTERS.contains(&router)
@@ -186,17 +284,43 @@ pub(crate) fn handler_around(unit: &Unit<'_>, scope: ScopeId, file: &str) -> Opt
 /// Whether a function is one that keeps what it makes: a bean, a fixture, a start-up hook.
 pub(crate) fn is_made_once(function: &Function<'_>) -> bool {
     const ONCE: [&str; 19] = [
-        "lru_cache", "cache", "cached", "singleton", "Singleton", "fixture", "asynccontextmanager",
-        "contextmanager", "on_event", "Bean", "Provides", "PostConstruct", "Produces", "cached_property",
-        "BeforeAll", "BeforeEach", "Before", "BeforeClass", "st.cache_resource",
+        "lru_cache",
+        "cache",
+        "cached",
+        "singleton",
+        "Singleton",
+        "fixture",
+        "asynccontextmanager",
+        "contextmanager",
+        "on_event",
+        "Bean",
+        "Provides",
+        "PostConstruct",
+        "Produces",
+        "cached_property",
+        "BeforeAll",
+        "BeforeEach",
+        "Before",
+        "BeforeClass",
+        "st.cache_resource",
     ];
     function.marks.iter().any(|mark| {
         let last = mark.path.rsplit('.').next().unwrap_or(&mark.path);
         ONCE.contains(&last) || ONCE.contains(&mark.path.as_str()) || last.starts_with("cache_")
     }) || matches!(
         function.name,
-        "main" | "Main" | "init" | "bootstrap" | "lifespan" | "startup" | "start" | "setUp" | "setUpClass"
-            | "setup" | "onModuleInit" | "handle"
+        "main"
+            | "Main"
+            | "init"
+            | "bootstrap"
+            | "lifespan"
+            | "startup"
+            | "start"
+            | "setUp"
+            | "setUpClass"
+            | "setup"
+            | "onModuleInit"
+            | "handle"
     )
 }
 
@@ -207,9 +331,9 @@ pub(crate) fn callers<'t>(unit: &Unit<'t>, name: &str) -> Vec<(ScopeId, usize)> 
         if let Some(call) = expr.call() {
             // `get_db()`, `self.get_db()`, `Depends(get_db)`.
             let called = call.method() == Some(name)
-                && call.receiver().is_none_or(|of| {
-                    matches!(of.kind, Kind::Name("self" | "this" | "cls"))
-                });
+                && call
+                    .receiver()
+                    .is_none_or(|of| matches!(of.kind, Kind::Name("self" | "this" | "cls")));
             let depends = call.method() == Some("Depends")
                 && call.positional(0).and_then(|arg| arg.last_name()) == Some(name);
             if called || depends {

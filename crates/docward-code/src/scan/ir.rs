@@ -40,7 +40,11 @@ pub(crate) struct Scope<'t> {
 
 pub(crate) enum ScopeKind<'t> {
     Module,
-    Class { name: &'t str, bases: Vec<&'t str>, marks: Vec<Mark<'t>> },
+    Class {
+        name: &'t str,
+        bases: Vec<&'t str>,
+        marks: Vec<Mark<'t>>,
+    },
     Function(Function<'t>),
     Loop,
     /// A branch, with what decides about it.
@@ -70,7 +74,11 @@ pub(crate) struct Statement<'t> {
 
 pub(crate) enum StatementKind<'t> {
     /// `target = value`; `adds` for `+=` and its like.
-    Assign { target: Expr<'t>, value: Expr<'t>, adds: bool },
+    Assign {
+        target: Expr<'t>,
+        value: Expr<'t>,
+        adds: bool,
+    },
     Eval(Expr<'t>),
     Return(Expr<'t>),
 }

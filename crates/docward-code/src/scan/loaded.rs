@@ -10,9 +10,28 @@ use super::{
 
 /// Methods that load one document.
 const LOADS: [&str; 22] = [
-    "findOne", "findById", "find_one", "findUnique", "findByIdAndUpdate", "findOneAndUpdate", "first",
-    "get", "FindOne", "findOneBy", "find_one_or_404", "get_or_404", "findFirst", "orElseThrow",
-    "orElse", "findByUsername", "findByEmail", "findByName", "One", "populate", "exec", "orFail",
+    "findOne",
+    "findById",
+    "find_one",
+    "findUnique",
+    "findByIdAndUpdate",
+    "findOneAndUpdate",
+    "first",
+    "get",
+    "FindOne",
+    "findOneBy",
+    "find_one_or_404",
+    "get_or_404",
+    "findFirst",
+    "orElseThrow",
+    "orElse",
+    "findByUsername",
+    "findByEmail",
+    "findByName",
+    "One",
+    "populate",
+    "exec",
+    "orFail",
 ];
 
 impl<'u, 't> Scan<'u, 't> {
@@ -104,7 +123,8 @@ impl<'u, 't> Scan<'u, 't> {
             let Some(root) = of.path() else { continue };
             let function = self.outer_function(statement.scope);
             let is_saved = saved.iter().any(|(f, name)| *f == function && *name == root);
-            let reads_itself = *adds || (is_sum(value) && mentions_path(value, &format!("{root}.{field}")));
+            let reads_itself =
+                *adds || (is_sum(value) && mentions_path(value, &format!("{root}.{field}")));
             let is_text = matches!(value.kind, Kind::Text(_) | Kind::List(_));
             if !is_saved || !reads_itself || is_text || matches!(root.as_str(), "self" | "this") {
                 continue;
@@ -183,10 +203,11 @@ impl<'u, 't> Scan<'u, 't> {
     fn array_of(&self, expr: &Expr<'t>) -> Option<(String, String)> {
         match &expr.kind {
             Kind::Member(of, name) => match &of.kind {
-                Kind::Name(root) => {
-                    (!matches!(*root, "self" | "this" | "window" | "props" | "state" | "console" | "router"))
-                        .then(|| ((*root).to_owned(), (*name).to_owned()))
-                }
+                Kind::Name(root) => (!matches!(
+                    *root,
+                    "self" | "this" | "window" | "props" | "state" | "console" | "router"
+                ))
+                .then(|| ((*root).to_owned(), (*name).to_owned())),
                 _ => {
                     let (root, path) = self.array_of(of)?;
                     Some((root, format!("{path}.{name}")))
@@ -213,7 +234,8 @@ impl<'u, 't> Scan<'u, 't> {
             let to = function.passed_to.as_deref()?;
             let last = to.rsplit('.').next().unwrap_or(to);
             let by_find = last == "then" || last == "exec" || LOADS.contains(&last);
-            return (is_parameter && by_find && self.values.is_mapper_file()).then_some(Loaded(None));
+            return (is_parameter && by_find && self.values.is_mapper_file())
+                .then_some(Loaded(None));
         }
         given.into_iter().find_map(|(at, value)| self.load(value, at, 0))
     }
@@ -222,7 +244,8 @@ impl<'u, 't> Scan<'u, 't> {
         let call = value.call().filter(|_| steps < 8)?;
         let method = call.method()?;
         let of = call.receiver()?;
-        if LOADS.contains(&method) || method.starts_with("findBy") || method.starts_with("findOne") {
+        if LOADS.contains(&method) || method.starts_with("findBy") || method.starts_with("findOne")
+        {
             // `User.findOne(…)` of a model, `repository.findById(…)`.
             if let Some(target) = self.values.target(of, scope) {
                 return Some(Loaded(Some(target.collection)));
@@ -232,7 +255,9 @@ impl<'u, 't> Scan<'u, 't> {
             }
             let path = of.path().unwrap_or_default();
             let is_objects = path.ends_with(".objects")
-                || of.call().is_some_and(|c| c.callee.path().is_some_and(|p| p.ends_with(".objects")));
+                || of
+                    .call()
+                    .is_some_and(|c| c.callee.path().is_some_and(|p| p.ends_with(".objects")));
             let is_repository =
                 self.values.unit.language.is_jvm() && path.to_ascii_lowercase().contains("repo");
             if (is_objects || is_repository) && self.values.is_mapper_file() {

@@ -95,9 +95,8 @@ const MAX_TEXT: usize = 4 << 20;
 /// Whether a file can have to do with MongoDB: a search for a few words.
 pub fn may_matter(text: &[u8]) -> bool {
     // `mongo` in any case is looked for by its rarest letters first.
-    memchr::memmem::find_iter(text, b"ongo").any(|at| {
-        at > 0 && matches!(text[at - 1], b'm' | b'M')
-    }) || memchr::memmem::find(text, b"ONGO").is_some_and(|at| at > 0)
+    memchr::memmem::find_iter(text, b"ongo").any(|at| at > 0 && matches!(text[at - 1], b'm' | b'M'))
+        || memchr::memmem::find(text, b"ONGO").is_some_and(|at| at > 0)
         || [&b"$push"[..], b"$addToSet", b"bson.", b"\"bson", b"mgo.", b"$lookup"]
             .iter()
             .any(|word| memchr::memmem::find(text, word).is_some())
@@ -174,8 +173,19 @@ pub fn is_test(path: &str) -> bool {
     let in_folder = lower.split('/').rev().skip(1).any(|folder| {
         matches!(
             folder,
-            "test" | "tests" | "__tests__" | "spec" | "specs" | "testing" | "e2e" | "__mocks__"
-                | "fixtures" | "testdata" | "cypress" | "integration-tests" | "test-utils"
+            "test"
+                | "tests"
+                | "__tests__"
+                | "spec"
+                | "specs"
+                | "testing"
+                | "e2e"
+                | "__mocks__"
+                | "fixtures"
+                | "testdata"
+                | "cypress"
+                | "integration-tests"
+                | "test-utils"
         ) || folder.ends_with("-test")
             || folder.ends_with("-tests")
             || folder.ends_with("_test")
@@ -184,9 +194,19 @@ pub fn is_test(path: &str) -> bool {
     in_folder
         || name.starts_with("test_")
         || name == "conftest.py"
-        || [".test.", ".spec.", "_test.go", "_test.py", "tests.py", "test.java", "tests.java", "it.java", "test.kt"]
-            .iter()
-            .any(|ending| name.contains(ending))
+        || [
+            ".test.",
+            ".spec.",
+            "_test.go",
+            "_test.py",
+            "tests.py",
+            "test.java",
+            "tests.java",
+            "it.java",
+            "test.kt",
+        ]
+        .iter()
+        .any(|ending| name.contains(ending))
 }
 
 /// One file under examination.
@@ -208,11 +228,8 @@ impl Scan<'_, '_> {
     }
 
     fn place(&self, at: usize, scope: ScopeId) -> Place {
-        let function = self
-            .values
-            .unit
-            .around(scope)
-            .find_map(|id| match &self.values.unit.scopes[id].kind {
+        let function =
+            self.values.unit.around(scope).find_map(|id| match &self.values.unit.scopes[id].kind {
                 ir::ScopeKind::Function(function) if !function.name.is_empty() => {
                     Some(function.name.to_owned())
                 }

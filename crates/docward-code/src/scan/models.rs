@@ -185,7 +185,7 @@ fn properties(schema: &Document, path: &str, out: &mut Vec<(String, Document)>) 
 }
 
 fn types(schema: &Document) -> Vec<BsonType> {
-    let name = |value: &Bson| value.as_str().and_then(of_alias);
+    let name = |value: &Bson| value.as_str().and_then(BsonType::from_name);
     match schema.get("bsonType") {
         Some(Bson::Array(names)) => names.iter().filter_map(name).collect(),
         Some(value) => name(value).into_iter().collect(),
@@ -193,24 +193,7 @@ fn types(schema: &Document) -> Vec<BsonType> {
     }
 }
 
-fn of_alias(alias: &str) -> Option<BsonType> {
-    Some(match alias {
-        "double" => BsonType::Double,
-        "string" => BsonType::String,
-        "int" => BsonType::Int,
-        "long" => BsonType::Long,
-        "decimal" => BsonType::Decimal,
-        "date" => BsonType::Date,
-        "bool" => BsonType::Bool,
-        "array" => BsonType::Array,
-        "object" => BsonType::Object,
-        "objectId" => BsonType::ObjectId,
-        "binData" => BsonType::Binary,
-        _ => return None,
-    })
-}
-
 fn allowed(schema: &Document) -> Vec<String> {
     let Ok(values) = schema.get_array("enum") else { return Vec::new() };
-    values.iter().map(|value| value.clone().into_relaxed_extjson().to_string()).collect()
+    values.iter().map(|value| value.to_string()).collect()
 }

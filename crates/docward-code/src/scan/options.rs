@@ -169,7 +169,8 @@ impl<'u, 't> Values<'u, 't> {
             }
             // A parameter, or a member that something else fills.
             Kind::Name(name)
-                if !name.starts_with(char::is_uppercase) && !matches!(*name, "options" | "mongo") =>
+                if !name.starts_with(char::is_uppercase)
+                    && !matches!(*name, "options" | "mongo") =>
             {
                 let is_parameter = self.unit.function(scope).is_some_and(|(_, function)| {
                     function.parameters.iter().any(|(parameter, _)| parameter == name)
@@ -320,7 +321,8 @@ impl<'t> Chain<'_, 't> {
     fn at_of(&self, call: &Call<'_>, from: usize) -> usize {
         let Some(of) = call.receiver() else { return from };
         let between = self.text.get(of.end..).unwrap_or_default();
-        let skipped = between.len() - between.trim_start_matches([' ', '\t', '\n', '\r', '.']).len();
+        let skipped =
+            between.len() - between.trim_start_matches([' ', '\t', '\n', '\r', '.']).len();
         of.end + skipped
     }
 }

@@ -47,9 +47,14 @@ mod tests {
 
     #[test]
     fn rules_and_reason_are_told_apart() {
-        let found = allowed("a\nx() // docward: allow D020, uncapped-push: cut every night\n# docward: allow S020\n");
+        let found = allowed(
+            "a\nx() // docward: allow D020, uncapped-push: cut every night\n# docward: allow S020\n",
+        );
         assert_eq!(found.len(), 2);
-        assert_eq!((found[0].line, found[0].rules.as_slice()), (2, ["D020".to_owned(), "uncapped-push".to_owned()].as_slice()));
+        assert_eq!(
+            (found[0].line, found[0].rules.as_slice()),
+            (2, ["D020".to_owned(), "uncapped-push".to_owned()].as_slice())
+        );
         assert_eq!(found[0].reason, "cut every night");
         assert_eq!((found[1].line, found[1].reason.as_str()), (3, ""));
     }

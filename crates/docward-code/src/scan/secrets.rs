@@ -62,12 +62,19 @@ impl<'u, 't> Scan<'u, 't> {
             let Some(call) = expr.call() else { return };
             let is_client = matches!(
                 call.method(),
-                Some("MongoClient" | "AsyncIOMotorClient" | "AsyncMongoClient" | "createCredential" | "connect")
+                Some(
+                    "MongoClient"
+                        | "AsyncIOMotorClient"
+                        | "AsyncMongoClient"
+                        | "createCredential"
+                        | "connect"
+                )
             );
             if !is_client {
                 return;
             }
-            let of_mongo = call.method() != Some("connect") || self.values.unit.imports_from("mongoengine");
+            let of_mongo =
+                call.method() != Some("connect") || self.values.unit.imports_from("mongoengine");
             if let Some(value) = call.named("password").filter(|_| of_mongo)
                 && value.text().is_some_and(|text| is_secret(&text))
             {
@@ -161,8 +168,7 @@ pub(super) fn in_text(
                 });
             }
             if !commented && !in_sample {
-                client.site =
-                    Some(ClientSite { location: location(offset + at), is_whole: false });
+                client.site = Some(ClientSite { location: location(offset + at), is_whole: false });
                 out.clients.push(client);
             }
         }
@@ -262,7 +268,11 @@ pub(super) fn passwords_in_settings(
         let lower = file.to_ascii_lowercase();
         out.code.secrets.push(CodeSecret {
             place: Place {
-                location: Location { file: file.to_owned(), line: place.line, column: place.column },
+                location: Location {
+                    file: file.to_owned(),
+                    line: place.line,
+                    column: place.column,
+                },
                 function: None,
             },
             kind: SecretKind::Password,

@@ -42,7 +42,9 @@ fn stem_of(file: &str) -> String {
 
 fn constants<'u, 't>(unit: &'u Unit<'t>, values: &Values<'u, 't>, stem: &str, out: &mut Known) {
     for statement in &unit.statements {
-        let StatementKind::Assign { target, value, adds: false } = &statement.kind else { continue };
+        let StatementKind::Assign { target, value, adds: false } = &statement.kind else {
+            continue;
+        };
         let owner = match &unit.scopes[statement.scope].kind {
             ScopeKind::Module => stem.to_owned(),
             ScopeKind::Class { name, .. } => (*name).to_owned(),
@@ -65,11 +67,13 @@ fn models<'u, 't>(unit: &'u Unit<'t>, values: &Values<'u, 't>, out: &mut Known) 
     unit.each(|scope, expr| {
         if let Some(call) = expr.call()
             && matches!(call.method(), Some("model"))
-            && call.receiver().and_then(Expr::last_name).is_none_or(|of| {
-                matches!(of, "mongoose" | "connection" | "conn" | "db" | "models")
-            })
+            && call
+                .receiver()
+                .and_then(Expr::last_name)
+                .is_none_or(|of| matches!(of, "mongoose" | "connection" | "conn" | "db" | "models"))
             && unit.language.is_script()
-            && (call.receiver().is_some() || unit.import("model").is_some_and(|i| i.module == "mongoose"))
+            && (call.receiver().is_some()
+                || unit.import("model").is_some_and(|i| i.module == "mongoose"))
             && let Some(name) = call.positional(0).and_then(|arg| values.text(arg, scope))
         {
             let collection = call.positional(2).and_then(|arg| values.text(arg, scope));

@@ -19,13 +19,27 @@ const MAX_STEPS: u32 = 8;
 
 /// Methods that lead from a database to a collection.
 const COLLECTION_METHODS: [&str; 9] = [
-    "collection", "getCollection", "get_collection", "Collection", "C", "GetCollection",
-    "getSiblingCollection", "selectCollection", "with_options",
+    "collection",
+    "getCollection",
+    "get_collection",
+    "Collection",
+    "C",
+    "GetCollection",
+    "getSiblingCollection",
+    "selectCollection",
+    "with_options",
 ];
 /// Methods that lead from a client to a database.
 const DATABASE_METHODS: [&str; 9] = [
-    "db", "getDatabase", "get_database", "Database", "DB", "getSiblingDB", "getDB",
-    "get_default_database", "selectDatabase",
+    "db",
+    "getDatabase",
+    "get_database",
+    "Database",
+    "DB",
+    "getSiblingDB",
+    "getDB",
+    "get_default_database",
+    "selectDatabase",
 ];
 /// Names of variables that hold a database.
 const DATABASE_NAMES: [&str; 7] = ["db", "database", "mongo_db", "mongodb", "mydb", "_db", "mdb"];
@@ -71,8 +85,7 @@ impl<'u, 't> Values<'u, 't> {
                 let method = call.method()?;
                 if COLLECTION_METHODS.contains(&method) {
                     let name = call.args.iter().find_map(|arg| self.text(&arg.value, scope))?;
-                    let database =
-                        call.receiver().and_then(|of| self.database(of, scope, 0));
+                    let database = call.receiver().and_then(|of| self.database(of, scope, 0));
                     return Some(Target { database, collection: name, is_model: false });
                 }
                 // `mongoose.model('User')`, `Model.find(…).sort(…)`.
@@ -109,9 +122,10 @@ impl<'u, 't> Values<'u, 't> {
         let (value, _) = self.follow(expr, scope);
         value.call().is_some_and(|call| {
             call.method() == Some("model")
-                && call.receiver().and_then(Expr::last_name).is_some_and(|of| {
-                    matches!(of, "mongoose" | "connection" | "conn" | "db")
-                })
+                && call
+                    .receiver()
+                    .and_then(Expr::last_name)
+                    .is_some_and(|of| matches!(of, "mongoose" | "connection" | "conn" | "db"))
         })
     }
 

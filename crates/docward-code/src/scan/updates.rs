@@ -12,11 +12,33 @@ use super::{
 
 /// Methods that take a filter and an update.
 const UPDATES: [&str; 27] = [
-    "updateOne", "updateMany", "update", "findOneAndUpdate", "findByIdAndUpdate", "findAndModify",
-    "update_one", "update_many", "find_one_and_update", "find_and_modify", "UpdateOne", "UpdateMany",
-    "UpdateByID", "UpdateId", "UpdateAll", "Update", "Upsert", "UpsertId", "FindOneAndUpdate",
-    "updateFirst", "updateMulti", "upsert", "findAndUpdate", "FindOneAndUpdateOne",
-    "Apply", "updateById", "bulkWrite",
+    "updateOne",
+    "updateMany",
+    "update",
+    "findOneAndUpdate",
+    "findByIdAndUpdate",
+    "findAndModify",
+    "update_one",
+    "update_many",
+    "find_one_and_update",
+    "find_and_modify",
+    "UpdateOne",
+    "UpdateMany",
+    "UpdateByID",
+    "UpdateId",
+    "UpdateAll",
+    "Update",
+    "Upsert",
+    "UpsertId",
+    "FindOneAndUpdate",
+    "updateFirst",
+    "updateMulti",
+    "upsert",
+    "findAndUpdate",
+    "FindOneAndUpdateOne",
+    "Apply",
+    "updateById",
+    "bulkWrite",
 ];
 /// Functions that stand for an operator (Java's `Updates`, KMongo, Spring's `Update`).
 const BUILDERS: [(&str, AppendKind); 9] = [
@@ -60,7 +82,8 @@ impl<'u, 't> Scan<'u, 't> {
             let (value, at) = self.values.follow(&arg.value, scope);
             match &value.kind {
                 Kind::List(items) => {
-                    documents.extend(items.iter().filter_map(|item| self.values.document(item, at)));
+                    documents
+                        .extend(items.iter().filter_map(|item| self.values.document(item, at)));
                 }
                 _ => documents.extend(self.values.document(value, at)),
             }
@@ -105,7 +128,8 @@ impl<'u, 't> Scan<'u, 't> {
             }
             for field in self.values.document(entry.value, entry.scope).unwrap_or_default() {
                 // Under an operator of an update are fields; `{$push: {$each…}}` collects.
-                if field.is_spread || field.name.as_ref().is_some_and(|name| name.starts_with('$')) {
+                if field.is_spread || field.name.as_ref().is_some_and(|name| name.starts_with('$'))
+                {
                     continue;
                 }
                 let path = field.name.clone().unwrap_or_else(|| "*".to_owned());
@@ -219,9 +243,7 @@ impl<'u, 't> Scan<'u, 't> {
             None => unit.import(method).is_some_and(|import| {
                 import.module.contains("Updates") || import.module.contains("kmongo")
             }),
-            Some(of) => {
-                of.last_name() == Some("Updates") || self.is_spring_update(of, scope, 0)
-            }
+            Some(of) => of.last_name() == Some("Updates") || self.is_spring_update(of, scope, 0),
         };
         let Some(field) = call.positional(0).filter(|_| of_updates) else { return };
         let Some(path) = self.values.text(field, scope) else { return };

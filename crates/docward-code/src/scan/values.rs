@@ -123,8 +123,7 @@ impl<'u, 't> Values<'u, 't> {
     /// The one value that is given; nulls are left out, they only declare.
     fn only(&self, path: &str, scope: ScopeId) -> Option<(ScopeId, &'u Expr<'t>)> {
         let given = self.given(path, scope);
-        let mut given =
-            given.into_iter().filter(|(_, value)| !matches!(value.kind, Kind::Null));
+        let mut given = given.into_iter().filter(|(_, value)| !matches!(value.kind, Kind::Null));
         let first = given.next()?;
         given.next().is_none().then_some(first)
     }
@@ -211,8 +210,17 @@ impl<'u, 't> Values<'u, 't> {
             Kind::Call(call) => {
                 let path = call.callee.path().unwrap_or_default();
                 let method = call.method().unwrap_or_default();
-                if matches!(method, "getenv" | "get" | "env" | "config" | "str" | "getOrDefault" | "GetEnv" | "getEnv")
-                    && is_environment(&path)
+                if matches!(
+                    method,
+                    "getenv"
+                        | "get"
+                        | "env"
+                        | "config"
+                        | "str"
+                        | "getOrDefault"
+                        | "GetEnv"
+                        | "getEnv"
+                ) && is_environment(&path)
                 {
                     let default = call
                         .positional(1)
@@ -225,7 +233,9 @@ impl<'u, 't> Values<'u, 't> {
                         }
                         None => out.fragments.push(Fragment::Hole),
                     }
-                } else if method == "format" && call.receiver().is_some_and(|of| matches!(of.kind, Kind::Text(_))) {
+                } else if method == "format"
+                    && call.receiver().is_some_and(|of| matches!(of.kind, Kind::Text(_)))
+                {
                     if let Some(of) = call.receiver() {
                         self.formatted(of, scope, steps, "{", out);
                     }
@@ -268,7 +278,14 @@ impl<'u, 't> Values<'u, 't> {
     }
 
     /// A text whose placeholders are filled in: the text between them.
-    fn formatted(&self, text: &'u Expr<'t>, scope: ScopeId, steps: u32, sign: &str, out: &mut Folded) {
+    fn formatted(
+        &self,
+        text: &'u Expr<'t>,
+        scope: ScopeId,
+        steps: u32,
+        sign: &str,
+        out: &mut Folded,
+    ) {
         let mut plain = Folded::default();
         self.fold_into(text, scope, steps + 1, &mut plain);
         for fragment in plain.fragments {
@@ -312,7 +329,11 @@ impl<'u, 't> Values<'u, 't> {
 
     /// The fields of a document, whatever it is written with: a literal, `new Document("a", 1)`,
     /// `.append("b", 2)`, `Map.of("c", 3)`, `dict(d=4)`. `None` when it is not known to be one.
-    pub(crate) fn document(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<Vec<Field<'u, 't>>> {
+    pub(crate) fn document(
+        &self,
+        expr: &'u Expr<'t>,
+        scope: ScopeId,
+    ) -> Option<Vec<Field<'u, 't>>> {
         self.document_at(expr, scope, 0)
     }
 
@@ -419,7 +440,8 @@ fn entry<'u, 't>(object: &'u Expr<'t>, name: &str) -> Option<&'u Expr<'t>> {
 /// Whether a call asks for a variable of the environment, or for a setting.
 fn is_environment(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
-    lower.contains("env") || matches!(lower.as_str(), "config" | "config.get" | "settings.get" | "os.get")
+    lower.contains("env")
+        || matches!(lower.as_str(), "config" | "config.get" | "settings.get" | "os.get")
 }
 
 /// The last part of a module's path without its ending: `../config/db.js` is `db`.
@@ -440,14 +462,20 @@ fn split_format(text: &str, at: Option<usize>, sign: &str, out: &mut Folded) {
             "%" if bytes[here] == b'%' => text[here + 1..]
                 .find(|c: char| c.is_ascii_alphabetic() && c != 'l')
                 // A percent code of a URL is no placeholder.
-                .filter(|n| !text[here + 1..].get(..2).is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit())) || *n == 0)
+                .filter(|n| {
+                    !text[here + 1..]
+                        .get(..2)
+                        .is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
+                        || *n == 0
+                })
                 .map(|n| n + 2),
             _ => None,
         };
         match hole {
             Some(length) if here + length <= text.len() => {
                 if here > from {
-                    out.fragments.push(Fragment::Text(text[from..here].to_owned(), at.map(|at| at + from)));
+                    out.fragments
+                        .push(Fragment::Text(text[from..here].to_owned(), at.map(|at| at + from)));
                 }
                 out.fragments.push(Fragment::Hole);
                 here += length;

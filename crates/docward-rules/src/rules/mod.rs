@@ -7,6 +7,10 @@ mod c001_connections_near_limit;
 mod c002_lagging_member;
 mod c003_stale_router_list;
 mod c004_single_tagged_reader;
+mod c040_client_per_request;
+mod c041_serverless_without_proxy;
+mod c042_missing_health_check;
+mod c043_refused_call;
 mod d001_large_document;
 mod d002_growing_document;
 mod d003_array_dominated_document;
@@ -20,6 +24,7 @@ mod d010_dynamic_field_names;
 mod d011_p99_near_limit;
 mod d012_nesting_near_server_limit;
 mod d013_hand_made_time_series;
+mod d020_uncapped_append;
 mod i001_redundant_index;
 mod i002_too_many_indexes;
 mod i003_index_on_every_field;
@@ -75,6 +80,7 @@ mod s007_open_database_group;
 mod s008_weak_password;
 mod s009_unprotected_connection;
 mod s010_shared_account;
+mod s020_hard_coded_credential;
 mod t001_date_as_string;
 mod t002_money_as_double;
 mod t003_number_as_string_id;
@@ -123,6 +129,10 @@ pub static RULES: &[&Rule] = &[
     &c002_lagging_member::C002,
     &c003_stale_router_list::C003,
     &c004_single_tagged_reader::C004,
+    &c040_client_per_request::C040,
+    &c041_serverless_without_proxy::C041,
+    &c042_missing_health_check::C042,
+    &c043_refused_call::C043,
     &d001_large_document::D001,
     &d002_growing_document::D002,
     &d003_array_dominated_document::D003,
@@ -136,6 +146,7 @@ pub static RULES: &[&Rule] = &[
     &d011_p99_near_limit::D011,
     &d012_nesting_near_server_limit::D012,
     &d013_hand_made_time_series::D013,
+    &d020_uncapped_append::D020,
     &i001_redundant_index::I001,
     &i002_too_many_indexes::I002,
     &i003_index_on_every_field::I003,
@@ -191,6 +202,7 @@ pub static RULES: &[&Rule] = &[
     &s008_weak_password::S008,
     &s009_unprotected_connection::S009,
     &s010_shared_account::S010,
+    &s020_hard_coded_credential::S020,
     &t001_date_as_string::T001,
     &t002_money_as_double::T002,
     &t003_number_as_string_id::T003,

@@ -24,8 +24,8 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             if node.kind() == "func_literal" { Kind::Function(id) } else { Kind::Other(Vec::new()) }
         }
         "short_var_declaration" | "assignment_statement" => {
-            let adds = node.kind() == "assignment_statement"
-                && l.field_text(node, "operator") != "=";
+            let adds =
+                node.kind() == "assignment_statement" && l.field_text(node, "operator") != "=";
             let targets = list(l, node, "left", scope);
             let values = list(l, node, "right", scope);
             pairs(l, targets, values, adds, scope);

@@ -9,9 +9,16 @@ use crate::tree::{part, parts};
 
 pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     match node.kind() {
-        "program" | "block" | "class_body" | "interface_body" | "enum_body"
-        | "enum_body_declarations" | "constructor_body" => l.block(node, scope),
-        "class_declaration" | "interface_declaration" | "enum_declaration"
+        "program"
+        | "block"
+        | "class_body"
+        | "interface_body"
+        | "enum_body"
+        | "enum_body_declarations"
+        | "constructor_body" => l.block(node, scope),
+        "class_declaration"
+        | "interface_declaration"
+        | "enum_declaration"
         | "record_declaration" => {
             let marks = marks(l, node, scope);
             let bases = ["superclass", "interfaces"]
@@ -36,7 +43,11 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
                     .is_some_and(|modifiers| l.text(modifiers).contains("public")),
             };
             let id = l.function(function, node.child_by_field_name("body"), node, scope);
-            if node.kind() == "lambda_expression" { Kind::Function(id) } else { Kind::Other(Vec::new()) }
+            if node.kind() == "lambda_expression" {
+                Kind::Function(id)
+            } else {
+                Kind::Other(Vec::new())
+            }
         }
         "field_declaration" | "local_variable_declaration" => {
             let declarators: Vec<_> =
@@ -98,7 +109,8 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
                 let text = l.text(class);
                 text.split('<').next().unwrap_or(text)
             });
-            let callee = Expr { at: node.start_byte(), end: node.end_byte(), kind: Kind::Name(name) };
+            let callee =
+                Expr { at: node.start_byte(), end: node.end_byte(), kind: Kind::Name(name) };
             let args = arguments(l, node, scope);
             if let Some(body) = part(node, "class_body") {
                 let kind = ScopeKind::Class { name, bases: Vec::new(), marks: Vec::new() };

@@ -41,7 +41,11 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
                 exported: true,
             };
             let id = l.function(function, part(node, "function_body"), node, scope);
-            if node.kind() == "anonymous_function" { Kind::Function(id) } else { Kind::Other(Vec::new()) }
+            if node.kind() == "anonymous_function" {
+                Kind::Function(id)
+            } else {
+                Kind::Other(Vec::new())
+            }
         }
         "lambda_literal" => {
             let parameters = part(node, "lambda_parameters")
@@ -64,21 +68,31 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             Kind::Function(inner)
         }
         "property_declaration" => {
-            let Some(declared) = part(node, "variable_declaration") else { return l.rest(node, scope) };
+            let Some(declared) = part(node, "variable_declaration") else {
+                return l.rest(node, scope);
+            };
             let value = parts(node)
                 .into_iter()
                 .rev()
                 .find(|child| {
                     !matches!(
                         child.kind(),
-                        "variable_declaration" | "modifiers" | "getter" | "setter" | "type_parameters"
-                            | "user_type" | "nullable_type"
+                        "variable_declaration"
+                            | "modifiers"
+                            | "getter"
+                            | "setter"
+                            | "type_parameters"
+                            | "user_type"
+                            | "nullable_type"
                     )
                 })
                 .map(|child| l.node(child, scope));
             let name = part(declared, "identifier").unwrap_or(declared);
-            let target =
-                Expr { at: name.start_byte(), end: name.end_byte(), kind: Kind::Name(l.text(name)) };
+            let target = Expr {
+                at: name.start_byte(),
+                end: name.end_byte(),
+                kind: Kind::Name(l.text(name)),
+            };
             if let Some(value) = value {
                 l.assign(target, value, false, scope);
             }

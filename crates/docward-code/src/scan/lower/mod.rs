@@ -34,8 +34,7 @@ pub(super) struct Lower<'s, 't> {
 
 /// Lowers a file.
 pub(super) fn lower<'t>(source: &Source<'t>, language: Language) -> Unit<'t> {
-    let module =
-        Scope { kind: ScopeKind::Module, parent: 0, at: 0, end: source.text.len() };
+    let module = Scope { kind: ScopeKind::Module, parent: 0, at: 0, end: source.text.len() };
     let unit = Unit {
         language,
         scopes: vec![module],
@@ -126,12 +125,7 @@ impl<'t> Lower<'_, 't> {
     }
 
     fn enter(&mut self, kind: ScopeKind<'t>, parent: ScopeId, node: Node<'_>) -> ScopeId {
-        self.unit.scopes.push(Scope {
-            kind,
-            parent,
-            at: node.start_byte(),
-            end: node.end_byte(),
-        });
+        self.unit.scopes.push(Scope { kind, parent, at: node.start_byte(), end: node.end_byte() });
         self.unit.scopes.len() - 1
     }
 
@@ -175,7 +169,9 @@ impl<'t> Lower<'_, 't> {
         let mut cursor = node.walk();
         let fields: Vec<Node<'_>> = ["consequence", "alternative"]
             .into_iter()
-            .flat_map(|field| node.children_by_field_name(field, &mut node.walk()).collect::<Vec<_>>())
+            .flat_map(|field| {
+                node.children_by_field_name(field, &mut node.walk()).collect::<Vec<_>>()
+            })
             .collect();
         let _ = &mut cursor;
         for branch in fields {

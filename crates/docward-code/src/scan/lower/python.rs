@@ -5,10 +5,13 @@ use std::borrow::Cow;
 use tree_sitter::Node;
 
 use super::{
-    Arg, Expr, Function, Key, Kind, Lower, Mark, Part, ScopeId, ScopeKind, StatementKind, entry,
-    joined, unescaped,
+    Arg, Function, Key, Kind, Lower, Mark, Part, ScopeId, ScopeKind, StatementKind, entry, joined,
+    unescaped,
 };
-use crate::{scan::ir::Entry, tree::{part, parts}};
+use crate::{
+    scan::ir::Entry,
+    tree::{part, parts},
+};
 
 pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     match node.kind() {
@@ -272,4 +275,3 @@ fn text<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
 fn between<'t>(l: &Lower<'_, 't>, from: usize, to: usize) -> Part<'t> {
     Part::Text(Cow::Borrowed(l.source.text.get(from..to).unwrap_or_default()), from)
 }
-

@@ -64,12 +64,17 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             function(l, node, Vec::new(), scope);
             Kind::Other(Vec::new())
         }
-        "function_expression" | "function" | "generator_function" | "arrow_function"
+        "function_expression"
+        | "function"
+        | "generator_function"
+        | "arrow_function"
         | "method_definition" => Kind::Function(function(l, node, Vec::new(), scope)),
         "lexical_declaration" | "variable_declaration" => l.block(node, scope),
         "variable_declarator" => {
             let value = l.field(node, "value", scope);
-            let Some(name) = node.child_by_field_name("name") else { return Kind::Other(vec![value]) };
+            let Some(name) = node.child_by_field_name("name") else {
+                return Kind::Other(vec![value]);
+            };
             name_function(l, &value, l.text(name));
             if let Some((module, whole)) = required(&value) {
                 imported(l, name, module, whole);
@@ -103,13 +108,15 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
         }
         "public_field_definition" | "field_definition" => {
             let value = l.field(node, "value", scope);
-            let name = node
-                .child_by_field_name("name")
-                .or_else(|| node.child_by_field_name("property"));
+            let name =
+                node.child_by_field_name("name").or_else(|| node.child_by_field_name("property"));
             let Some(name) = name else { return Kind::Other(vec![value]) };
             name_function(l, &value, l.text(name));
-            let target =
-                Expr { at: name.start_byte(), end: name.end_byte(), kind: Kind::Name(l.text(name)) };
+            let target = Expr {
+                at: name.start_byte(),
+                end: name.end_byte(),
+                kind: Kind::Name(l.text(name)),
+            };
             l.assign(target, value, false, scope);
             Kind::Other(Vec::new())
         }
@@ -168,8 +175,12 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
         "true" => Kind::Bool(true),
         "false" => Kind::Bool(false),
         "null" | "undefined" => Kind::Null,
-        "identifier" | "this" | "property_identifier" | "shorthand_property_identifier_pattern"
-        | "private_property_identifier" | "super" => Kind::Name(l.text(node)),
+        "identifier"
+        | "this"
+        | "property_identifier"
+        | "shorthand_property_identifier_pattern"
+        | "private_property_identifier"
+        | "super" => Kind::Name(l.text(node)),
         "object" => Kind::Object(object(l, node, scope)),
         "array" => Kind::List(l.children(node, scope)),
         "binary_expression" => Kind::Binary(
@@ -178,9 +189,15 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             l.boxed(node, "right", scope),
         ),
         // Types and markup of components hold nothing of interest.
-        "type_annotation" | "type_arguments" | "interface_declaration" | "type_alias_declaration"
+        "type_annotation"
+        | "type_arguments"
+        | "interface_declaration"
+        | "type_alias_declaration"
         | "regex" => Kind::Other(Vec::new()),
-        "as_expression" | "satisfies_expression" | "non_null_expression" | "await_expression"
+        "as_expression"
+        | "satisfies_expression"
+        | "non_null_expression"
+        | "await_expression"
         | "parenthesized_expression" => match parts(node).first() {
             Some(inner) => l.node(*inner, scope).kind,
             None => Kind::Other(Vec::new()),
@@ -346,7 +363,11 @@ fn object<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Vec<Entr
             "method_definition" => {
                 let id = function(l, child, Vec::new(), scope);
                 let value = Expr { at, end: child.end_byte(), kind: Kind::Function(id) };
-                entries.push(Entry { key: Key::Text(l.field_text(child, "name").into()), value, at });
+                entries.push(Entry {
+                    key: Key::Text(l.field_text(child, "name").into()),
+                    value,
+                    at,
+                });
             }
             _ => entries.push(Entry { key: Key::Spread, value: l.node(child, scope), at }),
         }
@@ -360,7 +381,9 @@ fn text<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     for child in node.named_children(&mut cursor) {
         match child.kind() {
             "string_fragment" => held.push(l.literal(child)),
-            "escape_sequence" => held.push(Part::Text(unescaped(l.text(child)), child.start_byte())),
+            "escape_sequence" => {
+                held.push(Part::Text(unescaped(l.text(child)), child.start_byte()))
+            }
             "template_substitution" => {
                 let inner = parts(child).first().map(|inner| l.node(*inner, scope));
                 let inner = inner.unwrap_or_else(|| Expr::nothing(child.start_byte()));

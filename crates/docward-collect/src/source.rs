@@ -1,0 +1,323 @@
+//! Source code and settings: files found, looked at and read, in parallel.
+//!
+//! Most files of a project have nothing to do with MongoDB; those cost one read and one search. The others
+//! are read twice: once for what their neighbours need to know (constants, models), once for what they say.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use aho_corasick::AhoCorasick;
+use docward_code::scan::{self, Allowed, FileKind, Known, Scanned};
+use docward_model::{ClientUri, Code, Problem};
+use ignore::WalkBuilder;
+
+/// Longer files are data, not code.
+const MAX_FILE: u64 = 4 << 20;
+/// Folders that hold other people's code, or what was made from code.
+const SKIPPED: [&str; 16] = [
+    "node_modules",
+    "bower_components",
+    "vendor",
+    "dist",
+    "build",
+    "target",
+    ".git",
+    ".venv",
+    "venv",
+    "__pycache__",
+    "site-packages",
+    ".next",
+    ".nuxt",
+    "third_party",
+    "coverage",
+    ".tox",
+];
+
+/// Which files to look at.
+#[derive(Clone, Debug, Default)]
+pub struct SourceRequest {
+    /// Files and folders.
+    pub paths: Vec<PathBuf>,
+    /// Tests too.
+    pub tests: bool,
+    /// Only files that differ from this revision.
+    pub changed_since: Option<String>,
+    /// Threads; 0 for as many as there are cores.
+    pub threads: usize,
+}
+
+/// What the files say.
+#[derive(Debug, Default)]
+pub struct SourceSeen {
+    /// Clients and connection strings.
+    pub clients: Vec<ClientUri>,
+    /// Everything else.
+    pub code: Code,
+    /// What comments allow, by file.
+    pub allowed: Vec<(String, Allowed)>,
+    /// Files that could not be read.
+    pub problems: Vec<Problem>,
+    /// Files that are part of tests and were left out.
+    pub tests_left_out: u64,
+    /// Bytes that were looked at.
+    pub bytes: u64,
+}
+
+/// A file to look at.
+struct File {
+    path: PathBuf,
+    /// As reports name it.
+    name: String,
+    kind: FileKind,
+}
+
+/// Looks at all files. `stop` is asked between files: what was read until then is the outcome.
+pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) -> SourceSeen {
+    let mut seen = SourceSeen::default();
+    let files = list(request, &mut seen);
+    seen.code.files = files.len() as u64;
+    let threads = match request.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    };
+    // First: who matters, and what do they declare?
+    let first = each(&files, threads, stop, |_, file| look(file));
+    let mut known = Known::default();
+    let mut mattering = vec![false; files.len()];
+    for (at, looked) in first.into_iter().enumerate() {
+        match looked {
+            Some(Ok(looked)) => {
+                seen.bytes += looked.bytes;
+                mattering[at] = looked.matters;
+                known.absorb(looked.known);
+            }
+            Some(Err(message)) => {
+                seen.problems.push(Problem { source: files[at].name.clone(), message });
+            }
+            None => {}
+        }
+    }
+    // Files that never say `mongo` but use a model that another file declares.
+    let models = model_search(&known);
+    let second = each(&files, threads, stop, |at, file| {
+        let matters = mattering[at];
+        if !matters && (models.is_none() || !matches!(file.kind, FileKind::Code(_))) {
+            return None;
+        }
+        let text = read(file).ok()?;
+        if !matters && !models.as_ref().is_some_and(|models| models.is_match(&text)) {
+            return None;
+        }
+        let text = String::from_utf8_lossy(&text);
+        Some(scan::scan(&file.name, &text, file.kind, &known))
+    });
+    for (at, scanned) in second.into_iter().enumerate() {
+        if let Some(Some(scanned)) = scanned {
+            take(&mut seen, &files[at].name, scanned);
+        }
+    }
+    seen
+}
+
+struct Looked {
+    matters: bool,
+    bytes: u64,
+    known: Known,
+}
+
+fn look(file: &File) -> Result<Looked, String> {
+    let text = read(file)?;
+    let matters = scan::may_matter(&text);
+    let known = match matters {
+        true => scan::survey(&file.name, &String::from_utf8_lossy(&text), file.kind),
+        false => Known::default(),
+    };
+    Ok(Looked { matters, bytes: text.len() as u64, known })
+}
+
+fn read(file: &File) -> Result<Vec<u8>, String> {
+    match std::fs::metadata(&file.path) {
+        Ok(metadata) if metadata.len() > MAX_FILE => return Ok(Vec::new()),
+        Ok(_) => {}
+        Err(error) => return Err(format!("cannot be read: {error}")),
+    }
+    std::fs::read(&file.path).map_err(|error| format!("cannot be read: {error}"))
+}
+
+/// A search for names of models, as far as they can be told from ordinary words.
+fn model_search(known: &Known) -> Option<AhoCorasick> {
+    let names: Vec<&str> = known.model_names().filter(|name| name.len() > 2).collect();
+    if names.is_empty() {
+        return None;
+    }
+    AhoCorasick::new(names).ok()
+}
+
+/// Applies a function to every file, in parallel; results in the order of the files.
+fn each<T: Send>(
+    files: &[File],
+    threads: usize,
+    stop: &(dyn Fn() -> bool + Sync),
+    work: impl Fn(usize, &File) -> T + Sync,
+) -> Vec<Option<T>> {
+    let next = AtomicUsize::new(0);
+    let out: Mutex<Vec<Option<T>>> = Mutex::new(files.iter().map(|_| None).collect());
+    let run = || {
+        // Results go over in handfuls, so that threads seldom wait for each other.
+        let mut kept = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(file) = files.get(at).filter(|_| !stop()) else { break };
+            kept.push((at, work(at, file)));
+            if kept.len() >= 64 {
+                put(&out, &mut kept);
+            }
+        }
+        put(&out, &mut kept);
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.max(1) {
+            scope.spawn(run);
+        }
+        run();
+    });
+    out.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn put<T>(out: &Mutex<Vec<Option<T>>>, kept: &mut Vec<(usize, T)>) {
+    let mut out = out.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    for (at, value) in kept.drain(..) {
+        out[at] = Some(value);
+    }
+}
+
+fn take(seen: &mut SourceSeen, file: &str, scanned: Scanned) {
+    let Scanned { clients, code, allowed, problems, .. } = scanned;
+    seen.clients.extend(clients);
+    seen.allowed.extend(allowed.into_iter().map(|allowed| (file.to_owned(), allowed)));
+    for (line, message) in problems {
+        seen.problems.push(Problem { source: format!("{file}:{line}"), message });
+    }
+    seen.code.absorb(code);
+}
+
+/// The files to look at, sorted by path.
+fn list(request: &SourceRequest, seen: &mut SourceSeen) -> Vec<File> {
+    let changed = match &request.changed_since {
+        Some(revision) => match changed_files(&request.paths, revision) {
+            Ok(changed) => Some(changed),
+            Err(message) => {
+                let source = format!("--changed-since {revision}");
+                seen.problems.push(Problem { source, message });
+                return Vec::new();
+            }
+        },
+        None => None,
+    };
+    let mut files = Vec::new();
+    for path in &request.paths {
+        if !path.exists() {
+            let message = "no such file or directory; check the path".to_owned();
+            seen.problems.push(Problem { source: path.display().to_string(), message });
+            continue;
+        }
+        let walk = WalkBuilder::new(path)
+            // `.env` and `.github` hold settings; what is not to be seen is in ignore files.
+            .hidden(false)
+            .require_git(false)
+            .add_custom_ignore_filename(".docwardignore")
+            .filter_entry(|entry| {
+                entry.depth() == 0
+                    || !entry.file_type().is_some_and(|kind| kind.is_dir())
+                    || !SKIPPED.iter().any(|skipped| entry.file_name() == *skipped)
+            })
+            .build();
+        for entry in walk {
+            match entry {
+                Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
+                    add(entry.into_path(), path, request, changed.as_deref(), &mut files, seen);
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    let source = path.display().to_string();
+                    seen.problems.push(Problem { source, message: error.to_string() });
+                }
+            }
+        }
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files.dedup_by(|a, b| a.path == b.path);
+    files
+}
+
+fn add(
+    path: PathBuf,
+    root: &Path,
+    request: &SourceRequest,
+    changed: Option<&[PathBuf]>,
+    files: &mut Vec<File>,
+    seen: &mut SourceSeen,
+) {
+    let shown = path.strip_prefix("./").unwrap_or(&path);
+    let name = shown.display().to_string().replace('\\', "/");
+    let Some(kind) = FileKind::of(&name) else { return };
+    if let Some(changed) = changed {
+        let whole = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if changed.binary_search(&whole).is_err() {
+            return;
+        }
+    }
+    // A file that is named itself is meant, whatever it is called; folders above the one that is named
+    // say nothing.
+    let below = path.strip_prefix(root).unwrap_or(&path).display().to_string().replace('\\', "/");
+    if !request.tests && !below.is_empty() && scan::is_test(&below) {
+        seen.tests_left_out += 1;
+        return;
+    }
+    files.push(File { path, name, kind });
+}
+
+/// Files that differ from a revision, and files git does not know yet; whole paths, sorted.
+fn changed_files(paths: &[PathBuf], revision: &str) -> Result<Vec<PathBuf>, String> {
+    let mut out = Vec::new();
+    for path in paths {
+        let folder = if path.is_dir() {
+            path.clone()
+        } else {
+            path.parent().map(Path::to_owned).unwrap_or_default()
+        };
+        let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
+        let git = |args: &[&str]| -> Result<String, String> {
+            let output = Command::new("git")
+                .arg("-C")
+                .arg(&folder)
+                .args(args)
+                .output()
+                .map_err(|error| format!("git cannot be run: {error}"))?;
+            if !output.status.success() {
+                let said = String::from_utf8_lossy(&output.stderr);
+                let said = said.trim().lines().next().unwrap_or("git failed").to_owned();
+                return Err(format!("{said}; name a revision that `git log` knows"));
+            }
+            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        };
+        let top = PathBuf::from(git(&["rev-parse", "--show-toplevel"])?.trim());
+        // A revision that looks like a flag is none.
+        if revision.starts_with('-') {
+            return Err("a revision does not start with `-`".to_owned());
+        }
+        let diff = git(&["diff", "--name-only", "-z", "--diff-filter=d", revision, "--"])?;
+        let new = git(&["ls-files", "--others", "--exclude-standard", "-z", "--full-name"])?;
+        let names = diff.split('\0').chain(new.split('\0')).filter(|name| !name.is_empty());
+        out.extend(names.filter_map(|name| top.join(name).canonicalize().ok()));
+    }
+    out.sort();
+    out.dedup();
+    Ok(out)
+}

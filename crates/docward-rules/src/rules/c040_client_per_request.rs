@@ -1,0 +1,150 @@
+//! CN-02.1 and SDK-ALL.3: clients that are made for each request instead of once.
+
+use docward_model::{Evidence, Severity};
+
+use crate::{Cx, declare_rule, facts::code};
+
+declare_rule! {
+    /// # Client per request
+    ///
+    /// ## What it checks
+    /// Reports source code that makes a client inside of what runs again and again: a handler of requests
+    /// (Flask, Django, FastAPI, Express, Nest, Next.js, Spring, JAX-RS, Gin, Echo, Fiber, `net/http`,
+    /// Ktor), the function of a serverless platform, a task of a queue, or a loop; also when the handler
+    /// calls a function, of the same file or imported from another, that makes a new client each time.
+    /// Clients that are kept are left alone: behind a test whether there is one, in a cache, a bean, a
+    /// fixture or a start-up hook; and so are loops that try again until a connection succeeds.
+    ///
+    /// ## Why it matters
+    /// A client is a pool with threads that watch the servers, made to live as long as the process. For
+    /// each request:
+    ///
+    /// | | a connection per request | one client, reused |
+    /// |---|---|---|
+    /// | login | every time, 10 to 50 ms (TCP, TLS, SCRAM) | once |
+    /// | connections | grow with the requests | stay within the pool |
+    /// | at the limit | the server refuses everybody | requests wait their turn |
+    /// | for | nothing in production | all of production |
+    ///
+    /// ## Example
+    /// ```python,fires
+    /// from flask import Flask
+    /// from pymongo import MongoClient
+    /// app = Flask(__name__)
+    ///
+    /// @app.route("/users")
+    /// def users():
+    ///     client = MongoClient("mongodb://db1,db2/?replicaSet=rs0")
+    ///     return list(client.shop.t_user.find())
+    /// ```
+    /// ```python,clean
+    /// from flask import Flask
+    /// from pymongo import MongoClient
+    /// app = Flask(__name__)
+    /// client = MongoClient("mongodb://db1,db2/?replicaSet=rs0")
+    ///
+    /// @app.route("/users")
+    /// def users():
+    ///     return list(client.shop.t_user.find())
+    /// ```
+    ///
+    /// ## How to fix
+    /// Make the client once, at the top of a module or where the application starts, and use it everywhere.
+    /// On platforms that keep no memory between calls, keep it outside of the handler so that warm calls
+    /// reuse it, and put a pooling proxy in between.
+    ///
+    /// ## When to ignore it
+    /// The handler runs a few times a day, or connects to a different deployment each time.
+    C040, "client-per-request",
+    level: Mandatory,
+    clauses: ["CN-02.1", "SDK-ALL.3", "CN-02.2"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Code],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(found) = &evidence.code else { return };
+    for client in &found.remade_clients {
+        let what = match &client.through {
+            Some(function) => {
+                format!("`{function}` makes a new client each time, and {} calls it", client.within)
+            }
+            None => format!("a client is made in {}", client.within),
+        };
+        let is_loop = client.within == "a loop";
+        cx.report(
+            code::draft(
+                evidence,
+                &client.place,
+                "client",
+                what,
+                "each one logs in anew (10 to 50 ms) and opens connections of its own: their number grows with the requests until the server refuses them",
+                "make the client once, outside, and reuse it for the whole life of the process",
+            )
+            .severity(if is_loop { Severity::Warn } else { Severity::Error }),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    fn count(file: &str, text: &str) -> usize {
+        check("C040", &format!("file {file}\n{text}")).len()
+    }
+
+    #[test]
+    fn cn_02_1_handlers_of_frameworks_are_known() {
+        let express = "const {MongoClient} = require('mongodb');\napp.get('/', async (req, res) => { const c = new MongoClient(process.env.URI); await c.connect(); res.json(await c.db('a').collection('b').find().toArray()); });";
+        assert_eq!(count("a.js", express), 1);
+        let lambda = "const {MongoClient} = require('mongodb');\nexports.handler = async (event) => { const c = await MongoClient.connect(process.env.URI); return c.db().collection('x').findOne(); };";
+        assert_eq!(count("a.js", lambda), 1);
+        let gin = "package main\nimport \"go.mongodb.org/mongo-driver/mongo\"\nfunc list(c *gin.Context) {\n client, _ := mongo.Connect(ctx, options.Client().ApplyURI(uri))\n _ = client\n}";
+        assert_eq!(count("a.go", gin), 1);
+        let spring = "import com.mongodb.client.MongoClients;\nclass A { @GetMapping(\"/x\") public String x() { MongoClient c = MongoClients.create(uri); return c.toString(); } }";
+        assert_eq!(count("A.java", spring), 1);
+        let lambda = "from pymongo import MongoClient\ndef lambda_handler(event, context):\n    client = MongoClient(URI)\n    return client.a.b.find_one()\n";
+        assert_eq!(count("a.py", lambda), 1);
+    }
+
+    #[test]
+    fn sdk_all_3_what_is_kept_is_not_made_again() {
+        let cached = "const {MongoClient} = require('mongodb');\nlet cached = null;\nexports.handler = async (event) => { if (!cached) { cached = await MongoClient.connect(process.env.URI); } return cached.db().collection('x').findOne(); };";
+        assert_eq!(count("a.js", cached), 0);
+        let early = "from pymongo import MongoClient\nclient = None\ndef get():\n    global client\n    if client is not None:\n        return client\n    client = MongoClient(URI)\n    return client\n@app.route('/')\ndef x():\n    return get().a.b.find_one()\n";
+        assert_eq!(count("a.py", early), 0);
+        let bean =
+            "class A { @Bean public MongoClient client() { return MongoClients.create(uri); } }";
+        assert_eq!(count("A.java", bean), 0);
+        let tries = "from pymongo import MongoClient\nfor i in range(5):\n    try:\n        client = MongoClient(URI)\n        break\n    except Exception:\n        pass\n";
+        assert_eq!(count("a.py", tries), 0);
+        let script = "from pymongo import MongoClient\ndef main():\n    client = MongoClient(URI)\n    client.a.b.insert_one({})\nif __name__ == '__main__':\n    main()\n";
+        assert_eq!(count("a.py", script), 0);
+    }
+
+    #[test]
+    fn cn_02_1_a_function_that_makes_one_each_time_is_found_through_its_caller() {
+        let text = "from fastapi import FastAPI\nfrom pymongo import MongoClient\napp = FastAPI()\ndef get_db():\n    client = MongoClient(URI)\n    return client.shop\n@app.get('/')\ndef read():\n    return get_db().t_user.find_one()\n";
+        let found = check("C040", &format!("file a.py\n{text}"));
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].what.starts_with("`get_db` makes a new client each time"),
+            "{}",
+            found[0].what
+        );
+        // At the top of a module it is called once.
+        let once =
+            text.replace("    return get_db().t_user", "    return db.t_user") + "db = get_db()\n";
+        assert_eq!(count("a.py", &once), 0);
+    }
+
+    #[test]
+    fn cn_02_1_other_databases_are_none_of_ours() {
+        let sqlite = "import sqlite3\n@app.route('/')\ndef x():\n    c = sqlite3.connect('a.db')\n    return c.execute('select 1')\n";
+        assert_eq!(count("a.py", sqlite), 0);
+    }
+}

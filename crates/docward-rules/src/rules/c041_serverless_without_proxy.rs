@@ -1,0 +1,92 @@
+//! CN-02.3: platforms without memory between calls want a pooling proxy.
+
+use std::collections::BTreeSet;
+
+use docward_model::Evidence;
+
+use crate::{Cx, declare_rule, facts::code};
+
+declare_rule! {
+    /// # Serverless without a proxy
+    ///
+    /// ## What it checks
+    /// Mentions functions of serverless platforms (AWS Lambda, Google Cloud Functions and their like) that
+    /// make a client of their own: each copy of the function that the platform starts has a pool of its own.
+    ///
+    /// ## Why it matters
+    /// The platform decides how many copies run at the same time. Their pools add up, and nobody lowers
+    /// them; a burst of calls can take all connections of a deployment.
+    ///
+    /// ## Example
+    /// ```python,fires
+    /// from pymongo import MongoClient
+    /// client = MongoClient("mongodb+srv://cluster0.abcde.example.net/")
+    ///
+    /// def lambda_handler(event, context):
+    ///     return client.shop.t_user.find_one({"_id": event["id"]})
+    /// ```
+    /// ```python,clean
+    /// from pymongo import MongoClient
+    /// client = MongoClient("mongodb+srv://cluster0.abcde.example.net/")
+    ///
+    /// def read(event):
+    ///     return client.shop.t_user.find_one({"_id": event["id"]})
+    /// ```
+    ///
+    /// ## How to fix
+    /// Put a proxy that pools connections between the functions and the deployment. Until then keep the
+    /// client outside of the handler, with a small pool (`maxPoolSize` 5 or less), and count concurrency
+    /// times pool size against the limit.
+    ///
+    /// ## When to ignore it
+    /// The platform's concurrency is capped, and the cap times the pool size fits.
+    C041, "serverless-without-proxy",
+    level: Recommended,
+    clauses: ["CN-02.3"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Code],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(found) = &evidence.code else { return };
+    let mut files = BTreeSet::new();
+    for function in found.serverless.iter().filter(|function| function.uses_mongodb) {
+        if !files.insert(&function.place.location.file) {
+            continue;
+        }
+        cx.report(
+            code::draft(
+                evidence,
+                &function.place,
+                "serverless",
+                format!("{} makes a client of its own", function.platform),
+                "every copy that the platform starts has its own pool: a burst of calls takes all connections",
+                "put a pooling proxy in between; until then keep the client outside of the handler with maxPoolSize 5 or less, and count concurrency times pool size against the limit",
+            )
+            .severity(docward_model::Severity::Info),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn cn_02_3_functions_of_platforms_are_known() {
+        let count = |text: &str| check("C041", text).len();
+        assert_eq!(
+            count(
+                "file a.js\nconst c = new MongoClient(u);\nexports.handler = async (event) => c.db();"
+            ),
+            1
+        );
+        assert_eq!(
+            count("file a.js\nconst c = new MongoClient(u);\nexports.other = async (x) => c.db();"),
+            0
+        );
+    }
+}

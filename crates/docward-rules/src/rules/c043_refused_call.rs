@@ -1,0 +1,56 @@
+//! SDK-PY.1 and GC-26: calls that a driver refuses when the code runs.
+
+use docward_model::Evidence;
+
+use crate::{Cx, declare_rule, facts::code};
+
+declare_rule! {
+    /// # Refused call
+    ///
+    /// ## What it checks
+    /// Reports options that a driver refuses when the client is made. At present: `readPreference` of
+    /// PyMongo given an object (`ReadPreference.SECONDARY_PREFERRED`), which raises `ValueError`; the option
+    /// takes a word, the object belongs in `read_preference`.
+    ///
+    /// ## Why it matters
+    /// The process does not start, or fails where the client is made first.
+    ///
+    /// ## Example
+    /// ```python,fires
+    /// from pymongo import MongoClient, ReadPreference
+    /// client = MongoClient("mongodb://db1,db2/?replicaSet=rs0", readPreference=ReadPreference.SECONDARY_PREFERRED)
+    /// ```
+    /// ```python,clean
+    /// from pymongo import MongoClient, ReadPreference
+    /// a = MongoClient("mongodb://db1,db2/?replicaSet=rs0", readPreference="secondaryPreferred")
+    /// b = MongoClient("mongodb://db1,db2/?replicaSet=rs0", read_preference=ReadPreference.SECONDARY_PREFERRED)
+    /// ```
+    ///
+    /// ## How to fix
+    /// Write the word, or use the other option.
+    ///
+    /// ## When to ignore it
+    /// Never with a driver of the 4.x series.
+    C043, "refused-call",
+    level: Mandatory,
+    clauses: ["SDK-PY.1"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Code],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(found) = &evidence.code else { return };
+    for call in &found.refused_calls {
+        cx.report(code::draft(
+            evidence,
+            &call.place,
+            "refused",
+            call.what.clone(),
+            "the client cannot be made: the process fails before its first operation",
+            format!("write {}", call.instead),
+        ));
+    }
+}

@@ -1,0 +1,167 @@
+//! SC-7: passwords belong in the environment or a secret store, not in code.
+
+use docward_model::{
+    Evidence, Level, Severity,
+    code::{CodeSecret, SecretKind},
+};
+
+use crate::{Cx, declare_rule, facts::code};
+
+declare_rule! {
+    /// # Hard-coded credential
+    ///
+    /// ## What it checks
+    /// Reports passwords of MongoDB in source code and settings: connection strings with a password, also
+    /// put together from pieces, and passwords given beside one. The password is never printed. What is
+    /// filled in later (`<password>`, `${PASSWORD}`, `*****`) is no password. Passwords that lead to this
+    /// machine or to a container beside it, defaults for when a variable is not set, comments and example
+    /// files are mentioned with less weight: they are seldom the ones in use, but people copy them.
+    ///
+    /// ## Why it matters
+    /// Whoever can read the code can read the data: every copy of the repository, every build log, every
+    /// former colleague. A password in the history of a repository cannot be taken back, only changed.
+    ///
+    /// ## Example
+    /// ```python,fires
+    /// from pymongo import MongoClient
+    /// client = MongoClient("mongodb+srv://shop:9dXk2pLw7Q@cluster0.abcde.mongodb.net/shop")
+    /// ```
+    /// ```python,clean
+    /// import os
+    /// from pymongo import MongoClient
+    /// client = MongoClient(os.environ["MONGODB_URI"])
+    /// ```
+    ///
+    /// ## How to fix
+    /// Take it from the environment or from a secret store, and change the password: it is known.
+    ///
+    /// ## When to ignore it
+    /// A throw-away server for tests that only this machine reaches.
+    S020, "hard-coded-credential",
+    level: Prohibited,
+    clauses: ["SC-7"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Code],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(found) = &evidence.code else { return };
+    for secret in &found.secrets {
+        let (severity, level, remark) = weight(secret);
+        let what = match secret.kind {
+            SecretKind::ConnectionString => {
+                format!("a password stands in `{}`{remark}", secret.shown)
+            }
+            SecretKind::Password => {
+                format!("a password stands in clear text (`{}`){remark}", secret.shown)
+            }
+        };
+        cx.report(
+            code::draft(
+                evidence,
+                &secret.place,
+                &secret.shown,
+                what,
+                "whoever can read the code can read the data, and a password in the history of a repository cannot be taken back",
+                "take it from the environment or a secret store, and change the password: it is known",
+            )
+            .severity(severity)
+            .level(level),
+        );
+    }
+}
+
+/// How much it weighs, and the reason in words.
+fn weight(secret: &CodeSecret) -> (Severity, Level, &'static str) {
+    let light = |why| (Severity::Info, Level::Information, why);
+    if secret.in_remark {
+        light(", in a comment")
+    } else if secret.in_sample {
+        light(", in an example file")
+    } else if secret.local {
+        light(", for a server on this machine or in a container beside it")
+    } else if secret.fallback {
+        (Severity::Warn, Level::Prohibited, ", used when the variable is not set")
+    } else {
+        (Severity::Error, Level::Prohibited, "")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::Severity;
+
+    use crate::testing::check;
+
+    fn severities(file: &str, text: &str) -> Vec<Severity> {
+        let found = check("S020", &format!("file {file}\n{text}"));
+        for finding in &found {
+            assert!(!format!("{finding:?}").contains("9dXk2pLw7Q"), "{finding:?}");
+        }
+        found.into_iter().map(|finding| finding.severity).collect()
+    }
+
+    #[test]
+    fn sc_7_a_literal_password_is_a_violation_and_is_masked() {
+        assert_eq!(
+            severities("a.py", "C = MongoClient('mongodb://app:9dXk2pLw7Q@db.shop.io/x')"),
+            [Severity::Error]
+        );
+        assert_eq!(
+            severities("a.js", "const u = 'mongodb://app:' + '9dXk2pLw7Q' + '@db.shop.io/x';"),
+            [Severity::Error]
+        );
+        assert_eq!(
+            severities(".env.production", "MONGO_URL=mongodb://app:9dXk2pLw7Q@db.shop.io/x\n"),
+            [Severity::Error]
+        );
+        assert_eq!(
+            severities("a.yaml", "spring.data.mongodb.password: 9dXk2pLw7Q\n"),
+            [Severity::Error]
+        );
+    }
+
+    #[test]
+    fn sc_7_placeholders_and_the_environment_pass() {
+        for text in [
+            "u = os.environ['MONGODB_URI']",
+            "u = f'mongodb://{user}:{password}@db.shop.io/x'",
+            "u = 'mongodb://user:<password>@db.shop.io/x'",
+            "u = 'mongodb://user:%s@db.shop.io/x' % pw",
+            "u = 'mongodb://db.shop.io/x'",
+        ] {
+            assert!(severities("a.py", text).is_empty(), "{text}");
+        }
+        assert!(severities("a.yaml", "url: mongodb://${U}:${P}@db.shop.io/x\n").is_empty());
+        assert!(
+            severities("a.yaml", "url: mongodb://{{ .Values.u }}:{{ .Values.p }}@db.shop.io/x\n")
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn sc_7_what_is_seldom_in_use_weighs_less() {
+        assert_eq!(
+            severities("a.py", "# mongodb://app:9dXk2pLw7Q@db.shop.io/x\n"),
+            [Severity::Info]
+        );
+        assert_eq!(
+            severities("a.py", "u = 'mongodb://root:9dXk2pLw7Q@localhost:27017'"),
+            [Severity::Info]
+        );
+        assert_eq!(
+            severities(
+                "a.js",
+                "const u = process.env.U || 'mongodb://app:9dXk2pLw7Q@db.shop.io/x';"
+            ),
+            [Severity::Warn]
+        );
+        assert_eq!(
+            severities(".env.example", "U=mongodb://app:9dXk2pLw7Q@db.shop.io/x\n"),
+            [Severity::Info]
+        );
+    }
+}
