@@ -510,6 +510,14 @@ impl Finding {
         self.clauses.iter().any(|cited| cited == clause)
     }
 
+    /// Where it is, in words: the place in a text file, or else what it is about.
+    pub fn place(&self) -> String {
+        match (&self.location, &self.at) {
+            (Some(at), Subject::Deployment) => format!("{}:{}:{}", at.file, at.line, at.column),
+            _ => self.at.text(),
+        }
+    }
+
     /// The order of reports: loudest first, then by place, then by rule.
     pub fn sort_key(&self) -> impl Ord + '_ {
         (

@@ -28,12 +28,14 @@ pub enum SourceKind {
     Workload,
     /// What was saved of another run.
     Evidence,
+    /// Source code and settings.
+    Code,
     /// Named, but nothing in it could be read as documents or metadata.
     Unknown,
 }
 
 impl SourceKind {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Dump,
         Self::Archive,
         Self::Bson,
@@ -45,6 +47,7 @@ impl SourceKind {
         Self::Live,
         Self::Workload,
         Self::Evidence,
+        Self::Code,
         Self::Unknown,
     ];
 
@@ -67,6 +70,7 @@ impl SourceKind {
             Self::Live => "live",
             Self::Workload => "workload",
             Self::Evidence => "evidence",
+            Self::Code => "code",
             Self::Unknown => "unknown",
         }
     }
@@ -311,7 +315,13 @@ impl Report {
     /// Documents read over all sources.
     pub fn documents(&self) -> u64 {
         let data = self.sources.iter().filter(|s| {
-            !matches!(s.kind, SourceKind::Log | SourceKind::Workload | SourceKind::NetworkRules)
+            !matches!(
+                s.kind,
+                SourceKind::Log
+                    | SourceKind::Workload
+                    | SourceKind::NetworkRules
+                    | SourceKind::Code
+            )
         });
         data.map(|s| s.documents).sum()
     }

@@ -35,7 +35,7 @@ pub(crate) fn gitlab(report: &Report, view: View) -> String {
             .findings
             .iter()
             .map(|finding| Issue {
-                description: plain(&format!("{}: {}", finding.at.text(), finding.what)),
+                description: plain(&format!("{}: {}", finding.place(), finding.what)),
                 check_name: format!("{} {}", finding.rule, finding.name),
                 fingerprint: finding.fingerprint.clone(),
                 severity: severity(finding.severity),

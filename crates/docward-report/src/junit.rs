@@ -74,7 +74,7 @@ fn case(report: &Report, finding: &Finding, fails_from: Option<Severity>) -> Tes
         status.set_type(text(&finding.rule));
         status.set_description(text(&body));
     }
-    let name = format!("{} {} {}", finding.rule, finding.name, finding.at.text());
+    let name = format!("{} {} {}", finding.rule, finding.name, finding.place());
     let mut case = TestCase::new(text(&name), status);
     case.set_classname(text(&finding.at.namespace().unwrap_or_else(|| "deployment".to_owned())));
     if !fails {

@@ -144,7 +144,7 @@ fn as_lines(same: &[&Finding], room: usize) -> (String, usize) {
 }
 
 fn line(finding: &Finding) -> String {
-    format!("- {}: {}", code(&finding.at.text()), escaped(&finding.what))
+    format!("- {}: {}", code(&finding.place()), escaped(&finding.what))
 }
 
 fn written_out(report: &Report, finding: &Finding, out: &mut String) {

@@ -82,8 +82,9 @@ impl Page<'_> {
         let recorded = count_of(SourceKind::Workload);
         let rules = count_of(SourceKind::NetworkRules);
         let bytes: u64 = self.report.sources.iter().map(|s| s.bytes).sum();
+        let files = count_of(SourceKind::Code);
         let mut read = Vec::new();
-        if self.report.documents() > 0 || entries + rules == 0 {
+        if self.report.documents() > 0 || entries + rules + files == 0 {
             read.push(text::plural(self.report.documents(), "document"));
         }
         if entries > 0 {
@@ -95,6 +96,12 @@ impl Page<'_> {
         if rules > 0 {
             read.push(text::plural(rules, "network rule"));
         }
+        if files > 0 {
+            read.push(text::plural(files, "file"));
+        }
+        let is_lint = !self.report.sources.is_empty()
+            && self.report.sources.iter().all(|source| source.kind == SourceKind::Code);
+        let command = if is_lint { "lint" } else { "audit" };
         let shown = match names.as_slice() {
             [] => "nothing".to_owned(),
             [one] => (*one).to_owned(),
@@ -102,7 +109,7 @@ impl Page<'_> {
         };
         let _ = writeln!(
             out,
-            "{} audit of {shown}: {}, {}, {} profile",
+            "{} {command} of {shown}: {}, {}, {} profile",
             self.paint.bold("docward"),
             read.join(", "),
             text::bytes(bytes),
@@ -141,7 +148,11 @@ impl Page<'_> {
             if self.is_folded(finding, by_rule[&*finding.rule].len()) {
                 continue;
             }
-            let here = finding.at.namespace().unwrap_or_else(|| "deployment".to_owned());
+            let here = match (&finding.location, finding.at.namespace()) {
+                (_, Some(namespace)) => namespace,
+                (Some(location), None) => location.file.clone(),
+                (None, None) => "deployment".to_owned(),
+            };
             if place.as_ref() != Some(&here) {
                 let _ = writeln!(out, "\n{}", self.paint.bold(&line(&here)));
                 place = Some(here);
@@ -171,6 +182,9 @@ impl Page<'_> {
         let place = match &finding.at {
             Subject::Field(_, path) => format!(" {}", self.paint.bold(&line(path.as_str()))),
             Subject::Index(_, name) => format!(" index {}", self.paint.bold(&line(name))),
+            Subject::Deployment if finding.location.is_some() => {
+                format!(" {}", self.paint.bold(&line(&finding.place())))
+            }
             _ => String::new(),
         };
         let _ = writeln!(out, "  {tag} {}{place}{}", finding.name, self.change(finding));
@@ -217,9 +231,9 @@ impl Page<'_> {
             self.paint.dim(&format!("(--expand {} lists all)", first.rule)),
         );
         for finding in same.iter().take(FOLD_AFTER) {
-            self.paragraph("· ", &format!("{}: {}", finding.at.text(), finding.what), out);
+            self.paragraph("· ", &format!("{}: {}", finding.place(), finding.what), out);
         }
-        let rest: Vec<String> = same.iter().skip(FOLD_AFTER).take(8).map(|f| f.at.text()).collect();
+        let rest: Vec<String> = same.iter().skip(FOLD_AFTER).take(8).map(|f| f.place()).collect();
         let more = same.len().saturating_sub(FOLD_AFTER + rest.len());
         let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
         self.paragraph("· ", &format!("also {}{tail}", rest.join(", ")), out);

@@ -15,6 +15,7 @@ use docward_model::{
     ProfileName, Protocol, Purpose, Router, RuleGroup, RuleSettings, Server, Settings, Shard,
     ShardKey, ShardPart, ShardedCollection, StartOptions, Suppression, ThresholdSetting,
     ThresholdValue, Topology, User, Value, WorkloadKind,
+    code::{Place, SetPath},
 };
 use docward_profile::{Links, Profiler, relate};
 use docward_schema::{Tally, Validator};
@@ -227,6 +228,20 @@ impl Example {
             if let Some(name) = line.strip_prefix("@ ") {
                 current = Namespace::parse(name.trim()).expect("@ db.coll");
                 parts.entry(current.clone()).or_insert_with(|| fresh(&current));
+                continue;
+            }
+            // A path that source code sets: `writes t_order a.b.c`.
+            if let Some((collection, path)) =
+                line.strip_prefix("writes ").and_then(|rest| rest.split_once(' '))
+            {
+                let location = Location { file: "app.js".to_owned(), line: 1, column: 1 };
+                let code = self.evidence.code.get_or_insert_default();
+                code.set_paths.push(SetPath {
+                    place: Place { location, function: None },
+                    operator: "$set".to_owned(),
+                    collection: Some(collection.to_owned()),
+                    path: path.trim().to_owned(),
+                });
                 continue;
             }
             let part = parts.entry(current.clone()).or_insert_with(|| fresh(&current));

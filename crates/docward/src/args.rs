@@ -74,6 +74,9 @@ pub(crate) enum Command {
     /// Validators: read them off documents, hold documents against them, compare and apply them
     #[command(after_help = SCHEMA_EXAMPLES)]
     Schema(crate::schema::args::SchemaArgs),
+    /// Judge source code and settings: clients, connection strings, updates, models, secrets
+    #[command(after_help = crate::lint::EXAMPLES)]
+    Lint(crate::lint::LintArgs),
     /// Connections: judge strings, size pools, choose a method, write clients
     Connect(crate::connect::ConnectArgs),
     /// Compare two reports: what is new, fixed or changed

@@ -395,7 +395,7 @@ fn judged(
 }
 
 /// What the suppressions of `docward.toml` did.
-fn suppressions(settings: &Settings, outcome: &Outcome) -> Vec<SuppressionUse> {
+pub(crate) fn suppressions(settings: &Settings, outcome: &Outcome) -> Vec<SuppressionUse> {
     let counts = outcome.kept_back.iter().copied();
     let used = settings.suppressions.iter().zip(counts);
     used.map(|(suppression, findings)| SuppressionUse {
@@ -408,7 +408,7 @@ fn suppressions(settings: &Settings, outcome: &Outcome) -> Vec<SuppressionUse> {
 }
 
 /// The day of the run; a clock that stands before 1970 tells none.
-fn today() -> Option<String> {
+pub(crate) fn today() -> Option<String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
     docward_rules::facts::text::date(i64::try_from(now.as_millis()).ok()?)
 }

@@ -10,6 +10,7 @@ mod diff;
 mod explain;
 mod generated;
 mod interrupt;
+mod lint;
 mod progress;
 mod rules;
 mod schema;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         args::Command::Checklist(args) => audit::audit(&args.audit, Shown::Checklists),
         args::Command::ShardKey(args) => shardkey::shardkey(&args),
         args::Command::Schema(args) => schema::schema(&args),
+        args::Command::Lint(args) => lint::lint(&args),
         args::Command::Connect(args) => connect::connect(&args),
         args::Command::Rules(args) => rules::rules(&args),
         args::Command::Diff(args) => diff::diff(&args),

@@ -1,5 +1,7 @@
 //! Clients: where they are made, with which connection string and options, and how often.
 
+use std::collections::BTreeSet;
+
 use docward_model::{
     ClientOption, ClientSite, ClientUri, Driver, Location, Purpose,
     code::{CodeSecret, RefusedCall, RemadeClient, SecretKind, Serverless},
@@ -36,10 +38,13 @@ impl<'u, 't> Scan<'u, 't> {
         });
         for (scope, expr, call, client) in made {
             self.refused(call);
-            self.remade(scope, expr);
+            if !client.uri.is_some_and(|(uri, at)| self.is_asked_for(uri, at)) {
+                self.remade(scope, expr);
+            }
             self.client(expr.at, scope, client);
         }
         self.factories_of_others();
+        self.opened_and_closed();
         self.serverless();
     }
 
@@ -63,7 +68,12 @@ impl<'u, 't> Scan<'u, 't> {
             };
         let is_client = matches!(
             method,
-            "MongoClient" | "AsyncIOMotorClient" | "AsyncMongoClient" | "MotorClient"
+            "MongoClient"
+                | "AsyncIOMotorClient"
+                | "AsyncMongoClient"
+                | "MotorClient"
+                | "MotorReplicaSetClient"
+                | "MongoReplicaSetClient"
         );
         if !is_connect && !is_client {
             return None;
@@ -353,6 +363,75 @@ impl<'u, 't> Scan<'u, 't> {
                 let through = Some(name.to_owned());
                 self.out.code.remade_clients.push(RemadeClient { place, within, through });
                 return;
+            }
+        }
+    }
+
+    /// Whether the connection string comes with the request: then each may lead elsewhere, and there is no
+    /// client to reuse.
+    fn is_asked_for(&self, uri: &'u Expr<'t>, scope: ScopeId) -> bool {
+        let unit = self.values.unit;
+        let mut names = Vec::new();
+        uri.visit(&mut |expr| {
+            if let Kind::Name(name) = expr.kind {
+                names.push(name);
+            }
+        });
+        let of_request = |expr: &Expr<'t>| {
+            let mut found = false;
+            expr.visit(&mut |inner| {
+                found |= matches!(inner.kind, Kind::Name("req" | "request" | "event" | "body"));
+            });
+            found
+        };
+        of_request(uri)
+            || unit.statements.iter().any(|statement| {
+                let StatementKind::Assign { target, value, .. } = &statement.kind else {
+                    return false;
+                };
+                let mut assigns = false;
+                target.visit(&mut |inner| {
+                    assigns |= matches!(inner.kind, Kind::Name(name) if names.contains(&name));
+                });
+                assigns
+                    && self.values.owner(statement.scope) == self.values.owner(scope)
+                    && of_request(value)
+            })
+    }
+
+    /// A client that others share, connected and closed by a handler.
+    fn opened_and_closed(&mut self) {
+        let unit = self.values.unit;
+        let mut opened = Vec::new();
+        let mut closed = BTreeSet::new();
+        unit.each(|scope, expr| {
+            let Some(call) = expr.call().filter(|call| call.args.is_empty()) else { return };
+            let Some(path) = call.receiver().and_then(Expr::path) else { return };
+            let lower = path.to_ascii_lowercase();
+            if !lower.contains("client") && !lower.contains("mongo") {
+                return;
+            }
+            let function = unit.function(scope).map(|(id, _)| id);
+            match call.method() {
+                Some("connect") => opened.push((scope, expr.at, function, path)),
+                Some("close") => {
+                    closed.insert((function, path));
+                }
+                _ => {}
+            }
+        });
+        for (scope, at, function, path) in opened {
+            let is_made_here = function.is_some_and(|id| {
+                let root = path.split('.').next().unwrap_or(&path);
+                self.values.given(root, scope).iter().any(|(at, _)| unit.is_in(*at, id))
+            });
+            if !is_made_here
+                && closed.contains(&(function, path))
+                && let Some(within) = handlers::handler_around(unit, scope, self.file)
+            {
+                let place = self.place(at, scope);
+                let within = format!("{within}, and closed again");
+                self.out.code.remade_clients.push(RemadeClient { place, within, through: None });
             }
         }
     }

@@ -139,6 +139,9 @@ pub(crate) fn handler<'t>(unit: &Unit<'t>, id: ScopeId, file: &str) -> Option<St
     if unit.language.is_script() && has_request_parameters(function) {
         return Some(name("the request handler"));
     }
+    if unit.language == Language::Kotlin && function.passed_to.as_deref() == Some("getter") {
+        return Some("the getter of a property".to_owned());
+    }
     if let Some(to) = &function.passed_to
         && is_route(to, unit.language)
     {

@@ -203,6 +203,10 @@ impl<'u, 't> Scan<'u, 't> {
     fn array_of(&self, expr: &Expr<'t>) -> Option<(String, String)> {
         match &expr.kind {
             Kind::Member(of, name) => match &of.kind {
+                // `req.user` is loaded by whoever checks logins.
+                Kind::Member(..) if of.path().as_deref() == Some("req.user") => {
+                    Some(("req.user".to_owned(), (*name).to_owned()))
+                }
                 Kind::Name(root) => (!matches!(
                     *root,
                     "self" | "this" | "window" | "props" | "state" | "console" | "router"
@@ -226,6 +230,9 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// What a variable was loaded from; `None` when it was not loaded, or is not known to be.
     fn loaded_from(&self, root: &str, scope: ScopeId) -> Option<Loaded> {
+        if root == "req.user" {
+            return self.values.is_mapper_file().then_some(Loaded(None));
+        }
         let given = self.values.given(root, scope);
         if given.is_empty() {
             // `.then(user => …)`, `(err, user) => …` of a find.
@@ -284,6 +291,7 @@ impl<'u, 't> super::values::Values<'u, 't> {
             ["mongoose", "mongoengine", "beanie", "odmantic", "mongodb", "mongo"]
                 .iter()
                 .any(|mapper| module.contains(mapper))
+                || module.contains("models")
                 || self.known.models.contains_key(import.local)
         })
     }

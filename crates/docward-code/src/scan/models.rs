@@ -123,7 +123,13 @@ impl<'u, 't> Scan<'u, 't> {
             let ScopeKind::Class { name, bases, marks } = &unit.scopes[statement.scope].kind else {
                 continue;
             };
-            let is_stored = bases.iter().any(|base| *base == "Document")
+            // `Field(default_factory=uuid4, alias="_id")` says itself where it is stored.
+            let is_aliased = value
+                .call()
+                .and_then(|call| call.named("alias"))
+                .is_some_and(|alias| alias.text().as_deref() == Some("_id"));
+            let is_stored = is_aliased
+                || bases.iter().any(|base| *base == "Document")
                 || marks.iter().any(|mark| mark.path == "Document");
             if !is_stored || !matches!(target.kind, Kind::Name("id" | "_id")) {
                 continue;
@@ -185,10 +191,14 @@ fn properties(schema: &Document, path: &str, out: &mut Vec<(String, Document)>) 
 }
 
 fn types(schema: &Document) -> Vec<BsonType> {
-    let name = |value: &Bson| value.as_str().and_then(BsonType::from_name);
+    let name = |value: &Bson| match value.as_str() {
+        Some("number") => vec![BsonType::Double, BsonType::Int, BsonType::Long, BsonType::Decimal],
+        Some(name) => BsonType::from_name(name).into_iter().collect(),
+        None => Vec::new(),
+    };
     match schema.get("bsonType") {
-        Some(Bson::Array(names)) => names.iter().filter_map(name).collect(),
-        Some(value) => name(value).into_iter().collect(),
+        Some(Bson::Array(names)) => names.iter().flat_map(name).collect(),
+        Some(value) => name(value),
         None => Vec::new(),
     }
 }

@@ -56,7 +56,9 @@ impl<'u, 't> Values<'u, 't> {
         }
         // `User` is the model, whatever it was assigned from.
         if let Kind::Name(name) = &expr.kind
-            && (self.known.models.contains_key(*name) || self.local_model(expr, scope))
+            && (self.known.models.contains_key(*name)
+                || self.local_model(expr, scope)
+                || self.imported_model(name))
         {
             return Some(Target {
                 database: None,
@@ -115,6 +117,16 @@ impl<'u, 't> Values<'u, 't> {
             }
             _ => None,
         }
+    }
+
+    /// `const User = require('../models/user')`.
+    fn imported_model(&self, name: &str) -> bool {
+        self.unit.language.is_script()
+            && name.starts_with(char::is_uppercase)
+            && self.unit.import(name).is_some_and(|import| {
+                let module = import.module.to_ascii_lowercase();
+                module.starts_with('.') && module.contains("model")
+            })
     }
 
     /// `const User = mongoose.model(…)` in this file.

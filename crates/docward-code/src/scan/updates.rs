@@ -221,6 +221,13 @@ impl<'u, 't> Scan<'u, 't> {
             if counted.iter().any(|counter| counter == name) && (has("$lt") || has("$lte")) {
                 return Some(format!("`{name}` is counted and tested"));
             }
+            // A field that says how many there are, kept elsewhere.
+            let lower = name.to_ascii_lowercase();
+            let counts =
+                ["count", "size", "length", "total"].iter().any(|word| lower.contains(word));
+            if counts && (has("$lt") || has("$lte")) {
+                return Some(format!("`{name}` is tested"));
+            }
             let index = name.strip_prefix(array).and_then(|rest| rest.strip_prefix('.'));
             if index.is_some_and(|index| index.parse::<u32>().is_ok()) && has("$exists") {
                 return Some(format!("`{name}` must not exist"));

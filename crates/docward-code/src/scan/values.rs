@@ -189,6 +189,10 @@ impl<'u, 't> Values<'u, 't> {
             Kind::Number(text) => {
                 out.fragments.push(Fragment::Text((*text).to_owned(), Some(expr.at)));
             }
+            // `User::comments.name` of Kotlin.
+            Kind::Member(of, "name") if matches!(of.kind, Kind::Text(_)) => {
+                self.fold_into(of, scope, steps + 1, out);
+            }
             Kind::Binary("+", left, right) => {
                 self.fold_into(left, scope, steps + 1, out);
                 self.fold_into(right, scope, steps + 1, out);
@@ -316,13 +320,6 @@ impl<'u, 't> Values<'u, 't> {
                 [only] => self.int(only, scope),
                 _ => None,
             },
-            _ => None,
-        }
-    }
-
-    pub(crate) fn bool(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<bool> {
-        match self.follow(expr, scope).0.kind {
-            Kind::Bool(value) => Some(value),
             _ => None,
         }
     }

@@ -166,7 +166,7 @@ fn rule_pages(report: &Report, rules: &[&RuleMeta]) -> Markup {
 }
 
 fn entry<'a>(report: &'a Report, finding: &'a Finding) -> Entry<'a> {
-    let place = finding.at.text();
+    let place = finding.place();
     let change = report.compared.as_ref().map(|compared| compared.change(finding));
     let words = format!("{} {} {place} {}", finding.rule, finding.name, finding.what);
     Entry {

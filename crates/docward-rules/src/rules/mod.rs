@@ -25,6 +25,9 @@ mod d011_p99_near_limit;
 mod d012_nesting_near_server_limit;
 mod d013_hand_made_time_series;
 mod d020_uncapped_append;
+mod d021_deep_update_path;
+mod d022_unknown_update_path;
+mod d023_truncated_in_memory;
 mod i001_redundant_index;
 mod i002_too_many_indexes;
 mod i003_index_on_every_field;
@@ -37,6 +40,7 @@ mod k002_dominated_shard_key;
 mod k003_monotonic_shard_key;
 mod k004_missing_shard_key_field;
 mod k005_jumbo_chunks;
+mod k020_poor_shard_key_in_code;
 mod l001_too_many_collections;
 mod l002_crowded_database;
 mod n001_business_data_in_system_database;
@@ -57,6 +61,7 @@ mod n015_leading_underscore;
 mod n016_many_spellings;
 mod n017_divergent_collection_names;
 mod n018_long_namespace;
+mod n020_system_database_in_code;
 mod r001_reference_type_mismatch;
 mod r002_unindexed_reference;
 mod r003_dangling_references;
@@ -70,6 +75,8 @@ mod r011_wide_many_to_many;
 mod r012_collection_per_entity;
 mod r013_relationship_advice;
 mod r020_recognised_pattern;
+mod r021_always_joined;
+mod r022_transaction_over_pair;
 mod s001_access_control_off;
 mod s002_listens_in_public;
 mod s003_plain_text_in_public;
@@ -94,6 +101,10 @@ mod t011_case_variant_ids;
 mod t012_epoch_as_number;
 mod t013_number_as_string;
 mod t014_deprecated_types;
+mod t020_float_money_in_model;
+mod t021_string_date_in_model;
+mod t022_numeric_status_in_model;
+mod t023_random_id_in_code;
 mod v001_missing_validator;
 mod v002_weak_validation;
 mod v003_moderate_validation;
@@ -104,6 +115,7 @@ mod v007_document_breaks_schema;
 mod v008_contradictory_schema;
 mod v009_idle_constraint;
 mod v010_may_bypass_validation;
+mod v020_created_without_validator;
 mod w001_collection_scan;
 mod w002_index_that_reads_too_much;
 mod w003_sort_in_memory;
@@ -118,6 +130,8 @@ mod w011_scattered_queries;
 mod w012_not_primary_storm;
 mod w013_mistyped_update_path;
 mod w014_small_part_of_large_documents;
+mod w020_read_then_write;
+mod w021_count_per_request;
 
 use crate::Rule;
 
@@ -147,6 +161,9 @@ pub static RULES: &[&Rule] = &[
     &d012_nesting_near_server_limit::D012,
     &d013_hand_made_time_series::D013,
     &d020_uncapped_append::D020,
+    &d021_deep_update_path::D021,
+    &d022_unknown_update_path::D022,
+    &d023_truncated_in_memory::D023,
     &i001_redundant_index::I001,
     &i002_too_many_indexes::I002,
     &i003_index_on_every_field::I003,
@@ -159,6 +176,7 @@ pub static RULES: &[&Rule] = &[
     &k003_monotonic_shard_key::K003,
     &k004_missing_shard_key_field::K004,
     &k005_jumbo_chunks::K005,
+    &k020_poor_shard_key_in_code::K020,
     &l001_too_many_collections::L001,
     &l002_crowded_database::L002,
     &n001_business_data_in_system_database::N001,
@@ -179,6 +197,7 @@ pub static RULES: &[&Rule] = &[
     &n016_many_spellings::N016,
     &n017_divergent_collection_names::N017,
     &n018_long_namespace::N018,
+    &n020_system_database_in_code::N020,
     &r001_reference_type_mismatch::R001,
     &r002_unindexed_reference::R002,
     &r003_dangling_references::R003,
@@ -192,6 +211,8 @@ pub static RULES: &[&Rule] = &[
     &r012_collection_per_entity::R012,
     &r013_relationship_advice::R013,
     &r020_recognised_pattern::R020,
+    &r021_always_joined::R021,
+    &r022_transaction_over_pair::R022,
     &s001_access_control_off::S001,
     &s002_listens_in_public::S002,
     &s003_plain_text_in_public::S003,
@@ -216,6 +237,10 @@ pub static RULES: &[&Rule] = &[
     &t012_epoch_as_number::T012,
     &t013_number_as_string::T013,
     &t014_deprecated_types::T014,
+    &t020_float_money_in_model::T020,
+    &t021_string_date_in_model::T021,
+    &t022_numeric_status_in_model::T022,
+    &t023_random_id_in_code::T023,
     &v001_missing_validator::V001,
     &v002_weak_validation::V002,
     &v003_moderate_validation::V003,
@@ -226,6 +251,7 @@ pub static RULES: &[&Rule] = &[
     &v008_contradictory_schema::V008,
     &v009_idle_constraint::V009,
     &v010_may_bypass_validation::V010,
+    &v020_created_without_validator::V020,
     &w001_collection_scan::W001,
     &w002_index_that_reads_too_much::W002,
     &w003_sort_in_memory::W003,
@@ -240,4 +266,6 @@ pub static RULES: &[&Rule] = &[
     &w012_not_primary_storm::W012,
     &w013_mistyped_update_path::W013,
     &w014_small_part_of_large_documents::W014,
+    &w020_read_then_write::W020,
+    &w021_count_per_request::W021,
 ];

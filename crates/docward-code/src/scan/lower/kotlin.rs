@@ -67,6 +67,18 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             }
             Kind::Function(inner)
         }
+        // A getter runs whenever somebody looks.
+        "getter" => {
+            let function = Function {
+                name: "getter",
+                parameters: Vec::new(),
+                marks: Vec::new(),
+                passed_to: Some("getter".to_owned()),
+                exported: true,
+            };
+            l.function(function, part(node, "function_body"), node, scope);
+            Kind::Other(Vec::new())
+        }
         "property_declaration" => {
             let Some(declared) = part(node, "variable_declaration") else {
                 return l.rest(node, scope);
@@ -95,6 +107,9 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             };
             if let Some(value) = value {
                 l.assign(target, value, false, scope);
+            }
+            if let Some(getter) = part(node, "getter") {
+                l.node(getter, scope);
             }
             Kind::Other(Vec::new())
         }
@@ -141,7 +156,13 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
         }
         "navigation_expression" => {
             let held = parts(node);
+            // `User::comments` names a property.
+            let mut cursor = node.walk();
+            let is_reference = node.children(&mut cursor).any(|child| child.kind() == "::");
             match held.as_slice() {
+                [_, .., name] if is_reference => {
+                    Kind::Text(vec![Part::Text(Cow::Borrowed(l.text(*name)), name.start_byte())])
+                }
                 [of, .., name] => Kind::Member(Box::new(l.node(*of, scope)), l.text(*name)),
                 _ => l.rest(node, scope),
             }

@@ -1,0 +1,82 @@
+//! DM-08.4: arrays cut by the application.
+
+use docward_model::Evidence;
+
+use crate::{Cx, declare_rule, facts::code};
+
+declare_rule! {
+    /// # Truncated in memory
+    ///
+    /// ## What it checks
+    /// Reports code that loads a document, adds to one of its arrays, cuts the array and saves the document: the
+    /// last N are kept by the application instead of the database.
+    ///
+    /// ## Why it matters
+    /// Between reading and saving another writer may do the same, and one of the two entries is lost; the whole
+    /// document travels twice.
+    ///
+    /// ## Example
+    /// ```javascript,fires
+    /// const mongoose = require('mongoose');
+    /// const User = mongoose.model('User', schema);
+    /// async function login(id, entry) {
+    ///   const user = await User.findById(id);
+    ///   user.logins.push(entry);
+    ///   user.logins = user.logins.slice(-10);
+    ///   await user.save();
+    /// }
+    /// ```
+    /// ```javascript,clean
+    /// const mongoose = require('mongoose');
+    /// const User = mongoose.model('User', schema);
+    /// async function login(id, entry) {
+    ///   await User.updateOne({_id: id}, {$push: {logins: {$each: [entry], $slice: -10}}});
+    /// }
+    /// ```
+    ///
+    /// ## How to fix
+    /// Write `$push` with `$each` and `$slice: -N`: one statement, nothing is lost.
+    ///
+    /// ## When to ignore it
+    /// Only one process ever writes the document.
+    D023, "truncated-in-memory",
+    level: Recommended,
+    clauses: ["DM-08.4"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Code],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(found) = &evidence.code else { return };
+    for write in found.read_then_writes.iter().filter(|write| write.truncates) {
+        cx.report(code::draft(
+            evidence,
+            &write.place,
+            &write.path,
+            format!(
+                "`{}`{} is read, cut in memory and saved",
+                write.path,
+                code::of(write.collection.as_deref())
+            ),
+            "another writer between the two loses its entry, and the whole document travels twice",
+            format!(
+                "{{$push: {{{}: {{$each: […], $slice: -N}}}}}} keeps the last N in one statement",
+                write.path
+            ),
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn dm_08_4_an_array_that_is_only_read_is_not_cut() {
+        let text = "file a.js\nconst mongoose = require('mongoose');\nconst User = mongoose.model('User', s);\nasync function f(id) { const user = await User.findById(id); return user.logins.slice(-10); }";
+        assert!(check("D023", text).is_empty());
+    }
+}

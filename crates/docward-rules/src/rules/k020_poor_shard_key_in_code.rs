@@ -1,0 +1,104 @@
+//! SK-5 to SK-8: shard keys whose name says that they will not do.
+
+use docward_model::Evidence;
+
+use crate::facts::{names, words};
+
+use crate::{Cx, declare_rule, facts::code};
+
+declare_rule! {
+    /// # Poor shard key in code
+    ///
+    /// ## What it checks
+    /// Reports statements in source code that shard a collection by a key whose name alone says that it will not
+    /// do: `{_id: 1}` and times of creation (every insert goes to the last chunk), a status or a country (few
+    /// values, some of them very frequent). Hashed and compound keys pass.
+    ///
+    /// ## Why it matters
+    /// A key that rises sends all new documents to one shard; a key with few values makes chunks that cannot be
+    /// split. Changing it later moves all data.
+    ///
+    /// ## Example
+    /// ```mongosh,fires
+    /// sh.shardCollection("db_shop.t_order", {createdAt: 1})
+    /// sh.shardCollection("db_shop.t_user", {country: 1})
+    /// ```
+    /// ```mongosh,clean
+    /// sh.shardCollection("db_shop.t_user", {userId: "hashed"})
+    /// sh.shardCollection("db_shop.t_order", {customerId: 1, createdAt: 1})
+    /// sh.shardCollection("db_shop.t_session", {region: 1, userId: 1})
+    /// ```
+    ///
+    /// ## How to fix
+    /// Hash a key with many values, or put one first that spreads and that queries name. `docward shardkey`
+    /// judges keys on the data.
+    ///
+    /// ## When to ignore it
+    /// The collection holds a fixed set of documents.
+    K020, "poor-shard-key-in-code",
+    level: Prohibited,
+    clauses: ["SK-5", "SK-6", "SK-7", "SK-8"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Code],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(found) = &evidence.code else { return };
+    for sharding in &found.shardings {
+        let [(field, false)] = sharding.key.as_slice() else { continue };
+        let (what, clauses): (_, &'static [&'static str]) = if field == "_id" {
+            ("rises: every insert goes to the last chunk", &["SK-5"])
+        } else if words::is_creation_time(field) {
+            ("rises: every insert goes to the last chunk", &["SK-6"])
+        } else if words::is_status(field) {
+            ("has few values, some of them very frequent", &["SK-7"])
+        } else if matches!(
+            names::normalised(field).as_str(),
+            "country" | "countrycode" | "region" | "continent" | "gender"
+        ) {
+            ("has few values, some of them very frequent", &["SK-8"])
+        } else {
+            continue;
+        };
+        cx.report(
+            code::draft(
+                evidence,
+                &sharding.place,
+                &sharding.namespace,
+                format!("`{}` is sharded by `{field}`, which {what}", sharding.namespace),
+                "one shard takes the load, or chunks cannot be split; changing the key later moves all data",
+                "hash a key with many values, or put one first that spreads and that queries name; `docward shardkey` judges keys on the data",
+            )
+            .clauses(clauses),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn sk_5_sk_6_sk_7_sk_8_sn_17_bad_keys_fail() {
+        for key in ["{_id: 1}", "{createdAt: 1}", "{status: 1}", "{country: 1}"] {
+            let text = format!("file a.mongodb\nsh.shardCollection('mydb.users', {key})");
+            assert_eq!(check("K020", &text).len(), 1, "{key}");
+        }
+    }
+
+    #[test]
+    fn sn_14_sn_15_sn_16_good_keys_pass() {
+        for key in [
+            "{userId: 'hashed'}",
+            "{customerId: 1, createdAt: 1}",
+            "{region: 1, userId: 1}",
+            "{_id: 'hashed'}",
+        ] {
+            let text = format!("file a.mongodb\nsh.shardCollection('mydb.users', {key})");
+            assert!(check("K020", &text).is_empty(), "{key}");
+        }
+    }
+}

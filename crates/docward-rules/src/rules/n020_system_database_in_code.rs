@@ -1,0 +1,69 @@
+//! DM-01.1: business data in system databases, by code.
+
+use std::collections::BTreeSet;
+
+use docward_model::{Evidence, Namespace, code::NameKind, is_server_owned};
+
+use crate::facts::server;
+
+use crate::{Cx, declare_rule, facts::code};
+
+declare_rule! {
+    /// # System database in code
+    ///
+    /// ## What it checks
+    /// Reports source code that writes to a collection of `admin`, `local` or `config`. The server's own
+    /// collections there (`system.*`) and commands are left alone.
+    ///
+    /// ## Why it matters
+    /// These databases belong to the server: administrative work locks `admin`, `local` is not replicated, and
+    /// the server rewrites `config`. Backups treat all three specially.
+    ///
+    /// ## Example
+    /// ```python,fires
+    /// from pymongo import MongoClient
+    /// client = MongoClient("mongodb://db1,db2/?replicaSet=rs0")
+    /// client["admin"]["settings"].insert_one({"theme": "dark"})
+    /// ```
+    /// ```python,clean
+    /// from pymongo import MongoClient
+    /// client = MongoClient("mongodb://db1,db2/?replicaSet=rs0")
+    /// client["db_config"]["t_settings"].insert_one({"theme": "dark"})
+    /// client["admin"].command("ping")
+    /// ```
+    ///
+    /// ## How to fix
+    /// Write to a database of your own, and move what is there.
+    ///
+    /// ## When to ignore it
+    /// A tool for administrators that changes the server's own collections on purpose.
+    N020, "system-database-in-code",
+    level: Prohibited,
+    clauses: ["DM-01.1"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Code],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(found) = &evidence.code else { return };
+    let mut seen = BTreeSet::new();
+    for name in found.names.iter().filter(|name| name.kind == NameKind::Collection && name.written)
+    {
+        let Some(database) = name.database.as_deref() else { continue };
+        let own = is_server_owned(&Namespace::new(database, &name.name));
+        if !server::is_system_database(database) || own || !seen.insert((database, &name.name)) {
+            continue;
+        }
+        cx.report(code::draft(
+            evidence,
+            &name.place,
+            &format!("{database}.{}", name.name),
+            format!("`{}` is written in the system database `{database}`", name.name),
+            "system databases belong to the server: they are locked, rewritten or not replicated, and backups treat them specially",
+            "write to a database of your own, and move what is there",
+        ));
+    }
+}

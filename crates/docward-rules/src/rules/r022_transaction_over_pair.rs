@@ -1,0 +1,82 @@
+//! CK-10: transactions over parent and child.
+
+use std::collections::BTreeMap;
+
+use docward_model::{Evidence, Severity, code::Transaction};
+
+use crate::{Cx, declare_rule, facts::code};
+
+declare_rule! {
+    /// # Transaction over a pair
+    ///
+    /// ## What it checks
+    /// Mentions transactions in source code that all write the same two collections, in two places or more:
+    /// parent and child that must change together may be one document.
+    ///
+    /// ## Why it matters
+    /// A document is the unit of atomicity: one update of it needs no transaction. Transactions hold resources,
+    /// can conflict, and must be retried.
+    ///
+    /// ## Example
+    /// ```javascript,fires
+    /// const {MongoClient} = require('mongodb');
+    /// async function a(session, db) { await session.withTransaction(async () => { await db.collection('t_order').insertOne({}); await db.collection('t_order_item').insertOne({}); }); }
+    /// async function b(session, db) { await session.withTransaction(async () => { await db.collection('t_order').updateOne({}, {$set: {a: 1}}); await db.collection('t_order_item').deleteMany({}); }); }
+    /// ```
+    /// ```javascript,clean
+    /// const {MongoClient} = require('mongodb');
+    /// async function a(session, db) { await session.withTransaction(async () => { await db.collection('t_order').insertOne({}); await db.collection('t_order_item').insertOne({}); }); }
+    /// async function b(session, db) { await session.withTransaction(async () => { await db.collection('t_stock').insertOne({}); await db.collection('t_ledger').insertOne({}); }); }
+    /// ```
+    ///
+    /// ## How to fix
+    /// Embed the child in the parent when it is bounded and read with it; else write down why a transaction is
+    /// needed.
+    ///
+    /// ## When to ignore it
+    /// The two are large, or are written alone most of the time.
+    R022, "transaction-over-pair",
+    level: Recommended,
+    clauses: ["CK-10"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Code],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(found) = &evidence.code else { return };
+    let mut pairs: BTreeMap<(&str, &str), Vec<&Transaction>> = BTreeMap::new();
+    for transaction in &found.transactions {
+        if let [first, second] = transaction.collections.as_slice() {
+            pairs.entry((first, second)).or_default().push(transaction);
+        }
+    }
+    for ((first, second), places) in pairs {
+        let Some(place) = places.first().filter(|_| places.len() >= 2) else { continue };
+        cx.report(
+            code::draft(
+                evidence,
+                &place.place,
+                &format!("{first} {second}"),
+                format!("`{first}` and `{second}` are written together in {} transactions", places.len()),
+                "one document is changed atomically without a transaction, which holds resources and must be retried",
+                "embed the one in the other when it is bounded and read with it, or write down why not",
+            )
+            .data("places", places.len())
+            .severity(Severity::Info),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn ck_10_one_transaction_says_nothing() {
+        let text = "file a.js\nconst {MongoClient} = require('mongodb');\nasync function a(session, db) { await session.withTransaction(async () => { await db.collection('a').insertOne({}); await db.collection('b').insertOne({}); }); }";
+        assert!(check("R022", text).is_empty());
+    }
+}

@@ -1,0 +1,107 @@
+//! DM-09.2: money declared as a floating-point number.
+
+use docward_model::{BsonType, Evidence};
+
+use crate::facts::amounts;
+
+use crate::{Cx, declare_rule, facts::code};
+
+declare_rule! {
+    /// # Float money in a model
+    ///
+    /// ## What it checks
+    /// Reports fields of models in source code whose name says money (`price`, `totalAmount`, `balance`) and
+    /// whose type is a floating-point number: `Number` of Mongoose, `float` of Beanie, `FloatField` of
+    /// MongoEngine, `float64` of Go, `double` of Spring Data. Rates and shares (`taxRate`, `discount`) and
+    /// amounts in minor units (`priceCents`) are left alone.
+    ///
+    /// ## Why it matters
+    /// A double cannot hold most decimal fractions: 0.1 + 0.2 is 0.30000000000000004. Sums drift by cents, and
+    /// reconciliation fails after enough additions.
+    ///
+    /// ## Example
+    /// ```javascript,fires
+    /// const mongoose = require('mongoose');
+    /// const schema = new mongoose.Schema({name: String, price: Number});
+    /// module.exports = mongoose.model('Product', schema);
+    /// ```
+    /// ```javascript,clean
+    /// const mongoose = require('mongoose');
+    /// const schema = new mongoose.Schema({name: String, price: mongoose.Types.Decimal128, priceCents: Number});
+    /// module.exports = mongoose.model('Product', schema);
+    /// ```
+    ///
+    /// ## How to fix
+    /// Declare a decimal (`Decimal128`, `BigDecimal`, `primitive.Decimal128`), or whole minor units in a long,
+    /// and convert what is stored.
+    ///
+    /// ## When to ignore it
+    /// The field is an estimate, or the numbers are whole by design.
+    T020, "float-money-in-model",
+    level: Recommended,
+    clauses: ["DM-09.2", "CK-5"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Code],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(found) = &evidence.code else { return };
+    for field in &found.fields {
+        let leaf = field.path.rsplit('.').next().unwrap_or(&field.path).trim_end_matches("[]");
+        let is_float = field.types.contains(&BsonType::Double);
+        if !is_float || !field.allowed.is_empty() || !amounts::is_money_name(leaf) {
+            continue;
+        }
+        cx.report(
+            code::draft(
+                evidence,
+                &field.place,
+                &format!("{} {}", field.model, field.path),
+                format!(
+                    "`{}` of `{}` holds money as a floating-point number",
+                    field.path, field.model
+                ),
+                "a double cannot hold most decimal fractions: sums drift by cents",
+                "declare a decimal, or whole minor units in a long, and convert what is stored",
+            )
+            .data("path", field.path.as_str()),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn dm_09_2_models_of_every_library() {
+        let count = |text: &str| check("T020", text).len();
+        assert_eq!(
+            count(
+                "file a.py\nfrom mongoengine import Document, FloatField, StringField\nclass Order(Document):\n    amount = FloatField()\n    note = StringField()\n"
+            ),
+            1
+        );
+        assert_eq!(
+            count(
+                "file a.py\nfrom beanie import Document\nclass Order(Document):\n    amount: float\n    tax_rate: float\n"
+            ),
+            1
+        );
+        assert_eq!(
+            count(
+                "file a.go\npackage a\ntype Order struct {\n Amount float64 `bson:\"amount\"`\n Cents int64 `bson:\"price_cents\"`\n}\n"
+            ),
+            1
+        );
+        assert_eq!(
+            count(
+                "file A.java\nimport org.springframework.data.mongodb.core.mapping.Document;\n@Document class Order { private double price; private java.math.BigDecimal total; }\n"
+            ),
+            1
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! DM-09.1: dates declared as text.
+
+use docward_model::{BsonType, Evidence};
+
+use crate::facts::{names, words};
+
+use crate::{Cx, declare_rule, facts::code};
+
+declare_rule! {
+    /// # String date in a model
+    ///
+    /// ## What it checks
+    /// Reports fields of models in source code whose name says a point in time (`createdAt`, `birth_date`,
+    /// `expireTime`) and whose type is a string.
+    ///
+    /// ## Why it matters
+    /// Dates as text sort and compare only as long as everybody writes the same form; date operators, TTL indexes
+    /// and time series do not work on them.
+    ///
+    /// ## Example
+    /// ```javascript,fires
+    /// const mongoose = require('mongoose');
+    /// const schema = new mongoose.Schema({title: String, createdAt: String});
+    /// module.exports = mongoose.model('Post', schema);
+    /// ```
+    /// ```javascript,clean
+    /// const mongoose = require('mongoose');
+    /// const schema = new mongoose.Schema({title: String, createdAt: Date, timeZone: String});
+    /// module.exports = mongoose.model('Post', schema);
+    /// ```
+    ///
+    /// ## How to fix
+    /// Declare a date, and convert what is stored with `$toDate`.
+    ///
+    /// ## When to ignore it
+    /// The text is a label of a period (`2024-03`), or a local time whose zone is part of the meaning.
+    T021, "string-date-in-model",
+    level: Recommended,
+    clauses: ["DM-09.1", "CK-5"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Code],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(found) = &evidence.code else { return };
+    for field in &found.fields {
+        let leaf = field.path.rsplit('.').next().unwrap_or(&field.path).trim_end_matches("[]");
+        if field.types != [BsonType::String] || !field.allowed.is_empty() || !says_time(leaf) {
+            continue;
+        }
+        cx.report(
+            code::draft(
+                evidence,
+                &field.place,
+                &format!("{} {}", field.model, field.path),
+                format!("`{}` of `{}` is a point in time kept as text", field.path, field.model),
+                "text sorts and compares only while everybody writes one form; date operators and TTL indexes do not work on it",
+                "declare a date, and convert what is stored with $toDate",
+            )
+            .data("path", field.path.as_str()),
+        );
+    }
+}
+
+/// Whether a name says a point in time. `runtime`, `timezone` and formats of dates do not.
+fn says_time(name: &str) -> bool {
+    const OTHERWISE: [&str; 12] = [
+        "format", "zone", "timezone", "interval", "range", "type", "unit", "mode", "slot", "text",
+        "label", "string",
+    ];
+    let all = names::words(name);
+    let last = all.last().map(String::as_str).unwrap_or_default();
+    words::is_time(name)
+        && !OTHERWISE.contains(&last)
+        && matches!(last, "at" | "date" | "datetime" | "timestamp" | "on" | "time")
+        && !(last == "time" && all.len() == 1)
+        && !(last == "on" && all.len() < 2)
+}

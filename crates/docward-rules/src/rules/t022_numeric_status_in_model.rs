@@ -1,0 +1,68 @@
+//! DM-09.5: states declared as numbers.
+
+use docward_model::Evidence;
+
+use crate::facts::words;
+
+use crate::{Cx, declare_rule, facts::code};
+
+declare_rule! {
+    /// # Numeric status in a model
+    ///
+    /// ## What it checks
+    /// Reports fields of models in source code whose name says a state (`status`, `state`, `orderType`) and which
+    /// are limited to a list of numbers (`{type: Number, enum: [0, 1, 2]}`).
+    ///
+    /// ## Why it matters
+    /// Nobody can read a 2: not in the database, not in a log, not in a report. When the list changes, old
+    /// documents change their meaning.
+    ///
+    /// ## Example
+    /// ```javascript,fires
+    /// const mongoose = require('mongoose');
+    /// const schema = new mongoose.Schema({status: {type: Number, enum: [0, 1, 2]}});
+    /// module.exports = mongoose.model('Order', schema);
+    /// ```
+    /// ```javascript,clean
+    /// const mongoose = require('mongoose');
+    /// const schema = new mongoose.Schema({status: {type: String, enum: ['new', 'paid', 'sent']}, rating: {type: Number, enum: [1, 2, 3]}});
+    /// module.exports = mongoose.model('Order', schema);
+    /// ```
+    ///
+    /// ## How to fix
+    /// Use words, and convert what is stored.
+    ///
+    /// ## When to ignore it
+    /// The numbers belong to a protocol that others define.
+    T022, "numeric-status-in-model",
+    level: Recommended,
+    clauses: ["DM-09.5", "CK-5"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Code],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(found) = &evidence.code else { return };
+    for field in &found.fields {
+        let leaf = field.path.rsplit('.').next().unwrap_or(&field.path).trim_end_matches("[]");
+        let is_number = |value: &String| value.parse::<f64>().is_ok();
+        let numbers = field.allowed.iter().filter(|value| *value != "null");
+        if field.allowed.len() < 2 || !numbers.clone().all(is_number) || !words::is_status(leaf) {
+            continue;
+        }
+        cx.report(
+            code::draft(
+                evidence,
+                &field.place,
+                &format!("{} {}", field.model, field.path),
+                format!("`{}` of `{}` is a state kept as a number", field.path, field.model),
+                "nobody can read the numbers, and when the list changes old documents change their meaning",
+                "use words, and convert what is stored",
+            )
+            .data("path", field.path.as_str()),
+        );
+    }
+}

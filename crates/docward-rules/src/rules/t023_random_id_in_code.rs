@@ -1,0 +1,88 @@
+//! DM-10.3: random ids.
+
+use docward_model::Evidence;
+
+use crate::{Cx, declare_rule, facts::code};
+
+declare_rule! {
+    /// # Random id in code
+    ///
+    /// ## What it checks
+    /// Reports documents and models in source code whose `_id` is a random UUID or the like (`uuid4()`,
+    /// `uuidv4()`, `UUID.randomUUID()`, `nanoid()`).
+    ///
+    /// ## Why it matters
+    /// New keys land all over the index: pages split, more of the index must be in memory, and writes slow down
+    /// as data grows. As text each takes 36 bytes in every index entry and reference.
+    ///
+    /// ## Example
+    /// ```python,fires
+    /// import uuid
+    /// from pymongo import MongoClient
+    /// def save(db, name):
+    ///     db.t_user.insert_one({"_id": str(uuid.uuid4()), "name": name})
+    /// ```
+    /// ```python,clean
+    /// import uuid
+    /// from pymongo import MongoClient
+    /// def save(db, name):
+    ///     db.t_user.insert_one({"name": name, "publicId": str(uuid.uuid4())})
+    /// ```
+    ///
+    /// ## How to fix
+    /// Leave `_id` to the driver (ObjectId), or use an id that rises (UUIDv7, ULID) kept as binary. Give the
+    /// random one to the outside as a field of its own.
+    ///
+    /// ## When to ignore it
+    /// Ids are made by clients that are offline and must not collide, and the collection stays small.
+    T023, "random-id-in-code",
+    level: Recommended,
+    clauses: ["DM-10.3", "DM-10.1"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Code],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(found) = &evidence.code else { return };
+    for field in &found.fields {
+        let Some(made_by) = field.made_by.as_deref().filter(|_| field.path == "_id") else {
+            continue;
+        };
+        let of =
+            if field.model.is_empty() { String::new() } else { format!(" of `{}`", field.model) };
+        cx.report(code::draft(
+            evidence,
+            &field.place,
+            &field.model,
+            format!("the `_id`{of} is random (`{made_by}`)"),
+            "new keys land all over the index: pages split and writes slow down as data grows",
+            "leave _id to the driver, or use an id that rises (UUIDv7, ULID) kept as binary; keep the random one in a field of its own",
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn dm_10_3_models_and_documents() {
+        let count = |text: &str| check("T023", text).len();
+        assert_eq!(
+            count(
+                "file a.js\nconst { v4: uuidv4 } = require('uuid');\nconst s = new mongoose.Schema({_id: {type: String, default: uuidv4}});"
+            ),
+            1
+        );
+        assert_eq!(
+            count(
+                "file a.py\nfrom beanie import Document\nfrom uuid import UUID, uuid4\nclass A(Document):\n    id: UUID = Field(default_factory=uuid4)\n"
+            ),
+            1
+        );
+        assert_eq!(count("file a.js\nconst s = {_id: new ObjectId()};"), 0);
+    }
+}

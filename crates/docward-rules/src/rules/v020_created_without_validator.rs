@@ -1,0 +1,92 @@
+//! DM-11.1: collections made without a validator.
+
+use docward_model::{Evidence, Severity};
+
+use crate::{Cx, declare_rule, facts::code};
+
+declare_rule! {
+    /// # Created without a validator
+    ///
+    /// ## What it checks
+    /// Mentions collections that a statement in source code creates without a validator. Time series, views,
+    /// capped collections and options that cannot be read are left out.
+    ///
+    /// ## Why it matters
+    /// A validator refuses the first wrong document; without one, types and names drift until a reader fails.
+    ///
+    /// ## Example
+    /// ```mongosh,fires
+    /// db.createCollection("t_user")
+    /// ```
+    /// ```mongosh,clean
+    /// db.createCollection("t_user", {validator: {$jsonSchema: {bsonType: "object", required: ["name"]}}})
+    /// db.createCollection("t_reading", {timeseries: {timeField: "ts", metaField: "device"}})
+    /// ```
+    ///
+    /// ## How to fix
+    /// Give a `$jsonSchema` when the collection is created. `docward schema infer` reads one off documents,
+    /// `docward schema import` off a model in code.
+    ///
+    /// ## When to ignore it
+    /// The collection holds documents of other people's making, or is no core data.
+    V020, "created-without-validator",
+    level: Mandatory,
+    clauses: ["DM-11.1", "AP-S4.5"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Code],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(found) = &evidence.code else { return };
+    for made in &found.creations {
+        if made.validator || made.special || made.is_partial {
+            continue;
+        }
+        let name = if made.collection.is_empty() {
+            "a collection".to_owned()
+        } else {
+            format!("`{}`", made.collection)
+        };
+        cx.report(
+            code::draft(
+                evidence,
+                &made.place,
+                &made.collection,
+                format!("{name} is created without a validator"),
+                "without one, types and names drift until a reader fails",
+                "give a $jsonSchema: `docward schema infer` reads one off documents, `docward schema import` off a model in code",
+            )
+            // Whether it is core business, code does not say.
+            .severity(Severity::Info),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn dm_11_1_options_in_every_language() {
+        let count = |text: &str| check("V020", text).len();
+        assert_eq!(
+            count(
+                "file a.py\nfrom pymongo import MongoClient\ndb.create_collection('t_a')\ndb.create_collection('t_b', validator=v)\n"
+            ),
+            1
+        );
+        assert_eq!(
+            count(
+                "file a.go\npackage a\nfunc f() { db.CreateCollection(ctx, \"t_a\")\n db.CreateCollection(ctx, \"t_b\", options.CreateCollection().SetValidator(v)) }"
+            ),
+            1
+        );
+        assert_eq!(
+            count("file a.js\nconst m = require('mongodb'); db.createCollection('t_a', options);"),
+            0
+        );
+    }
+}

@@ -1,0 +1,253 @@
+//! `docward lint`: source code and settings, judged before they run.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use docward_collect::{SourceRequest, SourceSeen, read_source};
+use docward_config::FailOn;
+use docward_model::{
+    Evidence, Filter, Finding, Need, Problem, Report, Settings, Severity, Source, SourceKind,
+    selects,
+};
+use docward_report::View;
+use docward_rules::{Outcome, RULES, judge};
+
+use crate::{
+    CLEAN, FINDINGS, PROBLEMS,
+    args::{BaselineArgs, Color, JudgingArgs, report_formats},
+    audit::{self, Look},
+    baseline::Baseline,
+    complain, config,
+    interrupt::Interrupt,
+    put,
+};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  docward lint .                                 everything below, as ignore files allow
+  docward lint src/ deploy/ .env.production
+  docward lint . --changed-since origin/main     only what a branch changes
+  docward lint . --select C,S                    connections and secrets only
+  docward lint . --format sarif --output lint.sarif
+  docward lint . --write-baseline                accept what there is for now, …
+  docward lint . --baseline docward-baseline.json   … and report only what is new
+  docward audit dump/ --code .                   code and data together
+
+A comment allows a finding on its own line and the next:
+  // docward: allow D020 a nightly job cuts the list
+
+Tests are left out unless --include-tests is given; so is what .gitignore and .docwardignore name.
+Settings come from the nearest docward.toml; see docs/lint.md.";
+
+/// What to look at and how to report.
+#[derive(Args, Debug)]
+pub(crate) struct LintArgs {
+    /// Files and folders
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+
+    /// Only files that differ from this revision of git, or that git does not know yet
+    #[arg(long, value_name = "REV")]
+    pub(crate) changed_since: Option<String>,
+
+    /// Look at tests as well
+    #[arg(long)]
+    pub(crate) include_tests: bool,
+
+    /// Threads (default: as many as there are cores)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) threads: Option<u16>,
+
+    /// Write out repeated findings: of all rules, or of the rules given
+    #[arg(long, value_name = "CODES", num_args = 0..=1, require_equals = false, default_missing_value = "all", value_delimiter = ',')]
+    pub(crate) expand: Vec<String>,
+
+    /// Shape of the report
+    #[arg(long, value_parser = report_formats(), default_value = "terminal")]
+    pub(crate) format: docward_report::Format,
+
+    /// Write the report to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Settings (default: the nearest docward.toml)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Colours
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+
+    #[command(flatten)]
+    pub(crate) judging: JudgingArgs,
+
+    #[command(flatten)]
+    pub(crate) baseline: BaselineArgs,
+}
+
+/// Runs the command.
+pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
+    let (config, diagnostics) = config::load(args.config.as_deref(), &args.paths)?;
+    let mut config = config::with_arguments(config, &args.judging)?;
+    for code in args.expand.iter().filter(|code| *code != "all") {
+        config::known_selector(code)?;
+    }
+    let baseline = Baseline::open(&args.baseline, config.baseline.as_deref())?;
+    config.settings.today = audit::today();
+    narrow(&mut config.settings);
+
+    let interrupt = Interrupt::listen();
+    let request = SourceRequest {
+        paths: args.paths.iter().map(PathBuf::from).collect(),
+        tests: args.include_tests,
+        changed_since: args.changed_since.clone(),
+        threads: args.threads.map_or(0, usize::from),
+    };
+    let stop = || interrupt.stop().load(std::sync::atomic::Ordering::Relaxed);
+    let mut seen = read_source(&request, &stop);
+    let interrupted = stop();
+    interrupt.judging();
+    let mut problems = std::mem::take(&mut seen.problems);
+    if seen.code.files == 0 && problems.is_empty() && args.changed_since.is_none() {
+        let message = match seen.tests_left_out {
+            0 => "no source code or settings were found: nothing was judged".to_owned(),
+            n => format!("only tests were found ({n} files): give --include-tests to judge them"),
+        };
+        problems.push(Problem { source: args.paths.join(" "), message });
+    }
+    config::tell(&diagnostics, &mut problems, args.judging.quiet);
+    config.settings.is_partial = args.changed_since.is_some()
+        || interrupted
+        || !problems.is_empty()
+        || !args.judging.select.is_empty();
+
+    let allowed = Allowances::new(&mut seen, &mut problems);
+    let sources = sources(args, &seen);
+    let evidence = Evidence {
+        uris: std::mem::take(&mut seen.clients),
+        code: Some(seen.code),
+        ..Evidence::default()
+    };
+    let mut outcome = judge(&evidence, &config.settings);
+    allowed.apply(&mut outcome);
+    let judged = outcome.judged(&config.settings).map(|rule| rule.meta.code.into()).collect();
+    let mut report = Report {
+        tool_version: env!("CARGO_PKG_VERSION").into(),
+        profile: config.settings.profile,
+        sources,
+        suppressions: audit::suppressions(&config.settings, &outcome),
+        findings: outcome.findings,
+        suppressed: outcome.suppressed,
+        baselined: 0,
+        // What a string or a file does not say is no gap of the run.
+        skipped: Vec::new(),
+        problems,
+        checklist: Vec::new(),
+        interrupted,
+        show_values: args.judging.show_values,
+        judged: Some(judged),
+        filter: Filter::default(),
+        namespaces: None,
+        withheld: outcome.withheld.iter().map(|finding| finding.fingerprint.clone()).collect(),
+        compared: None,
+        evidence,
+    };
+    if let Some(baseline) = baseline {
+        baseline.apply(&mut report, &config.settings, args.judging.quiet);
+    }
+    let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
+    let look = Look {
+        format: args.format,
+        output: args.output.as_deref(),
+        color: args.color,
+        expand: &args.expand,
+        quiet: args.judging.quiet,
+    };
+    let text = audit::render(&report, &look, View::Findings, fail_on);
+    interrupt.writing();
+    put(&text, args.output.as_deref())?;
+    if !args.judging.quiet && seen.tests_left_out > 0 {
+        let n = docward_model::text::plural(seen.tests_left_out, "file");
+        complain(&format!("note: {n} of tests left out; --include-tests judges them too"));
+    }
+    if !report.problems.is_empty() || interrupted {
+        return Ok(PROBLEMS);
+    }
+    let failed = report.findings.iter().any(|finding| report.fails(finding, fail_on.least()));
+    Ok(if failed { FINDINGS } else { CLEAN })
+}
+
+/// Only rules that code and connection strings alone can break, unless others were asked for.
+pub(crate) fn narrow(settings: &mut Settings) {
+    if settings.select.is_empty() {
+        let of_code = |need: &Need| matches!(need, Need::Code | Need::Uris);
+        let rules = RULES.iter().filter(|rule| {
+            rule.meta.needs.iter().all(of_code)
+                && !rule.meta.needs.is_empty()
+                && settings.is_on(&rule.meta)
+        });
+        settings.select = rules.map(|rule| rule.meta.code.to_owned()).collect();
+    }
+}
+
+fn sources(args: &LintArgs, seen: &SourceSeen) -> Vec<Source> {
+    let one = |name: &String, documents: u64, bytes: u64| Source {
+        kind: SourceKind::Code,
+        name: name.clone(),
+        documents,
+        bytes,
+        sampled: args.changed_since.is_some(),
+        server: None,
+    };
+    // Files are counted once, however many paths lead to them.
+    let mut paths = args.paths.iter();
+    let first = paths.next().map(|path| one(path, seen.code.files, seen.bytes));
+    first.into_iter().chain(paths.map(|path| one(path, 0, 0))).collect()
+}
+
+/// What comments allow.
+struct Allowances(Vec<(String, docward_code::scan::Allowed)>);
+
+impl Allowances {
+    /// Comments without a reason allow nothing: that is a problem, and so is a rule nobody knows.
+    fn new(seen: &mut SourceSeen, problems: &mut Vec<Problem>) -> Self {
+        let mut kept = Vec::new();
+        for (file, allowed) in std::mem::take(&mut seen.allowed) {
+            let source = format!("{file}:{}", allowed.line);
+            let unknown = allowed.rules.iter().find(|rule| config::known_selector(rule).is_err());
+            if let Some(rule) = unknown {
+                let message = format!(
+                    "the comment allows `{rule}`, and there is no such rule; `docward rules` lists them"
+                );
+                problems.push(Problem { source, message });
+            } else if allowed.reason.is_empty() {
+                let message = "the comment allows a finding and does not say why; write the reason behind the rule".to_owned();
+                problems.push(Problem { source, message });
+            } else {
+                kept.push((file, allowed));
+            }
+        }
+        Self(kept)
+    }
+
+    fn apply(&self, outcome: &mut Outcome) {
+        if self.0.is_empty() {
+            return;
+        }
+        let before = outcome.findings.len();
+        outcome.findings.retain(|finding| !self.allows(finding));
+        outcome.suppressed += (before - outcome.findings.len()) as u64;
+    }
+
+    fn allows(&self, finding: &Finding) -> bool {
+        let Some(at) = &finding.location else { return false };
+        let Some(rule) = RULES.iter().find(|rule| rule.meta.code == finding.rule) else {
+            return false;
+        };
+        self.0.iter().any(|(file, allowed)| {
+            *file == at.file
+                && (at.line == allowed.line || at.line == allowed.line + 1)
+                && allowed.rules.iter().any(|name| selects(name, &rule.meta))
+        })
+    }
+}
