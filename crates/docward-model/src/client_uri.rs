@@ -63,6 +63,8 @@ pub struct ClientUri {
     /// Whether all options of a partial string are seen all the same: only its login, its database or
     /// values of options are computed.
     pub options_are_known: bool,
+    /// Whether it was read from a file of connection strings.
+    pub is_from_file: bool,
     /// What drivers warn about or refuse.
     pub notes: Vec<UriNote>,
     /// Where its parts stand.

@@ -79,7 +79,7 @@ fn fences(doc: &str) -> Vec<(String, String, String)> {
                 None if source_file(info).is_some() => {
                     let (file, rest) = source_file(info).unwrap_or_default();
                     let (kind, settings) = rest.split_once(',').unwrap_or((rest, ""));
-                    let body = format!("file {file}\n");
+                    let body = format!("source {file}\n");
                     open = Some((kind.to_owned(), settings.to_owned(), body));
                 }
                 None => open = Some(("text".into(), String::new(), String::new())),

@@ -10,11 +10,12 @@ use docward_bson::{json, value::to_value};
 use docward_code::scan::{FileKind, scan, survey};
 use docward_model::{
     AccessRule, ClientUri, Cluster, Collection, CollectionKind, CollectionOptions, CollectionStats,
-    CoreSource, Counted, Deployment, Evidence, Finding, Index, IndexKey, IndexUsage, Layer,
-    Location, Namespace, NamespaceOverride, NamespacePattern, Network, Peer, PortRange,
-    ProfileName, Protocol, Purpose, Router, RuleGroup, RuleSettings, Server, Settings, Shard,
-    ShardKey, ShardPart, ShardedCollection, StartOptions, Suppression, ThresholdSetting,
-    ThresholdValue, Topology, User, Value, WorkloadKind,
+    CoreSource, Counted, DeclaredTopology, Deployment, Evidence, Finding, Index, IndexKey,
+    IndexUsage, Layer, LimitScope, Location, Namespace, NamespaceOverride, NamespacePattern,
+    Network, Peer, PortRange, ProfileName, Protocol, Purpose, Router, RuleGroup, RuleSettings,
+    Server, Service, ServiceClass, Settings, Shard, ShardKey, ShardPart, ShardedCollection,
+    StartOptions, Suppression, ThresholdSetting, ThresholdValue, Topology, User, Value,
+    WorkloadKind,
     code::{Place, SetPath},
 };
 use docward_profile::{Links, Profiler, relate};
@@ -107,7 +108,7 @@ impl Example {
             let (key, value) = pair.split_once('=').expect("settings are key=value");
             example.set(code, key.trim(), value.trim(), &mut namespace);
         }
-        match body.strip_prefix("file ").and_then(|rest| rest.split_once('\n')) {
+        match body.strip_prefix("source ").and_then(|rest| rest.split_once('\n')) {
             Some((file, text)) => example.read_source(file, text),
             None => example.read(body, namespace),
         }
@@ -174,6 +175,20 @@ impl Example {
                     expires: next().map(str::to_owned),
                     location: Location { file: "docward.toml".to_owned(), line: 3, column: 1 },
                 });
+            }
+            "topology" => {
+                settings.deployment.topology =
+                    DeclaredTopology::ALL.into_iter().find(|known| known.name() == value);
+                assert!(settings.deployment.topology.is_some(), "no topology {value}");
+            }
+            "routers" => settings.deployment.routers = Some(value.parse().expect("a number")),
+            "members" => settings.deployment.members = Some(value.parse().expect("a number")),
+            "limit" => {
+                settings.deployment.connection_limit = Some(value.parse().expect("a number"));
+            }
+            "limit-scope" => {
+                let scope = LimitScope::ALL.into_iter().find(|known| known.name() == value);
+                settings.deployment.limit_scope = scope.expect("a scope");
             }
             "uri-db" => settings.uri_databases.push(value.to_owned()),
             "shard-key" => {
@@ -252,6 +267,20 @@ impl Example {
                 self.evidence.uris.push(uri_of(uri, Purpose::Client));
             } else if let Some(uri) = line.strip_prefix("source ") {
                 self.evidence.uris.push(uri_of(uri, Purpose::Source));
+            } else if let Some(uri) = line.strip_prefix("file ") {
+                let place = |at: docward_uri::At| Location {
+                    file: "clients.txt".to_owned(),
+                    line: 1,
+                    column: at.offset as u32 + 1,
+                };
+                let parsed = docward_uri::parse(uri).unwrap_or_else(|fault| panic!("{fault}"));
+                let client = parsed.client_at(Purpose::Client, &place);
+                self.evidence.uris.push(ClientUri { is_from_file: true, ..client });
+            } else if let Some(template) = line.strip_prefix("template ") {
+                self.evidence.uris.push(template_of(template));
+            } else if let Some(facts) = line.strip_prefix("service ") {
+                let value = to_value(&parse(facts)).expect("BSON");
+                self.settings.services.push(service(&value));
             } else if let Some(facts) = line.strip_prefix("network ") {
                 let value = to_value(&parse(facts)).expect("BSON");
                 self.evidence.network = Some(network(&value));
@@ -346,6 +375,38 @@ impl Example {
     }
 }
 
+/// `service {"name": "order", "class": "core", "peak-qps": 1000, "latency-ms": 20, "instances": 2}`.
+fn service(facts: &Value) -> Service {
+    let number = |key: &str| facts.get(key).and_then(Value::as_int);
+    let class = facts.get("class").and_then(Value::as_text);
+    Service {
+        name: facts.get("name").and_then(Value::as_text).expect("a name").to_owned(),
+        class: class.map(|class| {
+            ServiceClass::ALL.into_iter().find(|known| known.name() == class).expect("a class")
+        }),
+        code: Vec::new(),
+        peak_qps: number("peak-qps").map(|n| n as f64),
+        latency_ms: number("latency-ms").map(|n| n as f64),
+        instances: number("instances").map(|n| n as u32),
+        processes: number("processes").map(|n| n as u32),
+        stale_reads_ms: number("stale-reads-ms").map(|n| n as u64),
+        pool: number("pool").map(|n| n as u32),
+    }
+}
+
+/// A connection string in source code; `{}` is computed.
+fn template_of(text: &str) -> ClientUri {
+    let mut pieces = Vec::new();
+    for (number, piece) in text.split("{}").enumerate() {
+        if number > 0 {
+            pieces.push(docward_uri::Piece::Hole);
+        }
+        pieces.push(docward_uri::Piece::Text(piece));
+    }
+    let parsed = docward_uri::parse_template(&pieces);
+    parsed.unwrap_or_else(|fault| panic!("{fault}\n  in {text}")).client(Purpose::Client)
+}
+
 fn uri_of(text: &str, purpose: Purpose) -> ClientUri {
     let parsed = docward_uri::parse(text).unwrap_or_else(|fault| panic!("{fault}\n  in {text}"));
     parsed.client(purpose)
@@ -418,7 +479,17 @@ fn server(facts: &Value) -> Server {
         uptime_seconds: number("uptime"),
         answers_anybody: facts.get("anonymous").is_some_and(Value::is_truthy),
         clock_seconds: number("clock").map(|n| n as i64),
-        topology: facts.get("set").map(text).map(Topology::ReplicaSet),
+        topology: match facts.get("topology").and_then(Value::as_text) {
+            Some("sharded") => Some(Topology::Sharded),
+            Some("standalone") => Some(Topology::Standalone),
+            _ => facts.get("set").map(text).map(Topology::ReplicaSet),
+        },
+        default_concerns: facts.get("default-w").map(text).map(|w| {
+            docward_model::DefaultConcerns {
+                write: Some(w),
+                ..docward_model::DefaultConcerns::default()
+            }
+        }),
         connections: number("connections").map(|current| docward_model::Connections {
             current,
             available: number("available").unwrap_or(0),

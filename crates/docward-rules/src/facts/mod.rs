@@ -7,6 +7,7 @@ pub mod arrays;
 pub mod blobs;
 pub mod business;
 pub mod classes;
+pub mod clients;
 pub mod code;
 pub mod contradictions;
 pub mod dates;

@@ -94,7 +94,7 @@ mod tests {
     use crate::testing::check;
 
     fn count(file: &str, text: &str) -> usize {
-        check("C040", &format!("file {file}\n{text}")).len()
+        check("C040", &format!("source {file}\n{text}")).len()
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn cn_02_1_a_function_that_makes_one_each_time_is_found_through_its_caller() {
         let text = "from fastapi import FastAPI\nfrom pymongo import MongoClient\napp = FastAPI()\ndef get_db():\n    client = MongoClient(URI)\n    return client.shop\n@app.get('/')\ndef read():\n    return get_db().t_user.find_one()\n";
-        let found = check("C040", &format!("file a.py\n{text}"));
+        let found = check("C040", &format!("source a.py\n{text}"));
         assert_eq!(found.len(), 1);
         assert!(
             found[0].what.starts_with("`get_db` makes a new client each time"),

@@ -80,12 +80,12 @@ mod tests {
         let count = |text: &str| check("C041", text).len();
         assert_eq!(
             count(
-                "file a.js\nconst c = new MongoClient(u);\nexports.handler = async (event) => c.db();"
+                "source a.js\nconst c = new MongoClient(u);\nexports.handler = async (event) => c.db();"
             ),
             1
         );
         assert_eq!(
-            count("file a.js\nconst c = new MongoClient(u);\nexports.other = async (x) => c.db();"),
+            count("source a.js\nconst c = new MongoClient(u);\nexports.other = async (x) => c.db();"),
             0
         );
     }

@@ -80,10 +80,10 @@ mod tests {
     #[test]
     fn sdk_all_4_every_language_pings_in_its_own_way() {
         let count = |text: &str| check("C042", text).len();
-        let go = "file a.go\npackage a\nfunc main() { c, _ := mongo.Connect(ctx, options.Client().ApplyURI(u)); PING }";
+        let go = "source a.go\npackage a\nfunc main() { c, _ := mongo.Connect(ctx, options.Client().ApplyURI(u)); PING }";
         assert_eq!(count(&go.replace("PING", "")), 1);
         assert_eq!(count(&go.replace("PING", "c.Ping(ctx, readpref.Primary())")), 0);
-        let node = "file a.js\nconst c = new MongoClient(u); PING";
+        let node = "source a.js\nconst c = new MongoClient(u); PING";
         assert_eq!(count(&node.replace("PING", "")), 1);
         assert_eq!(count(&node.replace("PING", "c.db('admin').command({ping: 1})")), 0);
     }

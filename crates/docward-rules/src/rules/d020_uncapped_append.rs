@@ -128,7 +128,7 @@ mod tests {
     use crate::testing::check;
 
     fn paths(file: &str, text: &str) -> Vec<String> {
-        check("D020", &format!("file {file}\n{text}"))
+        check("D020", &format!("source {file}\n{text}"))
             .into_iter()
             .map(|f| match f.data.get("path") {
                 Some(docward_model::DataValue::Text(path)) => path.clone(),
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn dm_08_2_one_site_with_slice_and_one_without_is_an_error() {
-        let text = "file a.mongodb\ndb.t.updateOne({_id}, {$push: {log: {$each: [e], $slice: -10}}});\ndb.t.updateOne({_id}, {$push: {log: e}});";
+        let text = "source a.mongodb\ndb.t.updateOne({_id}, {$push: {log: {$each: [e], $slice: -10}}});\ndb.t.updateOne({_id}, {$push: {log: e}});";
         let found = check("D020", text);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, docward_model::Severity::Error);

@@ -84,7 +84,7 @@ mod tests {
         let count = |path: &str| {
             check(
                 "D021",
-                &format!("file a.mongodb\ndb.t.updateOne({{_id}}, {{$set: {{'{path}': 1}}}})"),
+                &format!("source a.mongodb\ndb.t.updateOne({{_id}}, {{$set: {{'{path}': 1}}}})"),
             )
             .len()
         };

@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn dm_08_4_an_array_that_is_only_read_is_not_cut() {
-        let text = "file a.js\nconst mongoose = require('mongoose');\nconst User = mongoose.model('User', s);\nasync function f(id) { const user = await User.findById(id); return user.logins.slice(-10); }";
+        let text = "source a.js\nconst mongoose = require('mongoose');\nconst User = mongoose.model('User', s);\nasync function f(id) { const user = await User.findById(id); return user.logins.slice(-10); }";
         assert!(check("D023", text).is_empty());
     }
 }

@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn sk_5_sk_6_sk_7_sk_8_sn_17_bad_keys_fail() {
         for key in ["{_id: 1}", "{createdAt: 1}", "{status: 1}", "{country: 1}"] {
-            let text = format!("file a.mongodb\nsh.shardCollection('mydb.users', {key})");
+            let text = format!("source a.mongodb\nsh.shardCollection('mydb.users', {key})");
             assert_eq!(check("K020", &text).len(), 1, "{key}");
         }
     }
@@ -97,7 +97,7 @@ mod tests {
             "{region: 1, userId: 1}",
             "{_id: 'hashed'}",
         ] {
-            let text = format!("file a.mongodb\nsh.shardCollection('mydb.users', {key})");
+            let text = format!("source a.mongodb\nsh.shardCollection('mydb.users', {key})");
             assert!(check("K020", &text).is_empty(), "{key}");
         }
     }

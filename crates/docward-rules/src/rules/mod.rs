@@ -7,6 +7,28 @@ mod c001_connections_near_limit;
 mod c002_lagging_member;
 mod c003_stale_router_list;
 mod c004_single_tagged_reader;
+mod c010_single_point_address;
+mod c011_direct_connection;
+mod c012_missing_auth_source;
+mod c013_wrong_auth_source;
+mod c014_missing_replica_set;
+mod c015_wrong_replica_set;
+mod c016_retries_off;
+mod c017_pool_size_left_to_default;
+mod c018_pool_size_out_of_range;
+mod c019_min_pool_size_out_of_range;
+mod c020_odd_connection_times;
+mod c021_weak_write_concern;
+mod c022_core_reads_secondaries;
+mod c023_undeclared_stale_reads;
+mod c024_reads_kept_on_primary;
+mod c025_short_server_selection;
+mod c027_system_database_in_path;
+mod c028_mistaken_option;
+mod c029_contradictory_options;
+mod c030_repeated_host;
+mod c031_srv_on_old_server;
+mod c032_pools_exceed_limit;
 mod c040_client_per_request;
 mod c041_serverless_without_proxy;
 mod c042_missing_health_check;
@@ -87,6 +109,8 @@ mod s007_open_database_group;
 mod s008_weak_password;
 mod s009_unprotected_connection;
 mod s010_shared_account;
+mod s011_srv_without_tls;
+mod s012_password_in_file;
 mod s020_hard_coded_credential;
 mod t001_date_as_string;
 mod t002_money_as_double;
@@ -143,6 +167,28 @@ pub static RULES: &[&Rule] = &[
     &c002_lagging_member::C002,
     &c003_stale_router_list::C003,
     &c004_single_tagged_reader::C004,
+    &c010_single_point_address::C010,
+    &c011_direct_connection::C011,
+    &c012_missing_auth_source::C012,
+    &c013_wrong_auth_source::C013,
+    &c014_missing_replica_set::C014,
+    &c015_wrong_replica_set::C015,
+    &c016_retries_off::C016,
+    &c017_pool_size_left_to_default::C017,
+    &c018_pool_size_out_of_range::C018,
+    &c019_min_pool_size_out_of_range::C019,
+    &c020_odd_connection_times::C020,
+    &c021_weak_write_concern::C021,
+    &c022_core_reads_secondaries::C022,
+    &c023_undeclared_stale_reads::C023,
+    &c024_reads_kept_on_primary::C024,
+    &c025_short_server_selection::C025,
+    &c027_system_database_in_path::C027,
+    &c028_mistaken_option::C028,
+    &c029_contradictory_options::C029,
+    &c030_repeated_host::C030,
+    &c031_srv_on_old_server::C031,
+    &c032_pools_exceed_limit::C032,
     &c040_client_per_request::C040,
     &c041_serverless_without_proxy::C041,
     &c042_missing_health_check::C042,
@@ -223,6 +269,8 @@ pub static RULES: &[&Rule] = &[
     &s008_weak_password::S008,
     &s009_unprotected_connection::S009,
     &s010_shared_account::S010,
+    &s011_srv_without_tls::S011,
+    &s012_password_in_file::S012,
     &s020_hard_coded_credential::S020,
     &t001_date_as_string::T001,
     &t002_money_as_double::T002,

@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn ck_10_one_transaction_says_nothing() {
-        let text = "file a.js\nconst {MongoClient} = require('mongodb');\nasync function a(session, db) { await session.withTransaction(async () => { await db.collection('a').insertOne({}); await db.collection('b').insertOne({}); }); }";
+        let text = "source a.js\nconst {MongoClient} = require('mongodb');\nasync function a(session, db) { await session.withTransaction(async () => { await db.collection('a').insertOne({}); await db.collection('b').insertOne({}); }); }";
         assert!(check("R022", text).is_empty());
     }
 }

@@ -97,7 +97,7 @@ mod tests {
     use crate::testing::check;
 
     fn severities(file: &str, text: &str) -> Vec<Severity> {
-        let found = check("S020", &format!("file {file}\n{text}"));
+        let found = check("S020", &format!("source {file}\n{text}"));
         for finding in &found {
             assert!(!format!("{finding:?}").contains("9dXk2pLw7Q"), "{finding:?}");
         }

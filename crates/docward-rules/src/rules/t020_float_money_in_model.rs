@@ -81,25 +81,25 @@ mod tests {
         let count = |text: &str| check("T020", text).len();
         assert_eq!(
             count(
-                "file a.py\nfrom mongoengine import Document, FloatField, StringField\nclass Order(Document):\n    amount = FloatField()\n    note = StringField()\n"
+                "source a.py\nfrom mongoengine import Document, FloatField, StringField\nclass Order(Document):\n    amount = FloatField()\n    note = StringField()\n"
             ),
             1
         );
         assert_eq!(
             count(
-                "file a.py\nfrom beanie import Document\nclass Order(Document):\n    amount: float\n    tax_rate: float\n"
+                "source a.py\nfrom beanie import Document\nclass Order(Document):\n    amount: float\n    tax_rate: float\n"
             ),
             1
         );
         assert_eq!(
             count(
-                "file a.go\npackage a\ntype Order struct {\n Amount float64 `bson:\"amount\"`\n Cents int64 `bson:\"price_cents\"`\n}\n"
+                "source a.go\npackage a\ntype Order struct {\n Amount float64 `bson:\"amount\"`\n Cents int64 `bson:\"price_cents\"`\n}\n"
             ),
             1
         );
         assert_eq!(
             count(
-                "file A.java\nimport org.springframework.data.mongodb.core.mapping.Document;\n@Document class Order { private double price; private java.math.BigDecimal total; }\n"
+                "source A.java\nimport org.springframework.data.mongodb.core.mapping.Document;\n@Document class Order { private double price; private java.math.BigDecimal total; }\n"
             ),
             1
         );

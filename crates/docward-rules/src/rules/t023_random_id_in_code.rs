@@ -73,16 +73,16 @@ mod tests {
         let count = |text: &str| check("T023", text).len();
         assert_eq!(
             count(
-                "file a.js\nconst { v4: uuidv4 } = require('uuid');\nconst s = new mongoose.Schema({_id: {type: String, default: uuidv4}});"
+                "source a.js\nconst { v4: uuidv4 } = require('uuid');\nconst s = new mongoose.Schema({_id: {type: String, default: uuidv4}});"
             ),
             1
         );
         assert_eq!(
             count(
-                "file a.py\nfrom beanie import Document\nfrom uuid import UUID, uuid4\nclass A(Document):\n    id: UUID = Field(default_factory=uuid4)\n"
+                "source a.py\nfrom beanie import Document\nfrom uuid import UUID, uuid4\nclass A(Document):\n    id: UUID = Field(default_factory=uuid4)\n"
             ),
             1
         );
-        assert_eq!(count("file a.js\nconst s = {_id: new ObjectId()};"), 0);
+        assert_eq!(count("source a.js\nconst s = {_id: new ObjectId()};"), 0);
     }
 }

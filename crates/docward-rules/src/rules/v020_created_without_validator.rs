@@ -74,18 +74,18 @@ mod tests {
         let count = |text: &str| check("V020", text).len();
         assert_eq!(
             count(
-                "file a.py\nfrom pymongo import MongoClient\ndb.create_collection('t_a')\ndb.create_collection('t_b', validator=v)\n"
+                "source a.py\nfrom pymongo import MongoClient\ndb.create_collection('t_a')\ndb.create_collection('t_b', validator=v)\n"
             ),
             1
         );
         assert_eq!(
             count(
-                "file a.go\npackage a\nfunc f() { db.CreateCollection(ctx, \"t_a\")\n db.CreateCollection(ctx, \"t_b\", options.CreateCollection().SetValidator(v)) }"
+                "source a.go\npackage a\nfunc f() { db.CreateCollection(ctx, \"t_a\")\n db.CreateCollection(ctx, \"t_b\", options.CreateCollection().SetValidator(v)) }"
             ),
             1
         );
         assert_eq!(
-            count("file a.js\nconst m = require('mongodb'); db.createCollection('t_a', options);"),
+            count("source a.js\nconst m = require('mongodb'); db.createCollection('t_a', options);"),
             0
         );
     }

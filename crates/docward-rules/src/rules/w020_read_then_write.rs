@@ -78,11 +78,11 @@ mod tests {
     #[test]
     fn ck_15_a_counter_read_and_set_is_a_race() {
         let count = |text: &str| check("W020", text).len();
-        let python = "file a.py\nfrom pymongo import MongoClient\ndef f(db):\n    doc = db.t.find_one({'_id': 1})\n    db.t.update_one({'_id': 1}, {'$set': {'n': doc['n'] + 1}})\n";
+        let python = "source a.py\nfrom pymongo import MongoClient\ndef f(db):\n    doc = db.t.find_one({'_id': 1})\n    db.t.update_one({'_id': 1}, {'$set': {'n': doc['n'] + 1}})\n";
         assert_eq!(count(python), 1);
         assert_eq!(count(&python.replace("'$set': {'n': doc['n'] + 1}", "'$inc': {'n': 1}")), 0);
         assert_eq!(count(&python.replace("doc['n'] + 1", "other + 1")), 0);
-        let fresh = "file a.js\nconst mongoose = require('mongoose');\nasync function f() { const post = new Post(); post.views += 1; await post.save(); }";
+        let fresh = "source a.js\nconst mongoose = require('mongoose');\nasync function f() { const post = new Post(); post.views += 1; await post.save(); }";
         assert_eq!(count(fresh), 0);
     }
 }

@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn ap_s2_4_sn_18_handlers_of_python() {
-        let text = "file a.py\nfrom pymongo import MongoClient\n@app.route('/')\ndef f():\n    return str(db.t_like.count_documents({'postId': 1}))\n";
+        let text = "source a.py\nfrom pymongo import MongoClient\n@app.route('/')\ndef f():\n    return str(db.t_like.count_documents({'postId': 1}))\n";
         assert_eq!(check("W021", text).len(), 1);
         assert!(check("W021", &text.replace("@app.route('/')\n", "")).is_empty());
     }

@@ -1,0 +1,89 @@
+//! CN-01.1: an application that talks to one server and no other.
+
+use docward_model::{Evidence, OptionValue};
+
+use crate::{
+    Cx, declare_rule,
+    facts::clients::{Client, Correction, Shape, clients},
+};
+
+declare_rule! {
+    /// # Direct connection
+    ///
+    /// ## What it checks
+    /// Reports `directConnection=true` (in C# and Go also `connect=direct`) in the connection string of a
+    /// client. A server on its own and strings for the own machine pass.
+    ///
+    /// ## Why it matters
+    /// The driver talks to this server whatever becomes of it: it does not follow the primary, and after a
+    /// failover writes fail with "not primary".
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// uri mongodb://10.0.0.1/db_order?directConnection=true
+    /// ```
+    /// ```jsonl,clean
+    /// uri mongodb://10.0.0.1,10.0.0.2,10.0.0.3/db_order?replicaSet=cmgo-abc
+    /// uri mongodb://localhost/?directConnection=true
+    /// ```
+    ///
+    /// ## How to fix
+    /// Remove the option, list all members and add `replicaSet`.
+    ///
+    /// ## When to ignore it
+    /// The string belongs to a tool that looks at one server: a backup, an exporter of figures.
+    C011, "direct-connection",
+    level: Prohibited,
+    clauses: ["CN-01.1", "AP-S1.6"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    for client in clients(evidence, cx.settings()) {
+        let Some(option) = direct(&client) else { continue };
+        // Several hosts with it are refused by drivers, which C029 tells.
+        if client.is_local() || client.shape == Shape::Standalone || client.uri.hosts.len() > 1 {
+            continue;
+        }
+        let draft = client.draft(
+            client.place(option),
+            format!("{} goes to one server and follows no failover", client.uri.owner()),
+            "after a failover this server is no longer the primary, and every write fails with \"not primary\"",
+            format!("remove {option}, list all members and add replicaSet"),
+        );
+        cx.report(draft.data("change", Correction::remove(option)));
+    }
+}
+
+fn direct(client: &Client<'_>) -> Option<&'static str> {
+    if client.flag("directConnection") == Some(true) {
+        return Some("directConnection");
+    }
+    match &client.uri.option("connect")?.value {
+        OptionValue::Text(how) if how.eq_ignore_ascii_case("direct") => Some("connect"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_with;
+
+    #[test]
+    fn cn_01_1_applications_follow_failovers() {
+        let found = |settings: &str, uri: &str| {
+            check_with("C011", settings, &format!("uri mongodb://{uri}")).len()
+        };
+        assert_eq!(found("", "db1/?directConnection=true"), 1);
+        assert_eq!(found("", "db1/?connect=direct"), 1);
+        assert_eq!(found("topology=sharded", "db1/?directConnection=true"), 1);
+        assert_eq!(found("topology=standalone", "db1/?directConnection=true"), 0);
+        assert_eq!(found("", "localhost/?directConnection=true"), 0);
+        assert_eq!(found("", "db1/?directConnection=false"), 0);
+        assert_eq!(check_with("C011", "", "source mongodb://db1/?directConnection=true").len(), 0);
+    }
+}

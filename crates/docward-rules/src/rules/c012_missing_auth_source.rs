@@ -1,0 +1,160 @@
+//! CN-01.2, CP-1: a login without the database it is looked up in.
+
+use docward_model::{Evidence, Level, Severity};
+
+use crate::{
+    Cx, declare_rule,
+    facts::clients::{Client, Correction, clients},
+};
+
+declare_rule! {
+    /// # Missing authSource
+    ///
+    /// ## What it checks
+    /// Reports connection strings with a user and without `authSource`. With a database in the path it is an
+    /// error, because drivers then look the account up in that database; without one it is a warning, since
+    /// they take `admin`. With `mongodb+srv://` a text record in DNS may say it, and the finding is
+    /// information. Logins that are kept elsewhere (X.509, Kerberos, clouds) need none.
+    ///
+    /// Strings of which source code computes a part that may hold options are not judged.
+    ///
+    /// ## Why it matters
+    /// An account that the console made is kept in `admin`. A string that names `db_order` looks for it in
+    /// `db_order`, and the login fails, often only after somebody changed the path.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// uri mongodb://order@10.0.0.1,10.0.0.2/db_order?replicaSet=cmgo-abc
+    /// ```
+    /// ```jsonl,clean
+    /// uri mongodb://order@10.0.0.1,10.0.0.2/db_order?replicaSet=cmgo-abc&authSource=admin
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order
+    /// ```
+    ///
+    /// ## How to fix
+    /// Add `authSource=admin` for accounts that the console made, and the account's own database for one
+    /// that `createUser` made.
+    ///
+    /// ## When to ignore it
+    /// The program adds it where it connects, and Docward was not shown that program.
+    C012, "missing-auth-source",
+    level: Mandatory,
+    clauses: ["CN-01.2", "CP-1"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    for client in clients(evidence, cx.settings()) {
+        if let Some(severity) = severity(&client) {
+            let uri = client.uri;
+            let home = home(evidence, &client);
+            let now = match &uri.database {
+                Some(database) => {
+                    format!(
+                        "the driver looks for the account in `{database}`, the database in the path"
+                    )
+                }
+                None if uri.srv => {
+                    "unless DNS says otherwise it is looked for in `admin`".to_owned()
+                }
+                None => "the driver looks for the account in `admin`".to_owned(),
+            };
+            let todo = match (&home, &uri.database) {
+                (Some(home), _) => format!("add authSource={home}, where the account is kept"),
+                (None, Some(database)) => format!(
+                    "add authSource=admin for an account of the console, authSource={database} for one that was created there"
+                ),
+                (None, None) => "add authSource=admin".to_owned(),
+            };
+            let source = home.unwrap_or("admin").to_owned();
+            let level =
+                if severity == Severity::Info { Level::Information } else { Level::Mandatory };
+            cx.report(
+                client
+                    .draft(
+                        uri.places.user.clone().or_else(|| client.start()),
+                        format!("{} logs in without authSource: {now}", uri.owner()),
+                        "the login fails as soon as the path names another database than the one the account is kept in",
+                        todo,
+                    )
+                    .level(level)
+                    .severity(severity)
+                    .data("change", Correction::set("authSource", source)),
+            );
+        }
+    }
+}
+
+fn severity(client: &Client<'_>) -> Option<Severity> {
+    let uri = client.uri;
+    let kept_elsewhere = matches!(
+        uri.mechanism.as_deref(),
+        Some("MONGODB-X509" | "MONGODB-AWS" | "MONGODB-OIDC" | "GSSAPI" | "PLAIN")
+    );
+    if uri.user.is_none()
+        || kept_elsewhere
+        || uri.option("authSource").is_some()
+        || !uri.shows_all_options()
+    {
+        return None;
+    }
+    match &uri.database {
+        // A string that Docward corrects should work as it did: `admin` is where drivers look anyway.
+        None if client.is_local() => None,
+        _ if uri.srv => Some(Severity::Info),
+        Some(database) if database != "admin" && !client.is_local() => Some(Severity::Error),
+        _ => Some(Severity::Warn),
+    }
+}
+
+/// The database the account is kept in, when a server told its accounts and one has the name.
+fn home<'a>(evidence: &'a Evidence, client: &Client<'_>) -> Option<&'a str> {
+    let users = evidence.server.as_ref()?.users.as_ref()?;
+    let name = client.known_user()?;
+    let mut homes =
+        users.iter().filter(|user| user.name == name).map(|user| user.database.as_str());
+    let home = homes.next()?;
+    homes.next().is_none().then_some(home)
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::Severity::{self, Error, Info, Warn};
+
+    use crate::testing::check;
+
+    fn found(body: &str) -> Vec<Severity> {
+        check("C012", body).iter().map(|f| f.severity).collect()
+    }
+
+    #[test]
+    fn cn_01_2_cp_1_logins_say_where_the_account_is_kept() {
+        assert_eq!(found("uri mongodb://u@db1,db2/db_order"), [Error]);
+        assert_eq!(found("uri mongodb://u@db1,db2/"), [Warn]);
+        assert_eq!(found("uri mongodb://u@db1,db2/admin"), [Warn]);
+        assert!(found("uri mongodb://u@db1,db2/db_order?authSource=admin").is_empty());
+        assert!(found("uri mongodb://db1,db2/db_order").is_empty());
+        assert!(found("uri mongodb://u@db1/?authMechanism=MONGODB-X509").is_empty());
+        assert_eq!(found("uri mongodb+srv://u@c.example.net/db_order"), [Info]);
+        assert!(found("uri mongodb://u:p@localhost/").is_empty());
+        assert_eq!(found("uri mongodb://u:p@localhost/db_order"), [Warn]);
+    }
+
+    #[test]
+    fn cn_01_2_what_is_computed_is_not_missed() {
+        assert!(found("template mongodb://{}:{}@db1,db2/{}").is_empty());
+        assert!(found("template mongodb://{}:{}@db1,db2/db_order?{}").is_empty());
+        assert_eq!(found("template mongodb://{}:{}@db1,db2/db_order?w=1"), [Error]);
+    }
+
+    #[test]
+    fn cn_01_2_the_servers_accounts_tell_what_to_write() {
+        let body = r#"server {"authorization": true, "users": [{"user": "u", "db": "db_order", "roles": []}]}
+            uri mongodb://u@db1,db2/db_order"#;
+        assert!(check("C012", body)[0].todo.starts_with("add authSource=db_order"));
+    }
+}

@@ -1,0 +1,100 @@
+//! CN-01.2: a login that is looked up where the account is not.
+
+use docward_model::{Evidence, Need};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        clients::{Correction, clients},
+        text,
+    },
+};
+
+declare_rule! {
+    /// # Wrong authSource
+    ///
+    /// ## What it checks
+    /// Compares the database in which a connection string looks its account up with the accounts of the
+    /// server. Reports a string whose account exists, but in another database.
+    ///
+    /// ## Why it matters
+    /// The login fails, although user and password are right.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// server {"authorization": true, "users": [{"user": "order", "db": "db_order", "roles": [{"db": "db_order", "role": "readWrite"}]}]}
+    /// uri mongodb://order@10.0.0.1,10.0.0.2/db_order?authSource=admin
+    /// ```
+    /// ```jsonl,clean
+    /// server {"authorization": true, "users": [{"user": "order", "db": "db_order", "roles": [{"db": "db_order", "role": "readWrite"}]}]}
+    /// uri mongodb://order@10.0.0.1,10.0.0.2/db_order?authSource=db_order
+    /// ```
+    ///
+    /// ## How to fix
+    /// Write the database the account is kept in.
+    ///
+    /// ## When to ignore it
+    /// The string belongs to another deployment than the one that was audited.
+    C013, "wrong-auth-source",
+    level: Mandatory,
+    clauses: ["CN-01.2", "CP-1"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris, Server],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(users) = evidence.server.as_ref().and_then(|server| server.users.as_ref()) else {
+        cx.skip(Need::Server);
+        return;
+    };
+    for client in clients(evidence, cx.settings()) {
+        let uri = client.uri;
+        let Some(name) = client.known_user() else { continue };
+        // What is not said is told by C012.
+        if uri.option("authSource").is_none() {
+            continue;
+        }
+        let homes: Vec<&str> = users
+            .iter()
+            .filter(|user| user.name == name)
+            .map(|user| user.database.as_str())
+            .collect();
+        if homes.is_empty() || homes.contains(&uri.auth_source.as_str()) {
+            continue;
+        }
+        cx.report(
+            client
+                .draft(
+                    client.place("authSource"),
+                    format!(
+                        "{} looks `{name}` up in `{}`, and the account is kept in {}",
+                        uri.owner(),
+                        uri.auth_source,
+                        text::list(&homes, 3)
+                    ),
+                    "the login fails, although user and password are right",
+                    format!("write authSource={}", homes[0]),
+                )
+                .data("change", Correction::set("authSource", homes[0])),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn cn_01_2_accounts_are_looked_up_where_they_are() {
+        let server = r#"server {"authorization": true, "users": [{"user": "a", "db": "db_order", "roles": []}, {"user": "b", "roles": []}]}"#;
+        let with = |uri: &str| check("C013", &format!("{server}\nuri mongodb://{uri}")).len();
+        assert_eq!(with("a@db1/db_order?authSource=admin"), 1);
+        assert_eq!(with("a@db1/db_order?authSource=db_order"), 0);
+        assert_eq!(with("b@db1/db_order?authSource=admin"), 0);
+        assert_eq!(with("c@db1/db_order?authSource=admin"), 0, "an account nobody told");
+        assert_eq!(with("a@db1/"), 0, "C012 tells it");
+    }
+}

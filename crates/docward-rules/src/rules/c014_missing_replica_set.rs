@@ -1,0 +1,137 @@
+//! CN-01.3, CP-2: a replica set whose name the string does not say.
+
+use docward_model::{Evidence, Level, Severity};
+
+use crate::{
+    Cx, declare_rule,
+    facts::clients::{Client, Correction, Shape, clients},
+};
+
+declare_rule! {
+    /// # Missing replicaSet
+    ///
+    /// ## What it checks
+    /// Reports connection strings of replica sets without `replicaSet`. With one host it is an error: some
+    /// drivers then talk to that host alone. With several it is a warning, because current drivers find out
+    /// by themselves. That it is a replica set says a running server, or `topology` in `docward.toml`. When
+    /// nobody says, several hosts are a question, told as information: a list of routers needs no name.
+    ///
+    /// `mongodb+srv://` may have the name in DNS and is not asked; strings for the own machine are not either.
+    ///
+    /// ## Why it matters
+    /// With the name the driver knows that it has a replica set before it, follows the primary after a
+    /// failover within seconds, and refuses a server of another set that took over the address.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,topology=replica-set
+    /// uri mongodb://10.0.0.1,10.0.0.2,10.0.0.3/db_order
+    /// ```
+    /// ```jsonl,clean,topology=replica-set
+    /// uri mongodb://10.0.0.1,10.0.0.2,10.0.0.3/db_order?replicaSet=cmgo-abc
+    /// ```
+    ///
+    /// ## How to fix
+    /// Add `replicaSet` with the name that `rs.conf()._id` or the console shows.
+    ///
+    /// ## When to ignore it
+    /// The program adds it where it connects, and Docward was not shown that program.
+    C014, "missing-replica-set",
+    level: Mandatory,
+    clauses: ["CN-01.3", "CP-2", "AP-S1.6"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    for client in clients(evidence, cx.settings()) {
+        let uri = client.uri;
+        let is_other = uri.srv
+            || client.flag("loadBalanced") == Some(true)
+            || client.flag("directConnection") == Some(true);
+        if uri.option("replicaSet").is_some()
+            || is_other
+            || !uri.shows_all_options()
+            || !uri.shows_all_hosts()
+            || (client.is_local() && !client.is_seen)
+        {
+            continue;
+        }
+        match client.shape {
+            Shape::ReplicaSet(name) => report(&client, name, cx),
+            // One host is asked about by C010.
+            Shape::Unknown if uri.hosts.len() > 1 => cx.report(
+                client
+                    .draft(
+                        client.start(),
+                        format!("{} names several hosts without replicaSet", uri.owner()),
+                        "right for routers of a sharded cluster; for a replica set the name lets the driver follow failovers",
+                        "say what it is with topology under [deployment] in docward.toml; for a replica set add replicaSet",
+                    )
+                    .level(Level::Information)
+                    .clauses(&["CN-01.3", "CP-2"]),
+            ),
+            _ => {}
+        }
+    }
+}
+
+fn report(client: &Client<'_>, name: Option<&str>, cx: &mut Cx<'_>) {
+    let single = client.uri.hosts.len() == 1;
+    let (what, why) = if single {
+        (
+            "one host and no replicaSet",
+            "some drivers then talk to this host alone, and after a failover all writes fail with \"not primary\"",
+        )
+    } else {
+        (
+            "the hosts of a replica set without replicaSet",
+            "older drivers take the hosts for routers and do not follow the primary, and no driver notices a server of another set",
+        )
+    };
+    let value = name.unwrap_or("NAME_OF_THE_SET");
+    let todo = name.map_or_else(
+        || "add replicaSet with the name that rs.conf()._id shows".to_owned(),
+        |name| format!("add replicaSet={name}"),
+    );
+    let draft = client
+        .draft(client.start(), format!("{} has {what}", client.uri.owner()), why, todo)
+        .data("change", Correction::set("replicaSet", value));
+    cx.report(if single { draft } else { draft.severity(Severity::Warn) });
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::Severity::{self, Error, Info, Warn};
+
+    use crate::testing::{check, check_with};
+
+    fn found(settings: &str, body: &str) -> Vec<Severity> {
+        check_with("C014", settings, body).iter().map(|f| f.severity).collect()
+    }
+
+    #[test]
+    fn cn_01_3_cp_2_gc_40_one_host_is_worse_than_several() {
+        let set = r#"server {"authorization": true, "set": "cmgo-abc"}"#;
+        let with = |uri: &str| found("", &format!("{set}\nuri mongodb://{uri}"));
+        assert_eq!(with("db1/"), [Error]);
+        assert_eq!(with("db1,db2/"), [Warn]);
+        assert!(with("db1/?replicaSet=cmgo-abc").is_empty());
+        let named = check("C014", &format!("{set}\nuri mongodb://db1,db2"));
+        assert_eq!(named[0].todo, "add replicaSet=cmgo-abc");
+        assert_eq!(found("topology=replica-set", "uri mongodb://db1/"), [Error]);
+    }
+
+    #[test]
+    fn cn_01_3_ap_s1_6_others_need_no_name() {
+        assert!(found("topology=sharded", "uri mongodb://db1,db2/").is_empty());
+        assert!(found("topology=standalone", "uri mongodb://db1/").is_empty());
+        assert!(found("topology=replica-set", "uri mongodb+srv://c.example.net/").is_empty());
+        assert!(found("topology=replica-set", "uri mongodb://localhost/").is_empty());
+        assert!(found("topology=replica-set", "template mongodb://db1,db2/{}").is_empty());
+        assert_eq!(found("", "uri mongodb://db1,db2/"), [Info]);
+        assert!(found("", "uri mongodb://db1/").is_empty(), "C010 asks");
+    }
+}

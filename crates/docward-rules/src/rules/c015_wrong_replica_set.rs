@@ -1,0 +1,96 @@
+//! CN-01.3: a `replicaSet` that the deployment does not have.
+
+use docward_model::{Evidence, Severity};
+
+use crate::{
+    Cx, declare_rule,
+    facts::clients::{Correction, Shape, clients},
+};
+
+declare_rule! {
+    /// # Wrong replicaSet
+    ///
+    /// ## What it checks
+    /// Compares `replicaSet` in connection strings with the deployment. Another name than the running set
+    /// has is an error. A name for a sharded cluster, running or declared, is a warning: routers belong to
+    /// no set.
+    ///
+    /// ## Why it matters
+    /// Drivers refuse every server that does not belong to the set they were told: the client finds no
+    /// server and times out.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// server {"authorization": true, "set": "cmgo-abc"}
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?replicaSet=cmgo-abd
+    /// ```
+    /// ```jsonl,clean
+    /// server {"authorization": true, "set": "cmgo-abc"}
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?replicaSet=cmgo-abc
+    /// ```
+    ///
+    /// ## How to fix
+    /// Write the name that `rs.conf()._id` shows; for a sharded cluster remove the option.
+    ///
+    /// ## When to ignore it
+    /// The string belongs to another deployment than the one that was audited.
+    C015, "wrong-replica-set",
+    level: Mandatory,
+    clauses: ["CN-01.3", "CP-2"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    for client in clients(evidence, cx.settings()) {
+        let uri = client.uri;
+        let Some(named) = &uri.replica_set else { continue };
+        let draft = match client.shape {
+            Shape::ReplicaSet(Some(real)) if client.is_seen && real != named => client
+                .draft(
+                    client.place("replicaSet"),
+                    format!(
+                        "{} asks for the set `{named}`, and the set is called `{real}`",
+                        uri.owner()
+                    ),
+                    "drivers refuse members of other sets: the client finds no server",
+                    format!("write replicaSet={real}"),
+                )
+                .data("change", Correction::set("replicaSet", real)),
+            Shape::Sharded => client
+                .draft(
+                    client.place("replicaSet"),
+                    format!("{} asks for the set `{named}` of a sharded cluster", uri.owner()),
+                    "routers belong to no set: drivers that follow the option find no server",
+                    "remove replicaSet",
+                )
+                .severity(Severity::Warn)
+                .data("change", Correction::remove("replicaSet")),
+            _ => continue,
+        };
+        cx.report(draft);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::Severity::{self, Error, Warn};
+
+    use crate::testing::check_with;
+
+    #[test]
+    fn cn_01_3_the_name_is_that_of_the_running_set() {
+        let found = |settings: &str, body: &str| -> Vec<Severity> {
+            check_with("C015", settings, body).iter().map(|f| f.severity).collect()
+        };
+        let set = r#"server {"authorization": true, "set": "cmgo-abc"}"#;
+        assert_eq!(found("", &format!("{set}\nuri mongodb://a,b/?replicaSet=x")), [Error]);
+        assert!(found("", &format!("{set}\nuri mongodb://a,b/?replicaSet=cmgo-abc")).is_empty());
+        assert_eq!(found("topology=sharded", "uri mongodb://a,b/?replicaSet=x"), [Warn]);
+        assert!(found("topology=replica-set", "uri mongodb://a,b/?replicaSet=x").is_empty());
+        assert!(found("", "uri mongodb://a,b/?replicaSet=x").is_empty());
+    }
+}

@@ -1,0 +1,104 @@
+//! CN-01.4, CP-5, CP-6: retries that are switched off.
+
+use docward_model::Evidence;
+
+use crate::{
+    Cx, declare_rule,
+    facts::clients::{Client, Correction, Shape, clients},
+};
+
+declare_rule! {
+    /// # Retries off
+    ///
+    /// ## What it checks
+    /// Reports `retryWrites=false` and `retryReads=false`. When the options are absent nothing is reported:
+    /// drivers since the time of MongoDB 4.2 retry unless told otherwise. A server on its own cannot retry
+    /// writes, and services that only speak MongoDB's language (DocumentDB, Cosmos DB) want them off; both
+    /// pass, as do strings for the own machine.
+    ///
+    /// ## Why it matters
+    /// An election or a short break of the network then reaches the application as an error, although the
+    /// driver could have done the operation once more, safely.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?replicaSet=cmgo-abc&retryWrites=false
+    /// ```
+    /// ```jsonl,clean
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?replicaSet=cmgo-abc
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?replicaSet=cmgo-abc&retryWrites=true&retryReads=true
+    /// ```
+    ///
+    /// ## How to fix
+    /// Write `true`, or leave the option out.
+    ///
+    /// ## When to ignore it
+    /// The application retries by itself and has to know of every failure.
+    C016, "retries-off",
+    level: Mandatory,
+    clauses: ["CN-01.4", "CP-5", "CP-6"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    for client in clients(evidence, cx.settings()) {
+        let writes_cannot = client.shape == Shape::Standalone || speaks_only(&client);
+        if client.is_local() {
+            continue;
+        }
+        for (option, thing, clauses, passes) in [
+            ("retryWrites", "writes", &["CN-01.4", "CP-5"], writes_cannot),
+            ("retryReads", "reads", &["CN-01.4", "CP-6"], false),
+        ] {
+            if client.flag(option) != Some(false) || passes {
+                continue;
+            }
+            cx.report(
+                client
+                    .draft(
+                        client.place(option),
+                        format!("{} switches retries of {thing} off", client.uri.owner()),
+                        "an election or a short break of the network reaches the application as an error",
+                        format!("write {option}=true, or leave it out"),
+                    )
+                    .clauses(clauses)
+                    .data("change", Correction::set(option, true))
+                    .key(format!("{} {option}", client.uri.key())),
+            );
+        }
+    }
+}
+
+/// Services that speak the language of MongoDB and refuse retried writes.
+fn speaks_only(client: &Client<'_>) -> bool {
+    let ends = ["docdb.amazonaws.com", "docdb-elastic.amazonaws.com", "mongo.cosmos.azure.com"];
+    client.uri.hosts.iter().any(|host| {
+        let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
+        ends.iter().any(|end| name.to_ascii_lowercase().ends_with(end))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_with;
+
+    #[test]
+    fn cn_01_4_cp_5_cp_6_gc_08_only_what_is_switched_off_is_reported() {
+        let found = |settings: &str, uri: &str| {
+            check_with("C016", settings, &format!("uri mongodb://{uri}")).len()
+        };
+        assert_eq!(found("", "a,b/?retryWrites=false"), 1);
+        assert_eq!(found("", "a,b/?retryReads=false"), 1);
+        assert_eq!(found("", "a,b/?retryReads=false&retryWrites=false"), 2);
+        assert_eq!(found("", "a,b/?retryWrites=true"), 0);
+        assert_eq!(found("", "a,b/"), 0);
+        assert_eq!(found("topology=standalone", "a/?retryWrites=false"), 0);
+        assert_eq!(found("topology=standalone", "a/?retryReads=false"), 1);
+        assert_eq!(found("", "x.docdb.amazonaws.com:27017/?retryWrites=false"), 0);
+        assert_eq!(found("", "localhost/?retryWrites=false"), 0);
+    }
+}

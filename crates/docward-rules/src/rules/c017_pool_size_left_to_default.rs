@@ -1,0 +1,174 @@
+//! CN-03.2, CP-4, PP-2: pools as large as the driver happens to make them, or as large as the request rate.
+
+use docward_model::{Evidence, client_uri::Driver};
+use docward_uri::{PoolKind, defaults};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        clients::{Client, Correction, clients},
+        text,
+    },
+};
+
+declare_rule! {
+    /// # Pool size left to the default
+    ///
+    /// ## What it checks
+    /// Reports connection strings without `maxPoolSize`, with the number the driver then takes: 100 in most,
+    /// 10 in Rust, 20 in Ruby. Reports a `maxPoolSize` that is the declared number of requests per second: the
+    /// two are different things. Strings for the own machine, strings that source code computes, and
+    /// services whose `pool` is declared pass; the PHP driver has no pool.
+    ///
+    /// ## Why it matters
+    /// The sum of all pools has to fit the connection limit. Whoever did not choose a number cannot know
+    /// the sum; most overruns come from defaults times many instances.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?replicaSet=cmgo-abc
+    /// ```
+    /// ```jsonl,fires
+    /// service {"name": "order", "peak-qps": 180}
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?appName=order&maxPoolSize=180
+    /// ```
+    /// ```jsonl,clean
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?replicaSet=cmgo-abc&maxPoolSize=100&minPoolSize=10
+    /// uri mongodb://localhost
+    /// ```
+    ///
+    /// ## How to fix
+    /// Choose it: peak requests per second × seconds per request × 1.5, and check the sum of all instances
+    /// with `docward connect plan`.
+    ///
+    /// ## When to ignore it
+    /// A script that runs alone and rarely.
+    C017, "pool-size-left-to-default",
+    level: Recommended,
+    clauses: ["CN-03.2", "CP-4", "PP-2"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let settings = cx.settings();
+    for client in clients(evidence, settings) {
+        let driver = client.uri.driver;
+        let known = driver.map(defaults);
+        if known.is_some_and(|known| known.pool == PoolKind::OnePerProcess) {
+            continue;
+        }
+        if client.uri.option("maxPoolSize").is_some() {
+            rate_as_size(&client, cx);
+            continue;
+        }
+        let is_declared = client.service.is_some_and(|service| service.pool.is_some());
+        if !client.can_lack_options() || is_declared {
+            continue;
+        }
+        let default = known.map_or(100, |known| known.max_pool_size);
+        let whose = driver.map_or("most drivers", Driver::name);
+        let needed = client.needed_pool(settings);
+        let size = needed.unwrap_or_else(|| default.clamp(50, 200));
+        let todo = match needed {
+            Some(needed) => format!(
+                "write maxPoolSize={needed}, which the declared requests and their time ask for"
+            ),
+            None => format!(
+                "write maxPoolSize={size} for now, then requests per second × seconds per request × 1.5"
+            ),
+        };
+        let has_min = client.uri.option("minPoolSize").is_some();
+        let mut change = Correction::set("maxPoolSize", size);
+        if !has_min {
+            change = change.and_set("minPoolSize", 10.min(size));
+        }
+        let draft = client
+            .draft(
+                client.start(),
+                format!(
+                    "{} leaves maxPoolSize to the driver, which takes {default} ({whose})",
+                    client.uri.owner()
+                ),
+                "the sum of all pools has to fit the connection limit, and nobody chose this number",
+                todo,
+            )
+            .data("default", u64::from(default))
+            .data("change", change);
+        // Without `minPoolSize` the pool starts empty (PP-2): one finding for a pool that nobody chose.
+        cx.report(if has_min { draft.clauses(&["CN-03.2", "CP-4"]) } else { draft });
+    }
+}
+
+/// A pool of as many connections as there are requests in a second.
+fn rate_as_size(client: &Client<'_>, cx: &mut Cx<'_>) {
+    let (Some(size), Some(service)) = (client.number("maxPoolSize"), client.service) else {
+        return;
+    };
+    let needed = client.needed_pool(cx.settings());
+    let is_rate = service.peak_qps.is_some_and(|qps| qps == size as f64);
+    if !is_rate || size < 2 || needed.is_some_and(|needed| i64::from(needed) == size) {
+        return;
+    }
+    let todo = match needed {
+        Some(needed) => format!("write maxPoolSize={needed}: requests × seconds per request × 1.5"),
+        None => {
+            "declare latency-ms of the service; the pool is requests × seconds per request × 1.5"
+                .to_owned()
+        }
+    };
+    let draft = client
+        .draft(
+            client.place("maxPoolSize"),
+            format!(
+                "maxPoolSize={} of {} is the number of requests per second",
+                text::count(size as u64),
+                client.uri.owner()
+            ),
+            "a connection serves many requests in a second: a pool of this size takes connections that it never uses",
+            todo,
+        )
+        .clauses(&["CN-03.2"]);
+    cx.report(match needed {
+        Some(needed) => draft.data("change", Correction::set("maxPoolSize", needed)),
+        None => draft,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn cn_03_2_cp_4_gc_39_a_missing_size_is_told_with_the_drivers_default() {
+        let found = check("C017", "uri mongodb://a,b/?replicaSet=x");
+        assert!(found[0].what.contains("takes 100"), "{}", found[0].what);
+        assert!(found[0].cites("PP-2"));
+        assert!(!check("C017", "uri mongodb://a,b/?minPoolSize=5")[0].cites("PP-2"));
+        assert!(check("C017", "uri mongodb://a,b/?maxPoolSize=100").is_empty());
+        for body in [
+            "uri mongodb://localhost",
+            "template mongodb://a,b/{}",
+            "source mongodb://a,b",
+            "service {\"name\": \"x\", \"pool\": 50}\nuri mongodb://a,b/?appName=x",
+        ] {
+            assert!(check("C017", body).is_empty(), "{body}");
+        }
+    }
+
+    #[test]
+    fn cn_03_2_requests_per_second_are_no_connections() {
+        let with = |more: &str, size: u32| {
+            let body = format!(
+                "service {{\"name\": \"x\", \"peak-qps\": 1000{more}}}\nuri mongodb://a,b/?appName=x&maxPoolSize={size}"
+            );
+            check("C017", &body)
+        };
+        assert_eq!(with("", 1000).len(), 1);
+        assert!(with(", \"latency-ms\": 20", 1000)[0].todo.starts_with("write maxPoolSize=30"));
+        assert!(with("", 100).is_empty());
+    }
+}

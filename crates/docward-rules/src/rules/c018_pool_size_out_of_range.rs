@@ -1,0 +1,150 @@
+//! PP-1, CP-4, PF-4, PF-5: `maxPoolSize` against what the service needs, or else against the usual range.
+
+use docward_model::Evidence;
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        clients::{Correction, clients},
+        text,
+    },
+    threshold,
+};
+
+declare_rule! {
+    /// # Pool size out of range
+    ///
+    /// ## What it checks
+    /// Judges `maxPoolSize`. When requests per second and their time are declared for the service
+    /// (`[[service]]` in `docward.toml`), the pool has to have requests × seconds × 1.5 connections, shared
+    /// among the routers where the string leads to several; what is above the range is too much. Without
+    /// these figures the usual range holds, 50 to 200. `maxPoolSize=0` has no limit at all.
+    ///
+    /// ## Why it matters
+    /// Too small a pool makes requests wait in the application. Too large a one, times all instances,
+    /// exceeds what the server accepts.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?maxPoolSize=500
+    /// ```
+    /// ```jsonl,clean
+    /// service {"name": "order", "peak-qps": 1000, "latency-ms": 20}
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?maxPoolSize=30&appName=order
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_stock?maxPoolSize=150
+    /// ```
+    ///
+    /// ## How to fix
+    /// Declare the service with `peak-qps` and `latency-ms`, and take the number that follows.
+    ///
+    /// ## When to ignore it
+    /// Functions that run for one request at a time need very few connections each.
+    C018, "pool-size-out-of-range",
+    level: Recommended,
+    clauses: ["PP-1", "CP-4", "PF-4", "PF-5"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [LEAST, MOST],
+    check: Deployment(check),
+}
+
+threshold!(LEAST, "least", Int(50), "connections", "PP-1", "the least when nothing is declared");
+threshold!(MOST, "most", Int(200), "connections", "PP-1", "the most that one pool may have");
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let settings = cx.settings();
+    let (least, most) = (cx.count(&LEAST), cx.count(&MOST));
+    for client in clients(evidence, settings) {
+        let Some(size) = client.number("maxPoolSize").and_then(|n| u64::try_from(n).ok()) else {
+            continue;
+        };
+        let owner = client.uri.owner();
+        let needed = client.needed_pool(settings).map(u64::from);
+        let (what, why, better) = match needed {
+            _ if size == 0 => (
+                format!("maxPoolSize=0 of {owner} has no limit"),
+                "every slow moment of the server opens more connections, up to what it accepts",
+                needed.unwrap_or(most),
+            ),
+            Some(needed) if size < needed => (
+                format!(
+                    "maxPoolSize={} of {owner} is less than the {} that the declared requests need",
+                    text::count(size),
+                    text::count(needed)
+                ),
+                "requests wait in the application for a connection",
+                needed,
+            ),
+            None if size < least => (
+                format!("maxPoolSize={} of {owner} is less than {least}", text::count(size)),
+                "requests wait in the application for a connection when many come at once",
+                least,
+            ),
+            // A pool that is needed is right, however large.
+            _ if size > most && needed.is_none_or(|needed| size > needed) => (
+                format!("maxPoolSize={} of {owner} is more than {most}", text::count(size)),
+                "times all instances and servers it exceeds what the server accepts",
+                needed.map_or(most, |needed| needed.max(1)),
+            ),
+            _ => continue,
+        };
+        // The number of requests as size of the pool is told by C017.
+        if client.service.and_then(|s| s.peak_qps).is_some_and(|qps| qps == size as f64 && size > 1)
+        {
+            continue;
+        }
+        let todo = if needed.is_some() {
+            format!("write maxPoolSize={better}")
+        } else {
+            format!(
+                "write maxPoolSize={better}, or declare peak-qps and latency-ms of the service to have it worked out"
+            )
+        };
+        let draft = client
+            .draft(client.place("maxPoolSize"), what, why, todo)
+            .data("size", size)
+            .data("change", Correction::set("maxPoolSize", better));
+        cx.report(match needed {
+            Some(needed) => draft.data("needed", needed),
+            None => draft.clauses(&["PP-1", "CP-4"]),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_with};
+
+    fn count(size: u32) -> usize {
+        check("C018", &format!("uri mongodb://a,b/?maxPoolSize={size}")).len()
+    }
+
+    #[test]
+    fn pp_1_cp_4_the_usual_range_is_50_to_200() {
+        assert_eq!([49, 50, 150, 200, 201, 0].map(count), [1, 0, 0, 0, 1, 1]);
+        assert_eq!(check_with("C018", "least=5", "uri mongodb://a,b/?maxPoolSize=6").len(), 0);
+    }
+
+    #[test]
+    fn gc_09_pf_4_what_is_needed_goes_before_the_range() {
+        let with = |qps: u32, size: u32| {
+            let body = format!(
+                "service {{\"name\": \"x\", \"peak-qps\": {qps}, \"latency-ms\": 20}}\nuri mongodb://a,b/?appName=x&maxPoolSize={size}"
+            );
+            check("C018", &body)
+        };
+        assert!(with(1000, 30).is_empty(), "below the range, and enough");
+        assert!(with(1000, 29)[0].what.contains("less than the 30"));
+        assert!(with(1000, 150).is_empty());
+        assert_eq!(with(1000, 400).len(), 1);
+        assert!(with(20_000, 600).is_empty(), "above the range, and needed");
+    }
+
+    #[test]
+    fn pf_5_pools_of_several_routers_share_the_demand() {
+        let body = "service {\"name\": \"x\", \"peak-qps\": 1000, \"latency-ms\": 20}\nuri mongodb+srv://c.example.net/?appName=x&maxPoolSize=4";
+        assert!(check_with("C018", "topology=sharded,routers=8", body).is_empty());
+        assert_eq!(check_with("C018", "topology=sharded,routers=4", body).len(), 1);
+    }
+}

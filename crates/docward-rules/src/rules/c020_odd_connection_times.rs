@@ -1,0 +1,184 @@
+//! PP-3, PP-4, PP-5: times of the pool outside of what works.
+
+use docward_model::{Evidence, Level, client_uri::Driver};
+use docward_uri::defaults;
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        clients::{Client, Correction, clients},
+        text,
+    },
+    threshold,
+};
+
+declare_rule! {
+    /// # Odd connection times
+    ///
+    /// ## What it checks
+    /// Judges times that were chosen; what is left out is the driver's business. `maxIdleTimeMS`: 60,000 to
+    /// 300,000. `waitQueueTimeoutMS`: 5,000 to 10,000. `connectTimeoutMS`: 10,000 to 30,000. Values are
+    /// milliseconds, whatever unit the program uses. `waitQueueTimeoutMS` for a driver that has no such
+    /// option (Go, Rust) is told as information.
+    ///
+    /// ## Why it matters
+    /// Connections that are closed too early are made again all the time, each with a login. A short wait
+    /// refuses requests that would have been served, a long one piles them up. A short time to connect fails
+    /// on every jitter of the network.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?maxIdleTimeMS=5000
+    /// ```
+    /// ```jsonl,clean
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?maxIdleTimeMS=120000&waitQueueTimeoutMS=5000&connectTimeoutMS=10000
+    /// ```
+    ///
+    /// ## How to fix
+    /// `maxIdleTimeMS=120000`, `waitQueueTimeoutMS=5000`, `connectTimeoutMS=10000`.
+    ///
+    /// ## When to ignore it
+    /// A health check has to give up quickly.
+    C020, "odd-connection-times",
+    level: Recommended,
+    clauses: ["PP-3", "PP-4", "PP-5"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [IDLE_LEAST, IDLE_MOST, WAIT_LEAST, WAIT_MOST, CONNECT_LEAST, CONNECT_MOST],
+    check: Deployment(check),
+}
+
+threshold!(IDLE_LEAST, "idle-least", Int(60_000), "ms", "PP-3", "the least maxIdleTimeMS");
+threshold!(IDLE_MOST, "idle-most", Int(300_000), "ms", "PP-3", "the most maxIdleTimeMS");
+threshold!(WAIT_LEAST, "wait-least", Int(5_000), "ms", "PP-4", "the least waitQueueTimeoutMS");
+threshold!(WAIT_MOST, "wait-most", Int(10_000), "ms", "PP-4", "the most waitQueueTimeoutMS");
+threshold!(CONNECT_LEAST, "connect-least", Int(10_000), "ms", "PP-5", "the least connectTimeoutMS");
+threshold!(CONNECT_MOST, "connect-most", Int(30_000), "ms", "PP-5", "the most connectTimeoutMS");
+
+/// One of the times.
+struct Time {
+    option: &'static str,
+    clauses: &'static [&'static str],
+    least: u64,
+    most: u64,
+    usual: u64,
+    too_short: &'static str,
+    too_long: &'static str,
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let times = [
+        Time {
+            option: "maxIdleTimeMS",
+            clauses: &["PP-3"],
+            least: cx.count(&IDLE_LEAST),
+            most: cx.count(&IDLE_MOST),
+            usual: 120_000,
+            too_short: "connections are closed and made again all the time, each with a login",
+            too_long: "connections stay open that firewalls and load balancers have long forgotten",
+        },
+        Time {
+            option: "waitQueueTimeoutMS",
+            clauses: &["PP-4"],
+            least: cx.count(&WAIT_LEAST),
+            most: cx.count(&WAIT_MOST),
+            usual: 5_000,
+            too_short: "requests are refused that would have been served a moment later",
+            too_long: "requests pile up behind a slow server instead of failing in time",
+        },
+        Time {
+            option: "connectTimeoutMS",
+            clauses: &["PP-5"],
+            least: cx.count(&CONNECT_LEAST),
+            most: cx.count(&CONNECT_MOST),
+            usual: 10_000,
+            too_short: "every jitter of the network fails a connection",
+            too_long: "a server that is gone is noticed late",
+        },
+    ];
+    for client in clients(evidence, cx.settings()).iter().filter(|client| !client.is_local()) {
+        for time in &times {
+            judge(client, time, cx);
+        }
+    }
+}
+
+fn judge(client: &Client<'_>, time: &Time, cx: &mut Cx<'_>) {
+    let option = time.option;
+    let Some(value) = client.number(option).and_then(|n| u64::try_from(n).ok()) else { return };
+    let owner = client.uri.owner();
+    let key = format!("{} {option}", client.uri.key());
+    let lacks = |driver: Driver| !defaults(driver).has_wait_queue_timeout;
+    if option == "waitQueueTimeoutMS"
+        && let Some(driver) = client.uri.driver.filter(|driver| lacks(*driver))
+    {
+        let draft = client.draft(
+            client.place(option),
+            format!(
+                "{owner} sets waitQueueTimeoutMS, which the {} driver does not have",
+                driver.name()
+            ),
+            "the option has no effect: a request waits for a connection until its own time is over",
+            "give the operation a deadline, or the client timeoutMS",
+        );
+        cx.report(draft.level(Level::Information).clauses(time.clauses).key(key));
+        return;
+    }
+    let (than, why) = if value == 0 {
+        ("no limit".to_owned(), time.too_long)
+    } else if value < time.least {
+        (format!("less than {}", text::count(time.least)), time.too_short)
+    } else if value > time.most {
+        (format!("more than {}", text::count(time.most)), time.too_long)
+    } else {
+        return;
+    };
+    let draft = client.draft(
+        client.place(option),
+        format!("{option}={value} of {owner} is {than}"),
+        why,
+        format!("write {option}={}", time.usual),
+    );
+    cx.report(
+        draft
+            .clauses(time.clauses)
+            .data("ms", value)
+            .data("change", Correction::set(option, time.usual))
+            .key(key),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    fn count(options: &str) -> usize {
+        check("C020", &format!("uri mongodb://a,b/?{options}")).len()
+    }
+
+    #[test]
+    fn pp_3_idle_connections_live_one_to_five_minutes() {
+        for (value, expected) in
+            [(59_999, 1), (60_000, 0), (120_000, 0), (300_000, 0), (300_001, 1), (0, 1)]
+        {
+            assert_eq!(count(&format!("maxIdleTimeMS={value}")), expected, "{value}");
+        }
+        assert_eq!(count(""), 0, "what is left out is not judged");
+    }
+
+    #[test]
+    fn pp_4_requests_wait_five_to_ten_seconds() {
+        for (value, expected) in [(4_999, 1), (5_000, 0), (10_000, 0), (10_001, 1)] {
+            assert_eq!(count(&format!("waitQueueTimeoutMS={value}")), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn pp_5_connecting_takes_ten_to_thirty_seconds_at_most() {
+        for (value, expected) in [(9_999, 1), (10_000, 0), (30_000, 0), (30_001, 1)] {
+            assert_eq!(count(&format!("connectTimeoutMS={value}")), expected, "{value}");
+        }
+        assert!(check("C020", "uri mongodb://localhost/?connectTimeoutMS=500").is_empty());
+    }
+}

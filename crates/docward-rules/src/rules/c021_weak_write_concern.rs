@@ -1,0 +1,161 @@
+//! CP-7: writes of core services that are answered before a majority has them.
+
+use docward_model::{Evidence, Level, OptionValue, ServiceClass, Severity};
+
+use crate::{
+    Cx, declare_rule,
+    facts::clients::{Client, Correction, clients},
+};
+
+declare_rule! {
+    /// # Weak write concern
+    ///
+    /// ## What it checks
+    /// Judges `w`. For a service declared as `core`, `w=0` and `w=1` are errors, and so is an absent `w`,
+    /// unless the server's own default is known to be `majority`: it says so itself, or it is 5.0 or newer
+    /// (told as information then). A set with an arbiter among three members falls back to `w: 1`, and there
+    /// an absent `w` stays an error. For other services `w=1` is information and `w=0` a warning.
+    ///
+    /// ## Why it matters
+    /// A write that only the primary has is lost when the primary fails before the others have copied it. With
+    /// `w=0` not even errors come back.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// service {"name": "order", "class": "core"}
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?appName=order&w=1
+    /// ```
+    /// ```jsonl,clean
+    /// service {"name": "order", "class": "core"}
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?appName=order&w=majority
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_log?appName=log
+    /// ```
+    ///
+    /// ## How to fix
+    /// Write `w=majority`.
+    ///
+    /// ## When to ignore it
+    /// The program gives each write its own concern.
+    C021, "weak-write-concern",
+    level: Mandatory,
+    clauses: ["CP-7"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let settings = cx.settings();
+    let version = evidence.deployment.server_version.or(settings.server_version);
+    for client in clients(evidence, settings) {
+        let is_core = client.class() == Some(ServiceClass::Core);
+        let owner = client.uri.owner();
+        let (what, level) = match client.uri.option("w").map(|option| &option.value) {
+            Some(OptionValue::Int(w @ (0 | 1))) => {
+                let level = match (is_core, *w) {
+                    (true, _) => Level::Mandatory,
+                    (false, 0) => Level::Recommended,
+                    _ => Level::Information,
+                };
+                if !is_core && client.is_local() {
+                    continue;
+                }
+                (
+                    format!("w={w} of {owner}{}", if is_core { ", a core service" } else { "" }),
+                    level,
+                )
+            }
+            None if is_core && client.can_lack_options() => match by_default(evidence, version) {
+                Some(true) => continue,
+                Some(false) => (
+                    format!(
+                        "{owner}, a core service, leaves w to the server, whose default is not majority"
+                    ),
+                    Level::Mandatory,
+                ),
+                None if version.is_some_and(|version| version >= (5, 0)) => (
+                    format!(
+                        "{owner}, a core service, leaves w to the server: majority from 5.0, unless an arbiter or a setting changes that"
+                    ),
+                    Level::Information,
+                ),
+                None => (format!("{owner}, a core service, does not say w"), Level::Mandatory),
+            },
+            _ => continue,
+        };
+        cx.report(report(&client, what, level));
+    }
+}
+
+fn report(client: &Client<'_>, what: String, level: Level) -> docward_model::Draft {
+    client
+        .draft(
+            client.place("w"),
+            what,
+            "a write that only the primary has is lost when the primary fails before the others have copied it",
+            "write w=majority",
+        )
+        .level(level)
+        .severity(if level == Level::Recommended { Severity::Warn } else { level.severity() })
+        .data("change", Correction::set("w", "majority"))
+}
+
+/// Whether the server takes `majority` when nobody says, as far as it told.
+fn by_default(evidence: &Evidence, version: Option<(u32, u32)>) -> Option<bool> {
+    let server = evidence.server.as_ref()?;
+    if let Some(write) =
+        server.default_concerns.as_ref().and_then(|concerns| concerns.write.as_ref())
+    {
+        return Some(write == "majority");
+    }
+    let members = server.members.as_ref()?;
+    version.filter(|version| *version >= (5, 0))?;
+    // With arbiters the default is 1 once the members that hold data are no more than a majority.
+    let arbiters = members.iter().filter(|member| member.arbiter == Some(true)).count();
+    let majority = members.len() / 2 + 1;
+    Some(arbiters == 0 || members.len() - arbiters > majority)
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::Severity::{self, Error, Info, Warn};
+
+    use crate::testing::check_with;
+
+    fn found(settings: &str, more: &str, options: &str) -> Vec<Severity> {
+        let body = format!(
+            "{more}\nservice {{\"name\": \"bank\", \"class\": \"core\"}}\nservice {{\"name\": \"log\", \"class\": \"general\"}}\nuri mongodb://a,b,c/?{options}"
+        );
+        check_with("C021", settings, &body).iter().map(|f| f.severity).collect()
+    }
+
+    #[test]
+    fn cp_7_core_services_write_to_a_majority() {
+        assert_eq!(found("", "", "appName=bank&w=1"), [Error]);
+        assert_eq!(found("", "", "appName=bank&w=0"), [Error]);
+        assert_eq!(found("", "", "appName=bank"), [Error]);
+        assert!(found("", "", "appName=bank&w=majority").is_empty());
+        assert!(found("", "", "appName=bank&w=3").is_empty());
+        assert_eq!(found("", "", "appName=log&w=1"), [Info]);
+        assert_eq!(found("", "", "appName=log&w=0"), [Warn]);
+        assert!(found("", "", "appName=log").is_empty());
+        assert!(found("", "", "").is_empty());
+    }
+
+    #[test]
+    fn cp_7_the_servers_default_counts() {
+        assert_eq!(found("version=6.0", "", "appName=bank"), [Info]);
+        assert_eq!(found("version=4.4", "", "appName=bank"), [Error]);
+        let set = |third: &str| {
+            format!(
+                r#"server {{"authorization": true, "set": "rs0", "members": [{{"host": "a"}}, {{"host": "b"}}, {{"host": "c"{third}}}]}}"#
+            )
+        };
+        assert!(found("version=6.0", &set(""), "appName=bank").is_empty());
+        assert_eq!(found("version=6.0", &set(", \"arbiter\": true"), "appName=bank"), [Error]);
+        let said = r#"server {"authorization": true, "default-w": "majority"}"#;
+        assert!(found("", said, "appName=bank").is_empty());
+    }
+}

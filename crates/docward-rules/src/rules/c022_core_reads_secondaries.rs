@@ -1,0 +1,89 @@
+//! RP-1, AP-S1.2, CP-3: core services that may read what is old.
+
+use docward_model::{Evidence, ServiceClass};
+
+use crate::{
+    Cx, declare_rule,
+    facts::clients::{Correction, clients},
+};
+
+declare_rule! {
+    /// # Core service reads secondaries
+    ///
+    /// ## What it checks
+    /// Reports services declared as `core` whose `readPreference` is anything but `primary`.
+    /// `primaryPreferred` counts, too: it reads from a secondary while there is no primary.
+    ///
+    /// ## Why it matters
+    /// Secondaries are behind by some milliseconds, and sometimes by much more. A balance that is read right
+    /// after a transfer shows the old one, and the transfer is made again.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// service {"name": "bank", "class": "core"}
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_bank?appName=bank&readPreference=secondary
+    /// ```
+    /// ```jsonl,clean
+    /// service {"name": "bank", "class": "core"}
+    /// service {"name": "history", "class": "read-heavy", "stale-reads-ms": 5000}
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_bank?appName=bank
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_bank?appName=history&readPreference=secondaryPreferred
+    /// ```
+    ///
+    /// ## How to fix
+    /// Read from the primary; give history and reports a client of their own that reads from secondaries.
+    ///
+    /// ## When to ignore it
+    /// Every read that has to be current asks for the primary itself.
+    C022, "core-reads-secondaries",
+    level: Mandatory,
+    clauses: ["RP-1", "CP-3", "AP-S1.2"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    for client in clients(evidence, cx.settings()) {
+        if client.class() != Some(ServiceClass::Core) {
+            continue;
+        }
+        let Some(mode) =
+            client.read_preference().filter(|mode| !mode.eq_ignore_ascii_case("primary"))
+        else {
+            continue;
+        };
+        let draft = client.draft(
+            client.place("readPreference"),
+            format!("{}, a core service, reads with {mode}", client.uri.owner()),
+            "secondaries are behind: what was just written is not there yet, and is written again",
+            "write readPreference=primary, and give reports and history a client of their own",
+        );
+        cx.report(
+            draft.data("mode", mode).data("change", Correction::set("readPreference", "primary")),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn rp_1_ap_s1_2_cp_3_st_18_balances_are_read_from_the_primary() {
+        let found = |class: &str, mode: &str| {
+            let body = format!(
+                "service {{\"name\": \"bank\", \"class\": \"{class}\"}}\nuri mongodb://a,b/?appName=bank&readPreference={mode}"
+            );
+            check("C022", &body).len()
+        };
+        for mode in ["secondary", "secondaryPreferred", "nearest", "primaryPreferred"] {
+            assert_eq!(found("core", mode), 1, "{mode}");
+            assert_eq!(found("general", mode), 0, "{mode}");
+        }
+        assert_eq!(found("core", "primary"), 0);
+        assert!(check("C022", "uri mongodb://a,b/?readPreference=secondary").is_empty());
+    }
+}

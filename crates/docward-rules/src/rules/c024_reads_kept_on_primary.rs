@@ -1,0 +1,108 @@
+//! RP-3, RP-4, RP-5, AP-S1.2: services that could leave the primary alone and do not.
+
+use docward_model::{Evidence, Level, ServiceClass};
+
+use crate::{
+    Cx, declare_rule,
+    facts::clients::{Correction, Shape, clients},
+};
+
+declare_rule! {
+    /// # Reads kept on the primary
+    ///
+    /// ## What it checks
+    /// Advises services of which the class says where they should read: `report` from secondaries,
+    /// `read-heavy` from secondaries where there are any, `regional` from the nearest member. Reports those
+    /// that read from the primary, as information. A string of which source code computes a part is not
+    /// judged, and neither is a service with `stale-reads-ms = 0`.
+    ///
+    /// ## Why it matters
+    /// Reports on the primary compete with the writes of everybody, while secondaries are idle.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// service {"name": "monthly", "class": "report"}
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?appName=monthly
+    /// ```
+    /// ```jsonl,clean
+    /// service {"name": "monthly", "class": "report"}
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?appName=monthly&readPreference=secondary
+    /// ```
+    ///
+    /// ## How to fix
+    /// Write the `readPreference` that the class asks for.
+    ///
+    /// ## When to ignore it
+    /// The secondaries are small, or only there for the case that the primary fails.
+    C024, "reads-kept-on-primary",
+    level: Information,
+    clauses: ["RP-3", "RP-4", "RP-5", "AP-S1.2"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    for client in clients(evidence, cx.settings()) {
+        let Some(service) = client.service.filter(|service| service.stale_reads_ms != Some(0))
+        else {
+            continue;
+        };
+        let (better, clauses): (_, &[&str]) = match service.class {
+            Some(ServiceClass::Report) => ("secondary", &["RP-3", "AP-S1.2"]),
+            Some(ServiceClass::ReadHeavy) => ("secondaryPreferred", &["RP-4", "AP-S1.2"]),
+            Some(ServiceClass::Regional) => ("nearest", &["RP-5"]),
+            _ => continue,
+        };
+        let is_given = client.uri.option("readPreference").is_some();
+        if client.reads_secondaries()
+            || client.read_preference().is_none()
+            || client.shape == Shape::Standalone
+            || client.is_local()
+            || !(is_given || client.uri.shows_all_options())
+        {
+            continue;
+        }
+        let class = service.class.map_or("", ServiceClass::name);
+        let draft = client.draft(
+            client.place("readPreference"),
+            format!(
+                "{} belongs to a {class} service and reads from the primary",
+                client.uri.owner()
+            ),
+            "its reads compete with the writes of everybody, while secondaries are idle",
+            format!("write readPreference={better}"),
+        );
+        cx.report(
+            draft
+                .level(Level::Information)
+                .clauses(clauses)
+                .data("change", Correction::set("readPreference", better)),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn rp_3_rp_4_rp_5_ap_s1_2_each_class_has_its_place_to_read() {
+        let todo = |class: &str, mode: &str| {
+            let body = format!(
+                "service {{\"name\": \"x\", \"class\": \"{class}\"}}\nuri mongodb://a,b/?appName=x&{mode}"
+            );
+            check("C024", &body).first().map(|finding| finding.todo.clone())
+        };
+        let write = |mode: &str| Some(format!("write readPreference={mode}"));
+        assert_eq!(todo("report", ""), write("secondary"));
+        assert_eq!(todo("read-heavy", "readPreference=primary"), write("secondaryPreferred"));
+        assert_eq!(todo("regional", ""), write("nearest"));
+        assert_eq!(todo("report", "readPreference=secondaryPreferred"), None);
+        assert_eq!(todo("general", ""), None);
+        assert_eq!(todo("core", ""), None);
+        assert!(check("C024", "uri mongodb://a,b/").is_empty());
+    }
+}

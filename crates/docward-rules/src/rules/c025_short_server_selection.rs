@@ -1,0 +1,91 @@
+//! SDK-ALL.1: a client of core business that gives up before an election is over.
+
+use docward_model::{Evidence, Level, ServiceClass};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{clients::clients, text},
+    threshold,
+};
+
+declare_rule! {
+    /// # Short server selection
+    ///
+    /// ## What it checks
+    /// Tells, as information, of services declared as `core` whose `serverSelectionTimeoutMS` is below
+    /// 15,000. Samples with 5,000 are common and accepted for other services.
+    ///
+    /// ## Why it matters
+    /// An election takes 10 to 12 seconds. A client that waits 5 fails a retry that would have succeeded.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// service {"name": "order", "class": "core"}
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?appName=order&serverSelectionTimeoutMS=5000
+    /// ```
+    /// ```jsonl,clean
+    /// service {"name": "order", "class": "core"}
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?appName=order&serverSelectionTimeoutMS=30000
+    /// ```
+    ///
+    /// ## How to fix
+    /// Leave the option out (30 seconds), or write 15,000 and more.
+    ///
+    /// ## When to ignore it
+    /// The user waits for the answer and rather has an error soon.
+    C025, "short-server-selection",
+    level: Information,
+    clauses: ["SDK-ALL.1"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [LEAST],
+    check: Deployment(check),
+}
+
+threshold!(
+    LEAST,
+    "least",
+    Int(15_000),
+    "ms",
+    "GC-29: an election takes 10 to 12 seconds",
+    "the least serverSelectionTimeoutMS of a core service"
+);
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let least = cx.count(&LEAST);
+    for client in clients(evidence, cx.settings()) {
+        let is_core = client.class() == Some(ServiceClass::Core);
+        let value = client.number("serverSelectionTimeoutMS").and_then(|n| u64::try_from(n).ok());
+        let Some(value) = value.filter(|value| is_core && *value < least) else { continue };
+        let draft = client.draft(
+            client.place("serverSelectionTimeoutMS"),
+            format!(
+                "{}, a core service, waits {} ms for a server",
+                client.uri.owner(),
+                text::count(value)
+            ),
+            "an election takes 10 to 12 seconds: the retry that would have succeeded is given up before",
+            format!("write serverSelectionTimeoutMS={least} or more, or leave it out"),
+        );
+        cx.report(draft.level(Level::Information).data("ms", value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn gc_29_sdk_all_1_core_services_wait_for_elections() {
+        let found = |class: &str, ms: u32| {
+            let body = format!(
+                "service {{\"name\": \"x\", \"class\": \"{class}\"}}\nuri mongodb://a,b/?appName=x&serverSelectionTimeoutMS={ms}"
+            );
+            check("C025", &body).len()
+        };
+        assert_eq!(found("core", 5_000), 1);
+        assert_eq!(found("core", 15_000), 0);
+        assert_eq!(found("general", 5_000), 0);
+    }
+}

@@ -1,0 +1,86 @@
+//! DM-01.2: a connection string whose default database is the server's own.
+
+use docward_model::{Evidence, Level};
+
+use crate::{
+    Cx, declare_rule,
+    facts::clients::{Correction, clients},
+};
+
+declare_rule! {
+    /// # System database in the path
+    ///
+    /// ## What it checks
+    /// Reports connection strings whose path names `admin`, `local` or `config`. `admin` is information,
+    /// because samples put it there to log in and the program may name its database itself; the others are a
+    /// warning.
+    ///
+    /// ## Why it matters
+    /// A program that asks the driver for its default database gets this one, and writes business data where
+    /// it is not backed up as expected, cannot be sharded and is refused by many roles.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// uri mongodb://order@10.0.0.1,10.0.0.2/admin?authSource=admin
+    /// ```
+    /// ```jsonl,clean
+    /// uri mongodb://order@10.0.0.1,10.0.0.2/db_order?authSource=admin
+    /// uri mongodb://order@10.0.0.1,10.0.0.2/?authSource=admin
+    /// ```
+    ///
+    /// ## How to fix
+    /// Write the business database in the path, and say `authSource=admin` besides.
+    ///
+    /// ## When to ignore it
+    /// The program names the database in every call, or administers the server.
+    C027, "system-database-in-path",
+    level: Recommended,
+    clauses: ["DM-01.2"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    for client in clients(evidence, cx.settings()) {
+        let uri = client.uri;
+        let Some(name @ ("admin" | "local" | "config")) = uri.database.as_deref() else { continue };
+        let change = Correction::database("");
+        // Without the path drivers look the account up in `admin`; what they did before stays.
+        let change = if uri.user.is_some() && uri.option("authSource").is_none() {
+            change.and_set("authSource", name)
+        } else {
+            change
+        };
+        let draft = client.draft(
+            uri.places.database.clone().or_else(|| client.start()),
+            format!("{} has `{name}` as its default database", uri.owner()),
+            "a program that asks the driver for its default database writes business data into the server's own",
+            "write the business database in the path and keep authSource",
+        );
+        let level = if name == "admin" { Level::Information } else { Level::Recommended };
+        cx.report(draft.level(level).data("change", change));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::Severity::{self, Info, Warn};
+
+    use crate::testing::check;
+
+    #[test]
+    fn dm_01_2_the_default_database_is_a_business_database() {
+        let found = |path: &str| -> Vec<Severity> {
+            let body = format!("uri mongodb://u@a,b/{path}");
+            check("C027", &body).iter().map(|f| f.severity).collect()
+        };
+        assert_eq!(found("admin?authSource=admin"), [Info]);
+        assert_eq!(found("local"), [Warn]);
+        assert_eq!(found("config"), [Warn]);
+        assert!(found("db_order?authSource=admin").is_empty());
+        assert!(found("").is_empty());
+    }
+}

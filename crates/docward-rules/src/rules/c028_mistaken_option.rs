@@ -1,0 +1,126 @@
+//! SDK-ALL.1: options that drivers ignore: unknown, misspelled, given twice, given up, of the wrong type.
+
+use docward_model::{Evidence, Level, NoteKind};
+use docward_uri::nearest_option;
+
+use crate::{
+    Cx, declare_rule,
+    facts::clients::{Client, Correction, clients},
+};
+
+declare_rule! {
+    /// # Mistaken option
+    ///
+    /// ## What it checks
+    /// Reads options as drivers do, and tells what they ignore: names that no driver knows, with the one
+    /// that was probably meant; values of the wrong type or outside of what the option takes; options that
+    /// are given several times. Deprecated options, old names, and options that say nothing beside another
+    /// are information.
+    ///
+    /// ## Why it matters
+    /// Most drivers write a line to their log and go on. Whoever wrote `maxPolSize=20` has a pool of 100.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?maxPolSize=20
+    /// ```
+    /// ```jsonl,clean
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?maxPoolSize=100&ssl=true
+    /// ```
+    ///
+    /// ## How to fix
+    /// Write the name and the value as proposed.
+    ///
+    /// ## When to ignore it
+    /// A proxy or a driver of your own reads the option.
+    C028, "mistaken-option",
+    level: Recommended,
+    clauses: ["SDK-ALL.1"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    for client in clients(evidence, cx.settings()) {
+        for note in &client.uri.notes {
+            let (level, why) = match note.kind {
+                NoteKind::Unknown => {
+                    (Level::Recommended, "drivers write a line to their log and go on without it")
+                }
+                NoteKind::WrongValue => {
+                    (Level::Recommended, "drivers leave the option out and take their default")
+                }
+                NoteKind::Repeated => (
+                    Level::Recommended,
+                    "what counts depends on the driver and may change with its version",
+                ),
+                NoteKind::Deprecated => {
+                    (Level::Information, "newer drivers take it no more, or warn about it")
+                }
+                NoteKind::NoEffect => (Level::Information, "it looks as if it did something"),
+                NoteKind::Refused | NoteKind::Contradiction => continue,
+            };
+            let draft = client
+                .draft(
+                    note.location.clone().or_else(|| client.start()),
+                    format!("{}, in {}", note.what, client.uri.owner()),
+                    why,
+                    note.todo.clone(),
+                )
+                .level(level)
+                .data("option", note.option.as_str())
+                .key(format!("{} {:?} {}", client.uri.key(), note.kind, note.option));
+            cx.report(match correction(&client, note.kind, &note.option) {
+                Some(change) => draft.data("change", change),
+                None => draft,
+            });
+        }
+    }
+}
+
+fn correction(client: &Client<'_>, kind: NoteKind, option: &str) -> Option<Correction> {
+    match kind {
+        NoteKind::Unknown => Some(match nearest_option(option) {
+            Some(name) if client.uri.option(name).is_none() => Correction::rename(option, name),
+            _ => Correction::remove(option),
+        }),
+        NoteKind::NoEffect if option != "readPreferenceTags" => Some(Correction::remove(option)),
+        NoteKind::Deprecated => {
+            let given = client.uri.option(option)?;
+            let is_old_name = !given.written.eq_ignore_ascii_case(option);
+            is_old_name.then(|| Correction::rename(&given.written, option))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::Severity::{Info, Warn};
+
+    use crate::testing::check;
+
+    #[test]
+    fn sdk_all_1_misspelled_options_are_told_with_what_was_meant() {
+        let one = |options: &str| {
+            let found = check("C028", &format!("uri mongodb://a,b/?{options}"));
+            assert_eq!(found.len(), 1, "{options}: {found:?}");
+            (found[0].severity, found[0].todo.clone())
+        };
+        assert_eq!(one("maxPolSize=20"), (Warn, "write maxPoolSize".to_owned()));
+        assert_eq!(one("maxPoolSize=many").0, Warn);
+        assert_eq!(one("retryWrites=yes").0, Warn);
+        assert_eq!(one("replicaSet=a&replicaSet=a").0, Warn);
+        assert_eq!(one("wTimeoutMS=5000").0, Info);
+        assert_eq!(one("zlibCompressionLevel=5").0, Info);
+        assert_eq!(one("useNewUrlParser=true").0, Warn);
+        assert!(
+            check("C028", "uri mongodb://a,b/?w=majority&ssl=true&uuidRepresentation=standard")
+                .is_empty()
+        );
+        assert!(check("C028", "template mongodb://a,b/?{}=1&w={}").is_empty());
+    }
+}

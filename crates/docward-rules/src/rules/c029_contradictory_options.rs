@@ -1,0 +1,129 @@
+//! SDK-ALL.1: options that exclude each other; drivers refuse most such strings.
+
+use docward_model::{Evidence, Level, NoteKind};
+
+use crate::{
+    Cx, declare_rule,
+    facts::clients::{Correction, clients},
+};
+
+declare_rule! {
+    /// # Contradictory options
+    ///
+    /// ## What it checks
+    /// Reports what the drivers' common rules forbid: `directConnection` with several hosts, `loadBalanced`
+    /// with several hosts, a set or a direct connection, `srvMaxHosts` and `srvServiceName` without
+    /// `mongodb+srv://`, `tls` and `ssl` that differ, `tlsInsecure` beside the options it stands for,
+    /// `maxStalenessSeconds` below 90 or with reads from the primary, tags with reads from the primary, `w=0`
+    /// with `journal=true`, a negative `w`, an empty `authSource`, passwords with mechanisms that take none.
+    /// Options that merely say different things, such as a certificate with `tls=false`, are a warning.
+    ///
+    /// ## Why it matters
+    /// The client does not start, or starts with one driver and not with another.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?directConnection=true
+    /// ```
+    /// ```jsonl,clean
+    /// uri mongodb://10.0.0.1,10.0.0.2/db_order?readPreference=secondary&maxStalenessSeconds=90
+    /// ```
+    ///
+    /// ## How to fix
+    /// Remove one of the two.
+    ///
+    /// ## When to ignore it
+    /// Never: what one driver takes today, another refuses.
+    C029, "contradictory-options",
+    level: Mandatory,
+    clauses: ["SDK-ALL.1"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    for client in clients(evidence, cx.settings()) {
+        for note in &client.uri.notes {
+            let (level, why) = match note.kind {
+                NoteKind::Refused => {
+                    (Level::Mandatory, "drivers refuse the string: the client does not start")
+                }
+                NoteKind::Contradiction => (
+                    Level::Recommended,
+                    "drivers follow one of the two, and the other one looks as if it held",
+                ),
+                _ => continue,
+            };
+            let draft = client
+                .draft(
+                    note.location.clone().or_else(|| client.start()),
+                    format!("{}, in {}", note.what, client.uri.owner()),
+                    why,
+                    note.todo.clone(),
+                )
+                .level(level)
+                .data("option", note.option.as_str())
+                .key(format!("{} {}", client.uri.key(), note.option));
+            cx.report(match correction(&note.option, client.uri.hosts.len()) {
+                Some(change) => draft.data("change", change),
+                None => draft,
+            });
+        }
+    }
+}
+
+/// Only what cannot change the meaning of a string that works: those that are refused work nowhere.
+fn correction(option: &str, hosts: usize) -> Option<Correction> {
+    match option {
+        "directConnection" => Some(Correction::remove(option)),
+        "loadBalanced" if hosts > 1 => Some(Correction::remove(option)),
+        "srvMaxHosts" | "srvServiceName" | "maxStalenessSeconds" | "readPreferenceTags" => {
+            Some(Correction::remove(option))
+        }
+        "tlsInsecure"
+        | "tlsAllowInvalidCertificates"
+        | "tlsAllowInvalidHostnames"
+        | "tlsDisableOCSPEndpointCheck"
+        | "tlsDisableCertificateRevocationCheck" => Some(Correction::remove(option)),
+        "w" => Some(Correction::set("w", "majority")),
+        "journal" => Some(Correction::set("w", "majority")),
+        "authSource" => Some(Correction::set("authSource", "admin")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::Severity::{self, Error, Warn};
+
+    use crate::testing::check;
+
+    #[test]
+    fn sdk_all_1_what_drivers_refuse_is_an_error() {
+        let found = |rest: &str| -> Vec<Severity> {
+            check("C029", &format!("uri mongodb://{rest}")).iter().map(|f| f.severity).collect()
+        };
+        for rest in [
+            "a,b/?directConnection=true",
+            "a,b/?loadBalanced=true",
+            "a/?loadBalanced=true&replicaSet=x",
+            "a/?srvMaxHosts=2",
+            "a/?tls=true&ssl=false",
+            "a/?tls=true&tlsInsecure=true&tlsAllowInvalidCertificates=true",
+            "a/?readPreference=secondary&maxStalenessSeconds=10",
+            "a/?readPreference=primary&readPreferenceTags=dc:ny",
+            "a/?w=0&journal=true",
+            "u@a/?authSource=",
+            "u:p@a/?authMechanism=MONGODB-X509&tls=true",
+        ] {
+            assert_eq!(found(rest), [Error], "{rest}");
+        }
+        assert_eq!(found("a/?tls=false&tlsCAFile=ca.pem"), [Warn]);
+        assert!(
+            found("a,b/?replicaSet=x&readPreference=nearest&maxStalenessSeconds=120").is_empty()
+        );
+    }
+}

@@ -1,0 +1,89 @@
+//! CM-3.1: a host that is listed twice.
+
+use std::collections::BTreeSet;
+
+use docward_model::{Evidence, client_uri::with_port};
+
+use crate::{
+    Cx, declare_rule,
+    facts::{
+        clients::{Correction, clients},
+        text,
+    },
+};
+
+declare_rule! {
+    /// # Repeated host
+    ///
+    /// ## What it checks
+    /// Reports connection strings that list a host twice with the same port. One address with several ports
+    /// is several servers: routers behind a shared address look like that.
+    ///
+    /// ## Why it matters
+    /// Usually another host was meant: the list looks complete and lacks one.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// uri mongodb://10.0.0.1:27017,10.0.0.1,10.0.0.3/db_order?replicaSet=cmgo-abc
+    /// ```
+    /// ```jsonl,clean
+    /// uri mongodb://10.0.0.100:27017,10.0.0.100:27018,10.0.0.100:27019/db_order
+    /// ```
+    ///
+    /// ## How to fix
+    /// Write the host that was meant, or remove the second entry.
+    ///
+    /// ## When to ignore it
+    /// Never: it has no effect.
+    C030, "repeated-host",
+    level: Recommended,
+    clauses: ["CM-3.1", "CN-01.1"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    for client in clients(evidence, cx.settings()) {
+        let uri = client.uri;
+        if !uri.shows_all_hosts() {
+            continue;
+        }
+        let mut seen = BTreeSet::new();
+        let (mut kept, mut twice, mut place) = (Vec::new(), Vec::new(), None);
+        for (number, host) in uri.hosts.iter().enumerate() {
+            if seen.insert(with_port(host)) {
+                kept.push(host.clone());
+            } else {
+                place = place.or_else(|| uri.places.hosts.get(number).cloned());
+                twice.push(host.as_str());
+            }
+        }
+        if twice.is_empty() {
+            continue;
+        }
+        let draft = client.draft(
+            place.or_else(|| client.start()),
+            format!("{} lists {} twice", uri.owner(), text::list(&twice, 3)),
+            "the list looks complete and lacks the host that was meant",
+            "write the host that was meant, or remove the second entry",
+        );
+        cx.report(draft.data("change", Correction::hosts(&kept)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn cm_3_1_one_address_with_several_ports_is_several_routers() {
+        let count = |hosts: &str| check("C030", &format!("uri mongodb://{hosts}/")).len();
+        assert_eq!(count("10.0.0.100:27017,10.0.0.100:27018,10.0.0.100:27019"), 0);
+        assert_eq!(count("a,b,A:27017"), 1);
+        assert_eq!(count("[::1]:27017,[::1]"), 1);
+        assert_eq!(check("C030", "template mongodb://{},{}/").len(), 0);
+    }
+}

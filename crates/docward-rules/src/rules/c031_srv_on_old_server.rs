@@ -1,0 +1,67 @@
+//! CM-1.3: `mongodb+srv://` for a server that is too old for it.
+
+use docward_model::Evidence;
+
+use crate::{Cx, declare_rule, facts::clients::clients};
+
+declare_rule! {
+    /// # SRV on an old server
+    ///
+    /// ## What it checks
+    /// Reports `mongodb+srv://` where the server, running or declared with `server-version`, is older than
+    /// 4.0: consoles offer such addresses from 4.0 on.
+    ///
+    /// ## Why it matters
+    /// There are no records in DNS that the name could lead to.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,version=3.6
+    /// uri mongodb+srv://cluster.example.net/db_order
+    /// ```
+    /// ```jsonl,clean,version=4.0
+    /// uri mongodb+srv://cluster.example.net/db_order
+    /// ```
+    ///
+    /// ## How to fix
+    /// Use the address of the load balancer, or list all hosts; or upgrade the server.
+    ///
+    /// ## When to ignore it
+    /// The records were made by hand.
+    C031, "srv-on-old-server",
+    level: Mandatory,
+    clauses: ["CM-1.3"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let version = evidence.deployment.server_version.or(cx.settings().server_version);
+    let Some((major, minor)) = version.filter(|version| *version < (4, 0)) else { return };
+    for client in clients(evidence, cx.settings()).iter().filter(|client| client.uri.srv) {
+        cx.report(client.draft(
+            client.start(),
+            format!(
+                "{} is for servers from 4.0 on, and the server is {major}.{minor}",
+                client.uri.owner()
+            ),
+            "there are no records in DNS that the name could lead to",
+            "use the address of the load balancer, or list all hosts with mongodb://",
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_with;
+
+    #[test]
+    fn cm_1_3_srv_needs_4_0() {
+        let count = |version: &str| {
+            check_with("C031", version, "uri mongodb+srv://c.example.net/\nuri mongodb://a,b").len()
+        };
+        assert_eq!(["version=3.6", "version=4.0", "version=7.0", ""].map(count), [1, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,98 @@
+//! CM-1.4, SE-7: `mongodb+srv://` and TLS, which it switches on.
+
+use docward_model::{Evidence, Level, Severity};
+
+use crate::{
+    Cx, declare_rule,
+    facts::clients::{Correction, clients},
+};
+
+declare_rule! {
+    /// # SRV without TLS
+    ///
+    /// ## What it checks
+    /// `mongodb+srv://` switches TLS on. Reports strings that switch it off again with `tls=false` or
+    /// `ssl=false`, as consoles print them for servers without TLS. A string that says nothing is told as
+    /// information: it works only with servers that speak TLS, which those of MongoDB Atlas
+    /// (`*.mongodb.net`) do.
+    ///
+    /// ## Why it matters
+    /// Without TLS everything on the way reads the documents and the driver cannot tell to whom it talks,
+    /// while DNS decides where it connects. With TLS that the server does not speak nothing connects at all.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// uri mongodb+srv://order@cluster.example.net/db_order?authSource=admin&ssl=false
+    /// ```
+    /// ```jsonl,clean
+    /// uri mongodb+srv://order@cluster.example.net/db_order?authSource=admin&tls=true
+    /// ```
+    ///
+    /// ## How to fix
+    /// Switch TLS on at the server and write `tls=true`.
+    ///
+    /// ## When to ignore it
+    /// The servers are reached in a private network only, and do not speak TLS.
+    S011, "srv-without-tls",
+    level: Recommended,
+    clauses: ["CM-1.4", "SE-7"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    for client in clients(evidence, cx.settings()).iter().filter(|client| client.uri.srv) {
+        let uri = client.uri;
+        let draft = match client.flag("tls") {
+            Some(false) => client
+                .draft(
+                    client.place("tls"),
+                    format!("{} switches off the TLS that mongodb+srv:// brings", uri.owner()),
+                    "DNS decides where the driver connects, and nothing proves to it that this is the server",
+                    "write tls=true once the server speaks TLS",
+                )
+                .severity(Severity::Warn)
+                .data("change", Correction::set("tls", true)),
+            None if uri.option("tls").is_none() && uri.shows_all_options() && !is_atlas(&uri.hosts) => {
+                client
+                    .draft(
+                        client.start(),
+                        format!("{} says nothing about TLS, and mongodb+srv:// switches it on", uri.owner()),
+                        "with a server that does not speak TLS nothing connects, and readers do not see why",
+                        "write tls=true",
+                    )
+                    .level(Level::Information)
+                    .clauses(&["CM-1.4"])
+                    .data("change", Correction::set("tls", true))
+            }
+            _ => continue,
+        };
+        cx.report(draft);
+    }
+}
+
+fn is_atlas(hosts: &[String]) -> bool {
+    hosts.iter().all(|host| host.to_ascii_lowercase().ends_with(".mongodb.net"))
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::Severity::{self, Info, Warn};
+
+    use crate::testing::check;
+
+    #[test]
+    fn cm_1_4_gc_51_se_7_srv_brings_tls() {
+        let found = |rest: &str| -> Vec<Severity> {
+            check("S011", &format!("uri mongodb{rest}")).iter().map(|f| f.severity).collect()
+        };
+        assert_eq!(found("+srv://c.tencentmdb.com/test?ssl=false"), [Warn]);
+        assert_eq!(found("+srv://c.tencentcdb.com/admin"), [Info]);
+        assert!(found("+srv://c.example.net/?tls=true").is_empty());
+        assert!(found("+srv://c0.abcde.mongodb.net/?retryWrites=true").is_empty());
+        assert!(found("://a,b/?tls=false").is_empty());
+    }
+}

@@ -1,0 +1,77 @@
+//! SC-7: passwords that are written into files.
+
+use docward_model::{Evidence, Password};
+
+use crate::{Cx, declare_rule, facts::clients::clients};
+
+declare_rule! {
+    /// # Password in a file
+    ///
+    /// ## What it checks
+    /// Reports connection strings that were read from a file (`connect check --file`) and hold a password.
+    /// Placeholders (`<password>`, `${VAR}`, `*****`) pass. A string that is given as an argument is not
+    /// judged: nobody knows where it is kept. What stands in source code is the business of `docward lint`.
+    ///
+    /// The password is neither kept nor printed.
+    ///
+    /// ## Why it matters
+    /// Files are copied, backed up and committed. A password in one of them is known to more people than
+    /// anybody can count, and changing it means finding all copies.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// file mongodb://order:Abcdef1!xyzw@10.0.0.5/db_order
+    /// ```
+    /// ```jsonl,clean
+    /// file mongodb://order:${PASSWORD}@10.0.0.5/db_order
+    /// uri mongodb://order:Abcdef1!xyzw@10.0.0.5/db_order
+    /// ```
+    ///
+    /// ## How to fix
+    /// Read it from the environment or a secret store, and change it.
+    ///
+    /// ## When to ignore it
+    /// The file is made for this check from a secret store, and removed after it.
+    S012, "password-in-file",
+    level: Prohibited,
+    clauses: ["SC-7"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Uris],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    for client in clients(evidence, cx.settings()) {
+        let uri = client.uri;
+        let Some(place) = uri.places.password.clone().filter(|_| uri.is_from_file) else {
+            continue;
+        };
+        if !matches!(uri.password, Password::Given(_)) || uri.site.is_some() {
+            continue;
+        }
+        let user = uri.user.as_deref().unwrap_or_default();
+        cx.report(client.draft(
+            Some(place),
+            format!("a file holds the password of `{user}` for {}", uri.label()),
+            "files are copied, backed up and committed: nobody knows who has read it",
+            "read the password from the environment or a secret store, and change it",
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn sc_7_passwords_are_not_kept_in_files() {
+        let found = check("S012", "file mongodb://order:Zebra%40Zoo1@10.0.0.5");
+        assert_eq!(found.len(), 1);
+        assert!(!format!("{found:?}").contains("Zebra"));
+        assert!(check("S012", "file mongodb://order:<password>@10.0.0.5").is_empty());
+        assert!(check("S012", "file mongodb://order@10.0.0.5").is_empty());
+        assert!(check("S012", "uri mongodb://order:Zebra%40Zoo1@10.0.0.5").is_empty());
+    }
+}
