@@ -106,8 +106,11 @@ impl<'u, 't> Scan<'u, 't> {
                 self.name(call, method, scope, &mut named);
             }
         }
-        for (scope, object) in objects {
-            self.random_id(object, scope);
+        // Components of a page have `_id`s as well, which nobody stores.
+        if self.values.is_mongo_file() || self.values.is_mapper_file() {
+            for (scope, object) in objects {
+                self.random_id(object, scope);
+            }
         }
     }
 

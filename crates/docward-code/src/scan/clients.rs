@@ -335,7 +335,9 @@ impl<'u, 't> Scan<'u, 't> {
     fn remade(&mut self, scope: ScopeId, expr: &'u Expr<'t>) {
         let unit = self.values.unit;
         let Some((id, function)) = unit.function(scope) else {
-            if let Some(within) = handlers::repeated(unit, scope, self.file, self.text) {
+            if let Some(within) = handlers::repeated(unit, scope, self.file, self.text)
+                && self.is_the_same_each_time(expr, scope)
+            {
                 let place = self.place(expr.at, scope);
                 self.out.code.remade_clients.push(RemadeClient { place, within, through: None });
             }
@@ -344,7 +346,9 @@ impl<'u, 't> Scan<'u, 't> {
         if handlers::is_made_once(function) || self.is_kept(id, expr.at) {
             return;
         }
-        if let Some(within) = handlers::repeated(unit, scope, self.file, self.text) {
+        let within = handlers::repeated(unit, scope, self.file, self.text)
+            .filter(|within| within != "a loop" || self.is_the_same_each_time(expr, scope));
+        if let Some(within) = within {
             let place = self.place(expr.at, scope);
             self.out.code.remade_clients.push(RemadeClient { place, within, through: None });
             return;
@@ -358,13 +362,28 @@ impl<'u, 't> Scan<'u, 't> {
             self.out.factories.push(name.to_owned());
         }
         for (from, at) in handlers::callers(unit, name) {
-            if let Some(within) = handlers::repeated(unit, from, self.file, self.text) {
+            if let Some(within) = handlers::repeated(unit, from, self.file, self.text)
+                .filter(|within| within != "a loop")
+            {
                 let place = self.place(at, from);
                 let through = Some(name.to_owned());
                 self.out.code.remade_clients.push(RemadeClient { place, within, through });
                 return;
             }
         }
+    }
+
+    /// Whether a loop makes the same client again: nothing that is given to it changes.
+    fn is_the_same_each_time(&self, expr: &'u Expr<'t>, scope: ScopeId) -> bool {
+        let Some(call) = expr.call() else { return false };
+        call.args.iter().all(|arg| {
+            let folded = self.values.fold(&arg.value, scope);
+            folded.fallback
+                || folded.whole().is_some()
+                || arg.value.path().is_some_and(|path| {
+                    path.contains("env") || path.chars().all(|c| !c.is_ascii_lowercase())
+                })
+        })
     }
 
     /// Whether the connection string comes with the request: then each may lead elsewhere, and there is no
@@ -499,6 +518,7 @@ impl<'u, 't> Scan<'u, 't> {
         });
         for (scope, at, name) in found {
             if let Some(within) = handlers::repeated(unit, scope, self.file, self.text)
+                && within != "a loop"
                 && !unit.function(scope).is_some_and(|(id, _)| self.is_kept(id, at))
             {
                 let place = self.place(at, scope);

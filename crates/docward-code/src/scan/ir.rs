@@ -141,7 +141,8 @@ pub(crate) struct Entry<'t> {
 #[derive(Clone)]
 pub(crate) enum Key<'t> {
     Text(Cow<'t, str>),
-    Computed,
+    /// What it is computed from.
+    Computed(Box<Expr<'t>>),
     /// All entries of the value.
     Spread,
 }
@@ -248,7 +249,7 @@ impl<'t> Entry<'t> {
     pub(crate) fn name(&self) -> Option<&str> {
         match &self.key {
             Key::Text(text) => Some(text),
-            Key::Computed | Key::Spread => None,
+            Key::Computed(_) | Key::Spread => None,
         }
     }
 }

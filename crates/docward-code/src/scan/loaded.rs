@@ -125,7 +125,8 @@ impl<'u, 't> Scan<'u, 't> {
             let is_saved = saved.iter().any(|(f, name)| *f == function && *name == root);
             let reads_itself =
                 *adds || (is_sum(value) && mentions_path(value, &format!("{root}.{field}")));
-            let is_text = matches!(value.kind, Kind::Text(_) | Kind::List(_));
+            let mut is_text = matches!(value.kind, Kind::List(_));
+            value.visit(&mut |inner| is_text |= matches!(inner.kind, Kind::Text(_)));
             if !is_saved || !reads_itself || is_text || matches!(root.as_str(), "self" | "this") {
                 continue;
             }

@@ -136,6 +136,14 @@ pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
             scan.calls();
             scan.models();
             scan.strings();
+            // What runs once and by hand is no service: nobody pools there, nothing grows.
+            if is_script(file) {
+                out.clients.clear();
+                out.code.appends.clear();
+                out.code.remade_clients.clear();
+                out.code.read_then_writes.clear();
+                out.code.request_reads.clear();
+            }
         }
         FileKind::OtherCode | FileKind::Settings => {
             let places = Places::new(text);
@@ -148,6 +156,22 @@ pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
     out.allowed = remarks::allowed(text);
     out.code.read = 1;
     out
+}
+
+/// Functions of a file that make a client each time they are called.
+fn factories(file: &str, text: &str, unit: &ir::Unit<'_>, known: &Known) -> Vec<String> {
+    let mut out = Scanned::default();
+    Scan {
+        file,
+        text,
+        values: Values::new(unit, known, false),
+        places: Places::new(text),
+        is_sample: false,
+        seen_strings: BTreeSet::new(),
+        out: &mut out,
+    }
+    .clients();
+    out.factories
 }
 
 /// A script for `mongosh`, which has `db`, `sh` and `rs` without importing anything.
@@ -164,6 +188,33 @@ fn is_shell(file: &str, text: &str, unit: &ir::Unit<'_>) -> bool {
 fn is_sample(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file).to_ascii_lowercase();
     ["example", "sample", "template", ".dist", "default.env"].iter().any(|word| name.contains(word))
+}
+
+/// A script that somebody runs by hand: migrations, seeds, tools.
+fn is_script(file: &str) -> bool {
+    let lower = file.to_ascii_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or(&lower);
+    let in_folder = lower.split('/').rev().skip(1).any(|folder| {
+        matches!(
+            folder,
+            "scripts"
+                | "script"
+                | "tools"
+                | "migrations"
+                | "migration"
+                | "seeds"
+                | "seeders"
+                | "seed"
+                | "bin"
+                | "benchmarks"
+                | "benchmark"
+                | "bench"
+                | "fixtures"
+                | "playground"
+        ) || folder.ends_with("-migrations")
+            || folder.ends_with("-scripts")
+    });
+    in_folder || ["migrat", "seed"].iter().any(|word| name.starts_with(word))
 }
 
 /// Whether a file is part of tests, by its path.

@@ -1,9 +1,9 @@
 //! What other files need to know of a file: constants, models, functions that make clients.
 
 use super::{
-    FileKind, Known, Language, Scanned,
+    FileKind, Known, Language,
     ir::{Expr, Kind, ScopeKind, StatementKind, Unit},
-    lower, scan,
+    lower,
     values::Values,
 };
 use crate::tree::Source;
@@ -25,7 +25,7 @@ pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
     let stem = stem_of(file);
     constants(&unit, &values, &stem, &mut out);
     models(&unit, &values, &mut out);
-    let Scanned { factories, .. } = scan(file, text, kind, &nothing);
+    let factories = super::factories(file, text, &unit, &nothing);
     out.factories.extend(factories.into_iter().map(|name| (stem.clone(), name)));
     out
 }

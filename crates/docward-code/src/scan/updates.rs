@@ -7,7 +7,7 @@ use docward_model::code::{Append, AppendKind, Cap, SetPath};
 use super::{
     Scan,
     ir::{Call, Expr, Kind, ScopeId, StatementKind},
-    values::Field,
+    values::{Field, Fragment},
 };
 
 /// Methods that take a filter and an update.
@@ -132,7 +132,11 @@ impl<'u, 't> Scan<'u, 't> {
                 {
                     continue;
                 }
-                let path = field.name.clone().unwrap_or_else(|| "*".to_owned());
+                // A name that is computed is shown as code has it.
+                let path = field.name.clone().unwrap_or_else(|| {
+                    let computed = field.computed.and_then(Expr::path);
+                    computed.map_or_else(|| "*".to_owned(), |path| format!("[{path}]"))
+                });
                 let place = self.place(field.at, field.scope);
                 let collection = collection.map(str::to_owned);
                 match operator {
@@ -185,7 +189,9 @@ impl<'u, 't> Scan<'u, 't> {
         }
         let is_constant = |expr: &'u Expr<'t>, scope: ScopeId| {
             let (expr, _) = self.values.follow(expr, scope);
-            matches!(expr.kind, Kind::Number(_) | Kind::Bool(_)) || expr.text().is_some()
+            matches!(expr.kind, Kind::Number(_) | Kind::Bool(_))
+                || expr.text().is_some()
+                || is_enumerated(expr)
         };
         let constant = match modifiers.iter().find(|modifier| modifier.is("$each")) {
             Some(each) => self.values.list(each.value, each.scope).is_some_and(|items| {
@@ -212,6 +218,15 @@ impl<'u, 't> Scan<'u, 't> {
             .filter_map(|field| field.name)
             .collect();
         filter.iter().find_map(|entry| {
+            // `[`items.${MAX - 1}`]: {$exists: false}`.
+            if let Some(computed) = entry.computed
+                && let Some(Fragment::Text(start, _)) =
+                    self.values.fold(computed, entry.scope).fragments.first()
+                && start.strip_suffix('.') == Some(array)
+                && mentions(entry.value, "$exists")
+            {
+                return Some("an element beyond the bound must not exist".to_owned());
+            }
             let name = entry.name.as_deref()?;
             if name == "$expr" && mentions(entry.value, "$size") {
                 return Some("its size is tested".to_owned());
@@ -299,7 +314,7 @@ impl<'u, 't> Scan<'u, 't> {
             .into_iter()
             .find_map(|(prefix, kind)| Some((name.strip_prefix(prefix)?, kind)));
             if let Some((path, kind)) = found {
-                let is_constant = arg.value.text().is_some();
+                let is_constant = arg.value.text().is_some() || is_enumerated(&arg.value);
                 let cap = if is_constant { Cap::Constant } else { Cap::None };
                 let place = self.place(arg.value.at, scope);
                 let path = path.replace("__", ".");
@@ -319,6 +334,7 @@ impl<'u, 't> Scan<'u, 't> {
                         && let Some(operator) = key.text().filter(|text| text.starts_with('$'))
                     {
                         found.push(vec![Field {
+                            computed: None,
                             name: Some(operator.into_owned()),
                             is_spread: false,
                             value,
@@ -345,6 +361,21 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
     }
+}
+
+/// `Role.ADMIN`, `EntityVisibility.archived.value`, `ROLE_ADMIN`: one of a few values.
+fn is_enumerated(expr: &Expr<'_>) -> bool {
+    let is_constant = |name: &str| {
+        name.len() > 2
+            && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    };
+    expr.path().is_some_and(|path| match path.split_once('.') {
+        Some((root, rest)) => {
+            root.starts_with(char::is_uppercase)
+                && (rest.rsplit('.').next().is_some_and(is_constant) || rest.ends_with(".value"))
+        }
+        None => is_constant(&path),
+    })
 }
 
 /// Whether a key is used somewhere in an expression.

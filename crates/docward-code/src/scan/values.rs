@@ -1,7 +1,7 @@
 //! What expressions stand for, as far as one can tell without running anything: names followed to the one
 //! value they are given, texts put together, documents read whatever they are written with.
 
-use std::collections::BTreeMap;
+use std::{cell::Cell, collections::BTreeMap};
 
 use super::{
     Known,
@@ -51,6 +51,8 @@ impl Folded {
 pub(crate) struct Field<'u, 't> {
     /// Its name; `None` when it is computed.
     pub(crate) name: Option<String>,
+    /// What a name is computed from.
+    pub(crate) computed: Option<&'u Expr<'t>>,
     /// All fields of a document that is not known.
     pub(crate) is_spread: bool,
     pub(crate) value: &'u Expr<'t>,
@@ -71,6 +73,8 @@ pub(crate) struct Values<'u, 't> {
     pub(crate) known: &'u Known,
     /// Whether it is a script for the shell, which has a `db` of its own.
     pub(crate) is_shell: bool,
+    /// How deep names are being followed: `a = a.b` leads nowhere.
+    depth: Cell<u32>,
     /// Assignments by what is assigned to, with the scope of each.
     assigned: BTreeMap<String, Vec<(ScopeId, &'u Expr<'t>)>>,
 }
@@ -85,7 +89,7 @@ impl<'u, 't> Values<'u, 't> {
                 assigned.entry(path).or_default().push((statement.scope, value));
             }
         }
-        Self { unit, known, is_shell, assigned }
+        Self { unit, known, is_shell, depth: Cell::new(0), assigned }
     }
 
     /// The function, class or module that names of a scope belong to.
@@ -141,6 +145,16 @@ impl<'u, 't> Values<'u, 't> {
     }
 
     fn step(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<(&'u Expr<'t>, ScopeId)> {
+        if self.depth.get() > MAX_STEPS {
+            return None;
+        }
+        self.depth.set(self.depth.get() + 1);
+        let found = self.step_once(expr, scope);
+        self.depth.set(self.depth.get() - 1);
+        found
+    }
+
+    fn step_once(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<(&'u Expr<'t>, ScopeId)> {
         match &expr.kind {
             Kind::Name(name) => self.only(name, scope).map(|(at, value)| (value, at)),
             Kind::Member(of, name) => {
@@ -307,6 +321,16 @@ impl<'u, 't> Values<'u, 't> {
 
     /// A whole number, also as a product (`120 * time.Second` is 120000 milliseconds' worth elsewhere).
     pub(crate) fn int(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<i64> {
+        if self.depth.get() > MAX_STEPS {
+            return None;
+        }
+        self.depth.set(self.depth.get() + 1);
+        let found = self.int_at(expr, scope);
+        self.depth.set(self.depth.get() - 1);
+        found
+    }
+
+    fn int_at(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<i64> {
         let (expr, scope) = self.follow(expr, scope);
         match &expr.kind {
             Kind::Number(text) => number(text),
@@ -352,7 +376,11 @@ impl<'u, 't> Values<'u, 't> {
                     match self.document_at(&entry.value, scope, steps + 1).filter(|_| is_spread) {
                         Some(inner) => out.extend(inner),
                         None => out.push(Field {
-                            name: entry.name().map(str::to_owned),
+                            name: self.key(&entry.key, scope),
+                            computed: match &entry.key {
+                                Key::Computed(key) => Some(key),
+                                Key::Text(_) | Key::Spread => None,
+                            },
                             is_spread,
                             value: &entry.value,
                             at: entry.at,
@@ -367,6 +395,14 @@ impl<'u, 't> Values<'u, 't> {
         }
     }
 
+    fn key(&self, key: &'u Key<'t>, scope: ScopeId) -> Option<String> {
+        match key {
+            Key::Text(text) => Some(text.to_string()),
+            Key::Computed(expr) => self.text(expr, scope),
+            Key::Spread => None,
+        }
+    }
+
     fn built_document(
         &self,
         call: &'u Call<'t>,
@@ -375,6 +411,7 @@ impl<'u, 't> Values<'u, 't> {
     ) -> Option<Vec<Field<'u, 't>>> {
         let field = |name: Option<String>, value: &'u Expr<'t>, at: usize| Field {
             name,
+            computed: None,
             is_spread: false,
             value,
             at,

@@ -85,7 +85,9 @@ mod tests {
             1
         );
         assert_eq!(
-            count("source a.js\nconst c = new MongoClient(u);\nexports.other = async (x) => c.db();"),
+            count(
+                "source a.js\nconst c = new MongoClient(u);\nexports.other = async (x) => c.db();"
+            ),
             0
         );
     }

@@ -5,7 +5,10 @@ use docward_model::{
     code::{Append, AppendKind, Cap},
 };
 
-use crate::{Cx, declare_rule, facts::code};
+use crate::{
+    Cx, declare_rule,
+    facts::{code, names, words},
+};
 
 declare_rule! {
     /// # Uncapped append
@@ -17,7 +20,9 @@ declare_rule! {
     /// saved again. A filter that matches only while there is room (`count: {$lt: 60}` with `$inc`,
     /// `"items.99": {$exists: false}`, `$size`) bounds it, so does cutting or testing the length in the same
     /// function, and `maxItems` of the model. Values that stand in the code itself
-    /// (`$addToSet: {roles: "admin"}`) are few. `$push` of a `$group` stage stores nothing.
+    /// (`$addToSet: {roles: "admin"}`) are few, and arrays that seldom have more than a handful (`tags`,
+    /// `emails`) are mentioned only. `$push` of a `$group` stage stores nothing, and what migrations and other
+    /// scripts do once grows nothing.
     ///
     /// ## Why it matters
     /// The array grows with every call until the document reaches 16 MB and no write succeeds. Long before
@@ -64,7 +69,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         }
         let sliced = found.appends.iter().any(|other| {
             other.path == append.path
+                && !append.path.contains(['*', '['])
                 && other.collection == append.collection
+                && other.place.location.file == append.place.location.file
                 && matches!(other.cap, Cap::Slice(_))
         });
         cx.report(draft(evidence, append, sliced));
@@ -93,6 +100,9 @@ fn is_declared(append: &Append, evidence: &Evidence, cx: &Cx<'_>) -> bool {
 fn draft(evidence: &Evidence, append: &Append, sliced: bool) -> docward_model::Draft {
     let path = match append.path.as_str() {
         "*" => "an array whose name is computed".to_owned(),
+        path if path.starts_with('[') => {
+            format!("the array named by `{}`", path.trim_matches(['[', ']']))
+        }
         path => format!("`{path}`"),
     };
     let of = code::of(append.collection.as_deref());
@@ -119,8 +129,47 @@ fn draft(evidence: &Evidence, append: &Append, sliced: bool) -> docward_model::D
     )
     .data("path", append.path.as_str())
     // One site, whatever the data look like: likely rather than certain.
-    .severity(if sliced { Severity::Error } else { Severity::Warn })
+    .severity(match (sliced, is_few_by_nature(&append.path)) {
+        (true, _) => Severity::Error,
+        (false, false) => Severity::Warn,
+        (false, true) => Severity::Info,
+    })
     .level(Level::Prohibited)
+}
+
+/// Arrays that seldom have more than a handful, whatever the statement allows: the roles of a user.
+fn is_few_by_nature(path: &str) -> bool {
+    const FEW: [&str; 26] = [
+        "role",
+        "permission",
+        "scope",
+        "tag",
+        "label",
+        "email",
+        "alias",
+        "address",
+        "phone",
+        "badge",
+        "category",
+        "flag",
+        "feature",
+        "provider",
+        "identity",
+        "identifier",
+        "variant",
+        "skill",
+        "language",
+        "locale",
+        "country",
+        "currency",
+        "queue",
+        "cluster",
+        "key",
+        "option",
+    ];
+    let last = path.trim_matches(['[', ']']).rsplit('.').next().unwrap_or(path);
+    let words = names::words(last);
+    words.last().is_some_and(|word| FEW.contains(&words::singular(word).as_str()))
 }
 
 #[cfg(test)]

@@ -154,7 +154,7 @@ mod w011_scattered_queries;
 mod w012_not_primary_storm;
 mod w013_mistyped_update_path;
 mod w014_small_part_of_large_documents;
-mod w020_read_then_write;
+mod w020_stale_write_back;
 mod w021_count_per_request;
 
 use crate::Rule;
@@ -314,6 +314,6 @@ pub static RULES: &[&Rule] = &[
     &w012_not_primary_storm::W012,
     &w013_mistyped_update_path::W013,
     &w014_small_part_of_large_documents::W014,
-    &w020_read_then_write::W020,
+    &w020_stale_write_back::W020,
     &w021_count_per_request::W021,
 ];

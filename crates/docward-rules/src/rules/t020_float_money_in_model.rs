@@ -1,8 +1,10 @@
 //! DM-09.2: money declared as a floating-point number.
 
+use std::collections::BTreeSet;
+
 use docward_model::{BsonType, Evidence};
 
-use crate::facts::amounts;
+use crate::facts::{amounts, names};
 
 use crate::{Cx, declare_rule, facts::code};
 
@@ -49,10 +51,23 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
+    let mut places = BTreeSet::new();
     for field in &found.fields {
         let leaf = field.path.rsplit('.').next().unwrap_or(&field.path).trim_end_matches("[]");
         let is_float = field.types.contains(&BsonType::Double);
         if !is_float || !field.allowed.is_empty() || !amounts::is_money_name(leaf) {
+            continue;
+        }
+        // `amount` beside `unit` counts days or grams; a part that several models hold is one place.
+        let parent = field.path.strip_suffix(leaf).unwrap_or_default();
+        let has_unit = found.fields.iter().any(|other| {
+            other.model == field.model
+                && other
+                    .path
+                    .strip_prefix(parent)
+                    .is_some_and(|name| names::words(name).last().is_some_and(|w| w == "unit"))
+        });
+        if (leaf == "amount" && has_unit) || !places.insert(&field.place.location) {
             continue;
         }
         cx.report(

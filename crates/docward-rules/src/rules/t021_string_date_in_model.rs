@@ -1,5 +1,7 @@
 //! DM-09.1: dates declared as text.
 
+use std::collections::BTreeSet;
+
 use docward_model::{BsonType, Evidence};
 
 use crate::facts::{names, words};
@@ -46,9 +48,17 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
+    let mut places = BTreeSet::new();
     for field in &found.fields {
         let leaf = field.path.rsplit('.').next().unwrap_or(&field.path).trim_end_matches("[]");
-        if field.types != [BsonType::String] || !field.allowed.is_empty() || !says_time(leaf) {
+        let is_text = field.types.contains(&BsonType::String)
+            && field.types.iter().all(|kind| matches!(kind, BsonType::String | BsonType::Null));
+        // Results of a grouping have dates of their own making.
+        let is_result = field.path.starts_with("_id.");
+        if !is_text || is_result || !field.allowed.is_empty() || !says_time(leaf) {
+            continue;
+        }
+        if !places.insert(&field.place.location) {
             continue;
         }
         cx.report(
@@ -71,11 +81,18 @@ fn says_time(name: &str) -> bool {
         "format", "zone", "timezone", "interval", "range", "type", "unit", "mode", "slot", "text",
         "label", "string",
     ];
+    // A time of day has no date; `blockedOn` is not a time at all.
+    const OF_DAY: [&str; 6] = ["daily", "at", "hourly", "opening", "closing", "weekly"];
     let all = names::words(name);
-    let last = all.last().map(String::as_str).unwrap_or_default();
-    words::is_time(name)
-        && !OTHERWISE.contains(&last)
-        && matches!(last, "at" | "date" | "datetime" | "timestamp" | "on" | "time")
-        && !(last == "time" && all.len() == 1)
-        && !(last == "on" && all.len() < 2)
+    let Some((last, before)) = all.split_last() else { return false };
+    let is_of_day = last == "time" && before.iter().any(|word| OF_DAY.contains(&word.as_str()));
+    let is_point = match last.as_str() {
+        "at" | "date" | "datetime" | "timestamp" => true,
+        "time" => !before.is_empty(),
+        "on" => before
+            .iter()
+            .any(|word| matches!(word.as_str(), "created" | "updated" | "modified" | "deleted")),
+        _ => false,
+    };
+    words::is_time(name) && is_point && !is_of_day && !OTHERWISE.contains(&last.as_str())
 }

@@ -85,7 +85,9 @@ mod tests {
             1
         );
         assert_eq!(
-            count("source a.js\nconst m = require('mongodb'); db.createCollection('t_a', options);"),
+            count(
+                "source a.js\nconst m = require('mongodb'); db.createCollection('t_a', options);"
+            ),
             0
         );
     }

@@ -1,5 +1,7 @@
 //! Go.
 
+use std::borrow::Cow;
+
 use tree_sitter::Node;
 
 use super::{
@@ -92,7 +94,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             let body = node.child_by_field_name("body");
             let held = body.map(|body| l.node(body, scope).kind);
             match held {
-                Some(kind) => documents(kind, class),
+                Some(kind) => documents(mapped(kind, class), class),
                 None => Kind::Other(Vec::new()),
             }
         }
@@ -184,6 +186,20 @@ fn parameters<'t>(l: &Lower<'_, 't>, node: Node<'_>) -> Vec<(&'t str, &'t str)> 
         .collect()
 }
 
+/// Keys of a map are expressions: an identifier is a constant, not the name of a field.
+fn mapped<'t>(kind: Kind<'t>, class: &str) -> Kind<'t> {
+    let is_map = class.ends_with(".M") || class == "M" || class.starts_with("map[");
+    let Kind::Object(entries) = kind else { return kind };
+    let entries = entries.into_iter().map(|entry| match entry.key {
+        Key::Text(Cow::Borrowed(name)) if is_map => {
+            let key = Expr { at: entry.at, end: entry.at + name.len(), kind: Kind::Name(name) };
+            Entry { key: Key::Computed(Box::new(key)), ..entry }
+        }
+        _ => entry,
+    });
+    Kind::Object(entries.collect())
+}
+
 /// `bson.D{{"a", 1}, {Key: "b", Value: 2}}` is a document like `bson.M{"a": 1, "b": 2}`.
 fn documents<'t>(kind: Kind<'t>, class: &str) -> Kind<'t> {
     let Kind::List(items) = kind else { return kind };
@@ -211,7 +227,7 @@ fn documents<'t>(kind: Kind<'t>, class: &str) -> Kind<'t> {
                     }
                     entry(key, value)
                 }
-                _ => Entry { key: Key::Computed, value: item, at },
+                _ => Entry { key: Key::Computed(Box::new(Expr::nothing(at))), value: item, at },
             }
         })
         .collect();

@@ -263,7 +263,7 @@ fn entry<'t>(key: Expr<'t>, value: Expr<'t>) -> Entry<'t> {
     let at = key.at;
     let key = match key.text() {
         Some(text) => Key::Text(Cow::Owned(text.into_owned())),
-        None => Key::Computed,
+        None => Key::Computed(Box::new(key)),
     };
     Entry { key, value, at }
 }

@@ -5,7 +5,7 @@ use docward_model::Evidence;
 use crate::{Cx, declare_rule, facts::code};
 
 declare_rule! {
-    /// # Read then write
+    /// # Stale write-back
     ///
     /// ## What it checks
     /// Reports code that reads a value, changes it in memory and writes it back: `doc.count += 1; doc.save()`, or
@@ -40,7 +40,7 @@ declare_rule! {
     ///
     /// ## When to ignore it
     /// One process writes at a time, or the value is a guess anyway.
-    W020, "read-then-write",
+    W020, "stale-write-back",
     level: Recommended,
     clauses: ["CK-15"],
     maturity: Preview,
