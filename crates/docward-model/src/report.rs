@@ -22,6 +22,8 @@ pub enum SourceKind {
     Log,
     /// Rules of firewalls and security groups.
     NetworkRules,
+    /// Connection strings of clients.
+    ConnectionStrings,
     /// A running deployment.
     Live,
     /// What a running deployment says that clients do.
@@ -33,7 +35,7 @@ pub enum SourceKind {
 }
 
 impl SourceKind {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Dump,
         Self::Archive,
         Self::Bson,
@@ -42,6 +44,7 @@ impl SourceKind {
         Self::Stdin,
         Self::Log,
         Self::NetworkRules,
+        Self::ConnectionStrings,
         Self::Live,
         Self::Workload,
         Self::Evidence,
@@ -64,6 +67,7 @@ impl SourceKind {
             Self::Stdin => "stdin",
             Self::Log => "log",
             Self::NetworkRules => "network rules",
+            Self::ConnectionStrings => "connection strings",
             Self::Live => "live",
             Self::Workload => "workload",
             Self::Evidence => "evidence",
@@ -311,7 +315,13 @@ impl Report {
     /// Documents read over all sources.
     pub fn documents(&self) -> u64 {
         let data = self.sources.iter().filter(|s| {
-            !matches!(s.kind, SourceKind::Log | SourceKind::Workload | SourceKind::NetworkRules)
+            !matches!(
+                s.kind,
+                SourceKind::Log
+                    | SourceKind::Workload
+                    | SourceKind::NetworkRules
+                    | SourceKind::ConnectionStrings
+            )
         });
         data.map(|s| s.documents).sum()
     }

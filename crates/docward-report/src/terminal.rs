@@ -81,9 +81,10 @@ impl Page<'_> {
         let entries = count_of(SourceKind::Log);
         let recorded = count_of(SourceKind::Workload);
         let rules = count_of(SourceKind::NetworkRules);
+        let strings = count_of(SourceKind::ConnectionStrings);
         let bytes: u64 = self.report.sources.iter().map(|s| s.bytes).sum();
         let mut read = Vec::new();
-        if self.report.documents() > 0 || entries + rules == 0 {
+        if self.report.documents() > 0 || entries + rules + strings == 0 {
             read.push(text::plural(self.report.documents(), "document"));
         }
         if entries > 0 {
@@ -95,6 +96,13 @@ impl Page<'_> {
         if rules > 0 {
             read.push(text::plural(rules, "network rule"));
         }
+        if strings > 0 {
+            read.push(text::plural(strings, "connection string"));
+        }
+        // Connection strings have no size that says anything.
+        if bytes > 0 || strings == 0 {
+            read.push(text::bytes(bytes));
+        }
         let shown = match names.as_slice() {
             [] => "nothing".to_owned(),
             [one] => (*one).to_owned(),
@@ -102,10 +110,9 @@ impl Page<'_> {
         };
         let _ = writeln!(
             out,
-            "{} audit of {shown}: {}, {}, {} profile",
+            "{} audit of {shown}: {}, {} profile",
             self.paint.bold("docward"),
             read.join(", "),
-            text::bytes(bytes),
             self.report.profile.name(),
         );
         for server in self.report.sources.iter().filter_map(|s| s.server.as_deref()) {
