@@ -35,7 +35,7 @@ mod trouble;
 pub use identity::{DeploymentId, Likeness};
 pub use log::{Logs, read_logs};
 pub use network::{NetworkFiles, parse_network_rules, read_network_rules};
-pub use reader::live::is_uri;
+pub use reader::live::{Resolved, is_uri, resolve_name};
 pub use resume::{Resume, Unfinished};
 pub use saved::{SavedError, SavedEvidence};
 pub use source::{SourceRequest, SourceSeen, read_source};

@@ -22,6 +22,8 @@ pub enum SourceKind {
     Log,
     /// Rules of firewalls and security groups.
     NetworkRules,
+    /// Connection strings of clients.
+    ConnectionStrings,
     /// A running deployment.
     Live,
     /// What a running deployment says that clients do.
@@ -44,6 +46,7 @@ impl SourceKind {
         Self::Stdin,
         Self::Log,
         Self::NetworkRules,
+        Self::ConnectionStrings,
         Self::Live,
         Self::Workload,
         Self::Evidence,
@@ -67,6 +70,7 @@ impl SourceKind {
             Self::Stdin => "stdin",
             Self::Log => "log",
             Self::NetworkRules => "network rules",
+            Self::ConnectionStrings => "connection strings",
             Self::Live => "live",
             Self::Workload => "workload",
             Self::Evidence => "evidence",
@@ -321,6 +325,7 @@ impl Report {
                     | SourceKind::Workload
                     | SourceKind::NetworkRules
                     | SourceKind::Code
+                    | SourceKind::ConnectionStrings
             )
         });
         data.map(|s| s.documents).sum()

@@ -81,10 +81,11 @@ impl Page<'_> {
         let entries = count_of(SourceKind::Log);
         let recorded = count_of(SourceKind::Workload);
         let rules = count_of(SourceKind::NetworkRules);
+        let strings = count_of(SourceKind::ConnectionStrings);
         let bytes: u64 = self.report.sources.iter().map(|s| s.bytes).sum();
         let files = count_of(SourceKind::Code);
         let mut read = Vec::new();
-        if self.report.documents() > 0 || entries + rules + files == 0 {
+        if self.report.documents() > 0 || entries + rules + strings + files == 0 {
             read.push(text::plural(self.report.documents(), "document"));
         }
         if entries > 0 {
@@ -99,9 +100,20 @@ impl Page<'_> {
         if files > 0 {
             read.push(text::plural(files, "file"));
         }
-        let is_lint = !self.report.sources.is_empty()
-            && self.report.sources.iter().all(|source| source.kind == SourceKind::Code);
-        let command = if is_lint { "lint" } else { "audit" };
+        let all_are = |kind| self.report.sources.iter().all(|source| source.kind == kind);
+        let command = match self.report.sources.as_slice() {
+            [] => "audit",
+            _ if all_are(SourceKind::Code) => "lint",
+            _ if all_are(SourceKind::ConnectionStrings) => "check",
+            _ => "audit",
+        };
+        if strings > 0 {
+            read.push(text::plural(strings, "connection string"));
+        }
+        // Connection strings have no size that says anything.
+        if bytes > 0 || strings == 0 {
+            read.push(text::bytes(bytes));
+        }
         let shown = match names.as_slice() {
             [] => "nothing".to_owned(),
             [one] => (*one).to_owned(),
@@ -109,10 +121,9 @@ impl Page<'_> {
         };
         let _ = writeln!(
             out,
-            "{} {command} of {shown}: {}, {}, {} profile",
+            "{} {command} of {shown}: {}, {} profile",
             self.paint.bold("docward"),
             read.join(", "),
-            text::bytes(bytes),
             self.report.profile.name(),
         );
         for server in self.report.sources.iter().filter_map(|s| s.server.as_deref()) {

@@ -1,6 +1,6 @@
 //! Colours, line breaking, and sentences that several formats share.
 
-use docward_model::{Basis, Report, Seen, Severity, text};
+use docward_model::{Basis, Report, Seen, Severity, SourceKind, text};
 
 /// Colours, or none.
 #[derive(Clone, Copy, Debug)]
@@ -148,7 +148,13 @@ pub(crate) fn summary(report: &Report) -> String {
     if !report.problems.is_empty() {
         parts.push(part(report.problems.len(), "problem"));
     }
-    parts.push(format!("{} read", text::plural(report.documents(), "document")));
+    let strings = report.sources.iter().filter(|s| s.kind == SourceKind::ConnectionStrings);
+    let strings: u64 = strings.map(|source| source.documents).sum();
+    if report.documents() > 0 || strings == 0 {
+        parts.push(format!("{} read", text::plural(report.documents(), "document")));
+    } else {
+        parts.push(format!("{} read", text::plural(strings, "connection string")));
+    }
     parts.join(" · ")
 }
 

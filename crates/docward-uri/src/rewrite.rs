@@ -3,7 +3,7 @@
 use crate::{
     ConnectionString, Secret, Span,
     escape::encoded_value,
-    secret::{MASK, masked_value},
+    secret::{MASK, masked_value, redact},
     template::{HOLE, HOLE_CHARACTER},
 };
 
@@ -74,27 +74,54 @@ struct Edit {
 }
 
 impl ConnectionString {
+    /// Where a byte of the text stands in [`Self::redacted`], in characters from 0. A place within a
+    /// password is the beginning of its mask.
+    pub fn masked_column(&self, offset: usize) -> usize {
+        let mut before = String::new();
+        let mut at = self.whole.start;
+        let mut masks = self.masks(&[]);
+        masks.sort_by_key(|mask| mask.span);
+        for mask in masks.iter().filter(|mask| mask.span.start < offset) {
+            before.push_str(self.slice(Span::new(at, mask.span.start)));
+            if offset < mask.span.end {
+                return before.chars().count();
+            }
+            before.push_str(&mask.text);
+            at = mask.span.end;
+        }
+        before.push_str(self.slice(Span::new(at, offset.max(at))));
+        before.chars().map(|c| if c == HOLE_CHARACTER { HOLE.chars().count() } else { 1 }).sum()
+    }
+
+    /// What hides secrets, where no other edit stands.
+    fn masks(&self, edits: &[Edit]) -> Vec<Edit> {
+        let mut masks = Vec::new();
+        if let Some(password) = &self.password
+            && !password.value.reveal().is_empty()
+        {
+            masks.push(Edit { span: password.span, text: MASK.to_owned() });
+        }
+        let is_free = |span: Span| {
+            edits.iter().all(|edit| edit.span.end <= span.start || edit.span.start >= span.end)
+        };
+        for option in &self.options {
+            let value = self.slice(option.value.span);
+            let masked = masked_value(&option.key.value, value);
+            if masked != value && is_free(option.value.span) {
+                masks.push(Edit { span: option.value.span, text: masked });
+            }
+        }
+        masks
+    }
+
     /// The corrected string.
     pub fn rewrite(&self, changes: &[Change]) -> Rewritten {
         let edits = self.edits(changes);
         let text = Secret::new(self.edited(&edits));
-        let mut masking = edits;
-        let is_free = |span: Span, edits: &[Edit]| {
-            edits.iter().all(|edit| edit.span.end <= span.start || edit.span.start >= span.end)
-        };
-        if let Some(password) = &self.password
-            && !password.value.reveal().is_empty()
-        {
-            masking.push(Edit { span: password.span, text: MASK.to_owned() });
-        }
-        for option in &self.options {
-            let value = self.slice(option.value.span);
-            let masked = masked_value(&option.key.value, value);
-            if masked != value && is_free(option.value.span, &masking) {
-                masking.push(Edit { span: option.value.span, text: masked });
-            }
-        }
-        let masked = self.edited(&masking).replace(HOLE_CHARACTER, HOLE);
+        let mut masking = self.masks(&edits);
+        masking.extend(edits);
+        // Options that are written anew bring their values with them.
+        let masked = redact(&self.edited(&masking)).replace(HOLE_CHARACTER, HOLE);
         Rewritten { text, masked }
     }
 
@@ -265,6 +292,31 @@ mod tests {
             "mongodb://app:*****@h/?authMechanismProperties=AWS_SESSION_TOKEN:*****&w=majority"
         );
         assert!(!format!("{rewritten:?}{parsed:?}").contains("S3cret"));
+        let old = parse("mongodb://h/?w=1&ssl_pem_passphrase=S3cret&x=1").unwrap();
+        let name = Change::Rename {
+            written: "ssl_pem_passphrase".into(),
+            name: "tlsCertificateKeyFilePassword".into(),
+        };
+        for changes in
+            [vec![name.clone()], vec![Change::remove("w")], vec![name, Change::remove("x")]]
+        {
+            let shown = old.rewrite(&changes).masked();
+            assert!(!shown.contains("S3cret") && shown.contains("*****"), "{shown}");
+        }
         assert!(!parsed.redacted().contains("S3cret"));
+    }
+
+    #[test]
+    fn places_in_what_is_printed_do_not_tell_the_length_of_a_password() {
+        for password in ["xy", "S3cret-and-long"] {
+            let text = format!("mongodb://app:{password}@hü/?w=1");
+            let parsed = parse(&text).unwrap();
+            let shown = parsed.redacted();
+            let column = parsed.masked_column(parsed.options[0].key.span.start);
+            assert_eq!(shown.chars().skip(column).collect::<String>(), "w=1");
+            let column = parsed.masked_column(parsed.hosts[0].span.start);
+            assert!(shown.chars().skip(column).collect::<String>().starts_with("hü/"));
+            assert_eq!(parsed.masked_column(15), 14, "within the password");
+        }
     }
 }

@@ -173,6 +173,11 @@ impl ConnectionString {
         At { piece, offset: offset.saturating_sub(start) }
     }
 
+    /// The text that was given, password included: for counting columns, never for printing.
+    pub fn text(&self) -> &str {
+        self.text.reveal()
+    }
+
     /// The whole text with the password masked, byte for byte otherwise.
     pub fn redacted(&self) -> String {
         self.rewrite(&[]).masked()

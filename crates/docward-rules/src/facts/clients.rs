@@ -1,9 +1,11 @@
 //! Clients: connection strings with the service they belong to and the deployment they lead to.
 
 use docward_model::{
-    ClientUri, DataValue, DeclaredTopology, Draft, Evidence, Location, OptionValue, Purpose, Seen,
-    Service, ServiceClass, Settings, Subject, Topology, Unit, client_uri::HOLE,
+    ClientUri, DataValue, DeclaredTopology, Draft, Evidence, Location, NoteKind, OptionValue,
+    Purpose, Seen, Service, ServiceClass, Settings, Subject, Topology, Unit, UriNote,
+    client_uri::HOLE,
 };
+use docward_uri::nearest_option;
 
 use super::addresses::{Reach, reach};
 
@@ -106,6 +108,14 @@ impl<'a> Client<'a> {
     /// developer's own machine.
     pub fn can_lack_options(&self) -> bool {
         self.uri.shows_all_options() && !self.is_local()
+    }
+
+    /// Whether an option is not given, not even misspelled: that is told by itself (C028).
+    pub fn lacks(&self, name: &str) -> bool {
+        let is_meant = |note: &UriNote| {
+            note.kind == NoteKind::Unknown && nearest_option(&note.option) == Some(name)
+        };
+        self.uri.option(name).is_none() && !self.uri.notes.iter().any(is_meant)
     }
 
     /// A number that an option has.

@@ -97,7 +97,7 @@ fn severity(client: &Client<'_>) -> Option<Severity> {
     );
     if uri.user.is_none()
         || kept_elsewhere
-        || uri.option("authSource").is_some()
+        || !client.lacks("authSource")
         || !uri.shows_all_options()
     {
         return None;

@@ -51,7 +51,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let is_other = uri.srv
             || client.flag("loadBalanced") == Some(true)
             || client.flag("directConnection") == Some(true);
-        if uri.option("replicaSet").is_some()
+        if !client.lacks("replicaSet")
             || is_other
             || !uri.shows_all_options()
             || !uri.shows_all_hosts()

@@ -66,7 +66,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             continue;
         }
         let is_declared = client.service.is_some_and(|service| service.pool.is_some());
-        if !client.can_lack_options() || is_declared {
+        if !client.can_lack_options() || is_declared || !client.lacks("maxPoolSize") {
             continue;
         }
         let default = known.map_or(100, |known| known.max_pool_size);
@@ -81,7 +81,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 "write maxPoolSize={size} for now, then requests per second × seconds per request × 1.5"
             ),
         };
-        let has_min = client.uri.option("minPoolSize").is_some();
+        let has_min = !client.lacks("minPoolSize");
         let mut change = Correction::set("maxPoolSize", size);
         if !has_min {
             change = change.and_set("minPoolSize", 10.min(size));
@@ -151,6 +151,7 @@ mod tests {
         assert!(check("C017", "uri mongodb://a,b/?maxPoolSize=100").is_empty());
         for body in [
             "uri mongodb://localhost",
+            "uri mongodb://a,b/?maxPolSize=20",
             "template mongodb://a,b/{}",
             "source mongodb://a,b",
             "service {\"name\": \"x\", \"pool\": 50}\nuri mongodb://a,b/?appName=x",

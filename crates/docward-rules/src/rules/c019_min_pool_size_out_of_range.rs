@@ -51,7 +51,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for client in clients(evidence, cx.settings()) {
         let owner = client.uri.owner();
         let size = client.number("maxPoolSize").filter(|size| *size > 0);
-        let given = client.uri.option("minPoolSize").is_some();
+        let given = !client.lacks("minPoolSize");
         let Some(min) = client.number("minPoolSize") else {
             let has_pool =
                 client.uri.driver.is_none_or(|driver| defaults(driver).pool == PoolKind::Shared);

@@ -67,22 +67,24 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     level,
                 )
             }
-            None if is_core && client.can_lack_options() => match by_default(evidence, version) {
-                Some(true) => continue,
-                Some(false) => (
-                    format!(
-                        "{owner}, a core service, leaves w to the server, whose default is not majority"
+            None if is_core && client.can_lack_options() && client.lacks("w") => {
+                match by_default(evidence, version) {
+                    Some(true) => continue,
+                    Some(false) => (
+                        format!(
+                            "{owner}, a core service, leaves w to the server, whose default is not majority"
+                        ),
+                        Level::Mandatory,
                     ),
-                    Level::Mandatory,
-                ),
-                None if version.is_some_and(|version| version >= (5, 0)) => (
-                    format!(
-                        "{owner}, a core service, leaves w to the server: majority from 5.0, unless an arbiter or a setting changes that"
+                    None if version.is_some_and(|version| version >= (5, 0)) => (
+                        format!(
+                            "{owner}, a core service, leaves w to the server: majority from 5.0, unless an arbiter or a setting changes that"
+                        ),
+                        Level::Information,
                     ),
-                    Level::Information,
-                ),
-                None => (format!("{owner}, a core service, does not say w"), Level::Mandatory),
-            },
+                    None => (format!("{owner}, a core service, does not say w"), Level::Mandatory),
+                }
+            }
             _ => continue,
         };
         cx.report(report(&client, what, level));

@@ -102,7 +102,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 names::prefixed(&home, "db_")
             )
         };
-        cx.report(
+        let other = evidence.uris.iter().find(|uri| {
+            uri.database.as_ref().is_some_and(|name| others.iter().any(|other| *other == name))
+        });
+        let draft =
             Draft::new(
                 Subject::Database(home.clone()),
                 format!("one database name in {} spellings: {}", spellings.len(), parts.join(", ")),
@@ -112,8 +115,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             )
             .data("spellings", spellings.keys().map(|n| (*n).to_owned()).collect::<Vec<_>>())
             .data("critical", true)
-            .severity(Severity::Error),
-        );
+            .severity(Severity::Error);
+        cx.report(match other.and_then(|uri| uri.places.database.clone()) {
+            Some(place) => draft.location(place),
+            None => draft,
+        });
     }
 }
 

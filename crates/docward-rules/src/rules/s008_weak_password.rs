@@ -82,6 +82,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         )
         .data("account", account)
         .key(&key);
+        let draft = match uri.places.password.clone() {
+            Some(place) => draft.location(place),
+            None => draft,
+        };
         cx.report(if uri.password == Password::Empty {
             draft
         } else {

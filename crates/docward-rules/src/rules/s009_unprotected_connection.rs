@@ -1,11 +1,12 @@
 //! SE-7, SC-6: connection strings that cross public networks without TLS, or with its checks off.
 
-use docward_model::{ClientUri, Draft, Evidence, Level, Seen, Subject, Unit};
+use docward_model::{ClientUri, Draft, Evidence, Level, Location, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
     facts::{
         addresses::{Reach, reach},
+        clients::Correction,
         text,
     },
 };
@@ -60,21 +61,44 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         if told.contains(&key) {
             continue;
         }
-        cx.report(
-            Draft::new(
-                Subject::Deployment,
-                what,
-                "everything on the way can read the documents, and change them",
-                todo,
-                Seen::all(evidence.uris.len() as u64, Unit::ConnectionStrings),
-            )
-            .level(level)
-            .data("tls", uri.tls)
-            .data("unchecked", uri.unchecked.clone())
-            .key(&key),
-        );
+        let change = match uri.unchecked.first() {
+            Some(option) if uri.tls => {
+                Correction::remove(docward_uri::canonical_name(option).unwrap_or(option))
+            }
+            _ => Correction::set("tls", true),
+        };
+        let draft = Draft::new(
+            Subject::Deployment,
+            what,
+            "everything on the way can read the documents, and change them",
+            todo,
+            Seen::all(evidence.uris.len() as u64, Unit::ConnectionStrings),
+        )
+        .level(level)
+        .data("tls", uri.tls)
+        .data("unchecked", uri.unchecked.clone())
+        .data("change", change)
+        .key(&key);
+        cx.report(match place(uri) {
+            Some(place) => draft.location(place),
+            None => draft,
+        });
         told.push(key);
     }
+}
+
+/// The option that switches TLS or its checks off, or else the first host in public.
+fn place(uri: &ClientUri) -> Option<Location> {
+    let name = match uri.unchecked.first() {
+        Some(option) if uri.tls => docward_uri::canonical_name(option).unwrap_or("tls"),
+        _ => "tls",
+    };
+    let public = || {
+        let at = uri.hosts.iter().position(|host| reach(host) == Reach::Public)?;
+        uri.places.hosts.get(at).cloned()
+    };
+    let option = uri.option(name).and_then(|option| option.location.clone());
+    option.or_else(public).or_else(|| uri.places.start.clone())
 }
 
 fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use docward_model::{ClientUri, Draft, Evidence, Level, Need, Seen, Subject, Unit, User};
+use docward_model::{
+    ClientUri, Draft, Evidence, Level, Need, Seen, Subject, Unit, User, client_uri::HOLE,
+};
 
 use crate::{
     Cx, declare_rule,
@@ -62,7 +64,7 @@ threshold!(
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let clients: Vec<&ClientUri> =
-        accounts::clients(evidence).filter(|uri| uri.user.is_some()).collect();
+        accounts::clients(evidence).filter(|uri| is_known(uri)).collect();
     if clients.is_empty() {
         cx.skip(Need::Uris);
         return;
@@ -70,6 +72,19 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for account in accounts_of(&clients) {
         administrators(&account, evidence, clients.len() as u64, cx);
         several_clients(&account, clients.len() as u64, cx);
+    }
+}
+
+/// Whether someone logs in whose name is written down.
+fn is_known(uri: &ClientUri) -> bool {
+    uri.user.as_deref().is_some_and(|user| !user.contains(HOLE))
+}
+
+/// A finding at the first place that names the account.
+fn placed(draft: Draft, account: &Account<'_>) -> Draft {
+    match account.uris.iter().find_map(|uri| uri.places.user.clone()) {
+        Some(place) => draft.location(place),
+        None => draft,
     }
 }
 
@@ -151,7 +166,7 @@ fn administrators(account: &Account<'_>, evidence: &Evidence, clients: u64, cx: 
     } else {
         return;
     };
-    cx.report(
+    cx.report(placed(
         Draft::new(
             Subject::Deployment,
             what,
@@ -163,7 +178,8 @@ fn administrators(account: &Account<'_>, evidence: &Evidence, clients: u64, cx: 
         .data("account", name)
         .data("roles", roles)
         .key(account.key("administrator")),
-    );
+        account,
+    ));
 }
 
 fn several_clients(account: &Account<'_>, clients: u64, cx: &mut Cx<'_>) {
@@ -174,7 +190,7 @@ fn several_clients(account: &Account<'_>, clients: u64, cx: &mut Cx<'_>) {
         return;
     }
     let apps: Vec<&str> = apps.into_iter().collect();
-    cx.report(
+    cx.report(placed(
         Draft::new(
             Subject::Deployment,
             format!("`{name}` is the account of {}", text::list(&apps, 5)),
@@ -185,7 +201,8 @@ fn several_clients(account: &Account<'_>, clients: u64, cx: &mut Cx<'_>) {
         .clauses(&["SE-8", "SC-5"])
         .data("account", name)
         .key(account.key("clients")),
-    );
+        account,
+    ));
 }
 
 #[cfg(test)]

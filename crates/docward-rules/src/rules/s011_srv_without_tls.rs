@@ -54,8 +54,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     "DNS decides where the driver connects, and nothing proves to it that this is the server",
                     "write tls=true once the server speaks TLS",
                 )
-                .severity(Severity::Warn)
-                .data("change", Correction::set("tls", true)),
+                .severity(Severity::Warn),
             None if uri.option("tls").is_none() && uri.shows_all_options() && !is_atlas(&uri.hosts) => {
                 client
                     .draft(

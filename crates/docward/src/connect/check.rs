@@ -1,13 +1,220 @@
-//! `docward connect check`.
+//! `docward connect check`: connection strings read as drivers do, judged, and corrected.
+//!
+//! `strings` finds and reads them, `show` prints them with marks under what was found.
 
+mod show;
+mod strings;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
 use clap::Args;
+use docward_config::FailOn;
+use docward_model::{
+    Deployment, Driver, Evidence, Filter, Need, Report, RuleMeta, Settings, Severity, Source,
+    SourceKind,
+};
+use docward_report::{Format, View};
+use docward_rules::{RULES, judge};
 
-pub(super) const EXAMPLES: &str = "";
+use self::strings::Given;
+use crate::{
+    CLEAN, FINDINGS, PROBLEMS,
+    args::{Color, JudgingArgs, report_formats},
+    audit::{self, Look},
+    config, put,
+};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  docward connect check \"$MONGODB_URI\"
+  docward connect check --file clients.txt --format sarif --output clients.sarif
+  docward connect check \"$MONGODB_URI\" --options maxPoolSize=200,w=1 --driver java
+                                       with what the program adds where it connects
+  docward connect check \"$MONGODB_URI\" --service order
+                                       as the service `order` of docward.toml
+  docward connect check \"$MONGODB_URI\" --resolve
+                                       asks DNS where a mongodb+srv:// name leads
+
+Passwords are masked in everything that is printed. In corrected strings, words in capitals are to be
+filled in.
+
+Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 a string could not be read.";
 
 /// Arguments.
 #[derive(Args, Debug)]
-pub(crate) struct CheckArgs {}
+pub(crate) struct CheckArgs {
+    /// Connection strings: mongodb:// or mongodb+srv://
+    #[arg(value_name = "URI", required_unless_present = "file")]
+    uris: Vec<String>,
 
-pub(super) fn check(_: &CheckArgs) -> anyhow::Result<u8> {
-    anyhow::bail!("connect check is not there yet")
+    /// A file with one connection string per line; - for standard input. Blank lines and those that
+    /// begin with # are passed over; may be given several times
+    #[arg(long, value_name = "FILE")]
+    file: Vec<PathBuf>,
+
+    /// Options that the program gives where it connects; they go before those of the strings
+    #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',')]
+    options: Vec<String>,
+
+    /// The driver that uses the strings, for its defaults
+    #[arg(long, value_parser = drivers())]
+    driver: Option<Driver>,
+
+    /// The service of docward.toml they belong to (default: the one that appName names)
+    #[arg(long, value_name = "NAME")]
+    service: Option<String>,
+
+    /// Ask DNS where mongodb+srv:// names lead, and what its text records say
+    #[arg(long)]
+    resolve: bool,
+
+    /// Shape of the report
+    #[arg(long, value_parser = report_formats(), default_value = "terminal")]
+    format: Format,
+
+    /// Write the report to a file
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Settings (default: the nearest docward.toml)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Colours
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
+
+    #[command(flatten)]
+    judging: JudgingArgs,
+}
+
+/// Names of drivers on the command line.
+fn drivers() -> impl clap::builder::TypedValueParser<Value = Driver> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    PossibleValuesParser::new(Driver::ALL.map(Driver::name))
+        .map(|word| Driver::parse(&word).unwrap_or(Driver::Python))
+}
+
+/// Runs the command.
+pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
+    let near: Vec<String> = args
+        .file
+        .iter()
+        .filter(|file| *file != Path::new("-"))
+        .map(|file| file.display().to_string())
+        .collect();
+    let (config, diagnostics) = config::load(args.config.as_deref(), &near)?;
+    let mut config = config::with_arguments(config, &args.judging)?;
+    let service = args.service.as_deref();
+    if let Some(name) = service {
+        strings::known_service(name, &config.settings)?;
+    }
+    let mut problems = Vec::new();
+    let overlay = strings::overlay(&args.options)?;
+    let mut given = strings::read(&args.uris, &args.file, &overlay, &mut problems)?;
+    for string in &mut given {
+        string.client.driver = args.driver;
+        string.client.service = service.map(str::to_owned);
+    }
+    if args.resolve {
+        strings::resolve(&mut given, &config.settings, &mut problems);
+    }
+    config::tell(&diagnostics, &mut problems, args.judging.quiet);
+    let rules = selected(&config.settings)?;
+    config.settings.select = rules.iter().map(|rule| rule.code.to_owned()).collect();
+    config.settings.ignore.clear();
+    let evidence = evidence(&given, &mut config.settings);
+    let outcome = judge(&evidence, &config.settings);
+    let report = Report {
+        tool_version: env!("CARGO_PKG_VERSION").into(),
+        profile: config.settings.profile,
+        sources: sources(&given),
+        suppressions: Vec::new(),
+        findings: outcome.findings,
+        suppressed: outcome.suppressed,
+        baselined: 0,
+        // What a string does not show was not asked for.
+        skipped: Vec::new(),
+        problems,
+        checklist: Vec::new(),
+        interrupted: false,
+        show_values: false,
+        judged: Some(rules.iter().map(|rule| rule.code.into()).collect()),
+        filter: Filter::default(),
+        namespaces: None,
+        withheld: outcome.withheld.iter().map(|finding| finding.fingerprint.clone()).collect(),
+        compared: None,
+        evidence,
+    };
+    let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
+    let look = Look {
+        format: args.format,
+        output: args.output.as_deref(),
+        color: args.color,
+        expand: &["all".to_owned()],
+        quiet: args.judging.quiet,
+    };
+    let mut text = audit::render(&report, &look, View::Findings, fail_on);
+    let corrected = show::corrected(&given, &report.findings);
+    match args.format {
+        Format::Json => text = show::with_corrected(&text, &corrected),
+        Format::Terminal if !args.judging.quiet => {
+            let color = audit::wants_color(args.color, args.output.is_some());
+            text.push_str(&show::marked(&given, &report.findings, &corrected, color));
+        }
+        _ => {}
+    }
+    put(&text, args.output.as_deref())?;
+    if !report.problems.is_empty() {
+        return Ok(PROBLEMS);
+    }
+    let failed = report.findings.iter().any(|finding| report.fails(finding, fail_on.least()));
+    Ok(if failed { FINDINGS } else { CLEAN })
+}
+
+/// The rules that a connection string alone lets judge, as far as they are switched on.
+fn selected(settings: &Settings) -> anyhow::Result<Vec<&'static RuleMeta>> {
+    let is_about_strings = |rule: &&RuleMeta| {
+        let needs = rule.needs;
+        needs == [Need::Uris] || rule.code == DATABASE_SPELLINGS
+    };
+    let rules = RULES.iter().map(|rule| &rule.meta).filter(is_about_strings);
+    let rules: Vec<&RuleMeta> = rules.filter(|rule| settings.is_on(rule)).collect();
+    if rules.is_empty() {
+        bail!("none of the selected rules is about connection strings");
+    }
+    Ok(rules)
+}
+
+/// Compares the databases that strings name.
+const DATABASE_SPELLINGS: &str = "N005";
+
+fn evidence(given: &[Given], settings: &mut Settings) -> Evidence {
+    let uris: Vec<_> = given.iter().map(|string| string.client.clone()).collect();
+    settings.uri_databases = uris.iter().filter_map(|uri| uri.database.clone()).collect();
+    Evidence {
+        deployment: Deployment { server_version: settings.server_version, names_are_real: true },
+        uris,
+        ..Evidence::default()
+    }
+}
+
+/// Arguments and files with the number of strings in each.
+fn sources(given: &[Given]) -> Vec<Source> {
+    let mut sources: Vec<Source> = Vec::new();
+    for string in given {
+        match sources.iter_mut().find(|source| source.name == string.file) {
+            Some(source) => source.documents += 1,
+            None => sources.push(Source {
+                kind: SourceKind::ConnectionStrings,
+                name: string.file.clone(),
+                documents: 1,
+                bytes: 0,
+                sampled: false,
+                server: None,
+            }),
+        }
+    }
+    sources
 }

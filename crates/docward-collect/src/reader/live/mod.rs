@@ -19,6 +19,7 @@ mod pace;
 mod privileges;
 mod pushdown;
 mod ranges;
+mod resolve;
 mod server;
 mod session;
 mod trouble;
@@ -26,6 +27,7 @@ mod uri;
 mod workload;
 
 pub(crate) use privileges::Missing;
+pub use resolve::{Resolved, resolve_name};
 pub(crate) use session::Session;
 pub(crate) use trouble::LiveTrouble;
 

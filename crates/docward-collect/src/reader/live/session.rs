@@ -425,7 +425,7 @@ impl Session {
     }
 }
 
-fn runtime() -> std::io::Result<Runtime> {
+pub(super) fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .thread_name("docward-driver")

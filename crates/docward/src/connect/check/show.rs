@@ -1,0 +1,184 @@
+//! Strings with marks under what was found, and as they should be.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use docward_model::{DataValue, Finding, Severity};
+use docward_report::Paint;
+use docward_uri::Change;
+use serde_json::{Value, json};
+
+use super::strings::Given;
+
+/// A string as it was and as it should be, both without their passwords.
+pub(super) struct Corrected {
+    source: String,
+    original: String,
+    corrected: String,
+    hosts: Vec<String>,
+}
+
+/// Every string with the corrections that findings propose. Notes leave the string as it is: what they
+/// propose depends on what only people know.
+pub(super) fn corrected(given: &[Given], findings: &[Finding]) -> Vec<Corrected> {
+    given
+        .iter()
+        .map(|string| {
+            let changes = changes(string, findings);
+            Corrected {
+                source: string.label(),
+                original: string.parsed.redacted(),
+                corrected: string.parsed.rewrite(&changes).masked(),
+                hosts: string.resolved.iter().flat_map(|r| r.hosts.clone()).collect(),
+            }
+        })
+        .collect()
+}
+
+/// Whether a finding is about a string.
+fn is_about(finding: &Finding, string: &Given) -> bool {
+    finding
+        .location
+        .as_ref()
+        .is_some_and(|place| place.file == string.file && place.line == string.line)
+}
+
+fn changes(string: &Given, findings: &[Finding]) -> Vec<Change> {
+    let mut about: Vec<&Finding> = findings
+        .iter()
+        .filter(|finding| is_about(finding, string) && finding.severity != Severity::Info)
+        .collect();
+    // What fits the whole deployment (C032) goes over what fits one pool (C017, C018).
+    about.sort_by(|a, b| a.rule.cmp(&b.rule));
+    let mut changes = Vec::new();
+    for finding in about {
+        let Some(DataValue::Map(change)) = finding.data.get("change") else { continue };
+        for (kind, value) in change {
+            translate(kind, value, string, &mut changes);
+        }
+    }
+    fit_minimum(string, &mut changes);
+    changes
+}
+
+fn translate(kind: &str, value: &DataValue, string: &Given, changes: &mut Vec<Change>) {
+    let is_overlaid = |name: &str| string.overlaid.iter().any(|other| other == name);
+    let text = |value: &DataValue| match value {
+        DataValue::Text(text) => text.clone(),
+        _ => String::new(),
+    };
+    match (kind, value) {
+        ("set", DataValue::Map(options)) => {
+            for (name, value) in options.iter().filter(|(name, _)| !is_overlaid(name)) {
+                changes.push(Change::set(name, text(value)));
+            }
+        }
+        ("rename", DataValue::Map(names)) => {
+            for (written, name) in names {
+                changes.push(Change::Rename { written: written.clone(), name: text(name) });
+            }
+        }
+        ("remove", DataValue::List(names)) => {
+            changes.extend(names.iter().map(|name| Change::remove(text(name))));
+        }
+        // The first list is the complete one.
+        ("hosts", DataValue::List(hosts))
+            if !changes.iter().any(|change| matches!(change, Change::Hosts(_))) =>
+        {
+            changes.push(Change::Hosts(hosts.iter().map(text).collect()));
+        }
+        ("database", name) => {
+            changes.push(Change::Database(Some(text(name)).filter(|name| !name.is_empty())));
+        }
+        _ => {}
+    }
+}
+
+/// Keeps `minPoolSize` at or below a `maxPoolSize` that became smaller.
+fn fit_minimum(string: &Given, changes: &mut Vec<Change>) {
+    let last = |wanted: &str, changes: &[Change]| {
+        changes.iter().rev().find_map(|change| match change {
+            Change::Set { name, value } if name == wanted => value.parse::<i64>().ok(),
+            _ => None,
+        })
+    };
+    let own = |name: &str| match string.client.option(name)?.value {
+        docward_model::OptionValue::Int(number) => Some(number),
+        _ => None,
+    };
+    let Some(most) = last("maxPoolSize", changes) else { return };
+    if last("minPoolSize", changes).or_else(|| own("minPoolSize")).is_some_and(|min| min > most) {
+        changes.push(Change::set("minPoolSize", most.to_string()));
+    }
+}
+
+/// The JSON report with the corrected strings.
+pub(super) fn with_corrected(report: &str, corrected: &[Corrected]) -> String {
+    let Ok(Value::Object(mut root)) = serde_json::from_str(report) else {
+        return report.to_owned();
+    };
+    let entries: Vec<Value> = corrected
+        .iter()
+        .map(|entry| {
+            let mut value = json!({
+                "source": entry.source,
+                "original": entry.original,
+                "corrected": entry.corrected,
+            });
+            if !entry.hosts.is_empty() {
+                value["resolved"] = entry.hosts.clone().into();
+            }
+            value
+        })
+        .collect();
+    root.insert("corrected".to_owned(), entries.into());
+    let mut text = serde_json::to_string_pretty(&root).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// Strings with a mark under the place of each finding, then as they should be.
+pub(super) fn marked(
+    given: &[Given],
+    findings: &[Finding],
+    corrected: &[Corrected],
+    color: bool,
+) -> String {
+    let paint = Paint { color };
+    let mut out = String::new();
+    for (string, entry) in given.iter().zip(corrected) {
+        let _ = writeln!(out, "\n{}", paint.bold(&entry.source));
+        let _ = writeln!(out, "  {}", entry.original);
+        for (column, found) in marks(string, findings) {
+            let worst = found.iter().map(|finding| finding.severity).max();
+            let names: Vec<String> =
+                found.iter().map(|finding| format!("{} {}", finding.rule, finding.name)).collect();
+            let mark = format!("^ {}", names.join(", "));
+            let mark = match worst {
+                Some(Severity::Error) => paint.red(&mark),
+                Some(Severity::Warn) => paint.yellow(&mark),
+                _ => paint.blue(&mark),
+            };
+            let _ = writeln!(out, "  {}{mark}", " ".repeat(column));
+        }
+        if !entry.hosts.is_empty() {
+            let _ = writeln!(out, "  leads to {}", entry.hosts.join(", "));
+        }
+        if entry.corrected == entry.original {
+            let _ = writeln!(out, "  {}", paint.dim("nothing to correct"));
+        } else {
+            let _ = writeln!(out, "corrected\n  {}", entry.corrected);
+        }
+    }
+    out
+}
+
+/// Findings by the column they are at, in the order of the string.
+fn marks<'f>(string: &Given, findings: &'f [Finding]) -> BTreeMap<usize, Vec<&'f Finding>> {
+    let mut marks: BTreeMap<usize, Vec<&Finding>> = BTreeMap::new();
+    for finding in findings.iter().filter(|finding| is_about(finding, string)) {
+        if let Some(place) = &finding.location {
+            marks.entry(string.shown_column(place.column)).or_default().push(finding);
+        }
+    }
+    marks
+}

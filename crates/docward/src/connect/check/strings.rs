@@ -1,0 +1,278 @@
+//! Connection strings from arguments and files, with what the program adds to them.
+
+use std::{
+    fs,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use docward_collect::{Resolved, resolve_name};
+use docward_model::{
+    ClientOption, ClientUri, DeclaredTopology, Location, OptionValue, Problem, Purpose, Settings,
+    text,
+};
+use docward_uri::{At, Change, ConnectionString, canonical_name, parse, redact};
+
+/// What `--options` is called in findings.
+const OPTIONS: &str = "--options";
+
+/// A connection string that was given.
+pub(super) struct Given {
+    /// `argument 1`, or the name of a file.
+    pub(super) file: String,
+    /// Its line, from 1.
+    pub(super) line: u32,
+    /// Columns before the string in its line.
+    indent: usize,
+    /// Whether it was read from a file: then places are those in the file.
+    is_from_file: bool,
+    /// In parts.
+    pub(super) parsed: ConnectionString,
+    /// As rules judge it.
+    pub(super) client: ClientUri,
+    /// Options that the program gives, by canonical name: correcting the string does not help there.
+    pub(super) overlaid: Vec<String>,
+    /// Where DNS says that its name leads.
+    pub(super) resolved: Option<Resolved>,
+}
+
+impl Given {
+    /// What problems and marks call it.
+    pub(super) fn label(&self) -> String {
+        if self.is_from_file { format!("{}:{}", self.file, self.line) } else { self.file.clone() }
+    }
+
+    /// The column of a finding in [`ConnectionString::redacted`], from 0.
+    pub(super) fn shown_column(&self, column: u32) -> usize {
+        let column = column.saturating_sub(1) as usize;
+        if !self.is_from_file {
+            return column;
+        }
+        let text = self.parsed.text();
+        let within = column.saturating_sub(self.indent);
+        let offset = text.char_indices().nth(within).map_or(text.len(), |(at, _)| at);
+        self.parsed.masked_column(offset)
+    }
+}
+
+/// Refuses a service that is not declared.
+pub(super) fn known_service(name: &str, settings: &Settings) -> anyhow::Result<()> {
+    let names: Vec<&str> = settings.services.iter().map(|service| service.name.as_str()).collect();
+    if names.contains(&name) {
+        return Ok(());
+    }
+    if names.is_empty() {
+        bail!(
+            "--service {name}: docward.toml declares no services; add [[service]] with this name"
+        );
+    }
+    bail!("--service {name}: docward.toml declares {}", text::list(&names, 8));
+}
+
+/// What `--options` says: names and values, with the column of each.
+pub(super) struct Overlay {
+    name: String,
+    value: String,
+    column: u32,
+}
+
+/// Reads `--options`.
+pub(super) fn overlay(options: &[String]) -> anyhow::Result<Vec<Overlay>> {
+    let mut column = 1;
+    let mut out = Vec::new();
+    for option in options {
+        let Some((name, value)) = option.split_once('=') else {
+            bail!("--options: write name=value,name=value");
+        };
+        let (name, value) = (name.trim(), value.trim());
+        // Programs write max_pool_size and MaxPoolSize.
+        let plain = name.replace('_', "");
+        let canonical = canonical_name(name).or_else(|| canonical_name(&plain)).unwrap_or(name);
+        out.push(Overlay { name: canonical.to_owned(), value: value.to_owned(), column });
+        column += u32::try_from(option.chars().count()).unwrap_or(0) + 1;
+    }
+    Ok(out)
+}
+
+/// Reads all strings. What is no connection string is a problem, and the rest goes on.
+pub(super) fn read(
+    arguments: &[String],
+    files: &[PathBuf],
+    overlay: &[Overlay],
+    problems: &mut Vec<Problem>,
+) -> anyhow::Result<Vec<Given>> {
+    let mut given = Vec::new();
+    for (number, text) in arguments.iter().enumerate() {
+        let file = format!("argument {}", number + 1);
+        let place = Place { file, line: 1, indent: 0, is_from_file: false };
+        given.extend(one(text, place, overlay, problems));
+    }
+    for path in files {
+        let (name, content) = content(path)?;
+        let lines = content.lines().enumerate();
+        let before = given.len() + problems.len();
+        for (number, line) in lines {
+            let text = line.trim();
+            if text.is_empty() || text.starts_with('#') {
+                continue;
+            }
+            let indent = line.chars().take_while(|c| c.is_whitespace()).count();
+            let line = u32::try_from(number + 1).unwrap_or(u32::MAX);
+            let place = Place { file: name.clone(), line, indent, is_from_file: true };
+            given.extend(one(text, place, overlay, problems));
+        }
+        if given.len() + problems.len() == before {
+            let message = "holds no connection string".to_owned();
+            problems.push(Problem { source: name, message });
+        }
+    }
+    Ok(given)
+}
+
+fn content(path: &Path) -> anyhow::Result<(String, String)> {
+    if path == Path::new("-") {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
+        return Ok(("standard input".to_owned(), text));
+    }
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+    Ok((name, text))
+}
+
+/// Where a string stands.
+struct Place {
+    file: String,
+    line: u32,
+    indent: usize,
+    is_from_file: bool,
+}
+
+fn one(
+    text: &str,
+    place: Place,
+    overlay: &[Overlay],
+    problems: &mut Vec<Problem>,
+) -> Option<Given> {
+    let parsed = match parse(text) {
+        Ok(parsed) => parsed,
+        Err(fault) => {
+            let column = text.get(..fault.span.start).unwrap_or_default().chars().count() + 1;
+            let source = if place.is_from_file {
+                format!("{}:{}:{}", place.file, place.line, place.indent + column)
+            } else {
+                format!("{}, column {column}", place.file)
+            };
+            problems.push(Problem { source, message: fault.to_string() });
+            return None;
+        }
+    };
+    let locate = |at: At| {
+        let column = if place.is_from_file {
+            place.indent + text.get(..at.offset).unwrap_or(text).chars().count()
+        } else {
+            // As it is printed: the true column would tell how long the password is.
+            parsed.masked_column(at.offset)
+        };
+        let column = u32::try_from(column + 1).unwrap_or(u32::MAX);
+        Location { file: place.file.clone(), line: place.line, column }
+    };
+    let client = parsed.client_at(Purpose::Client, &locate);
+    let mut client = if overlay.is_empty() { client } else { overlaid(&parsed, client, overlay) };
+    client.is_from_file = place.is_from_file;
+    Some(Given {
+        file: place.file,
+        line: place.line,
+        indent: place.indent,
+        is_from_file: place.is_from_file,
+        parsed,
+        client,
+        overlaid: overlay.iter().map(|option| option.name.clone()).collect(),
+        resolved: None,
+    })
+}
+
+/// A string with the options that the program gives, which go before its own.
+fn overlaid(parsed: &ConnectionString, own: ClientUri, overlay: &[Overlay]) -> ClientUri {
+    let changes: Vec<Change> =
+        overlay.iter().map(|option| Change::set(&option.name, &option.value)).collect();
+    let Ok(both) = parse(parsed.rewrite(&changes).reveal().reveal()) else { return own };
+    let mut client = both.client(Purpose::Client);
+    let place = |name: &str| {
+        let option = overlay.iter().find(|option| option.name == name)?;
+        Some(Location { file: OPTIONS.to_owned(), line: 1, column: option.column })
+    };
+    for option in &mut client.options {
+        option.location = place(&option.name).or_else(|| {
+            own.options.iter().find(|other| other.name == option.name)?.location.clone()
+        });
+    }
+    for note in &mut client.notes {
+        note.location = place(&note.option).or_else(|| {
+            let same = |kind, option: &str| kind == note.kind && option == note.option;
+            own.notes.iter().find(|other| same(other.kind, &other.option))?.location.clone()
+        });
+    }
+    client.places = own.places;
+    client
+}
+
+/// Asks DNS where names lead, fills in what text records say, and compares with what is declared.
+pub(super) fn resolve(given: &mut [Given], settings: &Settings, problems: &mut Vec<Problem>) {
+    for string in given.iter_mut().filter(|string| string.client.srv) {
+        let Some(name) = string.client.hosts.first().cloned() else { continue };
+        match resolve_name(&name) {
+            Ok(resolved) => {
+                adopt(&mut string.client, &resolved);
+                if let Some(message) = differs(&resolved, settings) {
+                    problems.push(Problem { source: string.label(), message });
+                }
+                string.resolved = Some(resolved);
+            }
+            Err(message) => {
+                problems.push(Problem { source: string.label(), message: redact(&message) });
+            }
+        }
+    }
+}
+
+/// Options of a text record hold where the string says nothing.
+fn adopt(client: &mut ClientUri, resolved: &Resolved) {
+    let said = [("replicaSet", &resolved.replica_set), ("authSource", &resolved.auth_source)];
+    for (name, value) in said {
+        let Some(value) = value else { continue };
+        // The driver fills in `admin` by itself, which no text record said.
+        if client.option(name).is_some() || (name == "authSource" && value == "admin") {
+            continue;
+        }
+        client.options.push(ClientOption {
+            name: name.to_owned(),
+            written: name.to_owned(),
+            value: OptionValue::Text(value.clone()),
+            location: None,
+        });
+        if name == "replicaSet" {
+            client.replica_set = Some(value.clone());
+        } else {
+            client.auth_source.clone_from(value);
+        }
+    }
+}
+
+/// What is declared about the deployment and is not what DNS says.
+fn differs(resolved: &Resolved, settings: &Settings) -> Option<String> {
+    let (declared, what) = match settings.deployment.topology? {
+        DeclaredTopology::Sharded => (settings.deployment.routers?, "router"),
+        DeclaredTopology::ReplicaSet => (settings.deployment.members?, "member"),
+        DeclaredTopology::Standalone => return None,
+    };
+    let found = resolved.hosts.len() as u64;
+    (found != u64::from(declared)).then(|| {
+        format!(
+            "DNS leads to {}, and docward.toml declares {}",
+            text::plural(found, "host"),
+            text::plural(u64::from(declared), what)
+        )
+    })
+}

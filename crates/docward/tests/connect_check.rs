@@ -1,0 +1,374 @@
+//! `docward connect check` through the real binary.
+#![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
+
+mod common;
+
+use std::{fs, path::Path};
+
+use assert_cmd::Command;
+use common::{code, docward, stderr, stdout};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The report on these arguments, and the exit code.
+fn check(arguments: &[&str]) -> (Value, i32) {
+    let mut all = vec!["connect", "check", "--format", "json"];
+    all.extend(arguments);
+    let output = docward(&all);
+    let text = stdout(&output);
+    let report = serde_json::from_str(&text)
+        .unwrap_or_else(|error| panic!("{error}\n{text}\n{}", stderr(&output)));
+    (report, code(&output))
+}
+
+fn rules(report: &Value) -> Vec<String> {
+    let findings = report["findings"].as_array().unwrap();
+    findings.iter().map(|finding| finding["rule"].as_str().unwrap().to_owned()).collect()
+}
+
+fn finding<'r>(report: &'r Value, rule: &str) -> &'r Value {
+    let findings = report["findings"].as_array().unwrap();
+    findings.iter().find(|finding| finding["rule"] == rule).unwrap_or_else(|| panic!("{report:#}"))
+}
+
+fn settings(folder: &TempDir, text: &str) -> String {
+    let path = folder.path().join("docward.toml");
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+/// An empty file of settings, so that none is found nearby.
+fn plain(folder: &TempDir) -> String {
+    settings(folder, "")
+}
+
+fn written(path: &Path, text: &str) -> String {
+    fs::write(path, text).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn a_string_for_the_own_machine_is_clean() {
+    let folder = TempDir::new().unwrap();
+    let config = plain(&folder);
+    for uri in ["mongodb://localhost:27017", "mongodb://127.0.0.1/test", "mongodb://mongo:27017/"] {
+        let (report, exit) = check(&[uri, "--config", &config]);
+        assert_eq!((exit, rules(&report)), (0, vec![]), "{uri}");
+        assert_eq!(report["corrected"][0]["corrected"], *uri);
+    }
+}
+
+#[test]
+fn st_15_cn_01_1_cn_01_3_one_node_without_replica_set_is_corrected() {
+    let folder = TempDir::new().unwrap();
+    let config = settings(&folder, "[deployment]\ntopology = 'replica-set'\n");
+    let uri = "mongodb://order:Abcdef1!xyzw@10.0.0.1:27017/db_order?authSource=admin";
+    let (report, exit) = check(&[uri, "--config", &config]);
+    assert_eq!(exit, 1);
+    for (rule, clause) in [("C010", "CN-01.1"), ("C014", "CN-01.3")] {
+        let found = finding(&report, rule);
+        assert_eq!(found["severity"], "error");
+        assert!(found["clauses"].as_array().unwrap().contains(&clause.into()), "{found}");
+        assert_eq!(found["location"]["file"], "argument 1");
+        assert_eq!(found["location"]["line"], 1);
+    }
+    // Counted in the string as it is printed: `mongodb://order:*****@10…`.
+    assert_eq!(finding(&report, "C010")["location"]["column"], 23);
+    let corrected = report["corrected"][0]["corrected"].as_str().unwrap();
+    assert!(
+        corrected.starts_with("mongodb://order:*****@10.0.0.1:27017,SECOND_HOST:27017"),
+        "{corrected}"
+    );
+    assert!(corrected.contains("authSource=admin&replicaSet=NAME_OF_THE_SET"), "{corrected}");
+    let whole = "mongodb://order@10.0.0.1,10.0.0.2,10.0.0.3/db_order?authSource=admin&replicaSet=cmgo-abc&maxPoolSize=100&minPoolSize=10";
+    let (report, exit) = check(&[whole, "--config", &config]);
+    assert_eq!((exit, rules(&report)), (0, vec![]));
+}
+
+#[test]
+fn st_18_rp_1_a_bank_reads_its_balances_from_the_primary() {
+    let folder = TempDir::new().unwrap();
+    let config = settings(
+        &folder,
+        "[deployment]\ntopology = 'replica-set'\n[[service]]\nname = 'balance'\nclass = 'core'\n[[service]]\nname = 'history'\nclass = 'read-heavy'\nstale-reads-ms = 1000\n",
+    );
+    let base = "mongodb://a@10.0.0.1,10.0.0.2,10.0.0.3/db_bank?authSource=admin&replicaSet=rs0&maxPoolSize=100&minPoolSize=10&w=majority";
+    let balance = format!("{base}&appName=balance&readPreference=secondary");
+    let history = format!("{base}&appName=history&readPreference=secondaryPreferred");
+    let (report, exit) = check(&[&balance, &history, "--config", &config]);
+    assert_eq!((exit, rules(&report)), (1, vec!["C022".to_owned(), "S010".to_owned()]));
+    let corrected = report["corrected"].as_array().unwrap();
+    assert!(corrected[0]["corrected"].as_str().unwrap().ends_with("readPreference=primary"));
+    assert_eq!(corrected[1]["corrected"], corrected[1]["original"]);
+    // The same by name of the service instead of the application's.
+    let unnamed = format!("{base}&readPreference=secondary");
+    let (report, _) = check(&[&unnamed, "--service", "balance", "--config", &config]);
+    assert_eq!(rules(&report), ["C022"]);
+    let unknown =
+        docward(&["connect", "check", &unnamed, "--service", "bank", "--config", &config]);
+    assert_eq!(code(&unknown), 2);
+    assert!(stderr(&unknown).contains("declares `balance` and `history`"), "{}", stderr(&unknown));
+}
+
+#[test]
+fn sn_28_cm_1_4_cm_2_3_strings_of_the_console_are_read() {
+    let folder = TempDir::new().unwrap();
+    let config = plain(&folder);
+    let srv = "mongodb+srv://mongouser:*****@abc.tencentmdb.com/test?replicaSet=cmgo-abc_0&authSource=admin&ssl=false";
+    let lb = "mongodb://mongouser:*****@10.0.0.100:27017/test?authSource=admin";
+    let strings = [
+        srv.to_owned(),
+        format!("{srv}&readPreference=secondaryPreferred"),
+        lb.to_owned(),
+        format!(
+            "{lb}&readPreference=secondaryPreferred&readPreferenceTags=role-cmgo:primary-secondary-group"
+        ),
+        format!("{lb}&readPreference=secondaryPreferred"),
+    ];
+    let mut arguments: Vec<&str> = strings.iter().map(String::as_str).collect();
+    arguments.extend(["--config", &config]);
+    let (report, exit) = check(&arguments);
+    assert_eq!(exit, 0, "{report:#}");
+    assert_eq!(report["problems"].as_array().unwrap().len(), 0);
+    assert_eq!(report["summary"]["error"], 0);
+    let found = rules(&report);
+    assert!(found.contains(&"S011".to_owned()) && found.contains(&"S010".to_owned()), "{found:?}");
+    assert!(
+        !found.contains(&"C028".to_owned()) && !found.contains(&"C029".to_owned()),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn st_02_dm_02_4_spellings_of_one_database_are_compared() {
+    let folder = TempDir::new().unwrap();
+    let config = plain(&folder);
+    let a = "mongodb://10.0.0.1,10.0.0.2/UserCenter?maxPoolSize=50&minPoolSize=5";
+    let b = "mongodb://10.0.0.1,10.0.0.2/usercenter?maxPoolSize=50&minPoolSize=5";
+    let (report, exit) = check(&[a, b, "--config", &config]);
+    assert_eq!(exit, 1);
+    let found = finding(&report, "N005");
+    assert_eq!((&found["severity"], &found["clauses"][0]), (&"error".into(), &"DM-02.4".into()));
+    assert!(found["location"]["file"].as_str().unwrap().starts_with("argument "));
+}
+
+#[test]
+fn sc_7_no_format_prints_a_password() {
+    let folder = TempDir::new().unwrap();
+    let config = plain(&folder);
+    let secrets = ["Zebra", "Quagga"];
+    let file = written(
+        &folder.path().join("clients.txt"),
+        "# ours\n\nmongodb://a:Zebra1Zebra@10.0.0.1/db?retryWrites=false\nmongodb://b:Zebra/Quagga@10.0.0.1\n  mongodb://c:Zebra@8.8.8.8,b/?tlsCertificateKeyFilePassword=Quagga&ssl=true&ssl_pem_passphrase=Quagga\nmongodb://d:Quagga\n",
+    );
+    for format in ["terminal", "json", "sarif", "junit", "markdown", "html", "github", "gitlab"] {
+        let output = docward(&[
+            "connect",
+            "check",
+            "--file",
+            &file,
+            "mongodb://e:Zebra?Quagga@h",
+            "mongodb://f:Quagga@h:1/?w=-1",
+            "--options",
+            "tlsCertificateKeyFilePassword=Quagga",
+            "--format",
+            format,
+            "--config",
+            &config,
+        ]);
+        assert_eq!(code(&output), 2, "{format}: {}", stderr(&output));
+        let all = stdout(&output) + &stderr(&output);
+        assert!(!all.is_empty());
+        for secret in secrets {
+            assert!(!all.contains(secret), "{format} prints {secret}:\n{all}");
+        }
+    }
+}
+
+#[test]
+fn files_are_read_line_by_line_and_places_are_the_files() {
+    let folder = TempDir::new().unwrap();
+    let config = plain(&folder);
+    let text = "# clients\n\n  mongodb://ü:Abcdef1!xyzw@10.0.0.1,10.0.0.2/?authSource=admin&retryWrites=false\nhttp://nothing\nmongodb://10.0.0.1:99999/\n";
+    let file = written(&folder.path().join("clients.txt"), text);
+    let (report, exit) = check(&["--file", &file, "--config", &config]);
+    assert_eq!(exit, 2);
+    let found = finding(&report, "C016");
+    let line = text.lines().nth(2).unwrap();
+    let column = line.chars().count() - "retryWrites=false".len() + 1;
+    assert_eq!(found["location"]["file"], *file);
+    assert_eq!(
+        (&found["location"]["line"], &found["location"]["column"]),
+        (&3.into(), &column.into())
+    );
+    let places: Vec<&str> = report["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| problem["source"].as_str().unwrap())
+        .collect();
+    assert_eq!(places, [format!("{file}:4:1"), format!("{file}:5:20")]);
+    assert_eq!(finding(&report, "S012")["severity"], "error");
+    // The marks are under the masked string.
+    let output = docward(&["connect", "check", "--file", &file, "--config", &config]);
+    let printed = stdout(&output);
+    let lines: Vec<&str> = printed.lines().collect();
+    let at = lines.iter().position(|line| line.contains("^ C016")).unwrap();
+    let string = lines.iter().find(|line| line.contains("mongodb://ü:*****@")).unwrap();
+    let mark = lines[at].chars().position(|c| c == '^').unwrap();
+    assert!(
+        string.chars().skip(mark).collect::<String>().starts_with("retryWrites=false"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn standard_input_is_read() {
+    let folder = TempDir::new().unwrap();
+    let config = plain(&folder);
+    let output = Command::cargo_bin("docward")
+        .unwrap()
+        .args(["connect", "check", "--file", "-", "--format", "json", "--config", &config])
+        .write_stdin("mongodb://a,b/?retryReads=false\n")
+        .output()
+        .unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(finding(&report, "C016")["location"]["file"], "standard input");
+    assert_eq!(report["sources"][0]["kind"], "connection strings");
+}
+
+#[test]
+fn options_of_the_program_go_before_those_of_the_string() {
+    let folder = TempDir::new().unwrap();
+    let config = plain(&folder);
+    let uri = "mongodb://a@10.0.0.1,10.0.0.2/db?authSource=admin&maxPoolSize=100&minPoolSize=10&retryWrites=true";
+    let (report, _) = check(&[uri, "--config", &config]);
+    assert!(!rules(&report).contains(&"C016".to_owned()));
+    let options = "retry_writes=false,maxPoolSize=500,maxPolSize=3";
+    let (report, exit) = check(&[uri, "--options", options, "--config", &config]);
+    assert_eq!(exit, 1);
+    let retries = finding(&report, "C016");
+    assert_eq!(
+        (&retries["location"]["file"], &retries["location"]["column"]),
+        (&"--options".into(), &1.into())
+    );
+    assert_eq!(finding(&report, "C018")["location"]["column"], 20);
+    assert_eq!(finding(&report, "C028")["location"]["file"], "--options");
+    assert_eq!(report["corrected"][0]["corrected"], report["corrected"][0]["original"]);
+    let bad = docward(&["connect", "check", uri, "--options", "tls"]);
+    assert!(code(&bad) == 2 && stderr(&bad).contains("name=value"), "{}", stderr(&bad));
+}
+
+#[test]
+fn gc_28_gc_39_the_driver_counts() {
+    let folder = TempDir::new().unwrap();
+    let config = plain(&folder);
+    let uri = "mongodb://a@10.0.0.1,10.0.0.2/db?authSource=admin&waitQueueTimeoutMS=5000";
+    let what = |driver: &str, rule: &str| {
+        let (report, _) = check(&[uri, "--driver", driver, "--config", &config]);
+        rules(&report)
+            .contains(&rule.to_owned())
+            .then(|| finding(&report, rule)["what"].as_str().unwrap().to_owned())
+    };
+    assert!(what("rust", "C017").unwrap().contains("takes 10 (rust)"));
+    assert_eq!(what("php", "C017"), None, "it has no pool");
+    assert!(what("go", "C020").unwrap().contains("does not have"));
+    assert_eq!(what("java", "C020"), None);
+}
+
+#[test]
+fn cn_03_1_pools_of_declared_services_are_added_up() {
+    let folder = TempDir::new().unwrap();
+    let config = settings(
+        &folder,
+        "[deployment]\ntopology = 'sharded'\nconnection-limit = 3000\n[[service]]\nname = 'order'\ninstances = 20\n",
+    );
+    let uri =
+        "mongodb://a@10.0.0.100/db?authSource=admin&appName=order&maxPoolSize=200&minPoolSize=10";
+    let (report, exit) = check(&[uri, "--config", &config]);
+    assert_eq!((exit, rules(&report)), (1, vec!["C032".to_owned()]));
+    assert!(report["corrected"][0]["corrected"].as_str().unwrap().contains("maxPoolSize=120&"));
+}
+
+#[test]
+fn misspelled_options_are_corrected_in_place() {
+    let folder = TempDir::new().unwrap();
+    let config = plain(&folder);
+    let uri =
+        "mongodb://a@h1,h2/db?authSource=admin&maxPolSize=100&minPoolSize=10&directConnection=true";
+    let (report, _) = check(&[uri, "--config", &config]);
+    let expected = "mongodb://a@h1,h2/db?authSource=admin&maxPoolSize=100&minPoolSize=10";
+    assert_eq!(report["corrected"][0]["corrected"], expected);
+}
+
+#[test]
+fn bad_input_is_told_and_the_rest_goes_on() {
+    let folder = TempDir::new().unwrap();
+    let config = plain(&folder);
+    let (report, exit) = check(&[
+        "mongodb://",
+        "mongodb://h/?w",
+        "mongodb://a,b/?retryReads=false",
+        "--config",
+        &config,
+    ]);
+    assert_eq!(exit, 2);
+    assert_eq!(report["problems"][0]["source"], "argument 1, column 11");
+    assert_eq!(report["problems"][1]["source"], "argument 2, column 14");
+    assert_eq!(finding(&report, "C016")["location"]["file"], "argument 3");
+    assert!(report["skipped"].as_array().unwrap().is_empty());
+    for arguments in [
+        vec!["connect", "check"],
+        vec!["connect", "check", "--file", "/nowhere/at-all.txt"],
+        vec!["connect", "check", "mongodb://h", "--driver", "perl"],
+        vec!["connect", "check", "mongodb://h", "--select", "D001"],
+    ] {
+        let output = docward(&arguments);
+        assert_eq!(code(&output), 2, "{arguments:?}");
+        assert!(!stderr(&output).is_empty());
+    }
+    let empty = written(&folder.path().join("empty.txt"), "# nothing\n");
+    let (report, exit) = check(&["--file", &empty, "--config", &config]);
+    assert_eq!(exit, 2);
+    assert_eq!(report["problems"][0]["message"], "holds no connection string");
+}
+
+#[test]
+fn flags_of_judging_hold() {
+    let folder = TempDir::new().unwrap();
+    let config = plain(&folder);
+    let uri = "mongodb://u@10.0.0.1,10.0.0.2/db?retryWrites=false";
+    let (report, exit) = check(&[uri, "--select", "C016", "--config", &config]);
+    assert_eq!((exit, rules(&report)), (1, vec!["C016".to_owned()]));
+    let (report, exit) = check(&[uri, "--ignore", "C", "--config", &config]);
+    assert_eq!((exit, rules(&report)), (0, vec![]));
+    let (_, exit) = check(&[uri, "--fail-on", "never", "--config", &config]);
+    assert_eq!(exit, 0);
+    let config =
+        settings(&folder, "[rules.C016]\nseverity = 'info'\n[rules.C012]\nenabled = false\n");
+    let (report, exit) = check(&[uri, "--config", &config]);
+    assert_eq!(exit, 0);
+    assert_eq!(finding(&report, "C016")["severity"], "info");
+    assert!(!rules(&report).contains(&"C012".to_owned()));
+    let first = docward(&["connect", "check", uri, "--format", "json", "--config", &config]);
+    let second = docward(&["connect", "check", uri, "--format", "json", "--config", &config]);
+    assert_eq!(first.stdout, second.stdout);
+}
+
+#[test]
+fn cm_1_1_a_name_that_leads_nowhere_is_a_problem() {
+    let folder = TempDir::new().unwrap();
+    let config = plain(&folder);
+    let uri = "mongodb+srv://u:Zebra1Zebra@cluster.invalid/db?authSource=admin";
+    let (report, exit) = check(&[uri, "--resolve", "--config", &config]);
+    assert_eq!(exit, 2);
+    assert_eq!(report["problems"][0]["source"], "argument 1");
+    assert!(report["problems"][0]["message"].as_str().unwrap().starts_with("DNS "));
+    assert!(!report.to_string().contains("Zebra"));
+}
+
+#[test]
+fn help_has_examples() {
+    let help = stdout(&docward(&["connect", "check", "--help"]));
+    assert!(help.contains("Examples:") && help.contains("--resolve"), "{help}");
+}
