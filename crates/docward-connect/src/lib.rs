@@ -12,6 +12,7 @@ mod plan;
 mod reading;
 mod scenario;
 
+pub mod sdk;
 mod skew;
 
 pub use amount::{Amount, AmountFault};

@@ -120,7 +120,8 @@ pub fn scenarios(
         }
     }
     for &more in more_apps {
-        let label = format!("{} more", text::plural(more, "application"));
+        let noun = text::form(more, "application", "applications");
+        let label = format!("{} more {noun}", text::count(more));
         rows.push(row(label, deployment, &grown(services, &today, more)));
     }
     let fits: Vec<Scenario> =

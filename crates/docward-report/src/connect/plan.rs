@@ -109,7 +109,7 @@ fn terminal(report: &PlanReport, look: Look) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "{} {}: {}",
+        "{} {} {}",
         verdict(paint, plan.verdict),
         paint.bold(&share_text(plan.share)),
         wrap(&format!("of the limit; {}", subject(report)), look.width, 20, 2)
