@@ -10,9 +10,11 @@
 //   MONGODB_REPLICA_SET               the name of the replica set, where there is one
 //   MONGODB_TLS                       "false" where servers offer no TLS
 //
-// maxWaitTime; from 5.2 on the driver prefers one timeout for the whole client to it (GC-28)
-// MongoClients.create makes clients; MongoClient.create does not exist (GC-27)
-// the rule book's sample has none; this file has (SDK-ALL.4)
+// Beside the rule book's samples:
+//
+// - maxWaitTime; from 5.2 on the driver prefers one timeout for the whole client to it (GC-28)
+// - MongoClients.create makes clients; MongoClient.create does not exist (GC-27)
+// - the rule book's sample has none; this file has (SDK-ALL.4)
 
 import com.mongodb.ConnectionString;
 import com.mongodb.MongoClientSettings;

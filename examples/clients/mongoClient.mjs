@@ -10,8 +10,10 @@
 //   MONGODB_REPLICA_SET               the name of the replica set, where there is one
 //   MONGODB_TLS                       "false" where servers offer no TLS
 //
-// the rule book's sample asks after connecting over SRV only; here every method does (SDK-ND.2)
-// in functions that are started per request keep the client between warm calls with a pool of at most 5, or use a pooling proxy (GC-14)
+// Beside the rule book's samples:
+//
+// - the rule book's sample asks after connecting over SRV only; here every method does (SDK-ND.2)
+// - in functions that are started per request keep the client between warm calls with a pool of at most 5, or use a pooling proxy (GC-14)
 import { MongoClient } from 'mongodb';
 
 /** Milliseconds that the health check takes at most. */

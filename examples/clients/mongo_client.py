@@ -10,15 +10,17 @@ the process ends. Everything secret comes from the environment:
     MONGODB_REPLICA_SET               the name of the replica set, where there is one
     MONGODB_TLS                       "false" where servers offer no TLS
 
-readPreference takes text; ReadPreference.SECONDARY_PREFERRED under that name raises ValueError (GC-26)
-a client must not be used on both sides of fork(); shared_client() sees to it (SDK-ALL.3)
+Beside the rule book's samples:
+
+- readPreference takes text; ReadPreference.SECONDARY_PREFERRED under that name raises ValueError (GC-26)
+- a client must not be used on both sides of fork(); shared_client() sees to it (SDK-ALL.3)
 """
 
 import atexit
 import logging
 import os
 import threading
-from urllib.parse import quote_plus
+from urllib.parse import quote
 
 import pymongo
 
@@ -54,8 +56,8 @@ def _setting(name):
 
 
 def _uri(scheme):
-    user = quote_plus(_setting("MONGODB_USER"))
-    password = quote_plus(_setting("MONGODB_PASSWORD"))
+    user = quote(_setting("MONGODB_USER"), safe="")
+    password = quote(_setting("MONGODB_PASSWORD"), safe="")
     return f"{scheme}://{user}:{password}@{_setting('MONGODB_HOSTS')}/"
 
 

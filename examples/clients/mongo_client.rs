@@ -10,8 +10,10 @@
 //! - `MONGODB_REPLICA_SET`: the name of the replica set, where there is one
 //! - `MONGODB_TLS`: "false" where servers offer no TLS
 //!
-//! there is no waitQueueTimeoutMS: put tokio::time::timeout around operations (OPERATION_TIMEOUT) (GC-28)
-//! the rule book has no sample for Rust; this file follows the others (SDK-ALL.1)
+//! Beside the rule book's samples:
+//!
+//! - there is no waitQueueTimeoutMS: put tokio::time::timeout around operations (OPERATION_TIMEOUT) (GC-28)
+//! - the rule book has no sample for Rust; this file follows the others (SDK-ALL.1)
 
 use std::{env, fmt::Write, time::Duration};
 

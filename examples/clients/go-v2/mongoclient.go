@@ -10,8 +10,10 @@
 //	MONGODB_REPLICA_SET               the name of the replica set, where there is one
 //	MONGODB_TLS                       "false" where servers offer no TLS
 //
-// there is no waitQueueTimeoutMS: give every operation a context with a deadline (OperationTimeout) (GC-28)
-// version 1 connects with a context, version 2 without (GC-28)
+// Beside the rule book's samples:
+//
+// - there is no waitQueueTimeoutMS: give every operation a context with a deadline (OperationTimeout) (GC-28)
+// - version 1 connects with a context, version 2 without (GC-28)
 package mongoclient
 
 import (
@@ -21,6 +23,7 @@ import (
 	"log"
 	"net/url"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -143,7 +146,11 @@ func address(scheme string, replicaSet bool) (string, error) {
 	if os.Getenv("MONGODB_TLS") == "false" {
 		query.Set("tls", "false")
 	}
-	user := url.QueryEscape(os.Getenv("MONGODB_USER"))
-	password := url.QueryEscape(os.Getenv("MONGODB_PASSWORD"))
+	user, password := escaped(os.Getenv("MONGODB_USER")), escaped(os.Getenv("MONGODB_PASSWORD"))
 	return fmt.Sprintf("%s://%s:%s@%s/?%s", scheme, user, password, os.Getenv("MONGODB_HOSTS"), query.Encode()), nil
+}
+
+// In a query a space is a plus; in front of a host it is not.
+func escaped(text string) string {
+	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
 }

@@ -198,7 +198,7 @@ fn words(request: &SdkRequest) -> Vec<(&'static str, String)> {
     let capabilities: Vec<String> = capabilities(request.language)
         .iter()
         .filter(|row| row.gap)
-        .map(|row| format!("{} ({})", row.note, row.clause))
+        .map(|row| format!("- {} ({})", row.note, row.clause))
         .collect();
     let marker = if request.language == SdkLanguage::Rust {
         "// __CAPABILITIES__"
