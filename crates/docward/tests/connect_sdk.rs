@@ -18,7 +18,10 @@ use std::{
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
-    sync::{Mutex, MutexGuard, OnceLock},
+    sync::{
+        Mutex, MutexGuard, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -175,14 +178,23 @@ fn loses_nothing(language: &str, command: impl Fn() -> Command) {
         .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let (mut acknowledged, mut health, mut done) = (BTreeSet::new(), Vec::new(), None);
+    let mut before_the_new_primary = 0;
     std::thread::scope(|scope| {
         let mut stepping = None;
+        let stepped = AtomicBool::new(false);
+        let stepped = &stepped;
         for line in lines {
             let line = line.unwrap();
             if let Some(n) = line.strip_prefix("ack ") {
                 acknowledged.insert(n.parse::<i64>().unwrap());
                 if acknowledged.len() == STEP_DOWN_AT {
-                    stepping = Some(scope.spawn(|| stage.step_down()));
+                    stepping = Some(scope.spawn(|| {
+                        stage.step_down();
+                        stepped.store(true, Ordering::SeqCst);
+                    }));
+                }
+                if !stepped.load(Ordering::SeqCst) {
+                    before_the_new_primary = acknowledged.len();
                 }
             } else if let Some(word) = line.strip_prefix("health ") {
                 health.push(word.to_owned());
@@ -195,6 +207,7 @@ fn loses_nothing(language: &str, command: impl Fn() -> Command) {
     assert!(child.wait().unwrap().success());
     assert_eq!(health, ["true", "true"], "before and after");
     assert_eq!(acknowledged.len(), WRITES);
+    assert!(before_the_new_primary < WRITES, "the stream went on with the new primary");
     let there = stage.numbers(&collection);
     let lost: Vec<&i64> = acknowledged.difference(&there).collect();
     let retried = done.unwrap();

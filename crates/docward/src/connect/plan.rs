@@ -158,8 +158,8 @@ pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<u8> {
     let settings = inputs::settings(args.config.as_deref())?;
     let live = args.uri.as_deref().map(inputs::live).transpose()?;
     let mut origins = Vec::new();
-    let deployment = deployment(args, &settings, live.as_ref(), &mut origins)?;
     let given = services(args, &settings, &mut origins)?;
+    let deployment = deployment(args, &settings, live.as_ref(), &mut origins)?;
     if deployment.method == Method::ReplicaSet && args.scale_mongos.is_some() {
         bail!("--scale-mongos: a replica set has no mongos");
     }
