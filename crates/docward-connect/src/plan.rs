@@ -523,22 +523,26 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
         out.push(Warning::new(level, clause, format!("{whose}{message}")));
     };
     let pool = text::count(part.pool);
-    if !USUAL_POOL.contains(&part.pool) && service.given.platform == Platform::Process {
+    // The usual range is about all a client's connections for operations, not about each mongos's part.
+    let pools = plan.deployment.pools();
+    let whole = part.pool.saturating_mul(pools);
+    if !USUAL_POOL.contains(&whole) && service.given.platform == Platform::Process {
+        let what = if pools > 1 {
+            format!("maxPoolSize {pool} × {} mongos = {}", text::count(pools), text::count(whole))
+        } else {
+            format!("maxPoolSize {pool}")
+        };
         match part.source {
             Pool::Formula => warn(
                 Level::Note,
                 "PP-1",
                 format!(
-                    "maxPoolSize {pool} is outside the usual 50 to 200, and right: the formula wins where \
-                     demand is known (GC-09)"
+                    "{what} is outside the usual 50 to 200, and right: the formula wins where demand is \
+                     known (GC-09)"
                 ),
             ),
-            _ if part.base.is_some_and(|base| base <= part.pool) => {}
-            _ => warn(
-                Level::Warning,
-                "PP-1",
-                format!("maxPoolSize {pool} is outside the usual 50 to 200"),
-            ),
+            _ if part.base.is_some_and(|base| base <= whole && whole <= *USUAL_POOL.end()) => {}
+            _ => warn(Level::Warning, "PP-1", format!("{what} is outside the usual 50 to 200")),
         }
     }
     if part.source == Pool::Default {

@@ -153,6 +153,11 @@ fn pp_1_the_usual_range_holds_where_demand_is_unknown() {
         let plan = one(Method::LoadBalancer, 8, 300_000, with_pool(1, pool));
         assert_eq!(plan.warnings.iter().any(|w| w.clause == "PP-1"), warned, "{pool}");
     }
+    // Of all mongos together: 15 for each of 8 are 120.
+    let srv = one(Method::Srv, 8, 300_000, with_pool(1, 15));
+    assert!(!srv.warnings.iter().any(|w| w.clause == "PP-1"), "{:?}", srv.warnings);
+    let srv = one(Method::Srv, 16, 300_000, with_pool(1, 150));
+    assert!(srv.warnings.iter().any(|w| w.clause == "PP-1" && w.message.contains("2,400")));
 }
 
 #[test]

@@ -179,10 +179,10 @@ fn loses_nothing(language: &str, command: impl Fn() -> Command) {
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let (mut acknowledged, mut health, mut done) = (BTreeSet::new(), Vec::new(), None);
     let mut before_the_new_primary = 0;
+    let stepped = AtomicBool::new(false);
+    let stepped = &stepped;
     std::thread::scope(|scope| {
         let mut stepping = None;
-        let stepped = AtomicBool::new(false);
-        let stepped = &stepped;
         for line in lines {
             let line = line.unwrap();
             if let Some(n) = line.strip_prefix("ack ") {
