@@ -387,4 +387,13 @@ mod tests {
         let mgo = drivers_in("go.mod", "require gopkg.in/mgo.v2 v2.0.0-2018\n").unwrap();
         assert_eq!(mgo[0].driver.srv(), SrvSupport::No);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_in_any_file_is_read_or_left(
+            at in 0..LOCK_FILES.len(), text in "(\\PC|[\n\t\"':=@/ ]|pymongo|mongodb|version|name){0,60}",
+        ) {
+            proptest::prop_assert!(drivers_in(LOCK_FILES[at], &text).is_some());
+        }
+    }
 }

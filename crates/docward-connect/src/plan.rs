@@ -4,7 +4,7 @@
 //! be about the whole deployment or about each server (GC-43); clients are instances times processes
 //! (GC-44).
 
-use docward_model::{LimitScope, ServiceClass, text};
+use docward_model::{LimitScope, ServiceClass, Severity, text};
 
 use crate::{Amount, Method, ReadAdvice, read_preference};
 
@@ -153,7 +153,7 @@ impl Verdict {
 
 /// How much a warning matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum Gravity {
     /// Clients will be refused.
     Critical,
     /// A mandatory clause is broken.
@@ -164,7 +164,7 @@ pub enum Level {
     Note,
 }
 
-impl Level {
+impl Gravity {
     /// The word used in JSON and on the terminal.
     pub fn name(self) -> &'static str {
         match self {
@@ -174,13 +174,22 @@ impl Level {
             Self::Note => "note",
         }
     }
+
+    /// How loud a finding about it would be.
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::Critical | Self::Violation => Severity::Error,
+            Self::Warning => Severity::Warn,
+            Self::Note => Severity::Info,
+        }
+    }
 }
 
 /// Something to know about a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// How much it matters.
-    pub level: Level,
+    pub gravity: Gravity,
     /// The clause it follows.
     pub clause: &'static str,
     /// What, with numbers.
@@ -188,8 +197,8 @@ pub struct Warning {
 }
 
 impl Warning {
-    fn new(level: Level, clause: &'static str, message: String) -> Self {
-        Self { level, clause, message }
+    fn new(gravity: Gravity, clause: &'static str, message: String) -> Self {
+        Self { gravity, clause, message }
     }
 }
 
@@ -456,12 +465,12 @@ fn warnings(plan: &Plan, sized: &[Sized<'_>]) -> Vec<Warning> {
     };
     match plan.verdict {
         Verdict::OverLimit => out.push(Warning::new(
-            Level::Critical,
+            Gravity::Critical,
             "CN-03.1",
             format!("{counted} are {share} of the limit of {limit}: clients will be refused"),
         )),
         Verdict::OverBudget => out.push(Warning::new(
-            Level::Violation,
+            Gravity::Violation,
             "CN-03.1",
             format!(
                 "{counted} are {share} of the limit of {limit}; 80 %, {}, leave room to grow and to \
@@ -476,7 +485,7 @@ fn warnings(plan: &Plan, sized: &[Sized<'_>]) -> Vec<Warning> {
     }
     if deployment.method.has_pool_per_router() && deployment.routers > 1 {
         out.push(Warning::new(
-            Level::Note,
+            Gravity::Note,
             deployment.method.formula_clause(),
             format!(
                 "every client keeps a pool for each of {} mongos; twice as many mongos would mean {} \
@@ -488,7 +497,7 @@ fn warnings(plan: &Plan, sized: &[Sized<'_>]) -> Vec<Warning> {
     }
     if deployment.method == Method::ReplicaSet && deployment.members.is_none() {
         out.push(Warning::new(
-            Level::Note,
+            Gravity::Note,
             "GC-43",
             "the number of members is not known: connections are those to one member; --members tells \
              the rest"
@@ -497,7 +506,7 @@ fn warnings(plan: &Plan, sized: &[Sized<'_>]) -> Vec<Warning> {
     }
     if deployment.method == Method::LoadBalancer && deployment.scope == LimitScope::PerNode {
         out.push(Warning::new(
-            Level::Note,
+            Gravity::Note,
             "CM-2.4",
             "connections to a server are counted as if the balancer spread them evenly; with few client \
              addresses it does not: `docward connect choose` draws how"
@@ -505,7 +514,7 @@ fn warnings(plan: &Plan, sized: &[Sized<'_>]) -> Vec<Warning> {
         ));
     }
     out.push(Warning::new(
-        Level::Note,
+        Gravity::Note,
         "GC-43",
         format!(
             "drivers open about {} connections more to watch servers, which no formula of the rule book \
@@ -513,14 +522,14 @@ fn warnings(plan: &Plan, sized: &[Sized<'_>]) -> Vec<Warning> {
             text::count(plan.monitoring)
         ),
     ));
-    out.sort_by_key(|warning| warning.level);
+    out.sort_by_key(|warning| warning.gravity);
     out
 }
 
 fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &mut Vec<Warning>) {
     let whose = if part.name.is_empty() { String::new() } else { format!("{}: ", part.name) };
-    let mut warn = |level, clause, message: String| {
-        out.push(Warning::new(level, clause, format!("{whose}{message}")));
+    let mut warn = |gravity, clause, message: String| {
+        out.push(Warning::new(gravity, clause, format!("{whose}{message}")));
     };
     let pool = text::count(part.pool);
     // The usual range is about all a client's connections for operations, not about each mongos's part.
@@ -534,7 +543,7 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
         };
         match part.source {
             Pool::Formula => warn(
-                Level::Note,
+                Gravity::Note,
                 "PP-1",
                 format!(
                     "{what} is outside the usual 50 to 200, and right: the formula wins where demand is \
@@ -542,23 +551,23 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
                 ),
             ),
             _ if part.base.is_some_and(|base| base <= whole && whole <= *USUAL_POOL.end()) => {}
-            _ => warn(Level::Warning, "PP-1", format!("{what} is outside the usual 50 to 200")),
+            _ => warn(Gravity::Warning, "PP-1", format!("{what} is outside the usual 50 to 200")),
         }
     }
     if part.source == Pool::Default {
         match service.given.platform {
             Platform::Process => warn(
-                Level::Warning,
+                Gravity::Warning,
                 "CN-03.2",
                 format!("maxPoolSize is not set: the drivers' default of {pool} is counted"),
             ),
             Platform::Serverless => warn(
-                Level::Note,
+                Gravity::Note,
                 "GC-14",
                 format!("a pool of {pool} for each running function is counted"),
             ),
             Platform::PhpFpm => warn(
-                Level::Note,
+                Gravity::Note,
                 "GC-42",
                 "each worker keeps one connection to every server: the extension has no pool"
                     .to_owned(),
@@ -570,7 +579,7 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
         && qps.millionths() == product(&[part.pool, 1_000_000])
     {
         warn(
-            Level::Warning,
+            Gravity::Warning,
             "CN-03.2",
             format!(
                 "maxPoolSize {pool} is the number of operations in a second; a connection serves many"
@@ -584,7 +593,7 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
         let has = product(&[part.pool, pools]);
         if has < u128::from(base) {
             warn(
-                Level::Warning,
+                Gravity::Warning,
                 "CN-03.3",
                 format!(
                     "an instance needs {} connections at the peak and has {}: requests will queue",
@@ -597,7 +606,7 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
     match service.given.platform {
         Platform::Process => {}
         Platform::Serverless if part.pool > SERVERLESS_POOL => warn(
-            Level::Warning,
+            Gravity::Warning,
             "GC-14",
             format!(
                 "a pool of {pool} in a function is too large: at most 5, kept between warm calls"
@@ -607,7 +616,7 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
     }
     if service.given.platform != Platform::Process {
         warn(
-            Level::Warning,
+            Gravity::Warning,
             "CN-02.3",
             format!(
                 "{} keeps no pool in memory: put a pooling proxy between it and the database",
@@ -619,7 +628,7 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
         );
     }
     if part.reads.asks && plan.deployment.method == Method::ReplicaSet {
-        warn(Level::Note, part.reads.clause, part.reads.why.to_owned());
+        warn(Gravity::Note, part.reads.clause, part.reads.why.to_owned());
     }
 }
 

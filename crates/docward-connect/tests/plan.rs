@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
 use docward_connect::{
-    Amount, Deployment, Given, Level, Load, Method, Plan, Platform, Verdict, base_demand,
+    Amount, Deployment, Given, Gravity, Load, Method, Plan, Platform, Verdict, base_demand,
     fitting_clients, plan, scenarios,
 };
 use docward_model::{LimitScope, ServiceClass};
@@ -41,7 +41,7 @@ fn pf_5_the_demand_is_split_over_the_pools() {
     let srv = one(Method::Srv, 8, 3000, with_load(20, "1000", "20"));
     assert_eq!((srv.services[0].pool, srv.services[0].min_pool, srv.total), (4, 4, 640));
     let note = srv.warnings.iter().find(|w| w.clause == "PP-1").unwrap();
-    assert_eq!(note.level, Level::Note, "the formula wins over the usual range (GC-09)");
+    assert_eq!(note.gravity, Gravity::Note, "the formula wins over the usual range (GC-09)");
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn gc_14_gc_42_functions_and_workers_are_counted() {
     assert_eq!((lambda.services[0].pool, lambda.total), (5, 5000));
     assert!(lambda.warnings.iter().any(|w| w.clause == "CN-02.3"));
     let big = one(Method::LoadBalancer, 8, 3000, Given { pool: Some(50), ..function });
-    assert!(big.warnings.iter().any(|w| w.clause == "GC-14" && w.level == Level::Warning));
+    assert!(big.warnings.iter().any(|w| w.clause == "GC-14" && w.gravity == Gravity::Warning));
     let php =
         Given { platform: Platform::PhpFpm, instances: 10, processes: 50, ..Given::default() };
     assert_eq!(one(Method::Srv, 4, 3000, php).total, 10 * 50 * 4);

@@ -27,10 +27,10 @@ fn text(arguments: &str) -> String {
     stdout(&docward(&all))
 }
 
-fn levels(plan: &Value, clause: &str) -> Vec<String> {
+fn gravities(plan: &Value, clause: &str) -> Vec<String> {
     let warnings = plan["warnings"].as_array().unwrap();
     let about = warnings.iter().filter(|warning| warning["clause"] == clause);
-    about.map(|warning| warning["level"].as_str().unwrap().to_owned()).collect()
+    about.map(|warning| warning["gravity"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn cn_03_1_st_17_the_story_and_its_own_mistake() {
         assert_eq!((plan["verdict"].as_str(), code), (Some(verdict), exit), "{apps} x {pool}");
         assert_eq!(plan["cap"], cap);
         let expect: &[&str] = if verdict == "fits" { &[] } else { &[verdict] };
-        assert_eq!(levels(&plan, "CN-03.1"), expect);
+        assert_eq!(gravities(&plan, "CN-03.1"), expect);
     }
     // All of it in one picture: five and ten applications more, and what would fit.
     let shown = text("plan --apps 20 --method lb --limit 3000 --pool 200 --add-apps 5,10");
@@ -106,7 +106,7 @@ fn cn_02_3_st_16_little_500_connections_at_50000_are_enough_for_10_ms() {
     let (php, _) =
         json("plan --apps 100 --processes 50 --platform php-fpm --method lb --limit 3000");
     assert_eq!(php["total"], 5_000);
-    assert_eq!(levels(&php, "CN-02.3"), ["warning"]);
+    assert_eq!(gravities(&php, "CN-02.3"), ["warning"]);
 }
 
 #[test]
@@ -300,6 +300,34 @@ fn gc_43_a_running_deployment_tells_limit_and_members() {
     ]);
     assert_eq!(code(&gone), 2);
     assert!(!stderr(&gone).contains("secret-word"));
+}
+
+#[test]
+fn rp_1_rp_4_sdk_reads_where_the_class_says() {
+    for (arguments, expect, note) in [
+        ("sdk --lang python", "\"readPreference\": \"primary\"", true),
+        ("sdk --lang python --class core", "\"readPreference\": \"primary\"", false),
+        (
+            "sdk --lang python --class read-heavy",
+            "\"readPreference\": \"secondaryPreferred\"",
+            false,
+        ),
+        ("sdk --lang go --class report", "readpref.Secondary()", false),
+        ("sdk --lang rust --class regional", "ReadPreference::Nearest { options: None }", false),
+        ("sdk --lang java --class general", "ReadPreference.primaryPreferred()", false),
+        ("sdk --lang node --read-preference nearest", "readPreference: 'nearest'", false),
+        ("sdk --lang go --capabilities", "there is no waitQueueTimeoutMS", false),
+        ("sdk --lang java --capabilities", "MongoClient.create does not exist", false),
+    ] {
+        let mut all = vec!["connect"];
+        all.extend(arguments.split(' '));
+        let output = docward(&all);
+        assert_eq!(code(&output), 0, "{arguments}");
+        assert!(stdout(&output).contains(expect), "{arguments}: {}", stdout(&output));
+        assert_eq!(stderr(&output).contains("GC-10"), note, "{arguments}: {}", stderr(&output));
+    }
+    let shown = text("plan --apps 5 --method lb --limit 3000 --pool 50 --class report");
+    assert!(shown.contains("readPreference secondary"), "{shown}");
 }
 
 #[test]

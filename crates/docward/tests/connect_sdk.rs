@@ -30,7 +30,7 @@ use common::{code, docward, root, stderr, stdout};
 use docward_testkit::{Launch, Servers};
 
 /// Writes of a stream, and the one after which the primary steps down.
-const WRITES: usize = 1200;
+const WRITES: usize = 800;
 const STEP_DOWN_AT: usize = 200;
 
 /// One replica set for all languages, one language at a time.

@@ -8,7 +8,7 @@ pub use choose::choice;
 pub(crate) use plan::{HEADINGS, SERVICE_HEADINGS, cells, service_cells, subject};
 pub use plan::{PlanReport, plan_fails, plan_report};
 
-use docward_connect::{Level, Verdict};
+use docward_connect::{Gravity, Verdict};
 
 use crate::text::Paint;
 
@@ -39,12 +39,12 @@ fn verdict(paint: Paint, verdict: Verdict) -> String {
     }
 }
 
-fn level(paint: Paint, level: Level) -> String {
-    let word = format!("{:<9}", level.name());
-    match level {
-        Level::Critical | Level::Violation => paint.red(&word.to_uppercase()),
-        Level::Warning => paint.yellow(&word),
-        Level::Note => paint.blue(&word),
+fn gravity(paint: Paint, gravity: Gravity) -> String {
+    let word = format!("{:<9}", gravity.name());
+    match gravity {
+        Gravity::Critical | Gravity::Violation => paint.red(&word.to_uppercase()),
+        Gravity::Warning => paint.yellow(&word),
+        Gravity::Note => paint.blue(&word),
     }
 }
 

@@ -9,7 +9,7 @@ use docward_connect::{
 use docward_model::{LimitScope, text};
 use serde_json::{Value, json};
 
-use super::{Look, Shape, cell, level, plot::plot, table, verdict};
+use super::{Look, Shape, cell, gravity, plot::plot, table, verdict};
 use crate::text::{Paint, wrap};
 
 /// A plan with what belongs to it.
@@ -128,6 +128,15 @@ fn terminal(report: &PlanReport, look: Look) -> String {
     } else {
         out.push_str(&services_table(plan));
     }
+    if let [part] = plan.services.as_slice()
+        && !part.reads.asks
+    {
+        let reads = format!(
+            "readPreference {}: {} ({})",
+            part.reads.mode, part.reads.why, part.reads.clause
+        );
+        let _ = writeln!(out, "  {}", wrap(&reads, look.width, 2, 4));
+    }
     for line in plan.services.iter().filter_map(little) {
         let _ = writeln!(out, "  {}", wrap(&line, look.width, 2, 4));
     }
@@ -152,8 +161,12 @@ fn terminal(report: &PlanReport, look: Look) -> String {
     }
     for warning in &plan.warnings {
         let line = format!("{} ({})", warning.message, warning.clause);
-        let _ =
-            writeln!(out, "  {} {}", level(paint, warning.level), wrap(&line, look.width, 12, 12));
+        let _ = writeln!(
+            out,
+            "  {} {}",
+            gravity(paint, warning.gravity),
+            wrap(&line, look.width, 12, 12)
+        );
     }
     if !report.scenarios.advice.is_empty() {
         let _ = writeln!(out, "\n  {}", paint.bold("what to do"));
@@ -248,7 +261,7 @@ fn markdown(report: &PlanReport) -> String {
         let _ = writeln!(
             out,
             "- **{}** {} ({})",
-            warning.level.name(),
+            warning.gravity.name(),
             cell(&warning.message),
             warning.clause
         );
@@ -308,7 +321,7 @@ fn as_json(report: &PlanReport) -> String {
     let warnings: Vec<Value> = plan
         .warnings
         .iter()
-        .map(|w| json!({ "level": w.level.name(), "clause": w.clause, "message": w.message }))
+        .map(|w| json!({ "severity": w.gravity.severity().name(), "gravity": w.gravity.name(), "clause": w.clause, "message": w.message }))
         .collect();
     let advice: Vec<Value> = report
         .scenarios

@@ -1,7 +1,7 @@
 //! A plan of pools as a page: the same look as the report, with the share of the limit drawn against the
 //! number of applications.
 
-use docward_connect::{Level, Verdict, share_text};
+use docward_connect::{Gravity, Verdict, share_text};
 use docward_model::text;
 use maud::{Markup, html};
 
@@ -58,7 +58,7 @@ pub(crate) fn page(report: &PlanReport) -> String {
                 ul {
                     @for warning in &plan.warnings {
                         li {
-                            span class={ "badge " (level_class(warning.level)) } { (warning.level.name()) } " "
+                            span class={ "badge " (gravity_class(warning.gravity)) } { (warning.gravity.name()) } " "
                             (code_spans(&warning.message)) " " span .muted { (warning.clause) }
                         }
                     }
@@ -82,11 +82,11 @@ fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-fn level_class(level: Level) -> &'static str {
-    match level {
-        Level::Critical | Level::Violation => "bad",
-        Level::Warning => "poor",
-        Level::Note => "note",
+fn gravity_class(gravity: Gravity) -> &'static str {
+    match gravity {
+        Gravity::Critical | Gravity::Violation => "bad",
+        Gravity::Warning => "poor",
+        Gravity::Note => "note",
     }
 }
 

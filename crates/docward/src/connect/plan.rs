@@ -316,3 +316,87 @@ fn services(
         .collect::<anyhow::Result<_>>()
         .context("the services of docward.toml")
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
+
+    use clap::Parser;
+    use docward_connect::Verdict;
+    use docward_model::Service;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: PlanArgs,
+    }
+
+    fn args(line: &str) -> PlanArgs {
+        Line::try_parse_from(["plan"].into_iter().chain(line.split_whitespace())).unwrap().args
+    }
+
+    fn settings() -> Settings {
+        let mut settings = Settings::default();
+        settings.deployment.topology = Some(DeclaredTopology::Sharded);
+        settings.deployment.routers = Some(8);
+        settings.deployment.connection_limit = Some(3000);
+        settings.services = vec![
+            Service {
+                name: "orders".into(),
+                class: Some(ServiceClass::Core),
+                peak_qps: Some(1000.0),
+                latency_ms: Some(20.0),
+                instances: Some(10),
+                processes: Some(2),
+                ..Service::default()
+            },
+            Service {
+                name: "web".into(),
+                instances: Some(5),
+                pool: Some(20),
+                ..Service::default()
+            },
+        ];
+        settings
+    }
+
+    #[test]
+    fn declared_services_are_planned_together() {
+        let (args, settings, mut origins) = (args("--method srv"), settings(), Vec::new());
+        let given = services(&args, &settings, &mut origins).unwrap();
+        let deployment = deployment(&args, &settings, None, &mut origins).unwrap();
+        assert_eq!((deployment.routers, deployment.limit), (8, 3000));
+        let plan = size(&deployment, &given);
+        // ceil(30 / 2 / 8) = 2 of 20 clients on 8 mongos, and 20 of 5.
+        assert_eq!((plan.services[0].pool, plan.services[0].total), (2, 320));
+        assert_eq!((plan.services[1].total, plan.total), (800, 1120));
+        assert_eq!(plan.verdict, Verdict::Fits);
+        assert_eq!(plan.services[0].reads.mode, "primary");
+        assert!(origins.iter().any(|line| line == "2 services from docward.toml"), "{origins:?}");
+        assert!(origins.iter().any(|line| line == "mongos: from docward.toml"), "{origins:?}");
+    }
+
+    #[test]
+    fn the_command_line_goes_before_what_is_declared() {
+        let settings = settings();
+        let args =
+            args("--apps 3 --pool 7 --method lb --limit 100 --limit-scope per-node --mongos 2");
+        let given = services(&args, &settings, &mut Vec::new()).unwrap();
+        assert_eq!((given.len(), given[0].instances, given[0].pool), (1, 3, Some(7)));
+        let mut origins = Vec::new();
+        let deployment = deployment(&args, &settings, None, &mut origins).unwrap();
+        assert_eq!((deployment.routers, deployment.limit), (2, 100));
+        assert_eq!(deployment.scope, LimitScope::PerNode);
+        assert!(origins.is_empty(), "{origins:?}");
+    }
+
+    #[test]
+    fn numbers_nobody_can_plan_with_are_named() {
+        let mut settings = settings();
+        settings.services[0].peak_qps = Some(f64::NAN);
+        let error = services(&args("--method srv"), &settings, &mut Vec::new()).unwrap_err();
+        assert!(format!("{error:#}").contains("peak-qps of `orders`"), "{error:#}");
+    }
+}
