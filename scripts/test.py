@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Everything that must pass before a change lands. Needs Rust and Python, nothing else: the server that
-some tests talk to is found or fetched by scripts/mongod.py, the browser by scripts/browser.py. Where no
-browser can be had its tests are skipped, and the last line says so.
+some tests talk to is found or fetched by scripts/mongod.py, the browser by scripts/browser.py, drivers of
+other languages by scripts/clients.py. Where a browser or a driver cannot be had its tests are skipped, and
+the last line says so.
 
     python3 scripts/test.py            all steps
     python3 scripts/test.py NAME...    only these steps (see --list)
@@ -25,6 +26,7 @@ STEPS = [
     ("clippy", ["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     ("servers", [sys.executable, "scripts/mongod.py", "--all"]),
     ("browser", [sys.executable, "scripts/browser.py", "--install"]),
+    ("clients", [sys.executable, "scripts/clients.py", "--install"]),
     ("tests", ["cargo", "test", "--workspace", "--quiet"]),
     ("examples", ["cargo", "xtask", "examples", "--check"]),
     ("tidy", ["cargo", "xtask", "tidy"]),
@@ -50,6 +52,14 @@ def target_directory():
     return os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
 
 
+def clients(command):
+    """Fetches drivers; returns the exit code and which generated clients will not be run."""
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    print(done.stdout, end="", flush=True)
+    missing = [line.split(" ")[0] for line in done.stdout.splitlines() if " missing: " in line]
+    return done.returncode, [f"the generated client for {language} was not run" for language in missing]
+
+
 def main():
     names = [name for name, _ in STEPS]
     wanted = [word for word in sys.argv[1:] if not word.startswith("-")]
@@ -66,7 +76,11 @@ def main():
             continue
         print(f"== {name}: {' '.join(command)}", flush=True)
         start = time.monotonic()
-        code = subprocess.run(command, cwd=ROOT).returncode
+        if name == "clients":
+            code, missing = clients(command)
+            skipped.extend(missing)
+        else:
+            code = subprocess.run(command, cwd=ROOT).returncode
         if name == "tests" and code == 0:
             # As the tests have built it: another build for the pages alone would take minutes.
             os.environ["DOCWARD_BIN"] = os.path.join(target_directory(), "debug", "docward")

@@ -1,1 +1,31 @@
 //! Pools and budgets, the choice of a connection method, and clients written out.
+//!
+//! Plain arithmetic and plain text: numbers in, verdicts out. Nothing here reads a file, asks a server or
+//! looks at a clock; `docward connect` does that, and `docward-report` gives the answers their shapes.
+
+mod amount;
+mod choose;
+mod driver;
+mod lock;
+mod method;
+mod plan;
+mod reading;
+mod scenario;
+
+pub mod sdk;
+mod skew;
+
+pub use amount::{Amount, AmountFault};
+pub use choose::{
+    Budget, Choice, ChooseInput, Comparison, FEW_CLIENTS_FACTOR, Reason, choose, uri_form,
+};
+pub use driver::{Driver, DriverFault, Language, SrvSupport, Version};
+pub use lock::{LOCK_FILES, LockedDriver, drivers_in};
+pub use method::Method;
+pub use plan::{
+    CONNECT_TIMEOUT_MS, Deployment, Given, Gravity, Load, MAX_IDLE_MS, MIN_POOL, Plan, Platform,
+    Pool, ServicePlan, Verdict, WAIT_QUEUE_MS, Warning, base_demand, plan, share_text,
+};
+pub use reading::{ReadAdvice, read_preference};
+pub use scenario::{Advice, Scenario, Scenarios, fitting_clients, scenarios};
+pub use skew::{ALARM, Skew, route, simulate};

@@ -37,7 +37,7 @@ pub enum SourceKind {
 }
 
 impl SourceKind {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Dump,
         Self::Archive,
         Self::Bson,

@@ -3,6 +3,7 @@
 
 mod baseline;
 mod checklist;
+mod connect;
 mod github;
 mod gitlab;
 mod html;
@@ -18,6 +19,7 @@ mod text;
 use docward_model::{Report, RuleMeta, Severity};
 
 pub use baseline::{BaselineFault, baseline_json, read_baseline};
+pub use connect::{Look, PlanReport, Shape, choice, plan_fails, plan_report};
 pub use json::{json, rules_json};
 pub use read::{ReportFault, read};
 pub use shardkey::{shard_keys, shard_keys_json};

@@ -7,6 +7,7 @@
 
 mod chart;
 mod collection;
+pub(crate) mod connections;
 mod findings;
 mod map;
 mod pack;
@@ -45,6 +46,17 @@ pub(crate) fn html(report: &Report, view: View, rules: &[&RuleMeta]) -> String {
         View::Findings => findings_page(report, rules),
         View::Checklist => checklist_page(report),
     };
+    let title = format!("{title}: {}", subject(report));
+    let made = format!("{}, {} profile", report.tool_version, report.profile.name());
+    document(&title, &report.tool_version, &made, &body)
+}
+
+/// A page about something that is no report.
+fn shell(title: &str, version: &str, body: &Markup) -> String {
+    document(title, version, version, body)
+}
+
+fn document(title: &str, version: &str, made: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -52,10 +64,10 @@ pub(crate) fn html(report: &Report, view: View, rules: &[&RuleMeta]) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                meta name="generator" content={ "docward " (report.tool_version) };
+                meta name="generator" content={ "docward " (version) };
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 link rel="icon" href="data:,";
-                title { (title) ": " (subject(report)) }
+                title { (title) }
                 style { (PreEscaped(include_str!("page.css"))) }
             }
             body {
@@ -63,8 +75,8 @@ pub(crate) fn html(report: &Report, view: View, rules: &[&RuleMeta]) -> String {
                 (body)
                 footer {
                     p {
-                        "Made by docward " (report.tool_version) ", " (report.profile.name())
-                        " profile. Nothing in this file asks for anything from anywhere."
+                        "Made by docward " (made)
+                        ". Nothing in this file asks for anything from anywhere."
                     }
                 }
                 script { (PreEscaped(include_str!("page.js"))) }

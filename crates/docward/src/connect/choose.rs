@@ -1,13 +1,283 @@
-//! `docward connect choose`.
+//! `docward connect choose`: SRV, load balancer, all mongos, or the members of a replica set.
 
-use clap::Args;
+use std::{fs, path::PathBuf};
 
-pub(super) const EXAMPLES: &str = "";
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum, builder::PossibleValue};
+use docward_connect::{
+    Amount, Budget, ChooseInput, Driver, LOCK_FILES, LockedDriver, Version, choose as decide,
+    drivers_in,
+};
+use docward_model::{DeclaredTopology, LimitScope, Settings, Topology};
+use docward_report::{Look, Shape, choice};
 
-/// Arguments.
+use super::{
+    inputs::{self, Live},
+    plan::scopes,
+};
+use crate::{
+    CLEAN,
+    args::{Color, words},
+    audit, put,
+};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  docward connect choose --topology sharded --mongos 16 --client-ips 4
+  docward connect choose --topology sharded --mongos 8 --driver python@3.4
+  docward connect choose --topology sharded --mongos 8 --lock poetry.lock --lock services/api/go.mod
+  docward connect choose --mongos 16 --apps 20 --pool 100 --limit 3000 --client-ips 4
+  docward connect choose --topology replica-set --members 3
+  docward connect choose --mongos 8 --routers-change-often --format json
+
+What is not given comes from [deployment] and [[service]] of docward.toml.";
+
+const MOST: u64 = 1_000_000_000;
+
+/// Shapes of a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Terminal,
+    Json,
+    Markdown,
+}
+
+fn topologies() -> impl clap::builder::TypedValueParser<Value = DeclaredTopology> {
+    const OFFERED: [DeclaredTopology; 2] =
+        [DeclaredTopology::ReplicaSet, DeclaredTopology::Sharded];
+    words(&OFFERED, |topology| PossibleValue::new(topology.name()))
+}
+
+fn version(text: &str) -> Result<Version, String> {
+    Version::parse(text).ok_or_else(|| "not a version; write it like 6.0".to_owned())
+}
+
+/// What the choice depends on.
 #[derive(Args, Debug)]
-pub(crate) struct ChooseArgs {}
+pub(crate) struct ChooseArgs {
+    /// How the deployment is put together (default: sharded when --mongos is given)
+    #[arg(long, value_parser = topologies())]
+    topology: Option<DeclaredTopology>,
 
-pub(super) fn choose(_: &ChooseArgs) -> anyhow::Result<u8> {
-    anyhow::bail!("connect choose is not there yet")
+    /// Routers that clients reach
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u64).range(1..=MOST), allow_negative_numbers = true)]
+    mongos: Option<u64>,
+
+    /// Members of the replica set
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST), allow_negative_numbers = true)]
+    members: Option<u64>,
+
+    /// Addresses that clients come from
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    client_ips: Option<u32>,
+
+    /// A driver by language, with its version; may be given several times
+    #[arg(long, value_name = "LANG[@VERSION]", value_parser = Driver::parse)]
+    driver: Vec<Driver>,
+
+    /// A lock file or manifest that names drivers; may be given several times
+    #[arg(long, value_name = "FILE")]
+    lock: Vec<PathBuf>,
+
+    /// The server's version
+    #[arg(long, value_name = "V", value_parser = version)]
+    server_version: Option<Version>,
+
+    /// Routers are added or removed often
+    #[arg(long)]
+    routers_change_often: bool,
+
+    /// Traffic must be steered to single routers
+    #[arg(long)]
+    precise_control: bool,
+
+    /// Clients at the same time: instances times processes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST), allow_negative_numbers = true)]
+    apps: Option<u64>,
+
+    /// maxPoolSize of each
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u64).range(1..=MOST), allow_negative_numbers = true, requires = "apps")]
+    pool: Option<u64>,
+
+    /// Operations in a second of each, from which the smallest pool that works follows
+    #[arg(long, value_name = "Q", value_parser = Amount::parse, allow_negative_numbers = true, requires_all = ["apps", "latency_ms"])]
+    qps: Option<Amount>,
+
+    /// Mean time of an operation in milliseconds
+    #[arg(long, value_name = "T", value_parser = Amount::parse, allow_negative_numbers = true, requires = "qps")]
+    latency_ms: Option<Amount>,
+
+    /// Connections that are accepted
+    #[arg(long, value_name = "L", value_parser = clap::value_parser!(u64).range(1..=MOST), allow_negative_numbers = true)]
+    limit: Option<u64>,
+
+    /// Whether the limit is about the whole deployment or about each server
+    #[arg(long, value_parser = scopes())]
+    limit_scope: Option<LimitScope>,
+
+    /// A running deployment: its topology, version, routers and limit
+    #[arg(long, value_name = "URI")]
+    uri: Option<String>,
+
+    /// Settings (default: the nearest docward.toml)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Shape of the answer
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    format: Format,
+
+    /// Write it to a file
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Colours
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
+}
+
+/// Runs the command.
+pub(super) fn choose(args: &ChooseArgs) -> anyhow::Result<u8> {
+    let settings = inputs::settings(args.config.as_deref())?;
+    let live = args.uri.as_deref().map(inputs::live).transpose()?;
+    let locked = locked(args)?;
+    let input = input(args, &settings, live.as_ref(), &locked)?;
+    let shape = match args.format {
+        Format::Terminal => Shape::Terminal,
+        Format::Json => Shape::Json,
+        Format::Markdown => Shape::Markdown,
+    };
+    let color = audit::wants_color(args.color, args.output.is_some());
+    let look = Look { color, width: audit::terminal_width() };
+    put(&choice(&decide(&input), &locked, shape, look), args.output.as_deref())?;
+    Ok(CLEAN)
+}
+
+fn locked(args: &ChooseArgs) -> anyhow::Result<Vec<(String, LockedDriver)>> {
+    let mut all = Vec::new();
+    for file in &args.lock {
+        let name = file.display().to_string();
+        let text = fs::read_to_string(file).with_context(|| format!("--lock {name}"))?;
+        let Some(drivers) = drivers_in(&name, &text) else {
+            bail!(
+                "--lock {name}: such files are not understood; there are {}",
+                LOCK_FILES.join(", ")
+            );
+        };
+        if drivers.is_empty() {
+            bail!("--lock {name}: no MongoDB driver with a version is in it");
+        }
+        all.extend(drivers.into_iter().map(|driver| (name.clone(), driver)));
+    }
+    Ok(all)
+}
+
+fn input(
+    args: &ChooseArgs,
+    settings: &Settings,
+    live: Option<&Live>,
+    locked: &[(String, LockedDriver)],
+) -> anyhow::Result<ChooseInput> {
+    let declared = &settings.deployment;
+    let live_topology =
+        live.and_then(|live| live.topology.as_ref()).map(|topology| match topology {
+            Topology::Sharded => DeclaredTopology::Sharded,
+            Topology::ReplicaSet(_) | Topology::Standalone => DeclaredTopology::ReplicaSet,
+        });
+    let by_flags = match (args.mongos, args.members) {
+        (Some(_), None) => Some(DeclaredTopology::Sharded),
+        (None, Some(_)) => Some(DeclaredTopology::ReplicaSet),
+        _ => None,
+    };
+    let topology = args.topology.or(live_topology).or(by_flags).or(declared.topology);
+    let Some(topology) = topology else {
+        bail!("--topology is missing: replica-set or sharded (with --mongos)");
+    };
+    let routers =
+        args.mongos.or(live.and_then(|live| live.routers)).or(declared.routers.map(u64::from));
+    if topology == DeclaredTopology::Sharded {
+        if routers.is_none() {
+            bail!("--mongos is missing: how many routers clients reach");
+        }
+        if args.members.is_some() {
+            bail!("--members is about replica sets, and the topology is sharded");
+        }
+    } else if args.mongos.is_some() {
+        bail!("--mongos is about sharded clusters, and the topology is {}", topology.name());
+    } else if args.routers_change_often || args.precise_control {
+        bail!("--routers-change-often and --precise-control are about sharded clusters");
+    }
+    let live_version = live.and_then(|live| live.version.as_deref()).and_then(Version::parse);
+    let declared_version = settings.server_version.map(|(major, minor)| Version { major, minor });
+    let mut drivers = args.driver.clone();
+    drivers.extend(locked.iter().map(|(_, driver)| driver.driver));
+    Ok(ChooseInput {
+        topology: Some(topology),
+        routers: routers.filter(|_| topology == DeclaredTopology::Sharded),
+        members: args
+            .members
+            .or(live.and_then(|live| live.members))
+            .or(declared.members.map(u64::from)),
+        client_ips: args.client_ips.or(declared.client_ips),
+        drivers,
+        server: args.server_version.or(live_version).or(declared_version),
+        routers_change_often: args.routers_change_often
+            || declared.routers_change_often.unwrap_or(false),
+        precise_control: args.precise_control,
+        budget: budget(args, settings, live, topology)?,
+    })
+}
+
+/// Clients and limit: from the command line, else of all services in `docward.toml` together.
+fn budget(
+    args: &ChooseArgs,
+    settings: &Settings,
+    live: Option<&Live>,
+    topology: DeclaredTopology,
+) -> anyhow::Result<Option<Budget>> {
+    let declared = &settings.deployment;
+    let live_limit = live.and_then(|live| live.limit);
+    let limit = args.limit.or(live_limit).or(declared.connection_limit);
+    let per_node =
+        topology != DeclaredTopology::Sharded || (args.limit.is_none() && live_limit.is_some());
+    let scope = args.limit_scope.unwrap_or(if per_node {
+        LimitScope::PerNode
+    } else {
+        declared.limit_scope
+    });
+    let (clients, pool, load) = match args.apps {
+        Some(apps) => (apps, args.pool, args.qps.zip(args.latency_ms)),
+        None => {
+            let services = &settings.services;
+            let clients: u64 = services.iter().map(|service| u64::from(service.clients())).sum();
+            if clients == 0 {
+                return if args.limit.is_some() {
+                    bail!(
+                        "--limit needs --apps and --pool (or --qps and --latency-ms) to be held against"
+                    )
+                } else {
+                    Ok(None)
+                };
+            }
+            // Services with pools of several sizes count as so many clients with the mean pool.
+            let pooled: Option<u64> = services
+                .iter()
+                .map(|service| Some(u64::from(service.clients()) * u64::from(service.pool?)))
+                .sum();
+            (clients, pooled.map(|pooled| pooled.div_ceil(clients)), None)
+        }
+    };
+    if pool.is_none() && load.is_none() {
+        return match args.apps {
+            Some(_) => bail!("--apps needs --pool, or --qps and --latency-ms"),
+            None => Ok(None),
+        };
+    }
+    match limit {
+        Some(limit) => Ok(Some(Budget { clients, pool, load, limit: limit.max(1), scope })),
+        None if args.apps.is_some() => {
+            bail!("--apps needs --limit: how many connections are accepted")
+        }
+        None => Ok(None),
+    }
 }

@@ -2,6 +2,7 @@
 
 mod check;
 mod choose;
+mod inputs;
 mod plan;
 mod sdk;
 

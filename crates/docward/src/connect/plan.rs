@@ -1,13 +1,402 @@
-//! `docward connect plan`.
+//! `docward connect plan`: pool sizes, and what they come to.
 
-use clap::Args;
+use std::path::PathBuf;
 
-pub(super) const EXAMPLES: &str = "";
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum, builder::PossibleValue};
+use docward_connect::{Amount, Deployment, Given, Load, Method, Platform, plan as size, scenarios};
+use docward_model::{DeclaredTopology, LimitScope, ServiceClass, Settings, text};
+use docward_report::{Look, PlanReport, Shape, plan_fails, plan_report};
 
-/// Arguments.
+use super::inputs::{self, Live};
+use crate::{
+    CLEAN, FINDINGS,
+    args::{Color, words},
+    audit, put,
+};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  docward connect plan --apps 20 --method lb --mongos 8 --limit 3000 --qps 1000 --latency-ms 20
+  docward connect plan --apps 20 --method srv --mongos 8 --limit 3000 --qps 1000 --latency-ms 20 --scale-mongos 16
+  docward connect plan --apps 25 --method lb --limit 3000 --pool 100 --add-apps 5
+  docward connect plan --apps 20 --processes 4 --method replica-set --members 3 --limit 3000 --pool 50
+  docward connect plan --platform serverless --apps 2 --processes 500 --method lb --limit 3000
+  docward connect plan --apps 1 --method lb --pool 500 --qps 50000     which mean time that is enough for
+  docward connect plan --apps 20 --pool 100 --uri \"$MONGODB_URI\"       limit and servers from a running deployment
+  docward connect plan                                                 [deployment] and [[service]] of docward.toml
+  docward connect plan --format html --output plan.html
+
+Exit codes: 0 within 80 % of the limit, 1 above, 2 could not run.";
+
+/// The largest count that is taken: more is a slip of the keyboard.
+const MOST: u64 = 1_000_000_000;
+
+fn counts() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..=MOST)
+}
+
+pub(super) fn methods() -> impl clap::builder::TypedValueParser<Value = Method> {
+    words(&Method::ALL, |method| PossibleValue::new(method.name()).help(method.text()))
+}
+
+pub(super) fn scopes() -> impl clap::builder::TypedValueParser<Value = LimitScope> {
+    words(&LimitScope::ALL, |scope| PossibleValue::new(scope.name()))
+}
+
+pub(super) fn classes() -> impl clap::builder::TypedValueParser<Value = ServiceClass> {
+    words(&ServiceClass::ALL, |class| PossibleValue::new(class.name()))
+}
+
+fn platforms() -> impl clap::builder::TypedValueParser<Value = Platform> {
+    words(&Platform::ALL, |platform| PossibleValue::new(platform.name()))
+}
+
+/// Read preferences as connection strings spell them.
+pub(super) const MODES: [&str; 5] =
+    ["primary", "primaryPreferred", "secondary", "secondaryPreferred", "nearest"];
+
+/// Shapes of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Terminal,
+    Json,
+    Markdown,
+    Html,
+}
+
+/// Demand, deployment and what may change.
 #[derive(Args, Debug)]
-pub(crate) struct PlanArgs {}
+pub(crate) struct PlanArgs {
+    /// Instances of the application that run at the same time; without it, the services of docward.toml
+    #[arg(long, value_name = "N", value_parser = counts(), allow_negative_numbers = true)]
+    apps: Option<u64>,
 
-pub(super) fn plan(_: &PlanArgs) -> anyhow::Result<u8> {
-    anyhow::bail!("connect plan is not there yet")
+    /// Processes of an instance, each with a pool of its own: workers of a server, functions at the same time
+    #[arg(long, value_name = "N", value_parser = counts(), default_value = "1", allow_negative_numbers = true)]
+    processes: u64,
+
+    /// What it runs in: functions and PHP workers keep no pool of their own
+    #[arg(long, value_parser = platforms(), default_value = "process", requires = "apps")]
+    platform: Platform,
+
+    /// What the application may expect of its reads
+    #[arg(long, value_parser = classes(), requires = "apps")]
+    class: Option<ServiceClass>,
+
+    /// How the deployment is reached
+    #[arg(long, value_parser = methods())]
+    method: Option<Method>,
+
+    /// Routers that clients reach
+    #[arg(long, value_name = "M", value_parser = counts(), allow_negative_numbers = true)]
+    mongos: Option<u64>,
+
+    /// Members of the replica set that clients can read from
+    #[arg(long, value_name = "N", value_parser = counts(), allow_negative_numbers = true)]
+    members: Option<u64>,
+
+    /// Connections that are accepted
+    #[arg(long, value_name = "L", value_parser = counts(), allow_negative_numbers = true)]
+    limit: Option<u64>,
+
+    /// Whether the limit is about the whole deployment or about each server (default: total; each server
+    /// for replica sets and for what a running deployment says)
+    #[arg(long, value_parser = scopes())]
+    limit_scope: Option<LimitScope>,
+
+    /// Operations in a second at the peak, of one instance
+    #[arg(long, value_name = "Q", value_parser = Amount::parse, allow_negative_numbers = true, requires = "apps")]
+    qps: Option<Amount>,
+
+    /// Mean time of an operation in milliseconds
+    #[arg(long, value_name = "T", value_parser = Amount::parse, allow_negative_numbers = true, requires = "qps")]
+    latency_ms: Option<Amount>,
+
+    /// maxPoolSize that is set; without it, it follows from --qps and --latency-ms
+    #[arg(long, value_name = "P", value_parser = counts(), allow_negative_numbers = true, requires = "apps")]
+    pool: Option<u64>,
+
+    /// Read preference of the application: with `primary` one member of a replica set is reached
+    #[arg(long, value_name = "MODE", value_parser = MODES, requires = "apps")]
+    read_preference: Option<String>,
+
+    /// Also with so many applications more; several numbers with commas
+    #[arg(long, value_name = "N", value_parser = counts(), value_delimiter = ',', default_value = "5", allow_negative_numbers = true)]
+    add_apps: Vec<u64>,
+
+    /// Also with so many routers
+    #[arg(long, value_name = "M", value_parser = counts(), allow_negative_numbers = true)]
+    scale_mongos: Option<u64>,
+
+    /// A running deployment: how many servers there are and how many connections they accept
+    #[arg(long, value_name = "URI")]
+    uri: Option<String>,
+
+    /// Settings (default: the nearest docward.toml)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Shape of the plan
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    format: Format,
+
+    /// Write it to a file
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Colours
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
+}
+
+/// The limit of the rule book's stories, when nobody says another.
+const USUAL_LIMIT: u64 = 3_000;
+
+/// Runs the command. Exit code 1 when the plan breaks the budget.
+pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<u8> {
+    let settings = inputs::settings(args.config.as_deref())?;
+    let live = args.uri.as_deref().map(inputs::live).transpose()?;
+    let mut origins = Vec::new();
+    let given = services(args, &settings, &mut origins)?;
+    let deployment = deployment(args, &settings, live.as_ref(), &mut origins)?;
+    if deployment.method == Method::ReplicaSet && args.scale_mongos.is_some() {
+        bail!("--scale-mongos: a replica set has no mongos");
+    }
+    let plan = size(&deployment, &given);
+    let scenarios = scenarios(&deployment, &given, &args.add_apps, args.scale_mongos);
+    let report = PlanReport {
+        plan,
+        scenarios,
+        given,
+        origins,
+        open_now: live.as_ref().and_then(|live| live.open),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    let shape = match args.format {
+        Format::Terminal => Shape::Terminal,
+        Format::Json => Shape::Json,
+        Format::Markdown => Shape::Markdown,
+        Format::Html => Shape::Html,
+    };
+    let color = audit::wants_color(args.color, args.output.is_some());
+    let look = Look { color, width: audit::terminal_width() };
+    put(&plan_report(&report, shape, look), args.output.as_deref())?;
+    Ok(if plan_fails(&report) { FINDINGS } else { CLEAN })
+}
+
+fn deployment(
+    args: &PlanArgs,
+    settings: &Settings,
+    live: Option<&Live>,
+    origins: &mut Vec<String>,
+) -> anyhow::Result<Deployment> {
+    let declared = &settings.deployment;
+    let by_topology = match declared.topology {
+        Some(DeclaredTopology::ReplicaSet | DeclaredTopology::Standalone) => {
+            Some(Method::ReplicaSet)
+        }
+        Some(DeclaredTopology::Sharded) | None => None,
+    };
+    let Some(method) = args.method.or(live.map(|live| live.method)).or(by_topology) else {
+        bail!(
+            "--method is missing: srv, lb, all-mongos or replica-set; `docward connect choose` says which"
+        );
+    };
+    let is_set = method == Method::ReplicaSet;
+    if is_set && args.mongos.is_some() {
+        bail!("--mongos: a replica set has members (--members), not mongos");
+    }
+    if !is_set && args.members.is_some() {
+        bail!("--members is about replica sets, and --method is {}", method.name());
+    }
+    if !is_set && args.read_preference.is_some() {
+        bail!("--read-preference changes nothing for mongos: they route, whatever is read");
+    }
+    let mut from = |flag: Option<u64>, live: Option<u64>, toml: Option<u64>, what: &str| {
+        if flag.is_none() && live.is_some() {
+            origins.push(format!("{what}: from the running deployment"));
+        } else if flag.is_none() && toml.is_some() {
+            origins.push(format!("{what}: from docward.toml"));
+        }
+        flag.or(live).or(toml)
+    };
+    let routers = if is_set {
+        None
+    } else {
+        let toml = declared.routers.map(u64::from);
+        from(args.mongos, live.and_then(|live| live.routers), toml, "mongos")
+    };
+    let members = if is_set {
+        let toml = declared.members.map(u64::from);
+        from(args.members, live.and_then(|live| live.members), toml, "members")
+    } else {
+        None
+    };
+    let live_limit = live.and_then(|live| live.limit);
+    let limit = from(args.limit, live_limit, declared.connection_limit, "limit");
+    if limit.is_none() {
+        origins.push(format!(
+            "limit: not given; {} is assumed, as the rule book's examples do",
+            text::count(USUAL_LIMIT)
+        ));
+    }
+    // What a server says about its connections is about that server.
+    let scope = match args.limit_scope {
+        Some(scope) => scope,
+        None if is_set || (args.limit.is_none() && live_limit.is_some()) => LimitScope::PerNode,
+        None => declared.limit_scope,
+    };
+    let needs_routers = method.has_pool_per_router()
+        || (method == Method::LoadBalancer && scope == LimitScope::PerNode);
+    if needs_routers && routers.is_none() {
+        bail!(
+            "--mongos is missing: how many there are decides how many connections {} takes",
+            method.text()
+        );
+    }
+    let limit = limit.unwrap_or(USUAL_LIMIT).max(1);
+    Ok(Deployment { method, routers: routers.unwrap_or(1).max(1), members, limit, scope })
+}
+
+fn services(
+    args: &PlanArgs,
+    settings: &Settings,
+    origins: &mut Vec<String>,
+) -> anyhow::Result<Vec<Given>> {
+    if let Some(instances) = args.apps {
+        let load = Load { qps: args.qps, latency_ms: args.latency_ms };
+        let sized = args.pool.is_some() || args.latency_ms.is_some();
+        if !sized && args.qps.is_some() {
+            bail!(
+                "--qps alone says nothing: add --latency-ms for the pool that is needed, or --pool for the mean time a pool is enough for"
+            );
+        }
+        if !sized && args.platform == Platform::Process {
+            bail!("say how large the pools are: --pool, or --qps and --latency-ms");
+        }
+        return Ok(vec![Given {
+            class: args.class,
+            instances,
+            processes: args.processes,
+            platform: args.platform,
+            load,
+            pool: args.pool,
+            read_preference: args.read_preference.clone(),
+            ..Given::default()
+        }]);
+    }
+    if settings.services.is_empty() {
+        bail!("--apps is missing, and docward.toml declares no [[service]]");
+    }
+    origins.push(format!(
+        "{} from docward.toml",
+        text::plural(settings.services.len() as u64, "service")
+    ));
+    settings
+        .services
+        .iter()
+        .map(|service| {
+            let load = Load {
+                qps: inputs::declared(service.peak_qps, &service.name, "peak-qps")?,
+                latency_ms: inputs::declared(service.latency_ms, &service.name, "latency-ms")?,
+            };
+            Ok(Given {
+                name: service.name.clone(),
+                class: service.class,
+                stale_ms: service.stale_reads_ms,
+                instances: u64::from(service.instances.unwrap_or(1)),
+                processes: u64::from(service.processes.unwrap_or(1)),
+                platform: Platform::Process,
+                load,
+                pool: service.pool.map(u64::from),
+                read_preference: None,
+            })
+        })
+        .collect::<anyhow::Result<_>>()
+        .context("the services of docward.toml")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
+
+    use clap::Parser;
+    use docward_connect::Verdict;
+    use docward_model::Service;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: PlanArgs,
+    }
+
+    fn args(line: &str) -> PlanArgs {
+        Line::try_parse_from(["plan"].into_iter().chain(line.split_whitespace())).unwrap().args
+    }
+
+    fn settings() -> Settings {
+        let mut settings = Settings::default();
+        settings.deployment.topology = Some(DeclaredTopology::Sharded);
+        settings.deployment.routers = Some(8);
+        settings.deployment.connection_limit = Some(3000);
+        settings.services = vec![
+            Service {
+                name: "orders".into(),
+                class: Some(ServiceClass::Core),
+                peak_qps: Some(1000.0),
+                latency_ms: Some(20.0),
+                instances: Some(10),
+                processes: Some(2),
+                ..Service::default()
+            },
+            Service {
+                name: "web".into(),
+                instances: Some(5),
+                pool: Some(20),
+                ..Service::default()
+            },
+        ];
+        settings
+    }
+
+    #[test]
+    fn declared_services_are_planned_together() {
+        let (args, settings, mut origins) = (args("--method srv"), settings(), Vec::new());
+        let given = services(&args, &settings, &mut origins).unwrap();
+        let deployment = deployment(&args, &settings, None, &mut origins).unwrap();
+        assert_eq!((deployment.routers, deployment.limit), (8, 3000));
+        let plan = size(&deployment, &given);
+        // ceil(30 / 2 / 8) = 2 of 20 clients on 8 mongos, and 20 of 5.
+        assert_eq!((plan.services[0].pool, plan.services[0].total), (2, 320));
+        assert_eq!((plan.services[1].total, plan.total), (800, 1120));
+        assert_eq!(plan.verdict, Verdict::Fits);
+        assert_eq!(plan.services[0].reads.mode, "primary");
+        assert!(origins.iter().any(|line| line == "2 services from docward.toml"), "{origins:?}");
+        assert!(origins.iter().any(|line| line == "mongos: from docward.toml"), "{origins:?}");
+    }
+
+    #[test]
+    fn the_command_line_goes_before_what_is_declared() {
+        let settings = settings();
+        let args =
+            args("--apps 3 --pool 7 --method lb --limit 100 --limit-scope per-node --mongos 2");
+        let given = services(&args, &settings, &mut Vec::new()).unwrap();
+        assert_eq!((given.len(), given[0].instances, given[0].pool), (1, 3, Some(7)));
+        let mut origins = Vec::new();
+        let deployment = deployment(&args, &settings, None, &mut origins).unwrap();
+        assert_eq!((deployment.routers, deployment.limit), (2, 100));
+        assert_eq!(deployment.scope, LimitScope::PerNode);
+        assert!(origins.is_empty(), "{origins:?}");
+    }
+
+    #[test]
+    fn numbers_nobody_can_plan_with_are_named() {
+        let mut settings = settings();
+        settings.services[0].peak_qps = Some(f64::NAN);
+        let error = services(&args("--method srv"), &settings, &mut Vec::new()).unwrap_err();
+        assert!(format!("{error:#}").contains("peak-qps of `orders`"), "{error:#}");
+    }
 }

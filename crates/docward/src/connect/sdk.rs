@@ -1,13 +1,211 @@
-//! `docward connect sdk`.
+//! `docward connect sdk`: a client that follows the rule book, as a file.
 
-use clap::Args;
+use std::{fmt::Write, path::PathBuf};
 
-pub(super) const EXAMPLES: &str = "";
+use anyhow::bail;
+use clap::{Args, ValueEnum, builder::PossibleValue};
+use docward_connect::{
+    Deployment, Given, Load, Method, Platform, plan,
+    sdk::{
+        FAILOVER_SELECTION_MS, GoVersion, SAMPLE_POOL, SELECTION_MS, SdkLanguage, SdkRequest,
+        capabilities, client, is_app_name,
+    },
+};
+use docward_model::{LimitScope, Service, ServiceClass, Settings};
 
-/// Arguments.
+use super::{
+    inputs,
+    plan::{MODES, classes},
+};
+use crate::{CLEAN, args::words, complain, put};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  docward connect sdk --lang python --class core > mongo_client.py
+  docward connect sdk --lang java --method replica-set --output src/main/java/
+  docward connect sdk --lang go --go-version 1 --method srv --class report
+  docward connect sdk --lang node --service orders           class, name and pool from docward.toml
+  docward connect sdk --lang rust --pool 30 --app-name orders
+  docward connect sdk --lang go --capabilities               what the driver cannot do
+
+Credentials and hosts come from the environment when the client runs; nothing secret is written.";
+
+fn languages() -> impl clap::builder::TypedValueParser<Value = SdkLanguage> {
+    words(&SdkLanguage::ALL, |language| PossibleValue::new(language.name()))
+}
+
+/// Ways to connect that the client can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Wanted {
+    Srv,
+    ReplicaSet,
+    Lb,
+    AllMongos,
+    All,
+}
+
+/// What to write.
 #[derive(Args, Debug)]
-pub(crate) struct SdkArgs {}
+pub(crate) struct SdkArgs {
+    /// The language
+    #[arg(long, value_parser = languages())]
+    lang: SdkLanguage,
 
-pub(super) fn sdk(_: &SdkArgs) -> anyhow::Result<u8> {
-    anyhow::bail!("connect sdk is not there yet")
+    /// The generation of the Go driver (default: 2)
+    #[arg(long, value_name = "1|2", value_parser = clap::value_parser!(u8).range(1..=2))]
+    go_version: Option<u8>,
+
+    /// How to connect: one way, or all four with the replica set's for the shared client
+    #[arg(long, value_enum, default_value_t = Wanted::All)]
+    method: Wanted,
+
+    /// What the service may expect of its reads; it decides the read preference
+    #[arg(long, value_parser = classes())]
+    class: Option<ServiceClass>,
+
+    /// Another read preference than the class's
+    #[arg(long, value_name = "MODE", value_parser = MODES)]
+    read_preference: Option<String>,
+
+    /// A [[service]] of docward.toml: its class, its name as appName, its pool
+    #[arg(long, value_name = "NAME")]
+    service: Option<String>,
+
+    /// appName that servers log
+    #[arg(long, value_name = "NAME")]
+    app_name: Option<String>,
+
+    /// maxPoolSize, as `docward connect plan` found it (default: 150)
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true)]
+    pool: Option<u32>,
+
+    /// minPoolSize (default: 10, or the pool when that is smaller)
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(0..=1_000_000), allow_negative_numbers = true)]
+    min_pool: Option<u32>,
+
+    /// serverSelectionTimeoutMS
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(1..=600_000), default_value_t = SELECTION_MS, allow_negative_numbers = true)]
+    selection_timeout_ms: u32,
+
+    /// Print what the language's driver can and cannot do, and no client
+    #[arg(long)]
+    capabilities: bool,
+
+    /// Settings (default: the nearest docward.toml)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Write to a file, or into a directory
+    #[arg(long, value_name = "FILE|DIR")]
+    output: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(super) fn sdk(args: &SdkArgs) -> anyhow::Result<u8> {
+    if args.go_version.is_some() && args.lang != SdkLanguage::Go {
+        bail!("--go-version is about Go, and --lang is {}", args.lang.name());
+    }
+    let output = args.output.as_ref().map(|path| {
+        let is_directory = path.is_dir() || path.as_os_str().to_string_lossy().ends_with('/');
+        if is_directory { path.join(args.lang.file_name()) } else { path.clone() }
+    });
+    if args.capabilities {
+        put(&table(args.lang), args.output.as_deref())?;
+        return Ok(CLEAN);
+    }
+    let settings = inputs::settings(args.config.as_deref())?;
+    let request = request(args, &settings)?;
+    if request.class.is_none() && request.read_preference.is_none() {
+        complain(
+            "note: the class of the service is not known, and reads go to the primary; --class says whether \
+             what it reads may be old (GC-10)",
+        );
+    }
+    if request.class == Some(ServiceClass::Core) && request.selection_ms < FAILOVER_SELECTION_MS {
+        complain(
+            "note: an election may take longer than serverSelectionTimeoutMS; core services retry, or set \
+             --selection-timeout-ms 15000 (GC-29)",
+        );
+    }
+    put(&client(&request), output.as_deref())?;
+    Ok(CLEAN)
+}
+
+fn request(args: &SdkArgs, settings: &Settings) -> anyhow::Result<SdkRequest> {
+    let service = match &args.service {
+        None => None,
+        Some(name) => match settings.services.iter().find(|service| service.name == *name) {
+            Some(service) => Some(service),
+            None => bail!("--service {name}: docward.toml declares no [[service]] of that name"),
+        },
+    };
+    let methods = match args.method {
+        Wanted::Srv => vec![Method::Srv],
+        Wanted::ReplicaSet => vec![Method::ReplicaSet],
+        Wanted::Lb => vec![Method::LoadBalancer],
+        Wanted::AllMongos => vec![Method::AllRouters],
+        Wanted::All => Vec::new(),
+    };
+    let app_name = args.app_name.clone().or_else(|| service.map(|service| service.name.clone()));
+    if let Some(name) = app_name.as_deref().filter(|name| !is_app_name(name)) {
+        bail!("--app-name {name:?}: letters, digits, `.`, `_` and `-` only, at most 64");
+    }
+    let declared = service.and_then(|service| pool(service, &methods, settings));
+    let max_pool = args.pool.or(declared).unwrap_or(SAMPLE_POOL);
+    if let Some(min) = args.min_pool.filter(|min| *min > max_pool) {
+        bail!("--min-pool {min} is more than the pool of {max_pool}");
+    }
+    let base = SdkRequest::new(args.lang, env!("CARGO_PKG_VERSION"));
+    Ok(SdkRequest {
+        go: if args.go_version == Some(1) { GoVersion::V1 } else { GoVersion::V2 },
+        methods,
+        class: args.class.or(service.and_then(|service| service.class)),
+        read_preference: MODES
+            .into_iter()
+            .find(|mode| args.read_preference.as_deref() == Some(mode)),
+        app_name: app_name.unwrap_or(base.app_name),
+        max_pool,
+        min_pool: args.min_pool.unwrap_or(base.min_pool),
+        selection_ms: args.selection_timeout_ms,
+        ..base
+    })
+}
+
+/// The pool of a declared service: what is set, else what its demand comes to.
+fn pool(service: &Service, methods: &[Method], settings: &Settings) -> Option<u32> {
+    if service.pool.is_some() {
+        return service.pool;
+    }
+    let load = Load {
+        qps: inputs::declared(service.peak_qps, &service.name, "peak-qps").ok()?,
+        latency_ms: inputs::declared(service.latency_ms, &service.name, "latency-ms").ok()?,
+    };
+    load.qps.and(load.latency_ms)?;
+    let deployment = Deployment {
+        method: methods.first().copied().unwrap_or(Method::ReplicaSet),
+        routers: u64::from(settings.deployment.routers.unwrap_or(1)),
+        members: None,
+        limit: u64::MAX,
+        scope: LimitScope::Total,
+    };
+    let given = Given {
+        instances: 1,
+        processes: u64::from(service.processes.unwrap_or(1)),
+        platform: Platform::Process,
+        load,
+        ..Given::default()
+    };
+    let planned = plan(&deployment, &[given]);
+    planned.services.first().and_then(|part| u32::try_from(part.pool).ok())
+}
+
+/// The table of a driver as text.
+fn table(language: SdkLanguage) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{}:", language.name());
+    for row in capabilities(language) {
+        let mark = if row.gap { "differs" } else { "same" };
+        let _ = writeln!(out, "  {mark:<8} {:<48} {} ({})", row.subject, row.note, row.clause);
+    }
+    out
 }

@@ -1,0 +1,505 @@
+//! Which of the methods to use (CM-0.3): what speaks against each is weighed in a fixed order, and what is
+//! left with the least wins; the rule book's preference (CM-0.1) decides between equals.
+
+use docward_model::{DeclaredTopology, LimitScope, text};
+
+use crate::{
+    Amount, Deployment, Driver, Given, Load, Method, Plan, Skew, SrvSupport, Verdict, Version,
+    plan, simulate,
+};
+
+/// Client addresses below this many times the routers are few.
+pub const FEW_CLIENTS_FACTOR: u64 = 3;
+/// SRV has to be switched on at the provider, from this server version on.
+const SRV_SERVER: Version = Version { major: 4, minor: 0 };
+
+/// What a choice depends on. What is not known is `None`, and the answer says what that leaves open.
+#[derive(Clone, Debug, Default)]
+pub struct ChooseInput {
+    /// How the deployment is put together; sharded when routers are given.
+    pub topology: Option<DeclaredTopology>,
+    /// Routers that clients reach.
+    pub routers: Option<u64>,
+    /// Members of the replica set.
+    pub members: Option<u64>,
+    /// Addresses that clients come from.
+    pub client_ips: Option<u32>,
+    /// The drivers of all services; one that cannot use SRV rules it out.
+    pub drivers: Vec<Driver>,
+    /// The server's version.
+    pub server: Option<Version>,
+    /// Whether routers are added or removed often.
+    pub routers_change_often: bool,
+    /// Whether traffic must be steered to routers one by one.
+    pub precise_control: bool,
+    /// Clients and limit.
+    pub budget: Option<Budget>,
+}
+
+/// What the connections of all clients come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Client objects.
+    pub clients: u64,
+    /// `maxPoolSize`, when it is set.
+    pub pool: Option<u64>,
+    /// Operations in a second of one client and their mean time, from which the smallest pool follows.
+    pub load: Option<(Amount, Amount)>,
+    /// Connections that are accepted.
+    pub limit: u64,
+    /// By the whole or by each server.
+    pub scope: LimitScope,
+}
+
+/// Something that decided, or that has to be seen to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The clause it follows.
+    pub clause: &'static str,
+    /// In a sentence without a full stop.
+    pub message: String,
+}
+
+impl Reason {
+    fn new(clause: &'static str, message: impl Into<String>) -> Self {
+        Self { clause, message: message.into() }
+    }
+}
+
+/// A row of the comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// The clause.
+    pub clause: &'static str,
+    /// What is compared.
+    pub aspect: &'static str,
+    /// SRV.
+    pub srv: String,
+    /// The load balancer.
+    pub lb: String,
+    /// All routers.
+    pub all_routers: String,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The method.
+    pub method: Method,
+    /// Why.
+    pub reasons: Vec<Reason>,
+    /// The next best and what speaks against it; none for replica sets without SRV.
+    pub runner_up: Option<(Method, Vec<Reason>)>,
+    /// The five rows.
+    pub comparison: Vec<Comparison>,
+    /// What must be so before the method works.
+    pub preconditions: Vec<Reason>,
+    /// What remains wrong with the winner.
+    pub warnings: Vec<Reason>,
+    /// The form of the connection string.
+    pub uri: String,
+    /// What a balancer would do with the clients.
+    pub skew: Option<Skew>,
+}
+
+/// Why a method is worse than another, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    /// It would do better than the rest on what was asked for.
+    Wish,
+    /// Routers behind a balancer stay idle.
+    Skew,
+    /// A list that is wrong after every change.
+    Change,
+    /// More connections than the budget.
+    Budget,
+    /// It does not work at all.
+    Impossible,
+}
+
+/// What speaks against a method.
+struct Candidate {
+    method: Method,
+    against: Vec<(Weight, Reason)>,
+}
+
+impl Candidate {
+    fn worst(&self) -> Option<Weight> {
+        self.against.iter().map(|(weight, _)| *weight).max()
+    }
+
+    fn reasons(&self) -> Vec<Reason> {
+        self.against.iter().map(|(_, reason)| reason.clone()).collect()
+    }
+}
+
+/// Chooses.
+pub fn choose(input: &ChooseInput) -> Choice {
+    let sharded = match input.topology {
+        Some(topology) => topology == DeclaredTopology::Sharded,
+        None => input.routers.is_some(),
+    };
+    if sharded { choose_sharded(input) } else { choose_replica_set(input) }
+}
+
+fn choose_replica_set(input: &ChooseInput) -> Choice {
+    let mut reasons = vec![Reason::new(
+        "CM-0.2",
+        "a replica set is reached by a list of its members with replicaSet; the members seldom change, so \
+         finding them in DNS gains little",
+    )];
+    reasons.push(Reason::new(
+        "CM-2.2",
+        "a load balancer in front of a replica set would hide which member is the primary",
+    ));
+    Choice {
+        method: Method::ReplicaSet,
+        reasons,
+        runner_up: srv_fault(input).is_none().then(|| {
+            (
+                Method::Srv,
+                vec![Reason::new("CM-0.2", "SRV works too, where the provider has records")],
+            )
+        }),
+        comparison: comparison(input),
+        preconditions: vec![Reason::new(
+            "CN-01.3",
+            "the name of the replica set must be known, and every member reachable by the name it has in \
+             the set's configuration",
+        )],
+        warnings: budget_warning(input, Method::ReplicaSet).into_iter().collect(),
+        uri: uri_form(Method::ReplicaSet, input.members),
+        skew: None,
+    }
+}
+
+/// Why SRV cannot be used.
+fn srv_fault(input: &ChooseInput) -> Option<Reason> {
+    if let Some(server) = input.server.filter(|server| *server < SRV_SERVER) {
+        return Some(Reason::new(
+            "CM-1.3",
+            format!("server {server} is older than {SRV_SERVER}, which SRV needs"),
+        ));
+    }
+    let old = input.drivers.iter().find(|driver| driver.srv() == SrvSupport::No)?;
+    Some(Reason::new(
+        "CM-1.3",
+        format!(
+            "driver too old: {old} does not understand mongodb+srv, which came with {}",
+            old.language.srv_since()
+        ),
+    ))
+}
+
+fn choose_sharded(input: &ChooseInput) -> Choice {
+    let routers = input.routers.unwrap_or(1).max(1);
+    let skew = input
+        .client_ips
+        .and_then(|clients| simulate(clients, u32::try_from(routers).unwrap_or(u32::MAX)));
+    let few = few_clients(input, routers);
+    let mut candidates: Vec<Candidate> = [Method::Srv, Method::LoadBalancer, Method::AllRouters]
+        .into_iter()
+        .map(|method| Candidate { method, against: against(method, input, few.as_ref()) })
+        .collect();
+    // Stable: between equals the rule book's order stays.
+    candidates.sort_by_key(Candidate::worst);
+    let mut candidates = candidates.into_iter();
+    let (Some(winner), Some(second)) = (candidates.next(), candidates.next()) else {
+        return choose_replica_set(input);
+    };
+    let mut reasons: Vec<Reason> = Vec::new();
+    // Why not the ones the rule book would take first.
+    for loser in [&second].into_iter().chain(candidates.as_slice()) {
+        if loser.method < winner.method || loser.worst() > Some(Weight::Wish) {
+            reasons.extend(loser.reasons());
+        }
+    }
+    reasons.dedup_by(|a, b| a.message == b.message);
+    reasons.push(for_method(winner.method, input, few.is_some()));
+    let mut warnings = winner.reasons();
+    warnings.extend(unknowns(input, winner.method));
+    Choice {
+        method: winner.method,
+        reasons,
+        runner_up: Some((second.method, second.reasons())),
+        comparison: comparison(input),
+        preconditions: preconditions(winner.method, input),
+        warnings,
+        uri: uri_form(winner.method, Some(routers)),
+        skew,
+    }
+}
+
+fn few_clients(input: &ChooseInput, routers: u64) -> Option<Reason> {
+    let clients = input.client_ips?;
+    if routers < 2 || u64::from(clients) >= FEW_CLIENTS_FACTOR.saturating_mul(routers) {
+        return None;
+    }
+    Some(Reason::new(
+        "CM-2.4",
+        format!(
+            "{} are few for {} mongos behind a balancer that hashes them (fewer than {} for each): some \
+             mongos get most of the traffic",
+            if clients == 1 {
+                "1 client address".to_owned()
+            } else {
+                format!("{} client addresses", text::count(u64::from(clients)))
+            },
+            text::count(routers),
+            FEW_CLIENTS_FACTOR
+        ),
+    ))
+}
+
+fn against(method: Method, input: &ChooseInput, few: Option<&Reason>) -> Vec<(Weight, Reason)> {
+    let mut out = Vec::new();
+    match method {
+        Method::Srv => {
+            out.extend(srv_fault(input).map(|fault| (Weight::Impossible, fault)));
+            if input.precise_control {
+                let why = "traffic is to be steered, and with SRV the driver alone decides";
+                out.push((Weight::Wish, Reason::new("CM-3.3", why)));
+            }
+        }
+        Method::LoadBalancer => {
+            out.extend(few.map(|reason| (Weight::Skew, reason.clone())));
+            if input.precise_control {
+                let why = "traffic is to be steered, and the balancer hashes addresses";
+                out.push((Weight::Wish, Reason::new("CM-3.3", why)));
+            }
+        }
+        Method::AllRouters => {
+            if input.routers_change_often {
+                let why = "mongos come and go often, and a list in the string is wrong after every change";
+                out.push((Weight::Change, Reason::new("CM-3.4", why)));
+            }
+        }
+        Method::ReplicaSet => {}
+    }
+    // A balancer needs the fewest connections. Where even they are too many it is still the best there is,
+    // and the breach is a warning about the winner.
+    let total = |method| planned(input, method).map(|plan| plan.total);
+    let weight =
+        if total(method) > total(Method::LoadBalancer) { Weight::Budget } else { Weight::Wish };
+    out.extend(budget_warning(input, method).map(|reason| (weight, reason)));
+    out
+}
+
+/// What the clients' connections come to with a method; `None` when nothing is known about them.
+fn planned(input: &ChooseInput, method: Method) -> Option<Plan> {
+    let budget = input.budget?;
+    let deployment = Deployment {
+        method,
+        routers: input.routers.unwrap_or(1).max(1),
+        members: input.members,
+        limit: budget.limit,
+        scope: budget.scope,
+    };
+    let load = match budget.load {
+        Some((qps, latency)) => Load { qps: Some(qps), latency_ms: Some(latency) },
+        None => Load::default(),
+    };
+    // With demand known the smallest pool that works is the formula's, whatever is set today.
+    let pool = if budget.load.is_some() { None } else { budget.pool };
+    let service = Given { instances: budget.clients, processes: 1, load, pool, ..Given::default() };
+    Some(plan(&deployment, &[service]))
+}
+
+fn budget_warning(input: &ChooseInput, method: Method) -> Option<Reason> {
+    let plan = planned(input, method).filter(|plan| plan.verdict != Verdict::Fits)?;
+    let part = plan.services.first()?;
+    let times = if method.has_pool_per_router() {
+        format!(" × {} mongos", text::count(plan.deployment.routers))
+    } else {
+        String::new()
+    };
+    Some(Reason::new(
+        "CN-03.1",
+        format!(
+            "with {} {} × a pool of {}{times} = {} connections break the 80 % of {}",
+            method.text(),
+            text::plural(part.clients, "client"),
+            text::count(part.pool),
+            text::count(plan.total),
+            text::count(plan.deployment.limit)
+        ),
+    ))
+}
+
+/// What speaks for the winner.
+fn for_method(method: Method, input: &ChooseInput, few: bool) -> Reason {
+    match method {
+        Method::Srv if input.routers_change_often => Reason::new(
+            "CM-1.5",
+            "with SRV drivers find new mongos in DNS, typically within 60 s, and no string changes",
+        ),
+        Method::Srv if few => Reason::new(
+            "CM-CMP.4",
+            "with SRV each client spreads its connections over all mongos, however few clients there are",
+        ),
+        Method::Srv => Reason::new(
+            "CM-0.1",
+            "SRV is the first choice: drivers find the mongos by themselves and balance over them",
+        ),
+        Method::LoadBalancer => Reason::new(
+            "CM-0.1",
+            "behind a load balancer one address hides the mongos, and clients keep one pool",
+        ),
+        Method::AllRouters => Reason::new(
+            "CM-3.3",
+            "with all mongos listed each client spreads its connections over them and traffic can be steered",
+        ),
+        Method::ReplicaSet => Reason::new("CM-0.2", "the members are listed with replicaSet"),
+    }
+}
+
+fn preconditions(method: Method, input: &ChooseInput) -> Vec<Reason> {
+    match method {
+        Method::Srv => {
+            let mut out = vec![Reason::new(
+                "CM-1.3",
+                format!(
+                    "the server is {SRV_SERVER} or later and SRV is switched on at the provider"
+                ),
+            )];
+            let drivers: Vec<String> = input
+                .drivers
+                .iter()
+                .map(|driver| {
+                    format!("{} from {} on", driver.language.name(), driver.language.srv_since())
+                })
+                .collect();
+            out.push(Reason::new(
+                "CM-1.3",
+                if drivers.is_empty() {
+                    "every driver understands mongodb+srv (python and java from 3.6 on, node from 3.0, go and \
+                     rust from 1.0)"
+                        .to_owned()
+                } else {
+                    format!("every driver understands mongodb+srv: {}", drivers.join(", "))
+                },
+            ));
+            out.push(Reason::new(
+                "GC-51",
+                "SRV turns TLS on: the servers must offer it, or the string say tls=false",
+            ));
+            out
+        }
+        Method::LoadBalancer => vec![Reason::new(
+            "CM-2.1",
+            "the balancer keeps an address on one mongos, so that cursors and transactions find their way",
+        )],
+        Method::AllRouters => vec![
+            Reason::new(
+                "CM-3.2",
+                "addresses of the single mongos must be switched on at the provider first",
+            ),
+            Reason::new(
+                "CM-3.4",
+                "whoever adds or removes a mongos must update every string at once",
+            ),
+        ],
+        Method::ReplicaSet => Vec::new(),
+    }
+}
+
+/// What was not known and could change the answer.
+fn unknowns(input: &ChooseInput, winner: Method) -> Vec<Reason> {
+    let mut out = Vec::new();
+    let unknown_driver = input.drivers.is_empty()
+        || input.drivers.iter().any(|driver| driver.srv() == SrvSupport::Unknown);
+    if winner == Method::Srv && unknown_driver {
+        out.push(Reason::new(
+            "CM-1.3",
+            "versions of drivers are not known (--driver LANG@VERSION, --lock FILE)",
+        ));
+    }
+    if input.client_ips.is_none() && winner == Method::LoadBalancer {
+        out.push(Reason::new(
+            "CM-2.4",
+            "the number of client addresses is not known (--client-ips): with few of them a balancer loads the \
+             mongos unevenly",
+        ));
+    }
+    if input.budget.is_none() {
+        out.push(Reason::new(
+            "CN-03.1",
+            "the connection budget was not checked (--apps, --pool and --limit)",
+        ));
+    }
+    out
+}
+
+fn comparison(input: &ChooseInput) -> Vec<Comparison> {
+    let row = |clause, aspect, srv: &str, lb: &str, all_routers: &str| Comparison {
+        clause,
+        aspect,
+        srv: srv.to_owned(),
+        lb: lb.to_owned(),
+        all_routers: all_routers.to_owned(),
+    };
+    let total = |method| {
+        planned(input, method)
+            .map_or(String::new(), |plan| format!(": {}", text::count(plan.total)))
+    };
+    let times = input.routers.map_or("× mongos".to_owned(), |m| format!("× {}", text::count(m)));
+    let many = |method| format!("yes, {times}{}", total(method));
+    vec![
+        row(
+            "CM-CMP.1",
+            "effort",
+            "low: one short name",
+            "low: one address",
+            "medium: all are listed",
+        ),
+        row(
+            "CM-CMP.2",
+            "mongos change",
+            "nothing to change",
+            "nothing to change",
+            "update every string",
+        ),
+        row(
+            "CM-CMP.3",
+            "balancing",
+            "by the driver, per connection",
+            "hash of the client address",
+            "by the driver, per connection",
+        ),
+        row("CM-CMP.4", "few client addresses", "balanced", "possibly unbalanced", "balanced"),
+        Comparison {
+            clause: "CM-CMP.5",
+            aspect: "more connections",
+            srv: many(Method::Srv),
+            lb: format!("no{}", total(Method::LoadBalancer)),
+            all_routers: many(Method::AllRouters),
+        },
+    ]
+}
+
+/// The form of a connection string, with capitals where something has to be filled in. Credentials are
+/// names of environment variables: they belong in no file.
+pub fn uri_form(method: Method, servers: Option<u64>) -> String {
+    let count = servers.unwrap_or(3).clamp(1, 3);
+    let list = |word: &str| -> String {
+        let hosts: Vec<String> = (1..=count).map(|n| format!("{word}{n}:27017")).collect();
+        let more = if servers.is_some_and(|all| all > 3) { ",…" } else { "" };
+        hosts.join(",") + more
+    };
+    let user = "${MONGODB_USER}:${MONGODB_PASSWORD}";
+    match method {
+        Method::Srv => format!("mongodb+srv://{user}@NAME/?authSource=admin&tls=true"),
+        Method::LoadBalancer => {
+            format!("mongodb://{user}@ADDRESS:27017/?authSource=admin&tls=true")
+        }
+        Method::AllRouters => {
+            format!("mongodb://{user}@{}/?authSource=admin&tls=true", list("MONGOS"))
+        }
+        Method::ReplicaSet => {
+            format!(
+                "mongodb://{user}@{}/?authSource=admin&replicaSet=NAME&tls=true",
+                list("MEMBER")
+            )
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Which read preference a service should use, by what it may expect (RP-1 to RP-5, GC-10).
+
+use docward_model::ServiceClass;
+
+/// A read preference and the reason for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadAdvice {
+    /// The mode as connection strings spell it.
+    pub mode: &'static str,
+    /// The clause it follows.
+    pub clause: &'static str,
+    /// Why, in a sentence without a full stop.
+    pub why: &'static str,
+    /// Whether somebody has to decide first.
+    pub asks: bool,
+}
+
+/// The read preference for a service. `stale_ms` is how old what it reads may be, when that is declared.
+pub fn read_preference(class: Option<ServiceClass>, stale_ms: Option<u64>) -> ReadAdvice {
+    let advice = |mode, clause, why| ReadAdvice { mode, clause, why, asks: false };
+    match (class, stale_ms) {
+        (Some(ServiceClass::Core), _) => {
+            advice("primary", "RP-1", "core business reads what it has just written")
+        }
+        // A class that reads secondaries, and a service that says it cannot: the service knows better.
+        (Some(_), Some(0)) => {
+            advice("primary", "RP-7", "it is declared that what it reads must be current")
+        }
+        (Some(ServiceClass::General), _) => advice(
+            "primaryPreferred",
+            "RP-2",
+            "an ordinary service reads the primary, and a secondary while there is none",
+        ),
+        (Some(ServiceClass::Report), _) => {
+            advice("secondary", "RP-3", "reports stay away from the primary and may lag behind")
+        }
+        (Some(ServiceClass::ReadHeavy), _) => advice(
+            "secondaryPreferred",
+            "RP-4",
+            "many reads that may be a little old are taken off the primary",
+        ),
+        (Some(ServiceClass::Regional), _) => {
+            advice("nearest", "RP-5", "users in several regions read the member nearest to them")
+        }
+        (None, _) => ReadAdvice {
+            mode: "primary",
+            clause: "GC-10",
+            why: "the class of the service is not known: is what it reads allowed to be old?",
+            asks: true,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rp_1_rp_2_rp_3_rp_4_rp_5_the_class_decides() {
+        for (class, mode, clause) in [
+            (ServiceClass::Core, "primary", "RP-1"),
+            (ServiceClass::General, "primaryPreferred", "RP-2"),
+            (ServiceClass::Report, "secondary", "RP-3"),
+            (ServiceClass::ReadHeavy, "secondaryPreferred", "RP-4"),
+            (ServiceClass::Regional, "nearest", "RP-5"),
+        ] {
+            let advice = read_preference(Some(class), None);
+            assert_eq!((advice.mode, advice.clause), (mode, clause));
+            assert!(!advice.asks);
+        }
+        let unknown = read_preference(None, Some(500));
+        assert!(unknown.asks);
+        assert_eq!(unknown.mode, "primary", "never secondaryPreferred by itself (GC-10)");
+        assert_eq!(read_preference(Some(ServiceClass::Report), Some(0)).mode, "primary");
+    }
+}

@@ -1,0 +1,350 @@
+//! The plan beside what may become of it: more routers, more applications, and what would fit.
+
+use docward_model::text;
+
+use crate::{Deployment, Given, Method, Plan, Pool, Verdict, plan, share_text};
+
+/// A plan under another assumption.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// What is assumed.
+    pub label: String,
+    /// Instances of the service that is planned, or of all.
+    pub apps: u64,
+    /// Routers.
+    pub routers: u64,
+    /// `maxPoolSize`; of the first service when there are several.
+    pub pool: u64,
+    /// Connections.
+    pub total: u64,
+    /// Part of the limit.
+    pub share: f64,
+    /// The largest pool that would fit.
+    pub cap: u64,
+    /// How it stands.
+    pub verdict: Verdict,
+}
+
+/// What to do, with numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// The clause it follows.
+    pub clause: &'static str,
+    /// What to change.
+    pub message: String,
+}
+
+/// Scenarios, advice and points of a picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenarios {
+    /// Today first.
+    pub rows: Vec<Scenario>,
+    /// What to change, nearest first.
+    pub advice: Vec<Advice>,
+    /// Part of the limit by number of applications: `(apps, share)`.
+    pub curve: Vec<(u64, f64)>,
+}
+
+/// The services with `more` instances of the first, every pool as it is today.
+fn grown(services: &[Given], today: &Plan, more: u64) -> Vec<Given> {
+    let mut services = fixed(services, today);
+    if let Some(first) = services.first_mut() {
+        first.instances = first.instances.saturating_add(more);
+    }
+    services
+}
+
+/// The services with the pools of a plan: strings in production do not change by themselves.
+fn fixed(services: &[Given], today: &Plan) -> Vec<Given> {
+    let pools = today.services.iter().map(|part| part.pool);
+    services
+        .iter()
+        .zip(pools)
+        .map(|(given, pool)| Given { pool: Some(pool), ..given.clone() })
+        .collect()
+}
+
+fn row(label: String, deployment: &Deployment, services: &[Given]) -> Scenario {
+    let plan = plan(deployment, services);
+    let first = plan.services.first();
+    Scenario {
+        label,
+        apps: services.iter().fold(0, |all, s| all.saturating_add(s.instances)),
+        routers: deployment.routers,
+        pool: first.map_or(0, |part| part.pool),
+        total: plan.total,
+        share: plan.share,
+        cap: first.map_or(0, |part| part.cap),
+        verdict: plan.verdict,
+    }
+}
+
+/// Instances of the first service that fit with the pools as they are.
+pub fn fitting_clients(deployment: &Deployment, services: &[Given], today: &Plan) -> u64 {
+    let fits = |instances: u64| {
+        let mut services = fixed(services, today);
+        if let Some(first) = services.first_mut() {
+            first.instances = instances;
+        }
+        plan(deployment, &services).verdict == Verdict::Fits
+    };
+    // Shares only grow with instances: halve until the last that fits is found.
+    let (mut low, mut high) = (0_u64, 1_u64);
+    while high < 1 << 40 && fits(high) {
+        low = high;
+        high *= 2;
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if fits(middle) { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// Lays out the scenarios of a plan. `more_apps` are added to the first service, one row each; `routers`
+/// is their number after a scale-out.
+pub fn scenarios(
+    deployment: &Deployment,
+    services: &[Given],
+    more_apps: &[u64],
+    routers: Option<u64>,
+) -> Scenarios {
+    let today = plan(deployment, services);
+    let mut rows = vec![row("today".to_owned(), deployment, services)];
+    if let Some(routers) = routers {
+        let scaled = Deployment { routers, ..*deployment };
+        let what = format!("{} mongos", text::count(routers));
+        rows.push(row(format!("{what}, pools unchanged"), &scaled, &fixed(services, &today)));
+        if today.services.iter().any(|part| part.source == Pool::Formula) {
+            rows.push(row(format!("{what}, pools from demand again"), &scaled, services));
+        }
+    }
+    for &more in more_apps {
+        let noun = text::form(more, "application", "applications");
+        let label = format!("{} more {noun}", text::count(more));
+        rows.push(row(label, deployment, &grown(services, &today, more)));
+    }
+    let fits: Vec<Scenario> =
+        rows.iter().filter_map(|row| fitting(row, deployment, services, &today)).collect();
+    rows.extend(fits);
+    let advice = advice(deployment, services, &today, more_apps, routers);
+    let curve = curve(deployment, services, &today, more_apps);
+    Scenarios { rows, advice, curve }
+}
+
+/// The same with the largest pool that fits, for a row that does not and that is about one service.
+fn fitting(
+    over: &Scenario,
+    deployment: &Deployment,
+    services: &[Given],
+    today: &Plan,
+) -> Option<Scenario> {
+    let [_] = services else { return None };
+    if over.verdict == Verdict::Fits || over.cap == 0 {
+        return None;
+    }
+    let deployment = Deployment { routers: over.routers, ..*deployment };
+    let mut changed = fixed(services, today);
+    let first = changed.first_mut()?;
+    first.instances = over.apps;
+    first.pool = Some(over.cap);
+    Some(row(format!("would fit: {}", over.label), &deployment, &changed))
+}
+
+fn advice(
+    deployment: &Deployment,
+    services: &[Given],
+    today: &Plan,
+    more_apps: &[u64],
+    routers: Option<u64>,
+) -> Vec<Advice> {
+    let mut out = Vec::new();
+    let mut advise = |clause, message: String| out.push(Advice { clause, message });
+    let future = routers.map(|routers| {
+        let scaled = Deployment { routers, ..*deployment };
+        (scaled, plan(&scaled, &fixed(services, today)))
+    });
+    if today.verdict != Verdict::Fits {
+        let over = today.services.iter().filter(|part| part.fair < part.pool);
+        match services {
+            [_] => {
+                let part = &today.services[0];
+                if part.cap == 0 {
+                    advise(
+                        "CN-03.1",
+                        "no pool is small enough: even one connection per client breaks the budget"
+                            .to_owned(),
+                    );
+                } else {
+                    advise(
+                        "CN-03.1",
+                        format!("set maxPoolSize to at most {}", text::count(part.cap)),
+                    );
+                    let whole = part.cap.saturating_mul(deployment_pools(deployment));
+                    if part.base.is_some_and(|base| base > whole) {
+                        advise(
+                            "CN-03.3",
+                            format!(
+                                "that is less than the {} connections an instance needs: requests would queue",
+                                text::count(part.base.unwrap_or(0))
+                            ),
+                        );
+                    }
+                }
+            }
+            _ => {
+                for part in over {
+                    advise(
+                        "CN-03.1",
+                        format!(
+                            "{}: set maxPoolSize to {} (all services give up the same part), or to at most \
+                             {} while the others stay",
+                            part.name,
+                            text::count(part.fair),
+                            text::count(part.cap)
+                        ),
+                    );
+                }
+            }
+        }
+        if deployment.method.has_pool_per_router() {
+            other_methods(deployment, services, today, &mut advise);
+        }
+        advise(
+            "CN-02.3",
+            "put a pooling proxy between applications and database: its pool counts, theirs do not"
+                .to_owned(),
+        );
+        let needed = limit_needed(deployment, today);
+        advise(
+            "CN-03.1",
+            format!(
+                "or take an instance that accepts at least {} connections",
+                text::count(needed)
+            ),
+        );
+    } else {
+        let room = fitting_clients(deployment, services, today);
+        let pool = today.services.first().map_or(0, |part| part.pool);
+        let name = services.first().map(|s| s.name.as_str()).filter(|name| !name.is_empty());
+        let of = name.map_or(String::new(), |name| format!(" of {name}"));
+        advise(
+            "CN-03.1",
+            format!(
+                "with maxPoolSize {} there is room for {}{of}",
+                text::count(pool),
+                text::plural(room, "application")
+            ),
+        );
+    }
+    if let Some((scaled, then)) = future.filter(|(_, then)| then.verdict != Verdict::Fits) {
+        let cap = then.services.first().map_or(0, |part| part.cap);
+        advise(
+            deployment.method.formula_clause(),
+            format!(
+                "before there are {} mongos, lower maxPoolSize to {}: {} connections would be {}",
+                text::count(scaled.routers),
+                text::count(cap),
+                text::count(then.total),
+                share_text(then.share)
+            ),
+        );
+    }
+    for &more in more_apps {
+        let then = plan(deployment, &grown(services, today, more));
+        if then.verdict != Verdict::Fits
+            && let Some(part) = then.services.first()
+        {
+            advise(
+                "CN-03.1",
+                format!(
+                    "before {} are added, lower maxPoolSize to {}: {} connections would be {}",
+                    text::plural(more, "application"),
+                    text::count(part.cap),
+                    text::count(then.total),
+                    share_text(then.share)
+                ),
+            );
+        }
+    }
+    out
+}
+
+fn deployment_pools(deployment: &Deployment) -> u64 {
+    if deployment.method.has_pool_per_router() { deployment.routers.max(1) } else { 1 }
+}
+
+/// What a balancer, or fewer routers per client, would come to.
+fn other_methods(
+    deployment: &Deployment,
+    services: &[Given],
+    today: &Plan,
+    advise: &mut impl FnMut(&'static str, String),
+) {
+    // Behind a balancer a client has one pool, which takes the whole demand.
+    let balanced = Deployment { method: Method::LoadBalancer, ..*deployment };
+    let one_pool: Vec<Given> = fixed(services, today)
+        .into_iter()
+        .zip(services)
+        .map(|(fixed, given)| if given.pool.is_none() { given.clone() } else { fixed })
+        .collect();
+    let lb = plan(&balanced, &one_pool);
+    advise(
+        "PF-1",
+        format!(
+            "behind a load balancer clients keep one pool: {} connections, {} of the limit{}",
+            text::count(lb.total),
+            share_text(lb.share),
+            if lb.verdict == Verdict::Fits { "" } else { ", too many still" }
+        ),
+    );
+    let fewer = (1..deployment.routers).rev().take(4096).find(|&routers| {
+        plan(&Deployment { routers, ..*deployment }, services).verdict == Verdict::Fits
+    });
+    if let Some(hosts) = fewer.filter(|_| deployment.method == Method::Srv) {
+        advise(
+            "PF-2",
+            format!(
+                "srvMaxHosts={hosts} lets each client use {hosts} of the {} mongos, which fits",
+                text::count(deployment.routers)
+            ),
+        );
+    }
+}
+
+/// The smallest limit whose four fifths hold the plan.
+fn limit_needed(deployment: &Deployment, today: &Plan) -> u64 {
+    let counted = match deployment.scope {
+        docward_model::LimitScope::Total => today.total,
+        docward_model::LimitScope::PerNode => today.per_node,
+    };
+    u64::try_from((u128::from(counted) * 5).div_ceil(4)).unwrap_or(u64::MAX)
+}
+
+/// Points from one application to half as many again as are planned or fit, at most 60.
+fn curve(
+    deployment: &Deployment,
+    services: &[Given],
+    today: &Plan,
+    more_apps: &[u64],
+) -> Vec<(u64, f64)> {
+    let Some(first) = services.first() else { return Vec::new() };
+    let planned = first.instances.saturating_add(more_apps.iter().copied().max().unwrap_or(0));
+    let room = fitting_clients(deployment, services, today);
+    let last = planned.max(room.min(planned.saturating_mul(2))).saturating_mul(5) / 4;
+    let last = last.max(2);
+    let step = last.div_ceil(60).max(1);
+    let steps = (1..=last.div_ceil(step)).map(|at| at.saturating_mul(step));
+    let start = (step > 1).then_some(1);
+    start
+        .into_iter()
+        .chain(steps)
+        .map(|apps| {
+            let mut services = fixed(services, today);
+            if let Some(first) = services.first_mut() {
+                first.instances = apps;
+            }
+            (apps, plan(deployment, &services).share)
+        })
+        .collect()
+}

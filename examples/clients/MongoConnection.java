@@ -1,0 +1,147 @@
+// MongoDB client for Java 11 or later (mongodb-driver-sync, version 4.3 or later).
+//
+// Written by docward 0.1.0; `docward connect sdk --lang java` writes it again.
+//
+// One client for the whole process: shared() makes it when it is first asked for and closes it when the
+// process ends. Everything secret comes from the environment:
+//
+//   MONGODB_USER, MONGODB_PASSWORD    who logs in
+//   MONGODB_HOSTS                     host:port, or several with commas; for SRV the name alone
+//   MONGODB_REPLICA_SET               the name of the replica set, where there is one
+//   MONGODB_TLS                       "false" where servers offer no TLS
+//
+// Beside the rule book's samples:
+//
+// - maxWaitTime; from 5.2 on the driver prefers one timeout for the whole client to it (GC-28)
+// - MongoClients.create makes clients; MongoClient.create does not exist (GC-27)
+// - the rule book's sample has none; this file has (SDK-ALL.4)
+
+import com.mongodb.ConnectionString;
+import com.mongodb.MongoClientSettings;
+import com.mongodb.ReadPreference;
+import com.mongodb.WriteConcern;
+import com.mongodb.client.MongoClient;
+import com.mongodb.client.MongoClients;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.bson.Document;
+
+public final class MongoConnection {
+    /** Milliseconds that the health check takes at most. */
+    public static final long HEALTH_TIMEOUT_MS = 5000;
+
+    private static MongoClient shared;
+
+    private MongoConnection() {}
+
+    /** By the SRV record of a sharded cluster: new mongos are found without a change here. */
+    public static MongoClient connectSrv() {
+        return connect(uri("mongodb+srv", ""));
+    }
+
+    /** By the members of a replica set; all of them belong into MONGODB_HOSTS. */
+    public static MongoClient connectReplicaSet() {
+        return connect(uri("mongodb", "&replicaSet=" + encoded(setting("MONGODB_REPLICA_SET"))));
+    }
+
+    /** By the one address in front of a sharded cluster. */
+    public static MongoClient connectLoadBalancer() {
+        return connect(uri("mongodb", ""));
+    }
+
+    /**
+     * By every mongos of a sharded cluster. Their addresses must be switched on at the provider, and
+     * MONGODB_HOSTS must follow when mongos are added or removed.
+     */
+    public static MongoClient connectAllMongos() {
+        return connect(uri("mongodb", ""));
+    }
+
+    /** Whether the primary (or a mongos) answers within the time; never throws. */
+    public static boolean checkConnection(MongoClient client, long timeoutMs) {
+        CompletableFuture<Boolean> ping = CompletableFuture.supplyAsync(() -> {
+            client.getDatabase("admin").runCommand(new Document("ping", 1));
+            return true;
+        });
+        try {
+            return ping.get(timeoutMs, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            return false;
+        } catch (Exception error) {
+            System.err.println("MongoDB does not answer: " + error);
+            return false;
+        }
+    }
+
+    /** The same with the usual time. */
+    public static boolean checkConnection(MongoClient client) {
+        return checkConnection(client, HEALTH_TIMEOUT_MS);
+    }
+
+    /** The one client of this process. */
+    public static synchronized MongoClient shared() {
+        if (shared == null) {
+            shared = connectReplicaSet();
+            Runtime.getRuntime().addShutdownHook(new Thread(MongoConnection::closeShared));
+        }
+        return shared;
+    }
+
+    /** Closes it; safe to call more than once. */
+    public static synchronized void closeShared() {
+        if (shared != null) {
+            shared.close();
+            shared = null;
+        }
+    }
+
+    private static MongoClient connect(String uri) {
+        return MongoClients.create(settings(new ConnectionString(uri)));
+    }
+
+    private static MongoClientSettings settings(ConnectionString uri) {
+        boolean tls = !"false".equals(System.getenv("MONGODB_TLS"));
+        return MongoClientSettings.builder()
+                .applyConnectionString(uri)
+                .applicationName("example")
+                .applyToSslSettings(ssl -> ssl.enabled(tls))
+                .applyToConnectionPoolSettings(pool -> pool
+                        .maxSize(150)
+                        .minSize(10)
+                        .maxConnectionIdleTime(120000, TimeUnit.MILLISECONDS)
+                        .maxWaitTime(5000, TimeUnit.MILLISECONDS))
+                .applyToSocketSettings(socket -> socket
+                        .connectTimeout(10000, TimeUnit.MILLISECONDS)
+                        .readTimeout(30000, TimeUnit.MILLISECONDS))
+                // Shorter than some elections take: retry what fails meanwhile, or allow 15000 (GC-29).
+                .applyToClusterSettings(cluster -> cluster
+                        .serverSelectionTimeout(5000, TimeUnit.MILLISECONDS))
+                .retryWrites(true)
+                .retryReads(true)
+                .writeConcern(WriteConcern.MAJORITY)
+                // Class core: core business reads what it has just written (RP-1).
+                .readPreference(ReadPreference.primary())
+                .build();
+    }
+
+    private static String uri(String scheme, String options) {
+        return scheme + "://" + encoded(setting("MONGODB_USER")) + ":" + encoded(setting("MONGODB_PASSWORD"))
+                + "@" + setting("MONGODB_HOSTS") + "/?authSource=admin" + options;
+    }
+
+    private static String encoded(String text) {
+        // For a form a space is a plus; in a connection string it is not.
+        return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
+    }
+
+    private static String setting(String name) {
+        String value = System.getenv(name);
+        if (value == null || value.isEmpty()) {
+            throw new IllegalStateException("the environment variable " + name + " is not set");
+        }
+        return value;
+    }
+}

@@ -1,0 +1,156 @@
+// Package mongoclient connects to MongoDB (go.mongodb.org/mongo-driver/v2).
+//
+// Written by docward 0.1.0; `docward connect sdk --lang go --go-version 2` writes it again.
+//
+// One client for the whole process: Shared makes it when it is first asked for, CloseShared closes it.
+// Everything secret comes from the environment:
+//
+//	MONGODB_USER, MONGODB_PASSWORD    who logs in
+//	MONGODB_HOSTS                     host:port, or several with commas; for SRV the name alone
+//	MONGODB_REPLICA_SET               the name of the replica set, where there is one
+//	MONGODB_TLS                       "false" where servers offer no TLS
+//
+// Beside the rule book's samples:
+//
+// - there is no waitQueueTimeoutMS: give every operation a context with a deadline (OperationTimeout) (GC-28)
+// - version 1 connects with a context, version 2 without (GC-28)
+package mongoclient
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+)
+
+const (
+	// HealthTimeout is the time that the health check takes at most.
+	HealthTimeout = 5000 * time.Millisecond
+	// OperationTimeout is the deadline to give to the context of an operation: it bounds the wait for a
+	// connection too, for which this driver has no option of its own.
+	OperationTimeout = 5000 * time.Millisecond
+)
+
+// ConnectSRV connects by the SRV record of a sharded cluster: new mongos are found without a change here.
+func ConnectSRV() (*mongo.Client, error) {
+	return connect("mongodb+srv", false)
+}
+
+// ConnectReplicaSet connects by the members of a replica set; all of them belong into MONGODB_HOSTS.
+func ConnectReplicaSet() (*mongo.Client, error) {
+	return connect("mongodb", true)
+}
+
+// ConnectLoadBalancer connects by the one address in front of a sharded cluster.
+func ConnectLoadBalancer() (*mongo.Client, error) {
+	return connect("mongodb", false)
+}
+
+// ConnectAllMongos connects by every mongos of a sharded cluster. Their addresses must be switched on at the
+// provider, and MONGODB_HOSTS must follow when mongos are added or removed.
+func ConnectAllMongos() (*mongo.Client, error) {
+	return connect("mongodb", false)
+}
+
+// CheckConnection says whether the primary (or a mongos) answers within the time; it never panics.
+func CheckConnection(client *mongo.Client, timeout time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	if err := client.Ping(ctx, readpref.Primary()); err != nil {
+		log.Printf("MongoDB does not answer: %v", err)
+		return false
+	}
+	return true
+}
+
+var (
+	lock   sync.Mutex
+	shared *mongo.Client
+)
+
+// Shared returns the one client of this process.
+func Shared() (*mongo.Client, error) {
+	lock.Lock()
+	defer lock.Unlock()
+	if shared == nil {
+		client, err := ConnectReplicaSet()
+		if err != nil {
+			return nil, err
+		}
+		shared = client
+	}
+	return shared, nil
+}
+
+// CloseShared closes it and waits for what is under way until the context ends; safe to call more than once.
+func CloseShared(ctx context.Context) error {
+	lock.Lock()
+	defer lock.Unlock()
+	if shared == nil {
+		return nil
+	}
+	client := shared
+	shared = nil
+	return client.Disconnect(ctx)
+}
+
+func connect(scheme string, replicaSet bool) (*mongo.Client, error) {
+	uri, err := address(scheme, replicaSet)
+	if err != nil {
+		return nil, err
+	}
+	opts := options.Client().ApplyURI(uri).
+		SetAppName("example").
+		SetMaxPoolSize(150).
+		SetMinPoolSize(10).
+		SetMaxConnIdleTime(120000 * time.Millisecond).
+		SetConnectTimeout(10000 * time.Millisecond).
+		// Shorter than some elections take: retry what fails meanwhile, or allow 15000 (GC-29).
+		SetServerSelectionTimeout(5000 * time.Millisecond).
+		SetRetryWrites(true).
+		SetRetryReads(true).
+		SetWriteConcern(writeconcern.Majority()).
+		// Class core: core business reads what it has just written (RP-1).
+		SetReadPreference(readpref.Primary())
+	if os.Getenv("MONGODB_TLS") != "false" {
+		opts.SetTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12})
+	}
+	// Without a context, unlike version 1: connections are made in the background.
+	return mongo.Connect(opts)
+}
+
+func address(scheme string, replicaSet bool) (string, error) {
+	names := []string{"MONGODB_USER", "MONGODB_PASSWORD", "MONGODB_HOSTS"}
+	if replicaSet {
+		names = append(names, "MONGODB_REPLICA_SET")
+	}
+	for _, name := range names {
+		if os.Getenv(name) == "" {
+			return "", fmt.Errorf("the environment variable %s is not set", name)
+		}
+	}
+	query := url.Values{"authSource": {"admin"}}
+	if replicaSet {
+		query.Set("replicaSet", os.Getenv("MONGODB_REPLICA_SET"))
+	}
+	if os.Getenv("MONGODB_TLS") == "false" {
+		query.Set("tls", "false")
+	}
+	user, password := escaped(os.Getenv("MONGODB_USER")), escaped(os.Getenv("MONGODB_PASSWORD"))
+	return fmt.Sprintf("%s://%s:%s@%s/?%s", scheme, user, password, os.Getenv("MONGODB_HOSTS"), query.Encode()), nil
+}
+
+// In a query a space is a plus; in front of a host it is not.
+func escaped(text string) string {
+	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
+}

@@ -1,0 +1,129 @@
+"""MongoDB client for Python (PyMongo 4.2 or later).
+
+Written by docward 0.1.0; `docward connect sdk --lang python` writes it again.
+
+One client for the whole process: `shared_client()` makes it when it is first asked for and closes it when
+the process ends. Everything secret comes from the environment:
+
+    MONGODB_USER, MONGODB_PASSWORD    who logs in
+    MONGODB_HOSTS                     host:port, or several with commas; for SRV the name alone
+    MONGODB_REPLICA_SET               the name of the replica set, where there is one
+    MONGODB_TLS                       "false" where servers offer no TLS
+
+Beside the rule book's samples:
+
+- readPreference takes text; ReadPreference.SECONDARY_PREFERRED under that name raises ValueError (GC-26)
+- a client must not be used on both sides of fork(); shared_client() sees to it (SDK-ALL.3)
+"""
+
+import atexit
+import logging
+import os
+import threading
+from urllib.parse import quote
+
+import pymongo
+
+_log = logging.getLogger(__name__)
+
+# Seconds that the health check takes at most.
+HEALTH_TIMEOUT_S = 5000 / 1000
+
+OPTIONS = {
+    "appName": "example",
+    "authSource": "admin",
+    "maxPoolSize": 150,
+    "minPoolSize": 10,
+    "maxIdleTimeMS": 120000,
+    "waitQueueTimeoutMS": 5000,
+    "connectTimeoutMS": 10000,
+    # Shorter than some elections take: retry what fails meanwhile, or allow 15000 (GC-29).
+    "serverSelectionTimeoutMS": 5000,
+    "retryWrites": True,
+    "retryReads": True,
+    "w": "majority",
+    # Class core: core business reads what it has just written (RP-1).
+    # As text: an object under this name is refused with ValueError.
+    "readPreference": "primary",
+}
+
+
+def _setting(name):
+    value = os.environ.get(name, "")
+    if not value:
+        raise RuntimeError(f"the environment variable {name} is not set")
+    return value
+
+
+def _uri(scheme):
+    user = quote(_setting("MONGODB_USER"), safe="")
+    password = quote(_setting("MONGODB_PASSWORD"), safe="")
+    return f"{scheme}://{user}:{password}@{_setting('MONGODB_HOSTS')}/"
+
+
+def _client(scheme, **more):
+    tls = os.environ.get("MONGODB_TLS", "true") != "false"
+    # Connections are made in the background: use check_connection() to know whether there is one.
+    return pymongo.MongoClient(_uri(scheme), tls=tls, **OPTIONS, **more)
+
+
+def connect_srv():
+    """By the SRV record of a sharded cluster: new mongos are found without a change here."""
+    return _client("mongodb+srv")
+
+
+def connect_replica_set():
+    """By the members of a replica set; all of them belong into MONGODB_HOSTS."""
+    return _client("mongodb", replicaSet=_setting("MONGODB_REPLICA_SET"))
+
+
+def connect_load_balancer():
+    """By the one address in front of a sharded cluster."""
+    return _client("mongodb")
+
+
+def connect_all_mongos():
+    """By every mongos of a sharded cluster.
+
+    Their addresses must be switched on at the provider, and MONGODB_HOSTS must follow when mongos are
+    added or removed.
+    """
+    return _client("mongodb")
+
+
+def check_connection(client, timeout_s=HEALTH_TIMEOUT_S):
+    """Whether the primary (or a mongos) answers within the time; never raises."""
+    try:
+        with pymongo.timeout(timeout_s):
+            client.admin.command("ping")
+        return True
+    except Exception as error:  # Whatever happens, a health check answers.
+        _log.warning("MongoDB does not answer: %s", error)
+        return False
+
+
+_lock = threading.Lock()
+_shared = None
+_shared_pid = None
+
+
+def shared_client():
+    """The one client of this process; a process made by fork() gets its own."""
+    global _shared, _shared_pid
+    with _lock:
+        if _shared is None or _shared_pid != os.getpid():
+            _shared = connect_replica_set()
+            _shared_pid = os.getpid()
+        return _shared
+
+
+def close_shared_client():
+    """Closes it; safe to call more than once."""
+    global _shared
+    with _lock:
+        if _shared is not None and _shared_pid == os.getpid():
+            _shared.close()
+        _shared = None
+
+
+atexit.register(close_shared_client)
