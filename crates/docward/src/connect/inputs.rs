@@ -8,7 +8,7 @@ use docward_collect::{Request, collect, is_uri};
 use docward_config::Config;
 use docward_connect::{Amount, Method};
 use docward_model::{
-    ClientUri, Filter, NamespacePattern, Problem, Purpose, Server, Settings, Topology,
+    Filter, NamespacePattern, Problem, Purpose, Server, Settings, Topology,
 };
 
 use crate::{complain, config, interrupt::Interrupt, progress::Bar};
@@ -44,8 +44,9 @@ pub(super) fn live(uri: &str) -> anyhow::Result<Live> {
     if !is_uri(uri) {
         bail!("--uri expects a connection string that begins with mongodb:// or mongodb+srv://");
     }
-    let client = ClientUri::parse(uri, Purpose::Source)
-        .map_err(|fault| anyhow::anyhow!("--uri: {fault}"))?;
+    let client = docward_uri::parse(uri)
+        .map_err(|fault| anyhow::anyhow!("--uri: {fault}"))?
+        .client(Purpose::Source);
     // Facts about servers are asked for; no collection is.
     let nothing = NamespacePattern::new("docward/none").map_err(anyhow::Error::msg)?;
     let request = Request {
