@@ -163,7 +163,9 @@ impl ConnectionString {
     /// The option that counts: the last one under its canonical name, or else under a name it once had.
     pub fn option(&self, name: &str) -> Option<&UriOption> {
         let all = || self.options.iter().filter(|option| option.name() == name);
-        all().rfind(|option| option.key.value.eq_ignore_ascii_case(name)).or_else(|| all().last())
+        all()
+            .rfind(|option| option.key.value.eq_ignore_ascii_case(name))
+            .or_else(|| all().next_back())
     }
 
     /// The place of a byte of the text in the pieces that were given.

@@ -83,7 +83,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 format!("write minPoolSize={value}"),
             );
             cx.report(draft.level(Level::Mandatory).data("change", change));
-        } else if min > most || (min < least && !size.is_some_and(|size| size <= least)) {
+        } else if min > most || (min < least && size.is_none_or(|size| size > least)) {
             if client.is_local() {
                 continue;
             }

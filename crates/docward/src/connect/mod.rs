@@ -20,7 +20,7 @@ pub(crate) struct ConnectArgs {
 enum ConnectCommand {
     /// Judge connection strings and print the corrected ones
     #[command(after_help = check::EXAMPLES)]
-    Check(check::CheckArgs),
+    Check(Box<check::CheckArgs>),
     /// Size pools and hold them against the connection limit
     #[command(after_help = plan::EXAMPLES)]
     Plan(plan::PlanArgs),
