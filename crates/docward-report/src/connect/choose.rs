@@ -50,8 +50,8 @@ fn comparison(choice: &Choice) -> Vec<Vec<String>> {
 fn terminal(choice: &Choice, locked: &[(String, LockedDriver)], look: Look) -> String {
     let paint = Paint { color: look.color };
     let mut out = String::new();
-    let _ =
-        writeln!(out, "{} {}", paint.bold(choice.method.name()), paint.dim(choice.method.text()));
+    let name = paint.bold(choice.method.name());
+    let _ = writeln!(out, "{name}: connect by {}", choice.method.text());
     for (file, driver) in locked {
         let _ = writeln!(out, "  {}", paint.dim(&found(file, driver)));
     }
