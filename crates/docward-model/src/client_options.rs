@@ -25,4 +25,22 @@ impl ClientUri {
         self.options.retain(|other| other.name != option.name);
         self.options.push(option);
     }
+
+    /// Whether it stands in code or settings and leads to this machine or to containers beside it, whose
+    /// names have no dots: a development set-up.
+    pub fn is_for_development(&self) -> bool {
+        let is_local = |host: &String| {
+            let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
+            let name = name.trim_matches(['[', ']']).to_ascii_lowercase();
+            name.starts_with("127.")
+                || matches!(name.as_str(), "localhost" | "::1" | "0.0.0.0")
+                || name.ends_with(".internal")
+                || name.ends_with(".local")
+                || (!name.contains('.') && name != crate::client_uri::HOLE)
+        };
+        self.site.is_some()
+            && !self.srv
+            && !self.hosts.is_empty()
+            && self.hosts.iter().all(is_local)
+    }
 }

@@ -163,6 +163,17 @@ pub struct CodeSecret {
     pub in_remark: bool,
     /// Whether the file is an example that is filled in (`.env.example`).
     pub in_sample: bool,
+    /// Where its literal begins, when that can be replaced by a look into the environment.
+    pub literal: Option<(Location, Lookup)>,
+}
+
+/// How a language looks into the environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// The expression.
+    pub expression: &'static str,
+    /// The import it needs.
+    pub needs: Option<&'static str>,
 }
 
 /// Of what a name is.
@@ -284,6 +295,8 @@ pub struct RefusedCall {
     pub what: String,
     /// What to write instead.
     pub instead: String,
+    /// What stands there, and what may stand there instead.
+    pub swap: (String, String),
 }
 
 /// A function of a platform that keeps no memory between calls.

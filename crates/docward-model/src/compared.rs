@@ -190,6 +190,7 @@ mod tests {
             data: Data::new(),
             examples: Vec::new(),
             fix: None,
+            edits: Vec::new(),
             fingerprint: fingerprint.to_owned(),
         }
     }

@@ -239,6 +239,28 @@ pub struct Location {
     pub column: u32,
 }
 
+/// A change of a text file that mends a finding and cannot break anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// Where it begins.
+    pub location: Location,
+    /// What stands there; nothing is changed when something else does.
+    pub old: EditedText,
+    /// What is to stand there.
+    pub new: String,
+    /// A line that the file needs, put before its first import when it is not there: `import os`.
+    pub needs: Option<&'static str>,
+}
+
+/// What an edit replaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EditedText {
+    /// This text.
+    Exactly(String),
+    /// A literal in quotes, which may hold a secret and is not repeated.
+    Literal,
+}
+
 /// One figure behind a finding.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the variants say it")]
@@ -375,6 +397,8 @@ pub struct Draft {
     pub key: String,
     /// The place in a text file, when it is about one.
     pub location: Option<Location>,
+    /// Changes of text files that mend it.
+    pub edits: Vec<Edit>,
 }
 
 impl Draft {
@@ -400,6 +424,7 @@ impl Draft {
             severity: None,
             key: String::new(),
             location: None,
+            edits: Vec::new(),
         }
     }
 
@@ -461,6 +486,13 @@ impl Draft {
         self
     }
 
+    /// Adds a change that mends it.
+    #[must_use]
+    pub fn edit(mut self, edit: Edit) -> Self {
+        self.edits.push(edit);
+        self
+    }
+
     /// Tells this finding from others of the same rule on the same subject.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
@@ -500,6 +532,8 @@ pub struct Finding {
     pub examples: Vec<String>,
     /// A remedy that can be run.
     pub fix: Option<Fix>,
+    /// Changes of text files that mend it.
+    pub edits: Vec<Edit>,
     /// Stable across runs and independent of counts.
     pub fingerprint: String,
 }

@@ -50,7 +50,8 @@ pub use evidence::{
     ValidationAction, ValidationLevel,
 };
 pub use finding::{
-    Data, DataValue, Draft, Finding, Fix, Level, Location, Safety, Seen, Severity, Subject, Unit,
+    Data, DataValue, Draft, Edit, EditedText, Finding, Fix, Level, Location, Safety, Seen,
+    Severity, Subject, Unit,
 };
 pub use growth::{Growth, Observed, TrackedDocument};
 pub use namespace::{FieldPath, Namespace};

@@ -281,6 +281,7 @@ fn finding(raw: Entry) -> Result<Finding, ReportFault> {
         }),
         examples: raw.examples,
         fix: fix.transpose()?,
+        edits: Vec::new(),
         fingerprint: raw.fingerprint,
     })
 }

@@ -23,6 +23,7 @@ fn finding(rule: &'static str, severity: Severity, at: Subject, what: &str) -> F
         seen: Seen { unit: Unit::Documents, sampled: 12_000, total: 12_000, confidence: 1.0 },
         data: Data::new().with("p99", 2300_u64).with("max", 5100_u64).with("share", 0.25),
         examples: vec!["a value out of a document".to_owned()],
+        edits: Vec::new(),
         fix: (rule != "N006").then(|| Fix {
             refactoring: Some("RF-01".into()),
             command: "db.t_user.aggregate([…])".to_owned(),

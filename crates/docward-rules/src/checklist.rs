@@ -563,6 +563,7 @@ mod tests {
             data: docward_model::Data::new(),
             examples: Vec::new(),
             fix: None,
+            edits: Vec::new(),
             fingerprint: String::new(),
         }
     }

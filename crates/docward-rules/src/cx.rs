@@ -163,6 +163,7 @@ impl<'a> Cx<'a> {
             data: draft.data,
             examples: draft.examples,
             fix: draft.fix,
+            edits: draft.edits,
             fingerprint,
         };
         if is_withheld {

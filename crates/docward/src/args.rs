@@ -151,6 +151,7 @@ Examples:
   docward audit dump/ --profile neutral             without house naming (db_, t_)
   docward audit dump/ --expand N006                 write out every finding of one rule
   docward audit \"$MONGODB_URI\" --uri \"$APP_URI\" --network-rules network.toml
+  docward audit dump/ --code src/                   code and data in one report
   docward audit --network-rules network.toml --network-rules security-groups.json
 
 Settings come from the nearest docward.toml; see docs/configuration.md.";
@@ -219,6 +220,11 @@ pub(crate) struct AuditArgs {
     /// with the deployment, its login and TLS are judged; may be given several times
     #[arg(long, value_name = "URI")]
     pub(crate) uri: Vec<String>,
+
+    /// Source code of the applications: judged as by `lint`, and together with the data (an array that grows
+    /// and a statement that lets it); may be given several times
+    #[arg(long, value_name = "PATH")]
+    pub(crate) code: Vec<String>,
 
     /// Rules of firewalls and security groups: an export of AWS, Azure, Google Cloud or Tencent Cloud
     /// (JSON), or Docward's own format (TOML, JSON); may be given several times; see docs/security.md

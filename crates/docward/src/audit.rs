@@ -5,15 +5,15 @@ use std::{
     collections::BTreeMap,
     env,
     io::IsTerminal,
-    path::Path,
+    path::{Path, PathBuf},
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, bail};
 use docward_collect::{
-    Collected, DeploymentId, Likeness, Request, Resume, SavedEvidence, collect, is_uri, read_logs,
-    read_network_rules,
+    Collected, DeploymentId, Likeness, Request, Resume, SavedEvidence, SourceRequest, collect,
+    is_uri, read_logs, read_network_rules, read_source,
 };
 use docward_config::FailOn;
 use docward_model::{
@@ -31,6 +31,7 @@ use crate::{
     baseline::Baseline,
     complain, config,
     interrupt::Interrupt,
+    lint::{self, Allowances},
     progress::Bar,
     put,
 };
@@ -110,6 +111,20 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     problems.extend(network.problems);
     evidence.uris = uris;
     problems.extend(bad_uris);
+    let mut allowed = Allowances::default();
+    if !args.code.is_empty() {
+        let stop = || interrupt.stop().load(std::sync::atomic::Ordering::Relaxed);
+        let request = SourceRequest {
+            paths: args.code.iter().map(PathBuf::from).collect(),
+            ..SourceRequest::default()
+        };
+        let mut seen = read_source(&request, &stop);
+        problems.append(&mut seen.problems);
+        allowed = Allowances::new(&mut seen, &mut problems);
+        sources.extend(lint::sources(&args.code, &seen, false));
+        evidence.uris.extend(seen.clients);
+        evidence.code = Some(seen.code);
+    }
     let interrupted = interrupted || logs.interrupted;
     interrupt.judging();
     let notes = bar.finish();
@@ -160,7 +175,8 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         || !config.settings.select.is_empty()
         || !problems.is_empty()
         || sources.iter().any(|source| source.sampled);
-    let outcome = judge(&evidence, &config.settings);
+    let mut outcome = judge(&evidence, &config.settings);
+    allowed.apply(&mut outcome);
     let mut items = Vec::new();
     if shown != Shown::SecurityCheck {
         items.extend(checklist(&evidence, &config.settings, &outcome));

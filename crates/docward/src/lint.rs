@@ -17,7 +17,7 @@ use crate::{
     args::{BaselineArgs, Color, JudgingArgs, report_formats},
     audit::{self, Look},
     baseline::Baseline,
-    complain, config,
+    complain, config, fix,
     interrupt::Interrupt,
     put,
 };
@@ -31,6 +31,8 @@ Examples:
   docward lint . --format sarif --output lint.sarif
   docward lint . --write-baseline                accept what there is for now, …
   docward lint . --baseline docward-baseline.json   … and report only what is new
+  docward lint . --diff                          what --fix would change
+  docward lint . --fix                           mend what can be mended safely
   docward audit dump/ --code .                   code and data together
 
 A comment allows a finding on its own line and the next:
@@ -53,6 +55,14 @@ pub(crate) struct LintArgs {
     /// Look at tests as well
     #[arg(long)]
     pub(crate) include_tests: bool,
+
+    /// Mend what can be mended safely, in the files
+    #[arg(long, conflicts_with = "diff")]
+    pub(crate) fix: bool,
+
+    /// Show what --fix would change, and change nothing
+    #[arg(long)]
+    pub(crate) diff: bool,
 
     /// Threads (default: as many as there are cores)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -122,7 +132,7 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
         || !args.judging.select.is_empty();
 
     let allowed = Allowances::new(&mut seen, &mut problems);
-    let sources = sources(args, &seen);
+    let sources = sources(&args.paths, &seen, args.changed_since.is_some());
     let evidence = Evidence {
         uris: std::mem::take(&mut seen.clients),
         code: Some(seen.code),
@@ -130,6 +140,21 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
     };
     let mut outcome = judge(&evidence, &config.settings);
     allowed.apply(&mut outcome);
+    if args.diff {
+        let (text, problems) = fix::diff(&outcome.findings);
+        problems.iter().for_each(|problem| complain(&format!("docward: {problem}")));
+        put(&text, args.output.as_deref())?;
+        return Ok(if problems.is_empty() { CLEAN } else { PROBLEMS });
+    }
+    if args.fix {
+        let fixed = fix::apply(&mut outcome.findings);
+        problems.extend(fixed.problems);
+        if !args.judging.quiet {
+            let n = docward_model::text::plural(fixed.edits, "place");
+            let files = docward_model::text::plural(fixed.files, "file");
+            complain(&format!("note: mended {n} in {files}"));
+        }
+    }
     let judged = outcome.judged(&config.settings).map(|rule| rule.meta.code.into()).collect();
     let mut report = Report {
         tool_version: env!("CARGO_PKG_VERSION").into(),
@@ -190,27 +215,28 @@ pub(crate) fn narrow(settings: &mut Settings) {
     }
 }
 
-fn sources(args: &LintArgs, seen: &SourceSeen) -> Vec<Source> {
+/// The paths as sources of a report. Files are counted once, however many paths lead to them.
+pub(crate) fn sources(paths: &[String], seen: &SourceSeen, sampled: bool) -> Vec<Source> {
     let one = |name: &String, documents: u64, bytes: u64| Source {
         kind: SourceKind::Code,
         name: name.clone(),
         documents,
         bytes,
-        sampled: args.changed_since.is_some(),
+        sampled,
         server: None,
     };
-    // Files are counted once, however many paths lead to them.
-    let mut paths = args.paths.iter();
+    let mut paths = paths.iter();
     let first = paths.next().map(|path| one(path, seen.code.files, seen.bytes));
     first.into_iter().chain(paths.map(|path| one(path, 0, 0))).collect()
 }
 
 /// What comments allow.
-struct Allowances(Vec<(String, docward_code::scan::Allowed)>);
+#[derive(Default)]
+pub(crate) struct Allowances(Vec<(String, docward_code::scan::Allowed)>);
 
 impl Allowances {
     /// Comments without a reason allow nothing: that is a problem, and so is a rule nobody knows.
-    fn new(seen: &mut SourceSeen, problems: &mut Vec<Problem>) -> Self {
+    pub(crate) fn new(seen: &mut SourceSeen, problems: &mut Vec<Problem>) -> Self {
         let mut kept = Vec::new();
         for (file, allowed) in std::mem::take(&mut seen.allowed) {
             let source = format!("{file}:{}", allowed.line);
@@ -230,7 +256,7 @@ impl Allowances {
         Self(kept)
     }
 
-    fn apply(&self, outcome: &mut Outcome) {
+    pub(crate) fn apply(&self, outcome: &mut Outcome) {
         if self.0.is_empty() {
             return;
         }

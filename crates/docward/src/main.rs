@@ -8,6 +8,7 @@ mod config;
 mod connect;
 mod diff;
 mod explain;
+mod fix;
 mod generated;
 mod interrupt;
 mod lint;

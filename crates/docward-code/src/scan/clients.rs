@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use docward_model::{
     ClientOption, ClientSite, ClientUri, Driver, Location, Purpose,
-    code::{CodeSecret, RefusedCall, RemadeClient, SecretKind, Serverless},
+    code::{CodeSecret, Lookup, RefusedCall, RemadeClient, SecretKind, Serverless},
 };
 use docward_uri::Piece;
 
@@ -286,9 +286,33 @@ impl<'u, 't> Scan<'u, 't> {
         if let Some(at) = first
             && self.seen_strings.insert(at)
         {
-            self.secret(&client, &parsed.redacted(), at, scope, folded.fallback);
+            let literal = self.replaceable(folded, at);
+            self.secret(&client, &parsed.redacted(), at, scope, folded.fallback, literal);
         }
         Some(client)
+    }
+
+    /// Where a literal begins that is the whole connection string: then a variable can stand in its place.
+    fn replaceable(&self, folded: &Folded, at: usize) -> Option<(Location, Lookup)> {
+        let lookup = match self.values.unit.language {
+            Language::Python => {
+                Lookup { expression: "os.environ[\"MONGODB_URI\"]", needs: Some("import os") }
+            }
+            language if language.is_script() => {
+                Lookup { expression: "process.env.MONGODB_URI", needs: None }
+            }
+            Language::Java | Language::Kotlin => {
+                Lookup { expression: "System.getenv(\"MONGODB_URI\")", needs: None }
+            }
+            // Go needs an import among others.
+            _ => return None,
+        };
+        let quote = at.checked_sub(1)?;
+        let before = self.text.as_bytes().get(quote.checked_sub(1)?).copied();
+        let is_plain = matches!(self.text.as_bytes().get(quote), Some(b'"' | b'\''))
+            && !before.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'"' | b'\''));
+        (folded.fragments.len() == 1 && !folded.fallback && is_plain)
+            .then(|| (self.location(quote), lookup))
     }
 
     /// A password that stands in a connection string.
@@ -299,6 +323,7 @@ impl<'u, 't> Scan<'u, 't> {
         at: usize,
         scope: ScopeId,
         fallback: bool,
+        literal: Option<(Location, Lookup)>,
     ) {
         if !matches!(client.password, docward_model::Password::Given(_)) {
             return;
@@ -311,6 +336,7 @@ impl<'u, 't> Scan<'u, 't> {
             local: !client.srv && client.hosts.iter().all(|host| super::secrets::is_local(host)),
             in_remark: self.is_remark(at),
             in_sample: self.is_sample,
+            literal,
         };
         self.out.code.secrets.push(secret);
     }
@@ -327,6 +353,10 @@ impl<'u, 't> Scan<'u, 't> {
                 place,
                 what: "`readPreference` is given an object; PyMongo takes a word there and raises ValueError".to_owned(),
                 instead: format!("readPreference=\"{mode}\", or read_preference with the object"),
+                swap: (
+                    self.text.get(value.at..value.end).unwrap_or_default().to_owned(),
+                    format!("\"{mode}\""),
+                ),
             });
         }
     }

@@ -96,6 +96,7 @@ impl<'u, 't> Scan<'u, 't> {
                 local,
                 in_remark: false,
                 in_sample: self.is_sample,
+                literal: None,
             });
         }
     }
@@ -165,6 +166,7 @@ pub(super) fn in_text(
                     local: !client.srv && client.hosts.iter().all(|host| is_local(host)),
                     in_remark: commented,
                     in_sample,
+                    literal: None,
                 });
             }
             if !commented && !in_sample {
@@ -282,6 +284,7 @@ pub(super) fn passwords_in_settings(
             local: lower.contains("compose") || lower.contains("docker"),
             in_remark: false,
             in_sample,
+            literal: None,
         });
     }
 }

@@ -101,7 +101,8 @@ impl<'a> Client<'a> {
             reach(host) == Reach::Loopback
                 || DEVELOPMENT_HOSTS.iter().any(|local| name.eq_ignore_ascii_case(local))
         };
-        !self.uri.hosts.is_empty() && self.uri.hosts.iter().all(is_local)
+        self.uri.is_for_development()
+            || !self.uri.hosts.is_empty() && self.uri.hosts.iter().all(is_local)
     }
 
     /// Whether something may be missed: all options are in sight, and the string is not one for the

@@ -1,6 +1,9 @@
 //! Findings in source code: where they are, and what tells them apart from run to run.
 
-use docward_model::{Draft, Evidence, Seen, Subject, Unit, code::Place};
+use docward_model::{
+    Draft, Evidence, Namespace, Seen, Subject, Unit,
+    code::{Append, Place},
+};
 
 /// A finding at a place. Its fingerprint holds while lines move: file, function and what it is about.
 pub fn draft(
@@ -29,4 +32,30 @@ pub fn seen(evidence: &Evidence) -> Seen {
 /// ` of `name`` when a collection or model is known.
 pub fn of(collection: Option<&str>) -> String {
     collection.map(|name| format!(" of `{name}`")).unwrap_or_default()
+}
+
+/// Statements in source code that add to an array of a collection.
+pub fn appends<'a>(
+    evidence: &'a Evidence,
+    namespace: &'a Namespace,
+    path: &str,
+) -> impl Iterator<Item = &'a Append> {
+    let plain = path.replace("[]", "");
+    evidence.code.iter().flat_map(|code| &code.appends).filter(move |append| {
+        append.collection.as_deref() == Some(namespace.collection.as_str())
+            && plain_path(&append.path) == plain
+    })
+}
+
+/// A path of an update without positions in arrays.
+pub fn plain_path(path: &str) -> String {
+    let parts = path
+        .split('.')
+        .filter(|part| !part.starts_with('$') && part.parse::<u32>().is_err() && !part.is_empty());
+    parts.collect::<Vec<_>>().join(".")
+}
+
+/// `app.js:12`.
+pub fn line(place: &Place) -> String {
+    format!("{}:{}", place.location.file, place.location.line)
 }

@@ -1,6 +1,6 @@
 //! CN-01.4, CP-5, CP-6: retries that are switched off.
 
-use docward_model::Evidence;
+use docward_model::{Edit, EditedText, Evidence};
 
 use crate::{
     Cx, declare_rule,
@@ -57,8 +57,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             if client.flag(option) != Some(false) || passes {
                 continue;
             }
-            cx.report(
-                client
+            let mut draft = client
                     .draft(
                         client.place(option),
                         format!("{} switches retries of {thing} off", client.uri.owner()),
@@ -67,8 +66,27 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     )
                     .clauses(clauses)
                     .data("change", Correction::set(option, true))
-                    .key(format!("{} {option}", client.uri.key())),
-            );
+                    .key(format!("{} {option}", client.uri.key()));
+            // In code: the string, or the option as each language writes it.
+            let location = client.place(option).filter(|_| client.uri.site.is_some());
+            if let Some(location) = location {
+                let setter = format!("Set{}{}", option[..1].to_uppercase(), &option[1..]);
+                for (old, new) in [
+                    (format!("{option}=false"), format!("{option}=true")),
+                    (format!("{option}: false"), format!("{option}: true")),
+                    (format!("{option}(false)"), format!("{option}(true)")),
+                    (format!("{setter}(false)"), format!("{setter}(true)")),
+                    ("False".to_owned(), "True".to_owned()),
+                ] {
+                    draft = draft.edit(Edit {
+                        location: location.clone(),
+                        old: EditedText::Exactly(old),
+                        new,
+                        needs: None,
+                    });
+                }
+            }
+            cx.report(draft);
         }
     }
 }

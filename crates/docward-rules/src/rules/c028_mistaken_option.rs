@@ -1,6 +1,6 @@
 //! SDK-ALL.1: options that drivers ignore: unknown, misspelled, given twice, given up, of the wrong type.
 
-use docward_model::{Evidence, Level, NoteKind};
+use docward_model::{Edit, EditedText, Evidence, Level, NoteKind, UriNote};
 use docward_uri::nearest_option;
 
 use crate::{
@@ -73,12 +73,30 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 .level(level)
                 .data("option", note.option.as_str())
                 .key(format!("{} {:?} {}", client.uri.key(), note.kind, note.option));
+            let draft = match renamed(&client, note) {
+                Some(edit) => draft.edit(edit),
+                None => draft,
+            };
             cx.report(match correction(&client, note.kind, &note.option) {
                 Some(change) => draft.data("change", change),
                 None => draft,
             });
         }
     }
+}
+
+/// An old name of an option in code, where the new one means the same: `ssl` is `tls`.
+fn renamed(client: &Client<'_>, note: &UriNote) -> Option<Edit> {
+    let location = note.location.as_ref().filter(|_| client.uri.site.is_some())?;
+    let option =
+        client.uri.options.iter().find(|option| option.location.as_ref() == Some(location))?;
+    let is_alias = note.kind == NoteKind::Deprecated && option.written.eq_ignore_ascii_case("ssl");
+    is_alias.then(|| Edit {
+        location: location.clone(),
+        old: EditedText::Exactly(format!("{}=", option.written)),
+        new: format!("{}=", option.name),
+        needs: None,
+    })
 }
 
 fn correction(client: &Client<'_>, kind: NoteKind, option: &str) -> Option<Correction> {

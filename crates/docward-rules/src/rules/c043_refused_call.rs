@@ -1,6 +1,6 @@
 //! SDK-PY.1 and GC-26: calls that a driver refuses when the code runs.
 
-use docward_model::Evidence;
+use docward_model::{Edit, EditedText, Evidence};
 
 use crate::{Cx, declare_rule, facts::code};
 
@@ -44,13 +44,21 @@ declare_rule! {
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
     for call in &found.refused_calls {
-        cx.report(code::draft(
-            evidence,
-            &call.place,
-            "refused",
-            call.what.clone(),
-            "the client cannot be made: the process fails before its first operation",
-            format!("write {}", call.instead),
-        ));
+        cx.report(
+            code::draft(
+                evidence,
+                &call.place,
+                "refused",
+                call.what.clone(),
+                "the client cannot be made: the process fails before its first operation",
+                format!("write {}", call.instead),
+            )
+            .edit(Edit {
+                location: call.place.location.clone(),
+                old: EditedText::Exactly(call.swap.0.clone()),
+                new: call.swap.1.clone(),
+                needs: None,
+            }),
+        );
     }
 }

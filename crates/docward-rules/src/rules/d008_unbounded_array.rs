@@ -1,11 +1,14 @@
 //! DM-08.2, AP-S2.1, AP-S4.1, CK-4, CK-8, ALG-6: arrays that grow without end, judged from documents
 //! alone: length against age, length, dates inside, and nothing that bounds it.
 
-use docward_model::{Collection, Draft, Field, Profile, Safety, Severity, Subject};
+use docward_model::{
+    Collection, Draft, Field, Profile, Safety, Severity, Subject,
+    code::{Append, Cap},
+};
 
 use crate::facts::arrays::{self, Elements, Limits, Owner, Unbounded, Verdict};
 use crate::facts::forecast::{self, Forecast};
-use crate::facts::{patterns, proposals, shell, sizes, text};
+use crate::facts::{code, patterns, proposals, shell, sizes, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -20,6 +23,9 @@ declare_rule! {
     /// that pile up at a round number, coordinates, vectors. Arrays of ids are reported by
     /// `growing-id-array`. Where the pace is known, the finding tells the days on which the document of
     /// the longest array reaches 1 MB, 10 MB and 16 MB, up to twenty years ahead.
+    ///
+    /// With `--code` statements that add to the array count as well: one without a bound makes it certain,
+    /// and when all of them keep it short, what the documents show is a possibility only.
     ///
     /// With `--earlier` growth need not be inferred from ages: arrays that got longer between two dates in
     /// the same documents are a sign of their own, a warning where it stands alone. It takes as many
@@ -207,6 +213,24 @@ fn report(
         what.push_str(&format!("; {broken}"));
     }
     let dominates = arrays::dominates(profile, field, limits);
+    // Code and data together: one shows that it can grow without end, the other that it does.
+    let sites: Vec<&Append> = code::appends(cx.evidence(), ns, field.path.as_str()).collect();
+    let open: Vec<&&Append> = sites.iter().filter(|site| site.cap == Cap::None).collect();
+    let verdict = match open.first() {
+        Some(site) => {
+            what.push_str(&format!("; {} adds to it without a bound", code::line(&site.place)));
+            Verdict::Certain
+        }
+        None if !sites.is_empty() => {
+            what.push_str(&format!(
+                "; {} in the code that {} to it keep it short",
+                text::plural(sites.len() as u64, "statement"),
+                if sites.len() == 1 { "adds" } else { "add" },
+            ));
+            Verdict::Possible
+        }
+        None => unbounded.verdict,
+    };
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), field.path.clone()),
         what,
@@ -217,7 +241,7 @@ fn report(
     .data("p99", p99)
     .data("max", max)
     .data("limit", limits.elements)
-    .data("verdict", unbounded.verdict.name())
+    .data("verdict", verdict.name())
     .data("bytesPerElement", sizes::element_bytes(&max.saturating_sub(1).to_string(), value))
     .data("capacity", room)
     .data("pattern", advice.name())
@@ -227,11 +251,10 @@ fn report(
         (false, true) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8", "DM-05.3"],
         (false, false) => &["DM-08.2", "AP-S2.1", "AP-S4.1", "CK-4", "CK-8"],
     })
-    .severity(if unbounded.verdict == Verdict::Possible {
-        Severity::Warn
-    } else {
-        Severity::Error
-    });
+    .severity(if verdict == Verdict::Possible { Severity::Warn } else { Severity::Error });
+    if let Some(site) = open.first() {
+        draft = draft.location(site.place.location.clone());
+    }
     if let Some(seen) = &unbounded.observed {
         draft = draft
             .data("seenTwice", seen.documents)
@@ -392,6 +415,11 @@ fn series_command(
 
 #[cfg(test)]
 mod tests {
+    use docward_model::{
+        Severity,
+        code::{Append, AppendKind, Cap, Code, Place},
+    };
+
     use docward_model::{DataValue, Finding, Severity};
 
     use crate::testing::{check, check_with};
@@ -621,5 +649,51 @@ mod tests {
         let body = format!("@ db_shop.t_user\n{posts}@ db_shop.t_post\n{{\"_id\": 1}}");
         let found = check("D008", &body);
         assert!(found[0].todo.contains("`t_user_post`"), "{}", found[0].todo);
+    }
+
+    /// ALG-6: code that appends without a bound and data that grows are certain together.
+    #[test]
+    fn dm_08_2_alg_6_code_and_data_together_are_certain() {
+        let mut body = String::new();
+        for day in 0..120 {
+            body.push_str(&format!(
+                "{{\"_id\": ObjectId(\"{:08x}0000000000000000\"), \"events\": $array({}, {{\"n\": 1}})}}\n",
+                0x6500_0000_u32 + day * 86_400,
+                1 + (120 - day) * 5,
+            ));
+        }
+        let judged = |cap: Option<Cap>| {
+            let mut example = crate::testing::Example::new("D008", "", &body);
+            example.evidence.code = cap.map(|cap| {
+                let location =
+                    docward_model::Location { file: "app.js".to_owned(), line: 7, column: 3 };
+                let append = Append {
+                    place: Place { location, function: None },
+                    kind: AppendKind::Push,
+                    collection: Some("t_order_item".to_owned()),
+                    path: "events".to_owned(),
+                    cap,
+                };
+                Code { appends: vec![append], files: 1, ..Code::default() }
+            });
+            let outcome = crate::judge(&example.evidence, &example.settings);
+            let found = |rule: &str| {
+                outcome
+                    .findings
+                    .iter()
+                    .find(|f| f.rule == rule)
+                    .map(|f| (f.severity, f.what.clone()))
+            };
+            (found("D008"), found("D020"))
+        };
+        let (data, _) = judged(None);
+        assert_eq!(data.expect("it grows").0, Severity::Warn);
+        let (both, alone) = judged(Some(Cap::None));
+        let (severity, what) = both.expect("it grows");
+        assert_eq!(severity, Severity::Error);
+        assert!(what.contains("app.js:7 adds to it without a bound"), "{what}");
+        assert!(alone.is_none(), "one finding, not two");
+        let (kept, _) = judged(Some(Cap::Slice(-10)));
+        assert_eq!(kept.expect("the data say so").0, Severity::Warn);
     }
 }

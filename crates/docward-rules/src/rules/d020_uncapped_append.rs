@@ -1,13 +1,16 @@
 //! DM-08.2: statements that make an array longer with nothing that keeps it short.
 
 use docward_model::{
-    Evidence, Level, Severity,
+    Collection, Evidence, Level, Severity,
     code::{Append, AppendKind, Cap},
 };
 
 use crate::{
     Cx, declare_rule,
-    facts::{code, names, words},
+    facts::{
+        arrays::{self, Limits, Owner},
+        code, names, patterns, words,
+    },
 };
 
 declare_rule! {
@@ -64,7 +67,7 @@ declare_rule! {
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
     for append in found.appends.iter().filter(|append| append.cap == Cap::None) {
-        if is_declared(append, evidence, cx) {
+        if is_declared(append, evidence, cx) || is_told_with_the_data(append, evidence, cx) {
             continue;
         }
         let sliced = found.appends.iter().any(|other| {
@@ -76,6 +79,25 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         });
         cx.report(draft(evidence, append, sliced));
     }
+}
+
+/// Whether the documents show the array growing: then code and data are one finding, D008's.
+fn is_told_with_the_data(append: &Append, evidence: &Evidence, cx: &Cx<'_>) -> bool {
+    let named = |collection: &&Collection| {
+        append.collection.as_deref() == Some(collection.namespace.collection.as_str())
+    };
+    evidence.collections.iter().filter(named).any(|collection| {
+        let Some(profile) = patterns::user_documents(collection) else { return false };
+        let limits = Limits::of(cx.settings(), &collection.namespace);
+        let path = code::plain_path(&append.path);
+        profile.fields.iter().filter(|field| field.path.as_str().replace("[]", "") == path).any(
+            |field| {
+                let owner =
+                    arrays::owner(cx.settings(), evidence, collection, profile, field, &limits);
+                matches!(owner, Some(Owner::Unbounded(_)))
+            },
+        )
+    })
 }
 
 /// Whether the settings or the model bound the array.

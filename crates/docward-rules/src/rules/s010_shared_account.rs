@@ -63,15 +63,19 @@ threshold!(
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let clients: Vec<&ClientUri> =
-        accounts::clients(evidence).filter(|uri| is_known(uri)).collect();
+    let clients: Vec<&ClientUri> = accounts::clients(evidence)
+        .filter(|uri| is_known(uri) && !uri.is_for_development())
+        .collect();
     if clients.is_empty() {
         cx.skip(Need::Uris);
         return;
     }
     for account in accounts_of(&clients) {
         administrators(&account, evidence, clients.len() as u64, cx);
-        several_clients(&account, clients.len() as u64, cx);
+        // One string stands in many files of a project: only strings of their own are clients of their own.
+        if account.uris.iter().all(|uri| uri.site.is_none()) {
+            several_clients(&account, clients.len() as u64, cx);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! SC-7: passwords belong in the environment or a secret store, not in code.
 
 use docward_model::{
-    Evidence, Level, Severity,
+    Edit, EditedText, Evidence, Level, Severity,
     code::{CodeSecret, SecretKind},
 };
 
@@ -59,8 +59,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 format!("a password stands in clear text (`{}`){remark}", secret.shown)
             }
         };
-        cx.report(
-            code::draft(
+        let draft = code::draft(
                 evidence,
                 &secret.place,
                 &secret.shown,
@@ -69,8 +68,18 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 "take it from the environment or a secret store, and change the password: it is known",
             )
             .severity(severity)
-            .level(level),
-        );
+            .level(level);
+        // Only what is beyond doubt is taken out of the code.
+        let literal = secret.literal.as_ref().filter(|_| severity == Severity::Error);
+        cx.report(match literal {
+            Some((location, lookup)) => draft.edit(Edit {
+                location: location.clone(),
+                old: EditedText::Literal,
+                new: lookup.expression.to_owned(),
+                needs: lookup.needs,
+            }),
+            None => draft,
+        });
     }
 }
 

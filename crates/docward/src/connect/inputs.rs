@@ -8,7 +8,7 @@ use docward_collect::{Request, collect, is_uri};
 use docward_config::Config;
 use docward_connect::{Amount, Method};
 use docward_model::{
-    Filter, NamespacePattern, Problem, Purpose, Server, Settings, Topology,
+    ClientUri, Filter, NamespacePattern, Problem, Purpose, Server, Settings, Topology,
 };
 
 use crate::{complain, config, interrupt::Interrupt, progress::Bar};
