@@ -163,6 +163,8 @@ pub struct CodeSecret {
     pub in_remark: bool,
     /// Whether the file is an example that is filled in (`.env.example`).
     pub in_sample: bool,
+    /// Whether it is a word that people write where a password is to be filled in.
+    pub is_word: bool,
     /// Where its literal begins, when that can be replaced by a look into the environment.
     pub literal: Option<(Location, Lookup)>,
 }

@@ -25,6 +25,15 @@ struct Made<'u, 't> {
     whole: bool,
 }
 
+/// What is known of a connection string with a password.
+struct Found {
+    /// With the password blotted out.
+    shown: String,
+    fallback: bool,
+    is_word: bool,
+    literal: Option<(Location, Lookup)>,
+}
+
 impl<'u, 't> Scan<'u, 't> {
     /// Finds every client of the file.
     pub(super) fn clients(&mut self) {
@@ -287,7 +296,13 @@ impl<'u, 't> Scan<'u, 't> {
             && self.seen_strings.insert(at)
         {
             let literal = self.replaceable(folded, at);
-            self.secret(&client, &parsed.redacted(), at, scope, folded.fallback, literal);
+            let is_word = parsed
+                .password
+                .as_ref()
+                .is_some_and(|password| super::secrets::is_word(password.value.reveal()));
+            let found =
+                Found { shown: parsed.redacted(), fallback: folded.fallback, literal, is_word };
+            self.secret(&client, found, at, scope);
         }
         Some(client)
     }
@@ -316,27 +331,20 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// A password that stands in a connection string.
-    fn secret(
-        &mut self,
-        client: &ClientUri,
-        shown: &str,
-        at: usize,
-        scope: ScopeId,
-        fallback: bool,
-        literal: Option<(Location, Lookup)>,
-    ) {
+    fn secret(&mut self, client: &ClientUri, found: Found, at: usize, scope: ScopeId) {
         if !matches!(client.password, docward_model::Password::Given(_)) {
             return;
         }
         let secret = CodeSecret {
             place: self.place(at, scope),
             kind: SecretKind::ConnectionString,
-            shown: shown.to_owned(),
-            fallback,
+            shown: found.shown,
+            fallback: found.fallback,
             local: !client.srv && client.hosts.iter().all(|host| super::secrets::is_local(host)),
             in_remark: self.is_remark(at),
             in_sample: self.is_sample,
-            literal,
+            is_word: found.is_word,
+            literal: found.literal,
         };
         self.out.code.secrets.push(secret);
     }

@@ -83,10 +83,11 @@ impl<'u, 't> Scan<'u, 't> {
                     .or(call.positional(0))
                     .and_then(|host| self.values.text(host, scope))
                     .is_some_and(|host| is_local(&host));
-                found.push((scope, value.at, local));
+                let text = value.text().unwrap_or_default().into_owned();
+                found.push((scope, value.at, local, text));
             }
         });
-        for (scope, at, local) in found {
+        for (scope, at, local, text) in found {
             let place = self.place(at, scope);
             self.out.code.secrets.push(CodeSecret {
                 place,
@@ -97,9 +98,39 @@ impl<'u, 't> Scan<'u, 't> {
                 in_remark: false,
                 in_sample: self.is_sample,
                 literal: None,
+                is_word: is_word(&text),
             });
         }
     }
+}
+
+/// Whether a password is one of the words that people write where one is to be filled in.
+pub(super) fn is_word(password: &str) -> bool {
+    const WORDS: [&str; 22] = [
+        "password",
+        "passwd",
+        "pass",
+        "pwd",
+        "secret",
+        "example",
+        "changeme",
+        "change_me",
+        "change-me",
+        "yourpassword",
+        "your_password",
+        "your-password",
+        "mypassword",
+        "my_password",
+        "test",
+        "user",
+        "root",
+        "admin",
+        "mongo",
+        "mongodb",
+        "example_password",
+        "password123",
+    ];
+    WORDS.iter().any(|word| word.eq_ignore_ascii_case(password))
 }
 
 /// Whether a text is a password rather than something that is filled in.
@@ -167,6 +198,7 @@ pub(super) fn in_text(
                     in_remark: commented,
                     in_sample,
                     literal: None,
+                    is_word: is_word(parsed.password.as_ref().map_or("", |p| p.value.reveal())),
                 });
             }
             if !commented && !in_sample {
@@ -251,7 +283,8 @@ pub(super) fn passwords_in_settings(
         let start = offset;
         offset += line.len();
         let trimmed = line.trim();
-        if trimmed.starts_with(['#', '/', ';', '<']) {
+        // Templates of Helm compute; what they are filled with stands elsewhere.
+        if trimmed.starts_with(['#', '/', ';', '<']) || trimmed.contains("{{") {
             continue;
         }
         let Some((key, value)) = trimmed.split_once(['=', ':']) else { continue };
@@ -281,10 +314,13 @@ pub(super) fn passwords_in_settings(
             shown: format!("{key}=*****"),
             fallback: false,
             // Containers that somebody starts on their own machine.
-            local: lower.contains("compose") || lower.contains("docker"),
+            local: ["compose", "docker", ".github/", ".gitlab-ci", ".circleci"]
+                .iter()
+                .any(|part| lower.contains(part)),
             in_remark: false,
             in_sample,
             literal: None,
+            is_word: is_word(value),
         });
     }
 }

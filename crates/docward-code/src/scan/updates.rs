@@ -40,6 +40,27 @@ const UPDATES: [&str; 27] = [
     "updateById",
     "bulkWrite",
 ];
+/// Operators of updates; a filter has others (`$or`).
+const OPERATORS: [&str; 18] = [
+    "$set",
+    "$unset",
+    "$inc",
+    "$push",
+    "$addToSet",
+    "$pull",
+    "$pullAll",
+    "$pop",
+    "$min",
+    "$max",
+    "$mul",
+    "$rename",
+    "$setOnInsert",
+    "$currentDate",
+    "$bit",
+    "$pushAll",
+    "$addFields",
+    "$replaceWith",
+];
 /// Functions that stand for an operator (Java's `Updates`, KMongo, Spring's `Update`).
 const BUILDERS: [(&str, AppendKind); 9] = [
     ("push", AppendKind::Push),
@@ -102,9 +123,7 @@ impl<'u, 't> Scan<'u, 't> {
             at += 1;
         }
         let is_update = |document: &Vec<Field<'u, 't>>| {
-            document
-                .iter()
-                .any(|field| field.name.as_ref().is_some_and(|name| name.starts_with('$')))
+            document.iter().any(|field| OPERATORS.iter().any(|operator| field.is(operator)))
         };
         let filter = documents.iter().find(|document| !is_update(document)).cloned();
         let filter = filter.unwrap_or_default();

@@ -415,10 +415,7 @@ fn series_command(
 
 #[cfg(test)]
 mod tests {
-    use docward_model::{
-        Severity,
-        code::{Append, AppendKind, Cap, Code, Place},
-    };
+    use docward_model::code::{Append, AppendKind, Cap, Code, Place};
 
     use docward_model::{DataValue, Finding, Severity};
 

@@ -13,7 +13,8 @@ declare_rule! {
     /// ## What it checks
     /// Reports passwords of MongoDB in source code and settings: connection strings with a password, also
     /// put together from pieces, and passwords given beside one. The password is never printed. What is
-    /// filled in later (`<password>`, `${PASSWORD}`, `*****`) is no password. Passwords that lead to this
+    /// filled in later (`<password>`, `${PASSWORD}`, `*****`) is no password. Words that stand for one
+    /// (`password`, `changeme`), passwords that lead to this
     /// machine or to a container beside it, defaults for when a variable is not set, comments and example
     /// files are mentioned with less weight: they are seldom the ones in use, but people copy them.
     ///
@@ -90,6 +91,8 @@ fn weight(secret: &CodeSecret) -> (Severity, Level, &'static str) {
         light(", in a comment")
     } else if secret.in_sample {
         light(", in an example file")
+    } else if secret.is_word {
+        light(", a word that is to be filled in")
     } else if secret.local {
         light(", for a server on this machine or in a container beside it")
     } else if secret.fallback {
