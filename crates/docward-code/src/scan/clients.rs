@@ -205,13 +205,27 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// Options out of an object; whether all of it could be read.
     fn options_of(&self, expr: &'u Expr<'t>, scope: ScopeId, out: &mut Vec<CodeOption>) -> bool {
+        self.options_at(expr, scope, 0, out)
+    }
+
+    fn options_at(
+        &self,
+        expr: &'u Expr<'t>,
+        scope: ScopeId,
+        steps: u32,
+        out: &mut Vec<CodeOption>,
+    ) -> bool {
+        // `a = {...a}` holds itself.
+        if steps > 8 {
+            return false;
+        }
         let (object, at) = self.values.follow(expr, scope);
         let Kind::Object(entries) = &object.kind else { return false };
         let mut whole = true;
         for entry in entries {
             match entry.name() {
                 Some(name) => out.extend(self.values.option(name, &entry.value, entry.at, at)),
-                None => whole &= self.options_of(&entry.value, at, out),
+                None => whole &= self.options_at(&entry.value, at, steps + 1, out),
             }
         }
         whole

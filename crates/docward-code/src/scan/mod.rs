@@ -18,6 +18,8 @@ mod remarks;
 mod secrets;
 mod survey;
 mod targets;
+#[cfg(test)]
+mod tests;
 mod updates;
 mod values;
 

@@ -373,7 +373,11 @@ impl<'u, 't> Values<'u, 't> {
                 let mut out = Vec::new();
                 for entry in entries {
                     let is_spread = matches!(entry.key, Key::Spread);
-                    match self.document_at(&entry.value, scope, steps + 1).filter(|_| is_spread) {
+                    let inner = match is_spread {
+                        true => self.document_at(&entry.value, scope, steps + 1),
+                        false => None,
+                    };
+                    match inner {
                         Some(inner) => out.extend(inner),
                         None => out.push(Field {
                             name: self.key(&entry.key, scope),

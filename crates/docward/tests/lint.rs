@@ -1,0 +1,273 @@
+//! `docward lint` and `docward audit --code`, through the real binary.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use std::{fs, path::Path, process::Command};
+
+use common::{code, docward, stderr, stdout};
+use serde_json::Value;
+
+/// Writes files below a new folder.
+fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+fn path(folder: &tempfile::TempDir) -> String {
+    folder.path().to_str().unwrap().to_owned()
+}
+
+fn report(folder: &tempfile::TempDir, more: &[&str]) -> Value {
+    let target = path(folder);
+    let mut args = vec!["lint", &target, "--format", "json", "--profile", "neutral"];
+    args.extend(more);
+    let output = docward(&args);
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)))
+}
+
+/// Codes with file and line, in order.
+fn places(report: &Value) -> Vec<String> {
+    let findings = report["findings"].as_array().unwrap();
+    findings
+        .iter()
+        .map(|finding| {
+            let file = finding["location"]["file"].as_str().unwrap_or_default();
+            let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
+            format!("{} {name}:{}", finding["rule"].as_str().unwrap(), finding["location"]["line"])
+        })
+        .collect()
+}
+
+const APP: &str = "from flask import Flask\nfrom pymongo import MongoClient\napp = Flask(__name__)\n\n@app.route('/')\ndef index():\n    client = MongoClient('mongodb+srv://shop:9dXk2pLw7Q@cluster0.abcde.mongodb.net/shop')\n    client.shop.t_user.update_one({'_id': 1}, {'$push': {'logins': 1.5 * n}})\n    return 'ok'\n";
+
+#[test]
+fn cn_02_1_sc_7_dm_08_2_a_small_application_is_judged() {
+    let folder = project(&[("app.py", APP)]);
+    let output = docward(&["lint", &path(&folder), "--profile", "neutral"]);
+    let text = stdout(&output);
+    assert_eq!(code(&output), 1, "{text}{}", stderr(&output));
+    for part in ["lint of", "C040", "S020", "D020", "app.py:7:", "app.py:8:"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let found = places(&report(&folder, &[]));
+    for wanted in ["C040 app.py:7", "S020 app.py:7", "D020 app.py:8"] {
+        assert!(found.contains(&wanted.to_owned()), "{wanted} in {found:?}");
+    }
+}
+
+#[test]
+fn sc_7_passwords_appear_in_no_format() {
+    let folder = project(&[
+        ("app.py", APP),
+        (".env", "MONGO_URL=mongodb://a:9dXk2pLw7Q@db.shop.io/x\nMONGO_PASSWORD=9dXk2pLw7Q\n"),
+        (
+            "b.js",
+            "const u = 'mongodb://a:' + '9dXk2pLw7Q' + '@db.shop.io/?retryWrites=false'; new MongoClient(u);",
+        ),
+    ]);
+    for format in ["terminal", "json", "sarif", "junit", "markdown", "html", "github", "gitlab"] {
+        let output = docward(&["lint", &path(&folder), "--format", format]);
+        let all = format!("{}{}", stdout(&output), stderr(&output));
+        assert!(!all.contains("9dXk2pLw7Q"), "{format}");
+        assert!(all.contains("S020"), "{format}: {all}");
+    }
+    let diff = docward(&["lint", &path(&folder), "--diff"]);
+    assert!(!stdout(&diff).contains("9dXk2pLw7Q"), "{}", stdout(&diff));
+    assert!(stdout(&diff).contains("+    client = MongoClient(os.environ[\"MONGODB_URI\"])"));
+}
+
+#[test]
+fn mending_changes_what_is_beyond_doubt_and_nothing_else() {
+    let before = "from pymongo import MongoClient, ReadPreference\n# ünïcode stays\na = MongoClient('mongodb://db.shop.io/?ssl=true&retryWrites=false', readPreference=ReadPreference.NEAREST)\nb = MongoClient('mongodb://x:9dXk2pLw7Q@db.shop.io/')\n";
+    let folder = project(&[("app.py", before)]);
+    let output = docward(&["lint", &path(&folder), "--fix", "--format", "json"]);
+    assert!(stderr(&output).contains("mended 4 places in 1 file"), "{}", stderr(&output));
+    let after = fs::read_to_string(folder.path().join("app.py")).unwrap();
+    assert_eq!(
+        after,
+        "import os\nfrom pymongo import MongoClient, ReadPreference\n# ünïcode stays\na = MongoClient('mongodb://db.shop.io/?tls=true&retryWrites=true', readPreference=\"nearest\")\nb = MongoClient(os.environ[\"MONGODB_URI\"])\n"
+    );
+    // Nothing is left to mend.
+    let again = docward(&["lint", &path(&folder), "--diff"]);
+    assert_eq!((code(&again), stdout(&again)), (0, String::new()));
+}
+
+#[test]
+fn comments_allow_findings_with_a_reason() {
+    let line = "db.t_user.updateOne({_id}, {$push: {logins: e}});";
+    let with = |comment: &str| {
+        let folder = project(&[("a.mongodb", &format!("{comment}\n{line}\n"))]);
+        let report = report(&folder, &[]);
+        let problems = report["problems"].as_array().unwrap().len();
+        (places(&report).len(), report["summary"]["suppressed"].as_u64().unwrap(), problems)
+    };
+    assert_eq!(with("// nothing"), (1, 0, 0));
+    assert_eq!(with("// docward: allow D020 cut every night"), (0, 1, 0));
+    assert_eq!(with("// docward: allow uncapped-append: cut every night"), (0, 1, 0));
+    assert_eq!(with("// docward: allow T020 another rule"), (1, 0, 0));
+    assert_eq!(with("// docward: allow D020"), (1, 0, 1), "a reason is asked for");
+    assert_eq!(with("// docward: allow D999 because"), (1, 0, 1), "rules have names");
+}
+
+#[test]
+fn ignore_files_tests_and_folders_of_others_are_left_out() {
+    let push = "db.t.updateOne({_id}, {$push: {a: b}});\n";
+    let folder = project(&[
+        ("src/a.mongodb", push),
+        ("node_modules/x/a.mongodb", push),
+        ("tests/a.mongodb", push),
+        ("made/a.mongodb", push),
+        ("mine/a.mongodb", push),
+        (".gitignore", "made/\n"),
+        (".docwardignore", "mine/\n"),
+    ]);
+    assert_eq!(places(&report(&folder, &[])), ["D020 a.mongodb:1"]);
+    assert_eq!(places(&report(&folder, &["--include-tests"])).len(), 2);
+}
+
+#[test]
+fn only_what_changed_is_judged_when_asked() {
+    let push = "db.t.updateOne({_id}, {$push: {a: b}});\n";
+    let folder = project(&[("old.mongodb", push)]);
+    let git = |args: &[&str]| {
+        let output = Command::new("git")
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.net"])
+            .args(args)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    git(&["init", "-q"]);
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "first"]);
+    assert!(places(&report(&folder, &["--changed-since", "HEAD"])).is_empty());
+    fs::write(folder.path().join("new.mongodb"), push).unwrap();
+    assert_eq!(places(&report(&folder, &["--changed-since", "HEAD"])), ["D020 new.mongodb:1"]);
+    let bad = docward(&["lint", &path(&folder), "--changed-since", "no-such-revision"]);
+    assert_eq!(code(&bad), 2);
+    assert!(stdout(&bad).contains("no-such-revision"), "{}", stdout(&bad));
+    let flag = docward(&["lint", &path(&folder), "--changed-since=--output=/tmp/x"]);
+    assert_eq!(code(&flag), 2);
+}
+
+#[test]
+fn a_model_of_one_file_is_known_in_the_others() {
+    let folder = project(&[
+        (
+            "models/user.js",
+            "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Member', new mongoose.Schema({name: String}));\n",
+        ),
+        (
+            "routes/user.js",
+            "const Member = require('../lib/member');\nasync function f(id, x) { const m = await Member.findById(id); m.visits.push(x); await m.save(); }\n",
+        ),
+    ]);
+    assert!(places(&report(&folder, &[])).contains(&"D020 user.js:2".to_owned()));
+}
+
+#[test]
+fn dm_08_2_alg_6_code_and_data_are_joined() {
+    let mut documents = String::new();
+    for day in 0..120_u32 {
+        let elements = vec!["{\"n\": 1}"; (1 + (120 - day) * 5) as usize].join(",");
+        let id = format!("{:08x}0000000000000000", 0x6500_0000_u32 + day * 86_400);
+        documents.push_str(&format!(
+            "{{\"_id\": {{\"$oid\": \"{id}\"}}, \"events\": [{elements}], \"colour\": 1}}\n"
+        ));
+    }
+    let folder = project(&[
+        ("data/t_device.jsonl", &documents),
+        (
+            "src/app.mongodb",
+            "db.t_device.updateOne({_id}, {$push: {events: e}});\ndb.t_device.updateOne({_id}, {$set: {coluor: 2}});\n",
+        ),
+    ]);
+    let data = folder.path().join("data/t_device.jsonl");
+    let source = folder.path().join("src");
+    let run = |more: &[&str]| -> Value {
+        let mut args = vec![
+            "audit",
+            data.to_str().unwrap(),
+            "--namespace",
+            "db_iot.t_device",
+            "--format",
+            "json",
+            "--select",
+            "D008,D020,D022",
+        ];
+        args.extend(more);
+        serde_json::from_slice(&docward(&args).stdout).unwrap()
+    };
+    let alone = run(&[]);
+    assert_eq!(alone["findings"][0]["severity"], "warn");
+    let both = run(&["--code", source.to_str().unwrap()]);
+    let rules: Vec<&str> =
+        both["findings"].as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap()).collect();
+    assert_eq!(rules, ["D008", "D022"], "{both}");
+    assert_eq!(both["findings"][0]["severity"], "error");
+    assert_eq!(both["findings"][0]["data"]["verdict"], "certain");
+    assert!(
+        both["findings"][0]["what"]
+            .as_str()
+            .unwrap()
+            .contains("app.mongodb:1 adds to it without a bound")
+    );
+    assert_eq!(both["findings"][1]["data"]["nearest"], "colour");
+}
+
+#[test]
+fn st_22_st_34_sn_06_capped_pushes_pass() {
+    let folder = project(&[(
+        "a.mongodb",
+        "db.t_order.updateOne({_id}, {$push: {auditLog: {$each: [e], $slice: -100}}});\ndb.t_user.updateOne({_id}, {$push: {logins: {$each: [e], $slice: -10}}});\n",
+    )]);
+    assert!(places(&report(&folder, &[])).is_empty());
+}
+
+#[test]
+fn rp_1_st_18_services_are_known_by_their_files() {
+    let folder = project(&[
+        (
+            "docward.toml",
+            "[[service]]\nname = \"balance\"\nclass = \"core\"\ncode = [\"**/pay/**\"]\n",
+        ),
+        (
+            "pay/db.py",
+            "from pymongo import MongoClient\nc = MongoClient('mongodb://db1.bank.io,db2.bank.io/?replicaSet=rs0&readPreference=secondary')\n",
+        ),
+        (
+            "news/db.py",
+            "from pymongo import MongoClient\nc = MongoClient('mongodb://db1.bank.io,db2.bank.io/?replicaSet=rs0&readPreference=secondary')\n",
+        ),
+    ]);
+    let found = report(&folder, &["--select", "C022"]);
+    assert_eq!(places(&found), ["C022 db.py:2"], "{found}");
+    assert!(found["findings"][0]["location"]["file"].as_str().unwrap().contains("pay/"));
+}
+
+#[test]
+fn bad_input_is_told_and_the_rest_goes_on() {
+    let folder = project(&[
+        ("a.mongodb", "db.t.updateOne({_id}, {$push: {a: b}});\n"),
+        ("b.py", "\u{0}\u{1}mongo(((((\n"),
+    ]);
+    let missing = docward(&["lint", &path(&folder), "/no/such/path", "--format", "json"]);
+    assert_eq!(code(&missing), 2);
+    let report: Value = serde_json::from_slice(&missing.stdout).unwrap();
+    assert!(report["problems"][0]["message"].as_str().unwrap().contains("no such file"));
+    assert!(!places(&report).is_empty());
+    let empty = project(&[("a.txt", "x")]);
+    let nothing = docward(&["lint", &path(&empty)]);
+    assert_eq!(code(&nothing), 2);
+    assert!(stdout(&nothing).contains("nothing was judged"), "{}", stdout(&nothing));
+    assert_eq!(code(&docward(&["lint"])), 2);
+    assert_eq!(code(&docward(&["lint", ".", "--threads", "0"])), 2);
+}
