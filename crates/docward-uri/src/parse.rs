@@ -256,8 +256,10 @@ fn host(piece: Slice<'_>) -> Result<Host, Fault> {
 fn number(port: &str, piece: Slice<'_>) -> Result<u16, Fault> {
     let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
     port.parse().ok().filter(|number| is_number && *number > 0).ok_or_else(|| {
-        let start = piece.span().end - port.len().min(piece.text.len());
-        FaultKind::Port.at(Span::new(start, piece.span().end))
+        // The port as written: it may hold percent codes.
+        let behind = piece.text.rfind(']').unwrap_or(0);
+        let colon = piece.text[behind..].find(':').map_or(0, |at| behind + at + 1);
+        FaultKind::Port.at(Span::new(piece.start + colon, piece.span().end))
     })
 }
 

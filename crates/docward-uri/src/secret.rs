@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use crate::escape::bad_percent;
+use crate::{
+    escape::bad_percent,
+    options::{ValueKind, option_info},
+};
 
 /// What is printed in the place of a password.
 pub(crate) const MASK: &str = "*****";
@@ -48,25 +51,57 @@ impl fmt::Display for Secret {
 /// The part before the host, as far as it can be told: user and password.
 pub fn user_part(uri: &str) -> Option<&str> {
     let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
-    let before_options = rest.split('?').next().unwrap_or(rest);
+    let (before_options, options) = rest.split_once('?').unwrap_or((rest, ""));
+    let to_the_last = || rest.rsplit_once('@').map(|(user, _)| user);
     match before_options.rsplit_once('@') {
+        // `@` and `?` inside of the password: what follows them is no option.
+        Some((user, _)) if user.contains(':') && has_foreign_part(options) => to_the_last(),
         Some((user, _)) => Some(user),
         // A question mark inside of the password; an option has a name and a value.
         None => {
-            let (user, _) = rest.rsplit_once('@')?;
-            let after = user.split_once('?')?.1;
-            let is_option = after.contains('=') && are_hosts(before_options);
-            (!is_option).then_some(user)
+            let is_option = options.contains('=')
+                && are_hosts(before_options)
+                && (before_options.contains('/') || !has_foreign_part(options));
+            to_the_last().filter(|_| !options.is_empty() && !is_option)
         }
     }
 }
 
+/// Whether an `@` stands in the options where none belongs: it may end a login. It belongs into texts.
+fn has_foreign_part(options: &str) -> bool {
+    let Some((before, after)) = options.rsplit_once('@') else { return false };
+    let takes_any = |kind| matches!(kind, ValueKind::Text | ValueKind::Secret | ValueKind::Pairs);
+    let is_known = |piece: &str| {
+        let info = piece.split_once('=').and_then(|(name, _)| option_info(name));
+        info.is_some_and(|info| !piece.contains('@') || takes_any(info.kind))
+    };
+    let (earlier, last) = before.rsplit_once(['&', ';']).unwrap_or(("", before));
+    let last_takes_any = last
+        .split_once('=')
+        .and_then(|(name, _)| option_info(name))
+        .is_some_and(|info| takes_any(info.kind));
+    let earlier_are_known = earlier.is_empty() || earlier.split(['&', ';']).all(is_known);
+    !(last_takes_any && earlier_are_known) || after.contains('?')
+}
+
 /// Whether text before the options has ports where ports belong.
 fn are_hosts(text: &str) -> bool {
-    text.split('/').next().unwrap_or(text).split(',').all(|host| match host.rsplit_once(':') {
-        Some((_, port)) => host.ends_with(']') || port.bytes().all(|b| b.is_ascii_digit()),
-        None => true,
-    })
+    text.split('/').next().unwrap_or(text).split(',').all(is_host)
+}
+
+/// Whether a text is a host with a port that is a number, or without one.
+fn is_host(text: &str) -> bool {
+    let behind = match text.strip_prefix('[') {
+        Some(address) => match address.split_once(']') {
+            Some((_, behind)) => behind,
+            None => return false,
+        },
+        None => text.find(':').map_or("", |at| &text[at..]),
+    };
+    behind.is_empty()
+        || behind
+            .strip_prefix(':')
+            .is_some_and(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Whether user or password hold characters that have to be escaped. Whatever is then said about
@@ -156,15 +191,8 @@ fn masked_ports(text: &str) -> String {
     let (hosts, path) = text.split_at(end);
     let hosts: Vec<String> = hosts
         .split(',')
-        .map(|host| match host.rsplit_once(':') {
-            Some((name, port))
-                if !host.ends_with(']')
-                    && !port.is_empty()
-                    && !port.bytes().all(|b| b.is_ascii_digit()) =>
-            {
-                let name = name.split(':').next().unwrap_or(name);
-                format!("{name}:{MASK}")
-            }
+        .map(|host| match host.split_once(':') {
+            Some((name, _)) if !is_host(host) => format!("{name}:{MASK}"),
             _ => host.to_owned(),
         })
         .collect();
@@ -217,6 +245,9 @@ mod tests {
             "mongodb://ann:p?s=s@host",
             "mongodb://ann:p:ss@host",
             "mongodb://ann:100%@host",
+            "mongodb://ann:p@x?ss@host/db?w=1",
+            "mongodb://ann:p@x?s=s@host/db?w=1",
+            "mongodb://ann:12?s=s@host",
         ] {
             assert!(is_unescaped(uri), "{uri}");
         }
@@ -225,6 +256,8 @@ mod tests {
             "mongodb://ann:p%40ss@host/",
             "mongodb://ann@host/",
             "mongodb://host",
+            "mongodb://ann:p@host/?w=1&appName=a@b",
+            "mongodb://host/?foo=a@b",
         ] {
             assert!(!is_unescaped(uri), "{uri}");
         }
@@ -238,6 +271,8 @@ mod tests {
             "mongodb://ann:S3cret/S3cret@host/db",
             "mongodb://ann:S3cret?S3cret@host/db",
             "mongodb://ann:S3cret#x@host",
+            "mongodb://ann:S3cret@?S3cret@host/db?w=1",
+            "mongodb://ann:S3cret@x?s=S3cret@host/db",
             "mongodb://ann:S3cret:S3cret@host",
             "mongodb://ann:S3cret",
             "mongodb://ann:S3cret,host:27017/db",

@@ -208,9 +208,13 @@ fn se_6_se_7_se_9_connection_strings_are_judged_and_the_password_is_not_printed(
         assert_ne!(code(&out), 0, "{arguments:?}");
     }
     let (report, exit) = audit_json(&["--uri", uri]);
-    assert_eq!((rules(&report), exit), (vec!["S008", "S009", "S002", "S010"], 1), "{report:#}");
+    let secure: Vec<_> = rules(&report).into_iter().filter(|rule| rule.starts_with('S')).collect();
+    assert_eq!((secure, exit), (vec!["S008", "S009", "S002", "S010"], 1), "{report:#}");
     assert_eq!(report["problems"], json!([]), "no source is needed for that");
-    let (fine, exit) = audit_json(&["--uri", "mongodb://order:${PASSWORD}@10.0.0.5/db_order"]);
+    let (fine, exit) = audit_json(&[
+        "--uri",
+        "mongodb://order:${PASSWORD}@10.0.0.5,10.0.0.6/db_order?authSource=admin&replicaSet=cmgo-abc&maxPoolSize=100&minPoolSize=10",
+    ]);
     assert_eq!((rules(&fine), exit), (vec![], 0), "{fine:#}");
     let (bad, exit) = audit_json(&["--uri", "mongodb://app:a/b@host", "--uri", uri]);
     assert_eq!(exit, 2);
