@@ -54,39 +54,84 @@ pub(crate) fn apply(findings: &mut Vec<Finding>) -> Fixed {
     fixed
 }
 
-/// The changes as a unified diff. Lines with a literal that is taken out are shown without it: it may be a
-/// password.
+/// The changes as a unified diff, to be read by people: passwords are blotted out. What stands on a line with
+/// a password that is not taken out is left out, with a note.
 pub(crate) fn diff(findings: &[Finding]) -> (String, Vec<String>) {
-    let (mended, problems) = mend(findings);
-    let secrets: BTreeSet<&Location> = findings
+    let line_of = |location: &Location| (location.file.clone(), location.line);
+    let is_literal = |edit: &Edit| edit.old == EditedText::Literal;
+    let taken_out: BTreeSet<(String, u32)> = findings
         .iter()
         .flat_map(|finding| &finding.edits)
-        .filter(|edit| edit.old == EditedText::Literal)
-        .map(|edit| &edit.location)
+        .filter(|edit| is_literal(edit))
+        .map(|edit| line_of(&edit.location))
         .collect();
+    let secret: BTreeSet<(String, u32)> = findings
+        .iter()
+        .filter(|finding| finding.cites("SC-7"))
+        .filter_map(|finding| finding.location.as_ref())
+        .map(line_of)
+        .collect();
+    let is_hidden = |edit: &Edit| {
+        let line = line_of(&edit.location);
+        secret.contains(&line) && !taken_out.contains(&line)
+    };
+    let mut shown: Vec<Finding> = findings.to_vec();
+    shown.iter_mut().for_each(|finding| finding.edits.retain(|edit| !is_hidden(edit)));
+    let hidden = findings.iter().filter(|f| f.edits.iter().any(is_hidden)).count();
+    let (mended, problems) = mend(&shown);
     let mut out = String::new();
     for file in &mended {
-        let lines: BTreeSet<u32> = secrets
-            .iter()
-            .filter(|location| location.file == file.file)
-            .map(|location| location.line)
-            .collect();
-        let before: String = file
+        let secrets: BTreeSet<&str> = file
             .before
             .split_inclusive('\n')
             .zip(1..)
-            .map(
-                |(line, n)| {
-                    if lines.contains(&n) { docward_uri::redact(line) } else { line.to_owned() }
-                },
-            )
+            .filter(|(_, n)| secret.contains(&(file.file.clone(), *n)))
+            .map(|(line, _)| line)
             .collect();
-        let diff = TextDiff::from_lines(&before, &file.after);
-        let (old, new) = (format!("a/{}", file.file), format!("b/{}", file.file));
-        out.push_str(&diff.unified_diff().header(&old, &new).to_string());
+        let blotted = |text: &str| -> String {
+            text.split_inclusive('\n')
+                .map(|line| if secrets.contains(line) { blot(line) } else { line.to_owned() })
+                .collect()
+        };
+        let (before, after) = (blotted(&file.before), blotted(&file.after));
+        let name = file.file.trim_start_matches('/');
+        let diff = TextDiff::from_lines(&before, &after);
+        let header = (format!("a/{name}"), format!("b/{name}"));
+        out.push_str(&diff.unified_diff().header(&header.0, &header.1).to_string());
+    }
+    if hidden > 0 {
+        let n = docward_model::text::plural(hidden as u64, "change");
+        out.push_str(&format!("# {n} beside a password not shown; --fix makes them\n"));
     }
     let problems = problems.iter().map(|p| format!("{}: {}", p.source, p.message)).collect();
     (out, problems)
+}
+
+/// A line with what is in quotes blotted out, or a connection string without its password.
+fn blot(line: &str) -> String {
+    let masked = docward_uri::redact(line);
+    if masked != line {
+        return masked;
+    }
+    let mut quote = None;
+    let mut out = String::new();
+    for c in line.chars() {
+        match quote {
+            Some(open) if c == open => {
+                out.push_str("*****");
+                out.push(c);
+                quote = None;
+            }
+            Some(_) => {}
+            None => {
+                if matches!(c, '"' | '\'' | '`') {
+                    quote = Some(c);
+                }
+                out.push(c);
+            }
+        }
+    }
+    out
 }
 
 fn mend(findings: &[Finding]) -> (Vec<Mended>, Vec<Problem>) {

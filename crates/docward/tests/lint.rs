@@ -85,14 +85,14 @@ fn sc_7_passwords_appear_in_no_format() {
 
 #[test]
 fn mending_changes_what_is_beyond_doubt_and_nothing_else() {
-    let before = "from pymongo import MongoClient, ReadPreference\n# ünïcode stays\na = MongoClient('mongodb://db.shop.io/?ssl=true&retryWrites=false', readPreference=ReadPreference.NEAREST)\nb = MongoClient('mongodb://x:9dXk2pLw7Q@db.shop.io/')\n";
+    let before = "from pymongo import MongoClient, ReadPreference\n# ünïcode stays\na = MongoClient('mongodb://db.shop.io/?sslAllowInvalidHostnames=false&retryWrites=false', readPreference=ReadPreference.NEAREST)\nb = MongoClient('mongodb://x:9dXk2pLw7Q@db.shop.io/')\n";
     let folder = project(&[("app.py", before)]);
     let output = docward(&["lint", &path(&folder), "--fix", "--format", "json"]);
     assert!(stderr(&output).contains("mended 4 places in 1 file"), "{}", stderr(&output));
     let after = fs::read_to_string(folder.path().join("app.py")).unwrap();
     assert_eq!(
         after,
-        "import os\nfrom pymongo import MongoClient, ReadPreference\n# ünïcode stays\na = MongoClient('mongodb://db.shop.io/?tls=true&retryWrites=true', readPreference=\"nearest\")\nb = MongoClient(os.environ[\"MONGODB_URI\"])\n"
+        "import os\nfrom pymongo import MongoClient, ReadPreference\n# ünïcode stays\na = MongoClient('mongodb://db.shop.io/?tlsAllowInvalidHostnames=false&retryWrites=true', readPreference=\"nearest\")\nb = MongoClient(os.environ[\"MONGODB_URI\"])\n"
     );
     // Nothing is left to mend.
     let again = docward(&["lint", &path(&folder), "--diff"]);

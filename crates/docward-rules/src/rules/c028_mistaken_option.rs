@@ -85,12 +85,14 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// An old name of an option in code, where the new one means the same: `ssl` is `tls`.
+/// An old name of an option in code, where the new one means the same.
 fn renamed(client: &Client<'_>, note: &UriNote) -> Option<Edit> {
     let location = note.location.as_ref().filter(|_| client.uri.site.is_some())?;
     let option =
         client.uri.options.iter().find(|option| option.location.as_ref() == Some(location))?;
-    let is_alias = note.kind == NoteKind::Deprecated && option.written.eq_ignore_ascii_case("ssl");
+    let is_alias = note.kind == NoteKind::Deprecated
+        && !option.written.eq_ignore_ascii_case(&option.name)
+        && !note.what.ends_with("deprecated itself");
     is_alias.then(|| Edit {
         location: location.clone(),
         old: EditedText::Exactly(format!("{}=", option.written)),
