@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """One command for all measurements: python3 bench/run.py [--quick] [--no-peers] [--only-live] [--only-validators]
+                                                       [--only-lint]
 
 Builds the data (generated, not committed), runs Docward, a bare BSON walk, serde_json and npm
 mongodb-schema on the same documents in one run, interleaved, and prints medians and ratios. Read the
@@ -261,6 +262,108 @@ def validators(docward, bench, files):
     shutil.rmtree(folder, ignore_errors=True)
 
 
+PLAIN_PY = """import logging
+from dataclasses import dataclass
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Thing{n}:
+    name: str
+    size: int = {n}
+
+    def grow(self, by: int) -> int:
+        for step in range(by):
+            self.size += step
+            log.debug("grew to %s", self.size)
+        return self.size
+
+
+def total(things):
+    return sum(thing.size for thing in things if thing.name != "{n}")
+"""
+PLAIN_JS = """import { render } from './view{n}.js';
+
+export function list(items) {
+  const out = [];
+  for (const item of items) {
+    if (item.size > {n}) out.push({ name: item.name, size: item.size });
+  }
+  return render(out, { title: 'list {n}', history: items.map((i) => i.id) });
+}
+"""
+MONGO_PY = """from flask import Flask, jsonify
+from pymongo import MongoClient
+
+app = Flask(__name__)
+client = MongoClient("mongodb://db1.example.net,db2.example.net/?replicaSet=rs0&maxPoolSize=100")
+
+
+@app.route("/users/<id>")
+def user{n}(id):
+    doc = client.shop.t_user.find_one({"_id": id})
+    client.shop.t_user.update_one({"_id": id}, {"$push": {"visits": {"at": doc["now"], "n": {n}}}})
+    client.shop.t_user.update_one({"_id": id}, {"$push": {"last": {"$each": [1], "$slice": -10}}})
+    return jsonify(doc)
+"""
+MONGO_JS = """const { MongoClient } = require('mongodb');
+const client = new MongoClient(process.env.MONGODB_URI, { maxPoolSize: 100, retryWrites: false });
+
+async function save{n}(id, entry) {
+  const users = client.db('shop').collection('t_user');
+  await users.updateOne({ _id: id }, { $push: { log: entry } });
+  await users.updateOne({ _id: id }, { $push: { log: { $each: [entry], $slice: -{n} } } });
+}
+module.exports = { save{n} };
+"""
+
+
+def lint(docward):
+    """Source code: files that have nothing to do with MongoDB, and files that have."""
+    plain, mongo = (4_000, 400) if QUICK else (20_000, 2_000)
+    folders = {}
+    for name, count, texts in (("plain", plain, (PLAIN_PY, PLAIN_JS)), ("mongo", mongo, (MONGO_PY, MONGO_JS))):
+        folder = os.path.join(DATA, f"{count}-{name}-code")
+        folders[name] = folder
+        if os.path.exists(folder):
+            continue
+        for n in range(count):
+            below = os.path.join(folder, f"part{n % 100}")
+            os.makedirs(below, exist_ok=True)
+            ending = ("py", "js")[n % 2]
+            with open(os.path.join(below, f"file{n}.{ending}"), "w") as out:
+                # Files of projects are longer than examples.
+                out.write(texts[n % 2].replace("{n}", str(n)) + "\n# \n".replace("#", "#" if ending == "py" else "//") * 200)
+
+    def timed(*words, good=(0, 1)):
+        start = time.monotonic()
+        done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if done.returncode not in good:
+            sys.exit(f"{' '.join(words)} failed")
+        return time.monotonic() - start
+
+    one = lambda folder: timed(docward, "lint", folder, "--threads", "1", "--format", "json", "--quiet")
+    m, _ = medians({"plain": lambda: one(folders["plain"]), "mongo": lambda: one(folders["mongo"])})
+    print(f"\n### Lint: one thread, medians of {REPETITIONS}")
+    row("files", "without MongoDB", "with MongoDB")
+    row(*["---"] * 3)
+    row("files", f"{plain:,}", f"{mongo:,}")
+    row("docward s", f"{m['plain']:.2f}", f"{m['mongo']:.2f}")
+    row("docward files/s", f"{plain / m['plain']:,.0f}", f"{mongo / m['mongo']:,.0f}")
+    semgrep = shutil.which("semgrep") or os.environ.get("SEMGREP")
+    if not PEERS or semgrep is None:
+        print("semgrep skipped: pip install semgrep, or name it in SEMGREP")
+        return
+    call = [semgrep, "scan", "--config", os.path.join(HERE, "peers", "lint.yml"), "--metrics=off",
+            "--disable-version-check", "--jobs", "1", "--no-git-ignore", "--quiet"]
+    timed(*call, folders["mongo"])
+    peer = {name: statistics.median(timed(*call, folders[name]) for _ in range(3)) for name in ("plain", "mongo")}
+    row("semgrep s", f"{peer['plain']:.2f}", f"{peer['mongo']:.2f}")
+    row("semgrep files/s", f"{plain / peer['plain']:,.0f}", f"{mongo / peer['mongo']:,.0f}")
+    row("docward is", f"{peer['plain'] / m['plain']:.0f}x", f"{peer['mongo'] / m['mongo']:.0f}x")
+
+
 def peers(files, ours):
     node = os.path.join(HERE, "peers")
     if shutil.which("npm") is None:
@@ -286,6 +389,9 @@ def peers(files, ours):
 
 def main():
     docward, bench = build()
+    if "--only-lint" in sys.argv:
+        lint(docward)
+        return
     files = data(bench)
     if "--only-live" in sys.argv:
         live(docward, bench, files)
@@ -295,6 +401,7 @@ def main():
         return
     ours = offline(docward, bench, files)
     validators(docward, bench, files)
+    lint(docward)
     live(docward, bench, files)
     if PEERS:
         peers(files, ours)

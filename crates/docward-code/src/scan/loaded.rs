@@ -43,14 +43,11 @@ impl<'u, 't> Scan<'u, 't> {
         unit.each(|scope, expr| {
             let Some(call) = expr.call() else { return };
             let function = self.outer_function(scope);
-            match call.method() {
-                Some("save" | "save_changes" | "replace") => {
-                    // `user.save()`, `repository.save(user)`.
-                    let of = call.receiver().and_then(Expr::path);
-                    let given = call.positional(0).and_then(Expr::path);
-                    saved.extend(given.or(of).map(|path| (function, path)));
-                }
-                _ => {}
+            if matches!(call.method(), Some("save" | "save_changes" | "replace")) {
+                // `user.save()`, `repository.save(user)`.
+                let of = call.receiver().and_then(Expr::path);
+                let given = call.positional(0).and_then(Expr::path);
+                saved.extend(given.or(of).map(|path| (function, path)));
             }
         });
         if saved.is_empty() {

@@ -129,7 +129,7 @@ impl<'u, 't> Scan<'u, 't> {
                 .and_then(|call| call.named("alias"))
                 .is_some_and(|alias| alias.text().as_deref() == Some("_id"));
             let is_stored = is_aliased
-                || bases.iter().any(|base| *base == "Document")
+                || bases.contains(&"Document")
                 || marks.iter().any(|mark| mark.path == "Document");
             if !is_stored || !matches!(target.kind, Kind::Name("id" | "_id")) {
                 continue;
