@@ -23,6 +23,8 @@ struct Made<'u, 't> {
     options: Vec<CodeOption>,
     /// Whether all options are known.
     whole: bool,
+    /// Hosts that a builder names.
+    hosts: Vec<String>,
 }
 
 /// What is known of a connection string with a password.
@@ -104,7 +106,13 @@ impl<'u, 't> Scan<'u, 't> {
                 options.extend(self.values.option(name, &arg.value, arg.value.at, scope));
             }
         }
-        Some(Made { driver: Driver::Python, uri: uri.map(|uri| (uri, scope)), options, whole })
+        Some(Made {
+            driver: Driver::Python,
+            uri: uri.map(|uri| (uri, scope)),
+            options,
+            whole,
+            hosts: Vec::new(),
+        })
     }
 
     fn made_in_script(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<Made<'u, 't>> {
@@ -130,7 +138,7 @@ impl<'u, 't> Scan<'u, 't> {
             Some(arg) => self.options_of(arg, scope, &mut options),
             None => true,
         };
-        Some(Made { driver, uri: Some((uri, scope)), options, whole })
+        Some(Made { driver, uri: Some((uri, scope)), options, whole, hosts: Vec::new() })
     }
 
     fn made_in_go(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<Made<'u, 't>> {
@@ -144,6 +152,7 @@ impl<'u, 't> Scan<'u, 't> {
                     uri: call.positional(0).map(|uri| (uri, scope)),
                     options: Vec::new(),
                     whole: true,
+                    hosts: Vec::new(),
                 });
             }
             _ => return None,
@@ -163,6 +172,7 @@ impl<'u, 't> Scan<'u, 't> {
             uri: chain.uri,
             options: chain.options,
             whole: chain.whole && !chain.hosts,
+            hosts: chain.host_names,
         })
     }
 
@@ -199,7 +209,8 @@ impl<'u, 't> Scan<'u, 't> {
             driver: Driver::Java,
             uri: uri.or(chain.uri),
             options: chain.options,
-            whole: chain.whole,
+            whole: chain.whole && !chain.hosts,
+            hosts: chain.host_names,
         })
     }
 
@@ -250,6 +261,9 @@ impl<'u, 't> Scan<'u, 't> {
         // What counts only on a machine without settings is a developer's: nothing is said about it.
         if folded.is_some_and(|folded| folded.fallback) {
             client = unknown();
+        }
+        if !made.hosts.is_empty() {
+            client.hosts = made.hosts;
         }
         client.site = Some(site);
         client.driver = Some(made.driver);

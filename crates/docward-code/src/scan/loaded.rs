@@ -81,7 +81,7 @@ impl<'u, 't> Scan<'u, 't> {
             let place = self.place(at, scope);
             let text = self.function_text(function);
             let whole = format!("{root}.{path}");
-            let trims = [".shift(", ".splice(", ".slice(", ".pop(", "[-", "[:"]
+            let trims = [".shift(", ".splice(", ".slice(", ".pop(", "[-"]
                 .iter()
                 .any(|trim| text.contains(&format!("{whole}{trim}")));
             let tests = text.contains(&format!("{whole}.length <"))

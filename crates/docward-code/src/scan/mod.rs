@@ -139,7 +139,7 @@ pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
             scan.models();
             scan.strings();
             // What runs once and by hand is no service: nobody pools there, nothing grows.
-            if is_script(file) {
+            if is_script(file) || is_migration(text) {
                 out.clients.clear();
                 out.code.appends.clear();
                 out.code.remade_clients.clear();
@@ -189,7 +189,9 @@ fn is_shell(file: &str, text: &str, unit: &ir::Unit<'_>) -> bool {
 /// A file that is filled in by whoever uses it.
 fn is_sample(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file).to_ascii_lowercase();
-    ["example", "sample", "template", ".dist", "default.env"].iter().any(|word| name.contains(word))
+    ["example", "sample", "template", ".dist", "default.env", "clusterserviceversion", ".csv."]
+        .iter()
+        .any(|word| name.contains(word))
 }
 
 /// A script that somebody runs by hand: migrations, seeds, tools.
@@ -200,6 +202,7 @@ fn is_script(file: &str) -> bool {
         matches!(
             folder,
             "scripts"
+                | "mongock"
                 | "script"
                 | "tools"
                 | "migrations"
@@ -216,7 +219,19 @@ fn is_script(file: &str) -> bool {
         ) || folder.ends_with("-migrations")
             || folder.ends_with("-scripts")
     });
-    in_folder || ["migrat", "seed"].iter().any(|word| name.starts_with(word))
+    // `initv4144.ts`, `upgrade_12.py`.
+    let is_step = ["init", "upgrade", "patch"].iter().any(|word| {
+        name.strip_prefix(word).is_some_and(|rest| {
+            let rest = rest.trim_start_matches(['_', '-', 'v']);
+            rest.bytes().take(2).filter(u8::is_ascii_digit).count() == 2
+        })
+    });
+    in_folder || is_step || ["migrat", "seed"].iter().any(|word| name.starts_with(word))
+}
+
+/// Classes that a tool for migrations runs once.
+fn is_migration(text: &str) -> bool {
+    ["\n@ChangeUnit", "\n@ChangeLog", "@ChangeSet("].iter().any(|mark| text.contains(mark))
 }
 
 /// Whether a file is part of tests, by its path.

@@ -31,6 +31,11 @@ impl<'u, 't> Scan<'u, 't> {
                 if library == Library::Pydantic && model.collection.is_none() && !model.embedded {
                     continue;
                 }
+                // Go gives tags to results of groupings and to bodies of requests as well; what is stored has
+                // an `_id`, and no document in its place.
+                if library == Library::Go && !has_own_id(&model.schema) {
+                    continue;
+                }
                 self.declared(&model);
             }
         }
@@ -168,6 +173,11 @@ fn literal(expr: &Expr<'_>) -> String {
         Kind::List(items) => items.first().map(literal).unwrap_or_default(),
         _ => expr.text().map(|text| format!("\"{text}\"")).unwrap_or_default(),
     }
+}
+
+fn has_own_id(schema: &Document) -> bool {
+    let Ok(fields) = schema.get_document("properties") else { return false };
+    fields.get_document("_id").is_ok_and(|id| !id.contains_key("properties"))
 }
 
 /// All fields of a schema, with their paths.

@@ -198,7 +198,14 @@ impl<'u, 't> Values<'u, 't> {
                 out.uri = uri.map(|uri| (uri, scope)).or(out.uri);
                 return;
             }
-            "SetHosts" | "hosts" => out.hosts = true,
+            "SetHosts" | "hosts" => {
+                out.hosts = true;
+                for arg in &call.args {
+                    arg.value.visit(&mut |expr| {
+                        out.host_names.extend(expr.text().map(|t| t.into_owned()))
+                    });
+                }
+            }
             "SetAuth" | "credential" => out.credentials = call.positional(0).map(|c| (c, scope)),
             _ => {}
         }
@@ -250,6 +257,11 @@ impl<'u, 't> Values<'u, 't> {
             };
             return known(self.int(value, scope).and_then(|n| n.checked_mul(factor)));
         }
+        // A bare number of Java has a unit that the method knows; of Go it is nanoseconds.
+        let is_bare = matches!(self.follow(value, scope).0.kind, Kind::Number(_));
+        if is_bare && self.unit.language.is_jvm() {
+            return OptionValue::Unknown;
+        }
         known(self.duration(value, scope, 0).map(|ns| ns / 1_000_000))
     }
 
@@ -298,6 +310,8 @@ pub(crate) struct Chain<'u, 't> {
     pub(crate) options: Vec<CodeOption>,
     pub(crate) uri: Option<(&'u Expr<'t>, ScopeId)>,
     pub(crate) hosts: bool,
+    /// Names of hosts that are written down.
+    pub(crate) host_names: Vec<String>,
     pub(crate) credentials: Option<(&'u Expr<'t>, ScopeId)>,
     pub(crate) whole: bool,
     is_lambda: bool,
@@ -310,6 +324,7 @@ impl<'t> Chain<'_, 't> {
             options: Vec::new(),
             uri: None,
             hosts: false,
+            host_names: Vec::new(),
             credentials: None,
             whole: true,
             is_lambda: false,

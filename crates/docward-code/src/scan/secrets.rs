@@ -201,7 +201,10 @@ pub(super) fn in_text(
                     is_word: is_word(parsed.password.as_ref().map_or("", |p| p.value.reveal())),
                 });
             }
-            if !commented && !in_sample {
+            // Tails of the oplog read `local` on purpose; a path with two parts is somebody's own form.
+            let is_own = before.to_ascii_lowercase().contains("oplog")
+                || parsed.database.as_ref().is_some_and(|name| name.value.contains('/'));
+            if !commented && !in_sample && !is_own {
                 client.site = Some(ClientSite { location: location(offset + at), is_whole: false });
                 out.clients.push(client);
             }

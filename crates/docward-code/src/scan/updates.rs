@@ -92,6 +92,25 @@ impl<'u, 't> Scan<'u, 't> {
             self.mapper_update(call, *scope);
         }
         self.loose(&mut seen);
+        self.replaced();
+    }
+
+    /// What a function takes out of an array and puts into it, or empties before it fills it, is replaced.
+    fn replaced(&mut self) {
+        let emptied: BTreeSet<(Option<String>, String)> = self
+            .out
+            .code
+            .set_paths
+            .iter()
+            .filter(|set| matches!(set.operator.as_str(), "$pull" | "$unset"))
+            .map(|set| (set.place.function.clone(), set.path.clone()))
+            .collect();
+        for append in &mut self.out.code.appends {
+            let key = (append.place.function.clone(), append.path.clone());
+            if append.cap == Cap::None && key.0.is_some() && emptied.contains(&key) {
+                append.cap = Cap::Guard("the same function takes elements out of it".to_owned());
+            }
+        }
     }
 
     /// A call with a filter and an update.

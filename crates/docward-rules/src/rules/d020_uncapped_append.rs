@@ -23,8 +23,9 @@ declare_rule! {
     /// saved again. A filter that matches only while there is room (`count: {$lt: 60}` with `$inc`,
     /// `"items.99": {$exists: false}`, `$size`) bounds it, so does cutting or testing the length in the same
     /// function, and `maxItems` of the model. Values that stand in the code itself
-    /// (`$addToSet: {roles: "admin"}`) are few, and arrays that seldom have more than a handful (`tags`,
-    /// `emails`) are mentioned only. `$push` of a `$group` stage stores nothing, and what migrations and other
+    /// (`$addToSet: {roles: "admin"}`) are few. A statement alone does not tell a list of roles from a list of
+    /// logins: it is a warning where the name says something of which there is more each day (`comments`,
+    /// `events`, `loginHistory`, `memberIds`), and a note elsewhere. `$push` of a `$group` stage stores nothing, and what migrations and other
     /// scripts do once grows nothing.
     ///
     /// ## Why it matters
@@ -151,17 +152,83 @@ fn draft(evidence: &Evidence, append: &Append, sliced: bool) -> docward_model::D
     )
     .data("path", append.path.as_str())
     // One site, whatever the data look like: likely rather than certain.
-    .severity(match (sliced, is_few_by_nature(&append.path)) {
+    .severity(match (sliced, grows_by_nature(&append.path)) {
         (true, _) => Severity::Error,
-        (false, false) => Severity::Warn,
-        (false, true) => Severity::Info,
+        (false, true) => Severity::Warn,
+        (false, false) => Severity::Info,
     })
     .level(Level::Prohibited)
 }
 
-/// Arrays that seldom have more than a handful, whatever the statement allows: the roles of a user.
-fn is_few_by_nature(path: &str) -> bool {
-    const FEW: [&str; 26] = [
+/// Whether the name says something of which there is more each day: the statement alone does not tell a list of
+/// roles from a list of logins.
+fn grows_by_nature(path: &str) -> bool {
+    const GROWS: [&str; 62] = [
+        "log",
+        "history",
+        "event",
+        "activity",
+        "action",
+        "execution",
+        "message",
+        "comment",
+        "reply",
+        "review",
+        "vote",
+        "like",
+        "view",
+        "visit",
+        "session",
+        "login",
+        "token",
+        "bookmark",
+        "favorite",
+        "favourite",
+        "starred",
+        "muted",
+        "blocked",
+        "subscriber",
+        "subscription",
+        "follower",
+        "following",
+        "friend",
+        "member",
+        "user",
+        "customer",
+        "participant",
+        "attachment",
+        "file",
+        "blob",
+        "upload",
+        "image",
+        "photo",
+        "reference",
+        "relationship",
+        "order",
+        "transaction",
+        "payment",
+        "purchase",
+        "reading",
+        "measurement",
+        "record",
+        "entry",
+        "version",
+        "revision",
+        "artifact",
+        "post",
+        "attempt",
+        "audit",
+        "trace",
+        "change",
+        "step",
+        "timestamp",
+        "device",
+        "ticket",
+        "invoice",
+        "experiment",
+    ];
+    // Arrays that seldom have more than a handful, whatever they are lists of.
+    const FEW: [&str; 14] = [
         "role",
         "permission",
         "scope",
@@ -171,27 +238,19 @@ fn is_few_by_nature(path: &str) -> bool {
         "alias",
         "address",
         "phone",
-        "badge",
-        "category",
-        "flag",
-        "feature",
-        "provider",
-        "identity",
-        "identifier",
-        "variant",
-        "skill",
-        "language",
-        "locale",
-        "country",
-        "currency",
-        "queue",
-        "cluster",
-        "key",
+        "type",
+        "field",
+        "name",
+        "method",
         "option",
     ];
-    let last = path.trim_matches(['[', ']']).rsplit('.').next().unwrap_or(path);
-    let words = names::words(last);
-    words.last().is_some_and(|word| FEW.contains(&words::singular(word).as_str()))
+    let mut parts = path.trim_matches(['[', ']']).rsplit('.').filter(|part| !part.starts_with('$'));
+    let Some(last) = parts.next() else { return false };
+    let has = |part: &str, list: &[&str]| {
+        names::words(part).iter().any(|word| list.contains(&words::singular(word).as_str()))
+    };
+    !has(last, &FEW)
+        && (has(last, &GROWS) || parts.next().is_some_and(|parent| has(parent, &GROWS)))
 }
 
 #[cfg(test)]
@@ -211,7 +270,9 @@ mod tests {
     #[test]
     fn dm_08_2_statements_of_every_language() {
         let py = "from pymongo import MongoClient\ndef f(db, x):\n    db.t_user.update_one({'_id': 1}, {'$push': {'logins': x}})\n    db.t_user.update_one({'_id': 1}, {'$addToSet': {'followers': x}})\n    db.t_user.update_one({'_id': 1}, {'$push': {'a': {'$each': [x], '$position': 0}}})\n";
-        assert_eq!(paths("a.py", py), ["logins", "followers", "a"]);
+        let mut found = paths("a.py", py);
+        found.sort();
+        assert_eq!(found, ["a", "followers", "logins"]);
         let go = "package a\nfunc f() { coll.UpdateOne(ctx, bson.M{\"_id\": id}, bson.M{\"$push\": bson.M{\"events\": e}})\n coll.UpdateOne(ctx, f, bson.D{{\"$addToSet\", bson.D{{\"members\", m}}}}) }";
         assert_eq!(paths("a.go", go), ["events", "members"]);
         let java = "import com.mongodb.client.model.Updates;\nclass A { void f() { c.updateOne(eq(\"_id\", 1), Updates.push(\"events\", e)); c.updateOne(f, new Document(\"$push\", new Document(\"logs\", e))); mongo.updateFirst(q, new Update().push(\"items\", x), A.class); } }";
@@ -223,6 +284,21 @@ mod tests {
         assert_eq!(paths("A.kt", kotlin), ["comments"]);
         let shell = "db.t_order.updateOne({_id: 1}, {$push: {auditLog: {$each: [e]}}})";
         assert_eq!(paths("a.mongodb", shell), ["auditLog"]);
+    }
+
+    #[test]
+    fn ap_s0_2_a_login_log_weighs_more_than_a_list_of_roles() {
+        let severity = |array: &str| {
+            let text = format!(
+                "source a.mongodb\ndb.t_user.updateOne({{_id}}, {{$push: {{{array}: e}}}})"
+            );
+            check("D020", &text)[0].severity
+        };
+        use docward_model::Severity::{Info, Warn};
+        assert_eq!(
+            ["loginLog", "events", "memberIds", "roles", "tokenTypes", "x"].map(severity),
+            [Warn, Warn, Warn, Info, Info, Info]
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use docward_model::{BsonType, Evidence};
+use docward_model::{BsonType, Evidence, Severity};
 
 use crate::facts::{amounts, names};
 
@@ -67,7 +67,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     .strip_prefix(parent)
                     .is_some_and(|name| names::words(name).last().is_some_and(|w| w == "unit"))
         });
-        if (leaf == "amount" && has_unit) || !places.insert(&field.place.location) {
+        if (names::words(leaf).last().is_some_and(|word| word == "amount") && has_unit)
+            || !places.insert(&field.place.location)
+        {
             continue;
         }
         cx.report(
@@ -82,7 +84,15 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 "a double cannot hold most decimal fractions: sums drift by cents",
                 "declare a decimal, or whole minor units in a long, and convert what is stored",
             )
-            .data("path", field.path.as_str()),
+            .data("path", field.path.as_str())
+            // Costs are as often estimates as they are bookings.
+            .severity(
+                if names::words(leaf).last().is_some_and(|word| word == "cost") {
+                    Severity::Info
+                } else {
+                    Severity::Warn
+                },
+            ),
         );
     }
 }
@@ -108,7 +118,7 @@ mod tests {
         );
         assert_eq!(
             count(
-                "source a.go\npackage a\ntype Order struct {\n Amount float64 `bson:\"amount\"`\n Cents int64 `bson:\"price_cents\"`\n}\n"
+                "source a.go\npackage a\ntype Order struct {\n ID string `bson:\"_id\"`\n Amount float64 `bson:\"amount\"`\n Cents int64 `bson:\"price_cents\"`\n}\n"
             ),
             1
         );

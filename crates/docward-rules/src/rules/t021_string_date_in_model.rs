@@ -54,7 +54,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let is_text = field.types.contains(&BsonType::String)
             && field.types.iter().all(|kind| matches!(kind, BsonType::String | BsonType::Null));
         // Results of a grouping have dates of their own making.
-        let is_result = field.path.starts_with("_id.");
+        let is_result = field.path.starts_with("_id.")
+            || field.path.split('.').rev().skip(1).any(|part| {
+                matches!(part.trim_end_matches("[]"), "filter" | "filters" | "query" | "params")
+            });
         if !is_text || is_result || !field.allowed.is_empty() || !says_time(leaf) {
             continue;
         }
