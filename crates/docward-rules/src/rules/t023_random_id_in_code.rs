@@ -73,7 +73,7 @@ mod tests {
         let count = |text: &str| check("T023", text).len();
         assert_eq!(
             count(
-                "source a.js\nconst { v4: uuidv4 } = require('uuid');\nconst s = new mongoose.Schema({_id: {type: String, default: uuidv4}});"
+                "source a.js\nconst { v4: uuidv4 } = require('uuid');\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({_id: {type: String, default: uuidv4}});"
             ),
             1
         );
