@@ -33,7 +33,7 @@ impl<'u, 't> Scan<'u, 't> {
                 }
                 // Go gives tags to results of groupings and to bodies of requests as well; what is stored has
                 // an `_id`, and no document in its place.
-                if library == Library::Go && !has_own_id(&model.schema) {
+                if library == Library::Go && !has_own_id(&model) {
                     continue;
                 }
                 self.declared(&model);
@@ -175,9 +175,13 @@ fn literal(expr: &Expr<'_>) -> String {
     }
 }
 
-fn has_own_id(schema: &Document) -> bool {
-    let Ok(fields) = schema.get_document("properties") else { return false };
-    fields.get_document("_id").is_ok_and(|id| !id.contains_key("properties"))
+fn has_own_id(model: &Model) -> bool {
+    // Every schema has an `_id`; the declaration of this one must have, too.
+    let fields = model.schema.get_document("properties");
+    let is_document = fields
+        .and_then(|fields| fields.get_document("_id"))
+        .is_ok_and(|id| id.contains_key("properties"));
+    model.fields.contains_key("_id") && !is_document
 }
 
 /// All fields of a schema, with their paths.
