@@ -213,8 +213,8 @@ fn list(request: &SourceRequest, seen: &mut SourceSeen) -> Vec<File> {
         Some(revision) => match changed_files(&request.paths, revision) {
             Ok(changed) => Some(changed),
             Err(message) => {
-                let source = format!("--changed-since {revision}");
-                seen.problems.push(Problem { source, message });
+                let source = docward_uri::redact(&format!("--changed-since {revision}"));
+                seen.problems.push(Problem { source, message: docward_uri::redact(&message) });
                 return Vec::new();
             }
         },

@@ -106,7 +106,12 @@ impl ConnectionString {
         };
         for option in &self.options {
             let value = self.slice(option.value.span);
-            let masked = masked_value(&option.key.value, value);
+            // Nobody knows what an unknown option holds.
+            let masked = match &option.info {
+                Some(_) => masked_value(&option.key.value, value),
+                None if value.is_empty() => String::new(),
+                None => MASK.to_owned(),
+            };
             if masked != value && is_free(option.value.span) {
                 masks.push(Edit { span: option.value.span, text: masked });
             }

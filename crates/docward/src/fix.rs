@@ -10,7 +10,6 @@ use std::{
 };
 
 use docward_model::{Edit, EditedText, Finding, Location, Problem};
-use similar::TextDiff;
 
 use crate::write_whole;
 
@@ -25,10 +24,9 @@ pub(crate) struct Fixed {
 /// A file and what becomes of it.
 struct Mended {
     file: String,
-    before: String,
     after: String,
-    /// Where something was changed.
-    places: BTreeSet<Location>,
+    /// What is changed, by place.
+    edits: BTreeMap<Location, Edit>,
 }
 
 /// Changes files, and takes the findings that are mended out of the list.
@@ -40,8 +38,8 @@ pub(crate) fn apply(findings: &mut Vec<Finding>) -> Fixed {
         match write_whole(Path::new(&file.file), &file.after) {
             Ok(()) => {
                 fixed.files += 1;
-                fixed.edits += file.places.len() as u64;
-                done.extend(file.places);
+                fixed.edits += file.edits.len() as u64;
+                done.extend(file.edits.into_keys());
             }
             Err(error) => problems.push(Problem {
                 source: file.file,
@@ -54,89 +52,40 @@ pub(crate) fn apply(findings: &mut Vec<Finding>) -> Fixed {
     fixed
 }
 
-/// The changes as a unified diff, to be read by people: passwords are blotted out. What stands on a line with
-/// a password that is not taken out is left out, with a note.
-pub(crate) fn diff(findings: &[Finding]) -> (String, Vec<String>) {
-    let line_of = |location: &Location| (location.file.clone(), location.line);
-    let is_literal = |edit: &Edit| edit.old == EditedText::Literal;
-    let taken_out: BTreeSet<(String, u32)> = findings
-        .iter()
-        .flat_map(|finding| &finding.edits)
-        .filter(|edit| is_literal(edit))
-        .map(|edit| line_of(&edit.location))
-        .collect();
-    let secret: BTreeSet<(String, u32)> = findings
-        .iter()
-        .filter(|finding| finding.cites("SC-7"))
-        .filter_map(|finding| finding.location.as_ref())
-        .map(line_of)
-        .collect();
-    let is_hidden = |edit: &Edit| {
-        let line = line_of(&edit.location);
-        secret.contains(&line) && !taken_out.contains(&line)
-    };
-    let mut shown: Vec<Finding> = findings.to_vec();
-    shown.iter_mut().for_each(|finding| finding.edits.retain(|edit| !is_hidden(edit)));
-    let hidden = findings.iter().filter(|f| f.edits.iter().any(is_hidden)).count();
-    let (mended, problems) = mend(&shown);
+/// The changes, place by place. No line of a file is printed: passwords may stand anywhere in it.
+pub(crate) fn diff(findings: &[Finding]) -> (String, Vec<Problem>) {
+    let (mended, problems) = mend(findings);
     let mut out = String::new();
     for file in &mended {
-        let secrets: BTreeSet<&str> = file
-            .before
-            .split_inclusive('\n')
-            .zip(1..)
-            .filter(|(_, n)| secret.contains(&(file.file.clone(), *n)))
-            .map(|(line, _)| line)
-            .collect();
-        let blotted = |text: &str| -> String {
-            text.split_inclusive('\n')
-                .map(|line| if secrets.contains(line) { blot(line) } else { line.to_owned() })
-                .collect()
-        };
-        let (before, after) = (blotted(&file.before), blotted(&file.after));
         let name = file.file.trim_start_matches('/');
-        let diff = TextDiff::from_lines(&before, &after);
-        let header = (format!("a/{name}"), format!("b/{name}"));
-        out.push_str(&diff.unified_diff().header(&header.0, &header.1).to_string());
-    }
-    if hidden > 0 {
-        let n = docward_model::text::plural(hidden as u64, "change");
-        out.push_str(&format!("# {n} beside a password not shown; --fix makes them\n"));
-    }
-    let problems = problems.iter().map(|p| format!("{}: {}", p.source, p.message)).collect();
-    (out, problems)
-}
-
-/// A line with what is in quotes blotted out, or a connection string without its password.
-fn blot(line: &str) -> String {
-    let masked = docward_uri::redact(line);
-    if masked != line {
-        return masked;
-    }
-    let mut quote = None;
-    let mut out = String::new();
-    for c in line.chars() {
-        match quote {
-            Some(open) if c == open => {
-                out.push_str("*****");
-                out.push(c);
-                quote = None;
-            }
-            Some(_) => {}
-            None => {
-                if matches!(c, '"' | '\'' | '`') {
-                    quote = Some(c);
-                }
-                out.push(c);
+        out.push_str(&format!("--- a/{name}\n+++ b/{name}\n"));
+        for (at, edit) in &file.edits {
+            let old = match &edit.old {
+                EditedText::Exactly(old) => old.as_str(),
+                EditedText::Literal => "\"mongodb…\"",
+            };
+            out.push_str(&format!(
+                "@@ line {}, column {} @@\n-{old}\n+{}\n",
+                at.line, at.column, edit.new
+            ));
+            if let Some(line) = edit.needs {
+                out.push_str(&format!("@@ imports, unless it is there @@\n+{line}\n"));
             }
         }
     }
-    out
+    (out, problems)
 }
 
 fn mend(findings: &[Finding]) -> (Vec<Mended>, Vec<Problem>) {
     let mut by_file: BTreeMap<&str, Vec<&Edit>> = BTreeMap::new();
-    for edit in findings.iter().flat_map(|finding| &finding.edits) {
+    // Two connection strings are two deployments: one variable cannot stand for both.
+    let all = || findings.iter().flat_map(|finding| &finding.edits);
+    let literals: BTreeSet<&Location> =
+        all().filter(|e| e.old == EditedText::Literal).map(|e| &e.location).collect();
+    for edit in all() {
+        if edit.old == EditedText::Literal && literals.len() > 1 {
+            continue;
+        }
         by_file.entry(&edit.location.file).or_default().push(edit);
     }
     let mut mended = Vec::new();
@@ -144,9 +93,9 @@ fn mend(findings: &[Finding]) -> (Vec<Mended>, Vec<Problem>) {
     for (file, edits) in by_file {
         match fs::read_to_string(file) {
             Ok(before) => {
-                let (after, places) = rewritten(&before, &edits);
-                if !places.is_empty() {
-                    mended.push(Mended { file: file.to_owned(), before, after, places });
+                let (after, edits) = rewritten(&before, &edits);
+                if !edits.is_empty() {
+                    mended.push(Mended { file: file.to_owned(), after, edits });
                 }
             }
             Err(error) => problems.push(Problem {
@@ -159,14 +108,17 @@ fn mend(findings: &[Finding]) -> (Vec<Mended>, Vec<Problem>) {
 }
 
 /// The text with all edits that fit.
-fn rewritten(text: &str, edits: &[&Edit]) -> (String, BTreeSet<Location>) {
+fn rewritten(text: &str, edits: &[&Edit]) -> (String, BTreeMap<Location, Edit>) {
     let mut changes: BTreeMap<usize, (usize, &Edit)> = BTreeMap::new();
     for edit in edits {
         let Some(at) = offset(text, &edit.location) else { continue };
         let rest = &text[at..];
         let length = match &edit.old {
             EditedText::Exactly(old) => rest.starts_with(old.as_str()).then_some(old.len()),
-            EditedText::Literal => literal(rest),
+            EditedText::Literal => literal(rest).filter(|length| {
+                stands_alone(text, at, *length)
+                    && edit.needs.is_none_or(|line| import_at(text, at, line).is_some())
+            }),
         };
         // Of several ways to write a thing the one that is there counts.
         if let Some(length) = length
@@ -177,8 +129,8 @@ fn rewritten(text: &str, edits: &[&Edit]) -> (String, BTreeSet<Location>) {
     }
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
-    let mut places = BTreeSet::new();
-    let mut needs = BTreeSet::new();
+    let mut made = BTreeMap::new();
+    let mut imports = BTreeMap::new();
     for (at, (length, edit)) in changes {
         if at < from {
             continue;
@@ -186,16 +138,66 @@ fn rewritten(text: &str, edits: &[&Edit]) -> (String, BTreeSet<Location>) {
         out.push_str(&text[from..at]);
         out.push_str(&edit.new);
         from = at + length;
-        places.insert(edit.location.clone());
-        needs.extend(edit.needs);
-    }
-    out.push_str(&text[from..]);
-    for line in needs {
-        if !out.lines().any(|have| have.trim() == line) {
-            out.insert_str(before_imports(&out), &format!("{line}\n"));
+        made.insert(edit.location.clone(), edit.clone());
+        if let Some(line) = edit.needs
+            && let Some(Some(place)) = import_at(text, at, line)
+        {
+            imports.insert(line, place);
         }
     }
-    (out, places)
+    out.push_str(&text[from..]);
+    // Imports stand before everything that was changed, so their places hold.
+    let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    for (line, place) in imports {
+        out.insert_str(place, &format!("{line}{ending}"));
+    }
+    (out, made)
+}
+
+/// Whether a literal is all that is assigned, or the first argument of a client: anywhere else an expression
+/// may not be allowed, or mean something else.
+fn stands_alone(text: &str, at: usize, length: usize) -> bool {
+    let start = text[..at].rfind('\n').map_or(0, |n| n + 1);
+    let before = text[start..at].trim_end();
+    let after = text[at + length..].split('\n').next().unwrap_or_default().trim();
+    let is_argument =
+        ["MongoClient(", "MongoClient.connect(", "mongoose.connect(", "mongoose.createConnection("]
+            .iter()
+            .any(|call| before.ends_with(call))
+            && after.starts_with([')', ',']);
+    let is_assigned = before.strip_suffix('=').is_some_and(|target| {
+        let target = target.trim();
+        let name = ["const ", "let ", "var "]
+            .iter()
+            .find_map(|word| target.strip_prefix(word))
+            .unwrap_or(target);
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    }) && (after.is_empty() || after == ";");
+    is_argument || is_assigned
+}
+
+/// Where a line has to be put that must stand before a place: `Some(None)` when it is there already, `None` when
+/// there is no place for it that is beyond doubt.
+fn import_at(text: &str, before: usize, line: &str) -> Option<Option<usize>> {
+    let mut at = 0;
+    let mut in_text = false;
+    let mut place = None;
+    for part in text[..before].split_inclusive('\n') {
+        // Within a text of several lines nothing is code.
+        let quotes = part.matches("\"\"\"").count() + part.matches("'''").count();
+        if !in_text && quotes == 0 {
+            if part.trim_end() == line {
+                return Some(None);
+            }
+            let is_import = part.starts_with("import ") || part.starts_with("from ");
+            if is_import && !part.contains("__future__") && place.is_none() {
+                place = Some(at);
+            }
+        }
+        in_text ^= quotes % 2 == 1;
+        at += part.len();
+    }
+    place.map(Some)
 }
 
 /// A literal in quotes that leads to MongoDB, on one line.
@@ -205,20 +207,6 @@ fn literal(text: &str) -> Option<usize> {
     let end = inner.find(quote)?;
     let inside = &inner[..end];
     (inside.starts_with("mongodb") && !inside.contains(['\n', '\\'])).then_some(end + 2)
-}
-
-/// Where a new import goes: before the first one.
-fn before_imports(text: &str) -> usize {
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        // What Python wants first stays first.
-        if line.starts_with("import ") || line.starts_with("from ") && !line.contains("__future__")
-        {
-            return at;
-        }
-        at += line.len();
-    }
-    0
 }
 
 /// The byte at a line and column, both counted from 1, columns in characters.
@@ -269,10 +257,20 @@ mod tests {
             "\"\"\"Doc.\"\"\"\nfrom __future__ import annotations\nimport os\nfrom pymongo import MongoClient\nc = MongoClient(os.environ[\"MONGODB_URI\"])\n"
         );
         // Once is enough.
-        let again = edit(1, 5, EditedText::Literal, "x", Some("import os"));
-        assert_eq!(
-            rewritten("x = \"mongodb://u:p@h\"\nimport os\n", &[&again]).0,
-            "x = x\nimport os\n"
-        );
+        let again = edit(2, 5, EditedText::Literal, "x", Some("import os"));
+        let have = "import os\nx = \"mongodb://u:p@h\"\n";
+        assert_eq!(rewritten(have, &[&again]).0, "import os\nx = x\n");
+        // Where an expression may not stand, or an import has no place, nothing is touched.
+        for text in [
+            "import os\nx = [\"mongodb://u:p@h\"]\n",
+            "from __future__ import a\nx = \"mongodb://u:p@h\"\n",
+            "\"\"\"\nimport os\n\"\"\"\nx = \"mongodb://u:p@h\"\n",
+        ] {
+            let line = text.lines().position(|l| l.starts_with("x =")).expect("a line") as u32 + 1;
+            for column in [5, 6] {
+                let at = edit(line, column, EditedText::Literal, "y", Some("import os"));
+                assert_eq!(rewritten(text, &[&at]).0, text, "{text}");
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::bail;
 use clap::Args;
 use docward_collect::{SourceRequest, SourceSeen, read_source};
 use docward_config::FailOn;
@@ -97,6 +98,9 @@ pub(crate) struct LintArgs {
 
 /// Runs the command.
 pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
+    if args.paths.iter().any(|path| path.starts_with("mongodb")) {
+        bail!("lint reads files and folders; `docward connect check` judges connection strings");
+    }
     let (config, diagnostics) = config::load(args.config.as_deref(), &args.paths)?;
     let mut config = config::with_arguments(config, &args.judging)?;
     for code in args.expand.iter().filter(|code| *code != "all") {
@@ -141,8 +145,10 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
     let mut outcome = judge(&evidence, &config.settings);
     allowed.apply(&mut outcome);
     if args.diff {
-        let (text, problems) = fix::diff(&outcome.findings);
-        problems.iter().for_each(|problem| complain(&format!("docward: {problem}")));
+        let (text, more) = fix::diff(&outcome.findings);
+        problems.extend(more);
+        let told = problems.iter().map(|p| format!("docward: {}: {}", p.source, p.message));
+        told.for_each(|line| complain(&docward_uri::redact(&line)));
         put(&text, args.output.as_deref())?;
         return Ok(if problems.is_empty() { CLEAN } else { PROBLEMS });
     }
@@ -242,6 +248,9 @@ impl Allowances {
             let source = format!("{file}:{}", allowed.line);
             let unknown = allowed.rules.iter().find(|rule| config::known_selector(rule).is_err());
             if let Some(rule) = unknown {
+                // Whatever else stands there is not repeated.
+                let is_name = rule.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+                let rule = if is_name { rule.as_str() } else { "…" };
                 let message = format!(
                     "the comment allows `{rule}`, and there is no such rule; `docward rules` lists them"
                 );

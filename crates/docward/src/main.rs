@@ -30,7 +30,15 @@ const FINDINGS: u8 = 1;
 const PROBLEMS: u8 = 2;
 
 fn main() -> ExitCode {
-    let cli = args::Cli::parse();
+    let cli = match args::Cli::try_parse() {
+        Ok(cli) => cli,
+        // A connection string in the wrong place is repeated by nobody.
+        Err(error) if error.use_stderr() && error.to_string().contains("mongodb") => {
+            complain(docward_uri::redact(&error.to_string()).trim_end());
+            return ExitCode::from(PROBLEMS);
+        }
+        Err(error) => error.exit(),
+    };
     let outcome = match cli.command {
         args::Command::Audit(args) => audit::audit(&args, Shown::Findings),
         args::Command::Checklist(args) if args.security => {
@@ -51,7 +59,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) if is_broken_pipe(&error) => ExitCode::from(CLEAN),
         Err(error) => {
-            complain(&format!("docward: {error:#}"));
+            complain(&docward_uri::redact(&format!("docward: {error:#}")));
             ExitCode::from(PROBLEMS)
         }
     }

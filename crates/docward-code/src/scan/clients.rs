@@ -341,13 +341,9 @@ impl<'u, 't> Scan<'u, 't> {
             Language::Python => {
                 Lookup { expression: "os.environ[\"MONGODB_URI\"]", needs: Some("import os") }
             }
-            language if language.is_script() => {
-                Lookup { expression: "process.env.MONGODB_URI", needs: None }
-            }
-            Language::Java | Language::Kotlin => {
-                Lookup { expression: "System.getenv(\"MONGODB_URI\")", needs: None }
-            }
-            // Go needs an import among others.
+            Language::JavaScript => Lookup { expression: "process.env.MONGODB_URI", needs: None },
+            // Elsewhere a look into the environment has another type, needs an import among others, or may
+            // not stand where a constant does.
             _ => return None,
         };
         let quote = at.checked_sub(1)?;

@@ -154,13 +154,15 @@ pub(super) fn in_text(
 ) {
     for scheme in SCHEMES {
         for (at, _) in text.match_indices(scheme) {
-            let rest = &text[at..];
+            let rest = shortened(&text[at..], MAX_STRING);
             let end = end_of_string(rest);
             let string = rest[..end].trim_end_matches(['.', ',', ';', ')']);
             if string.len() <= scheme.len() {
                 continue;
             }
-            let line_start = text[..at].rfind('\n').map_or(0, |n| n + 1);
+            let line_start = tail_start(text, at);
+            let line_start =
+                text[line_start..at].rfind('\n').map_or(line_start, |n| line_start + n + 1);
             let before = text[line_start..at].trim_start();
             let commented = in_remark
                 || before.starts_with('#')
@@ -172,7 +174,26 @@ pub(super) fn in_text(
                 Location { file: file.to_owned(), line: place.line, column: place.column }
             };
             let cut = pieces(string);
-            let Ok(parsed) = docward_uri::parse_template(&cut) else { continue };
+            let Ok(parsed) = docward_uri::parse_template(&cut) else {
+                // A password with signs that should have been escaped is a password all the same.
+                let is_login = docward_uri::user_part(string).is_some_and(|login| {
+                    login.split_once(':').is_some_and(|(_, password)| !password.is_empty())
+                });
+                if is_login && cut.iter().all(|piece| matches!(piece, Piece::Text(_))) {
+                    out.code.secrets.push(CodeSecret {
+                        place: Place { location: location(offset + at), function: None },
+                        kind: SecretKind::ConnectionString,
+                        shown: docward_uri::redact(string),
+                        fallback: false,
+                        local: false,
+                        in_remark: commented,
+                        in_sample,
+                        is_word: false,
+                        literal: None,
+                    });
+                }
+                continue;
+            };
             let starts: Vec<usize> = cut
                 .iter()
                 .scan(0, |from, piece| {
@@ -210,6 +231,27 @@ pub(super) fn in_text(
             }
         }
     }
+}
+
+/// Longer texts are no connection strings.
+const MAX_STRING: usize = 4096;
+
+/// The first bytes of a text, whole characters.
+fn shortened(text: &str, most: usize) -> &str {
+    let mut end = text.len().min(most);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Where to look for the beginning of a line: not far, lines may be endless.
+fn tail_start(text: &str, at: usize) -> usize {
+    let mut start = at.saturating_sub(200);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    start
 }
 
 /// Where a connection string ends that nobody closes.

@@ -177,11 +177,23 @@ fn defined<'t>(
         l.block_field(node, "body", inner);
     } else {
         let exported = !name.starts_with('_');
+        defaults(l, node, scope);
         let parameters = parameters(l, node);
         let function = Function { name, parameters, marks, passed_to: None, exported };
         l.function(function, node.child_by_field_name("body"), node, scope);
     }
     Kind::Other(Vec::new())
+}
+
+/// Defaults of parameters are values like others.
+fn defaults<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) {
+    let list = node.child_by_field_name("parameters");
+    for child in list.map(parts).unwrap_or_default() {
+        if let Some(value) = child.child_by_field_name("value") {
+            let expr = l.node(value, scope);
+            l.eval(expr, scope);
+        }
+    }
 }
 
 fn parameters<'t>(l: &Lower<'_, 't>, node: Node<'_>) -> Vec<(&'t str, &'t str)> {
