@@ -155,6 +155,9 @@ pub(super) fn in_text(
     for scheme in SCHEMES {
         for (at, _) in text.match_indices(scheme) {
             let rest = shortened(&text[at..], MAX_STRING);
+            // One string ends where the next begins, whatever is in between.
+            let next = rest[scheme.len()..].find("mongodb://").map(|n| n + scheme.len());
+            let rest = &rest[..next.unwrap_or(rest.len())];
             let end = end_of_string(rest);
             let string = rest[..end].trim_end_matches(['.', ',', ';', ')']);
             if string.len() <= scheme.len() {
