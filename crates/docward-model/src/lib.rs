@@ -13,6 +13,7 @@ mod cluster;
 pub mod code;
 mod compared;
 mod counted;
+mod design;
 mod evidence;
 mod finding;
 mod growth;
@@ -44,6 +45,10 @@ pub use cluster::{Cluster, KeyAnalysis, KeyMetrics, Router, Shard, ShardPart, Sh
 pub use code::Code;
 pub use compared::{Basis, Change, Compared, Known};
 pub use counted::{Counted, CountedField};
+pub use design::{
+    ChildGrowth, DesignDeployment, DesignModel, DesignRead, DesignWrite, Entity, EntityField,
+    Lifecycle, Matching, Relationship, Series, Spread, Variant, With,
+};
 pub use evidence::{
     Collection, CollectionKind, CollectionOptions, CopiedField, Deployment, DirectionKind,
     Evidence, Index, IndexKey, NameFamily, Reference, TailForm, TimeSeriesOptions,

@@ -1,0 +1,193 @@
+//! The check-list of a design (CK-8 to CK-14), answered from the design itself.
+
+use docward_model::{DesignModel, text};
+
+use crate::capacity::Capacity;
+use crate::collection::CollectionPlan;
+use crate::decide::Choice;
+use crate::facts::Growth;
+use crate::pattern::Pattern;
+use crate::plan::{Decision, DesignCheck};
+
+/// The largest document at the 99th percentile that is well under 16 MB (CK-14).
+const SAFE: u64 = 1_677_721;
+/// Reads a second from which a read is hot.
+const HOT: f64 = 1.0;
+
+pub(crate) fn all(
+    model: &DesignModel,
+    decisions: &[Decision],
+    collections: &[CollectionPlan],
+    capacity: &[Capacity],
+) -> Vec<DesignCheck> {
+    vec![
+        arrays(decisions),
+        single_reads(model, decisions),
+        atomicity(model, decisions),
+        aggregates(model, decisions),
+        indexes(model, collections),
+        shard_keys(model, collections),
+        sizes(capacity),
+    ]
+}
+
+fn check(id: &'static str, holds: Option<bool>, because: impl Into<String>) -> DesignCheck {
+    DesignCheck { id, holds, because: because.into() }
+}
+
+fn arrays(decisions: &[Decision]) -> DesignCheck {
+    let open = decisions.iter().filter(|decision| decision.choice.is_none()).count() as u64;
+    let endless: Vec<&str> = decisions
+        .iter()
+        .filter(|d| d.choice == Some(Choice::Embed) && d.facts.growth == Growth::Endless)
+        .map(|d| d.relationship.as_str())
+        .collect();
+    if !endless.is_empty() {
+        return check("CK-8", Some(false), format!("without an end: {}", text::list(&endless, 5)));
+    }
+    if open > 0 {
+        return check("CK-8", None, format!("{} undecided", text::plural(open, "relationship")));
+    }
+    check("CK-8", Some(true), "every array has an end, or its elements are documents of their own")
+}
+
+fn single_reads(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
+    let mut several = Vec::new();
+    let mut hot = 0_u64;
+    for read in model.reads.iter().filter(|read| read.per_second >= HOT) {
+        hot += 1;
+        let apart = read.with.iter().any(|with| {
+            let Some(decision) = decisions.iter().find(|d| d.relationship == with.relationship)
+            else {
+                return false;
+            };
+            let Some(relationship) = model.relationship(&with.relationship) else { return false };
+            if decision.choice != Some(Choice::Reference) {
+                return false;
+            }
+            let covered = decision.patterns.iter().any(|pattern| match pattern {
+                Pattern::Subset { newest, .. } => {
+                    read.from == relationship.parent
+                        && with.newest.as_ref().is_some_and(|(wanted, _)| wanted <= newest)
+                }
+                Pattern::ExtendedReference { fields, .. } => {
+                    !with.fields.is_empty()
+                        && with.fields.iter().all(|field| fields.contains(field))
+                }
+                _ => false,
+            });
+            !covered
+        });
+        if apart {
+            several.push(read.name.as_str());
+        }
+    }
+    if several.is_empty() {
+        let because =
+            format!("{} of {} or more a second, each one read", text::plural(hot, "read"), HOT);
+        return check("CK-9", Some(true), because);
+    }
+    let because = format!("more than one document: {}", text::list(&several, 5));
+    check("CK-9", Some(false), because)
+}
+
+fn atomicity(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
+    let mut homeless = Vec::new();
+    let mut recorded = 0_u64;
+    for decision in decisions.iter().filter(|d| d.needs_transaction) {
+        match model.relationship(&decision.relationship) {
+            Some(relationship) if relationship.transaction => recorded += 1,
+            _ => homeless.push(decision.relationship.as_str()),
+        }
+    }
+    if homeless.is_empty() {
+        let how = match recorded {
+            0 => "what changes together is one document".to_owned(),
+            n => {
+                format!("{} written down, the rest is one document", text::plural(n, "transaction"))
+            }
+        };
+        return check("CK-10", Some(true), how);
+    }
+    let because = format!(
+        "all or nothing over two documents, and no transaction written down: {}",
+        text::list(&homeless, 5)
+    );
+    check("CK-10", Some(false), because)
+}
+
+fn aggregates(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
+    let mut repeated = Vec::new();
+    for read in &model.reads {
+        for name in read.counts.iter().chain(read.sums.iter().map(|(of, _)| of)) {
+            let Some(decision) = decisions.iter().find(|d| d.relationship == *name) else {
+                continue;
+            };
+            let kept = decision.patterns.iter().any(|pattern| {
+                matches!(pattern, Pattern::Computed { .. } | Pattern::Approximation { .. })
+            });
+            let counted_here = decision.choice == Some(Choice::Embed);
+            if !kept && !counted_here && !repeated.contains(&read.name.as_str()) {
+                repeated.push(read.name.as_str());
+            }
+        }
+    }
+    if repeated.is_empty() {
+        return check("CK-11", Some(true), "every repeated count and sum is stored");
+    }
+    check("CK-11", Some(false), format!("counted at every read: {}", text::list(&repeated, 5)))
+}
+
+fn indexes(model: &DesignModel, collections: &[CollectionPlan]) -> DesignCheck {
+    let unserved: Vec<&str> = model
+        .reads
+        .iter()
+        .filter(|read| read.filter.is_empty() && read.sort.is_empty() && read.limit.is_none())
+        .filter(|read| collections.iter().any(|c| c.entity == read.from))
+        .map(|read| read.name.as_str())
+        .collect();
+    let most = collections.iter().map(|c| c.indexes.len() + 1).max().unwrap_or(0);
+    if most > 64 {
+        return check(
+            "CK-12",
+            Some(false),
+            format!("{most} indexes in one collection, 64 are allowed"),
+        );
+    }
+    if unserved.is_empty() {
+        return check("CK-12", Some(true), "every read has an index");
+    }
+    let because = format!(
+        "no condition and no order, so all documents are read: {}",
+        text::list(&unserved, 5)
+    );
+    check("CK-12", Some(false), because)
+}
+
+fn shard_keys(model: &DesignModel, collections: &[CollectionPlan]) -> DesignCheck {
+    if model.deployment.shards < 2 {
+        return check("CK-13", None, "not sharded");
+    }
+    let unsound: Vec<&str> = collections
+        .iter()
+        .filter(|c| c.shard.as_ref().is_some_and(|shard| !shard.key.is_sound()))
+        .map(|c| c.name.as_str())
+        .collect();
+    if unsound.is_empty() {
+        return check(
+            "CK-13",
+            Some(true),
+            "every key has many values, rises nowhere and is named by reads",
+        );
+    }
+    check("CK-13", Some(false), format!("no sound key: {}", text::list(&unsound, 5)))
+}
+
+fn sizes(capacity: &[Capacity]) -> DesignCheck {
+    let Some(largest) = capacity.iter().max_by_key(|c| c.document.1) else {
+        return check("CK-14", None, "no collection");
+    };
+    let because =
+        format!("`{}` has {} at p99", largest.collection, text::bytes(largest.document.1));
+    check("CK-14", Some(largest.document.1 <= SAFE), because)
+}

@@ -1,0 +1,269 @@
+//! The collections of a design: documents, indexes, shard key, options.
+
+use docward_model::{BsonType, Entity, Spread};
+
+use crate::index::{self, IndexPlan};
+use crate::layout::{Layout, Origin, Planned, is_embedded};
+use crate::pattern::{Bucket, Pattern};
+use crate::shard::{self, ShardPlan};
+
+/// A collection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CollectionPlan {
+    /// Its name.
+    pub name: String,
+    /// What its documents are.
+    pub purpose: Purpose,
+    /// The entity they come from.
+    pub entity: String,
+    /// The fields of a document.
+    pub fields: Vec<Planned>,
+    /// Documents today; `None` when nobody said.
+    pub documents: Option<f64>,
+    /// New documents a year.
+    pub per_year: f64,
+    /// Days until a document goes.
+    pub kept_days: Option<f64>,
+    /// Indexes beside the one on `_id`.
+    pub indexes: Vec<IndexPlan>,
+    /// The shard key, on several shards.
+    pub shard: Option<ShardPlan>,
+}
+
+/// What the documents of a collection are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Purpose {
+    /// An entity.
+    Entity,
+    /// Pairs of two entities: a relationship of many to many.
+    Junction(String),
+    /// Readings in a native time series.
+    TimeSeries {
+        /// The field of the time.
+        time: String,
+        /// The meta field.
+        meta: String,
+        /// `seconds`, `minutes` or `hours`.
+        granularity: &'static str,
+    },
+    /// Readings in buckets.
+    Bucket(Bucket),
+    /// Pages of what does not fit a parent, for a relationship.
+    Overflow(String),
+    /// Old versions.
+    Versions,
+    /// Documents that are hardly read any more.
+    Archive,
+}
+
+impl Purpose {
+    /// The word in JSON and messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Entity => "entity",
+            Self::Junction(_) => "junction",
+            Self::TimeSeries { .. } => "time-series",
+            Self::Bucket(_) => "bucket",
+            Self::Overflow(_) => "overflow",
+            Self::Versions => "versions",
+            Self::Archive => "archive",
+        }
+    }
+
+    /// Whether a validator can be set (GC-30).
+    pub fn takes_validator(&self) -> bool {
+        !matches!(self, Self::TimeSeries { .. })
+    }
+}
+
+pub(crate) fn all(layout: &Layout<'_>) -> Vec<CollectionPlan> {
+    let mut found = Vec::new();
+    for entity in &layout.model.entities {
+        if !is_embedded(layout.model, layout.decisions, &entity.name) {
+            found.push(of_entity(layout, entity));
+            found.extend(beside(layout, entity));
+        }
+    }
+    for decision in layout.decisions {
+        let Some(relationship) = layout.model.relationship(&decision.relationship) else {
+            continue;
+        };
+        for pattern in &decision.patterns {
+            match pattern {
+                Pattern::Junction => found.push(junction(layout, relationship)),
+                Pattern::Outlier { page } => found.extend(overflow(layout, relationship, *page)),
+                _ => {}
+            }
+        }
+    }
+    let plain: Vec<CollectionPlan> = found.clone();
+    for collection in &mut found {
+        index::plan(layout, collection, &plain);
+        collection.shard = shard::plan(layout, collection);
+    }
+    found
+}
+
+fn of_entity(layout: &Layout<'_>, entity: &Entity) -> CollectionPlan {
+    let entity =
+        layout.model.entity(&entity.name).unwrap_or_else(|| unreachable!("it is of this model"));
+    let patterns =
+        layout.advice.iter().find(|a| a.entity == entity.name).map_or(&[][..], |a| &a.patterns);
+    let life = entity.lifecycle.unwrap_or_default();
+    let mut plan = CollectionPlan {
+        name: name_of(layout, entity),
+        purpose: Purpose::Entity,
+        entity: entity.name.clone(),
+        fields: layout.document(entity),
+        documents: entity.count,
+        per_year: life.per_year,
+        kept_days: life.kept_days,
+        indexes: Vec::new(),
+        shard: None,
+    };
+    for pattern in patterns {
+        match pattern {
+            Pattern::TimeSeries { time, meta, granularity } => {
+                series(layout, &mut plan, time, meta, granularity)
+            }
+            Pattern::Bucket(bucket) => {
+                plan.fields = layout.bucket(entity, bucket);
+                let shrink = bucket.per_year.1.max(1) as f64 / bucket.per_year.0.max(1) as f64;
+                plan.documents = plan.documents.map(|number| (number / shrink).ceil());
+                plan.per_year = (plan.per_year / shrink).ceil();
+                plan.purpose = Purpose::Bucket(bucket.clone());
+            }
+            _ => {}
+        }
+    }
+    plan
+}
+
+/// The meta field is one field; several are put together in an object.
+fn series(
+    layout: &Layout<'_>,
+    plan: &mut CollectionPlan,
+    time: &str,
+    meta: &[String],
+    granularity: &'static str,
+) {
+    let is_meta = |field: &Planned| {
+        meta.contains(&field.name)
+            || matches!(&field.origin, Origin::Reference(entity) if meta.contains(entity))
+    };
+    let (inside, mut rest): (Vec<Planned>, Vec<Planned>) = plan.fields.drain(..).partition(is_meta);
+    let name = match inside.as_slice() {
+        [one] => one.name.clone(),
+        _ => layout.naming.field(&["meta"]),
+    };
+    let meta = match <[Planned; 1]>::try_from(inside) {
+        Ok([one]) => one,
+        Err(several) => Planned {
+            fields: several,
+            ..Planned::new(name.clone(), BsonType::Object, Origin::Pattern("time series"))
+        },
+    };
+    rest.insert(1.min(rest.len()), meta);
+    plan.fields = rest;
+    plan.purpose = Purpose::TimeSeries { time: time.to_owned(), meta: name, granularity };
+}
+
+pub(crate) fn name_of(layout: &Layout<'_>, entity: &Entity) -> String {
+    entity.collection.clone().unwrap_or_else(|| layout.naming.collection(&[&entity.name]))
+}
+
+/// Collections that a pattern puts beside an entity's own.
+fn beside(layout: &Layout<'_>, entity: &Entity) -> Vec<CollectionPlan> {
+    let patterns =
+        layout.advice.iter().find(|a| a.entity == entity.name).map_or(&[][..], |a| &a.patterns);
+    let mut found = Vec::new();
+    for pattern in patterns {
+        let (word, purpose) = match pattern {
+            Pattern::DocumentVersioning => ("versions", Purpose::Versions),
+            Pattern::Archive { .. } => ("archive", Purpose::Archive),
+            _ => continue,
+        };
+        let mut plan = of_entity(layout, entity);
+        if purpose == Purpose::Versions {
+            // The id of the document it is a version of; its own id is made anew.
+            let id = layout.naming.id_of(&entity.name);
+            plan.fields.insert(
+                1,
+                Planned::new(id, BsonType::ObjectId, Origin::Reference(entity.name.clone())),
+            );
+        }
+        plan.name = layout.naming.collection(&[&name_of(layout, entity), word]);
+        plan.purpose = purpose;
+        plan.documents = None;
+        found.push(plan);
+    }
+    found
+}
+
+fn junction(layout: &Layout<'_>, relationship: &docward_model::Relationship) -> CollectionPlan {
+    let naming = layout.naming;
+    let id = |entity: &str| {
+        Planned::new(naming.id_of(entity), BsonType::ObjectId, Origin::Reference(entity.to_owned()))
+    };
+    let (parent, child) = (&relationship.parent, &relationship.child);
+    let mut fields =
+        vec![Planned::new("_id", BsonType::ObjectId, Origin::Id), id(parent), id(child)];
+    if parent == child {
+        // Both ends are of one entity: the second is named after its role.
+        fields[2].name = naming.id_of(relationship.role());
+    }
+    let parents = layout.model.entity(parent).and_then(|entity| entity.count);
+    let spread = relationship.children.unwrap_or(Spread::always(1));
+    CollectionPlan {
+        name: naming.collection(&[parent, &naming.singular(relationship.role())]),
+        purpose: Purpose::Junction(relationship.name.clone()),
+        entity: parent.clone(),
+        fields,
+        documents: parents.map(|parents| parents * spread.p50 as f64),
+        per_year: match relationship.growth {
+            Some(docward_model::ChildGrowth::Endless { typical, .. }) => {
+                parents.unwrap_or(0.0) * typical
+            }
+            _ => 0.0,
+        },
+        kept_days: None,
+        indexes: Vec::new(),
+        shard: None,
+    }
+}
+
+fn overflow(
+    layout: &Layout<'_>,
+    relationship: &docward_model::Relationship,
+    page: u64,
+) -> Option<CollectionPlan> {
+    let child = layout.model.entity(&relationship.child)?;
+    let naming = layout.naming;
+    let origin = Origin::Pattern("outlier");
+    let parent = &relationship.parent;
+    Some(CollectionPlan {
+        name: naming.collection(&[parent, &naming.singular(relationship.role()), "overflow"]),
+        purpose: Purpose::Overflow(relationship.name.clone()),
+        entity: parent.clone(),
+        fields: vec![
+            Planned::new("_id", BsonType::ObjectId, Origin::Id),
+            Planned::new(
+                naming.id_of(parent),
+                BsonType::ObjectId,
+                Origin::Reference(parent.clone()),
+            ),
+            Planned::new("page", BsonType::Int, origin.clone()),
+            Planned::list(
+                relationship.role(),
+                Origin::Embedded(relationship.name.clone()),
+                layout.fields(child, &mut Vec::new()),
+                Spread::always(page),
+            ),
+        ],
+        documents: None,
+        per_year: 0.0,
+        kept_days: None,
+        indexes: Vec::new(),
+        shard: None,
+    })
+}

@@ -1,0 +1,203 @@
+//! From the declared reads and writes to the facts that decide a relationship (DP-1). What nobody
+//! declared becomes a question, never a guess (DP-2).
+
+use std::collections::BTreeSet;
+
+use docward_model::{
+    ChildGrowth, DesignModel, DesignRead, DesignWrite, Entity, Relationship, Spread,
+};
+
+use crate::facts::{Facts, Growth, Kind};
+
+/// What a relationship is about, in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Known {
+    /// The facts, as far as they were declared.
+    pub facts: Facts,
+    /// Questions that must be answered before anything is decided.
+    pub questions: Vec<Question>,
+}
+
+/// Something the file does not say.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Question {
+    /// The entity or relationship it is about.
+    pub about: String,
+    /// The question.
+    pub ask: String,
+    /// What to write into the file.
+    pub write: String,
+}
+
+/// The three questions of an entity that are still open (DP-2).
+pub fn questions(model: &DesignModel, entity: &Entity) -> Vec<Question> {
+    let name = &entity.name;
+    let mut open = Vec::new();
+    let mut ask = |ask: String, write: String| {
+        open.push(Question { about: name.clone(), ask, write });
+    };
+    if !entity.never_written && !model.writes.iter().any(|write| write.touches(name)) {
+        ask(
+            format!("how is `{name}` written: how often is it inserted, how often updated?"),
+            format!("add writes that name it, or `written: never` to entity `{name}`"),
+        );
+    }
+    if !entity.never_read
+        && !model.reads.iter().any(|read| reads(model, read).contains(name.as_str()))
+    {
+        ask(
+            format!("how is `{name}` read: which fields together, how often, by what?"),
+            format!("add reads that name it, or `read: never` to entity `{name}`"),
+        );
+    }
+    if entity.lifecycle.is_none() {
+        ask(
+            format!("how does `{name}` live: how many come, are they ever deleted?"),
+            format!("add `lifecycle: {{growth: 600k/month, kept: forever}}` to entity `{name}`"),
+        );
+    }
+    open
+}
+
+/// The facts of a relationship; `sizes` are bytes of its parent without these children (99th percentile)
+/// and of a child.
+pub fn known(model: &DesignModel, relationship: &Relationship, sizes: (u64, u64)) -> Known {
+    let mut questions: Vec<Question> = [&relationship.parent, &relationship.child]
+        .into_iter()
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .filter_map(|name| model.entity(name))
+        .flat_map(|entity| questions(model, entity))
+        .collect();
+    let name = &relationship.name;
+    let mut ask = |ask: String, write: &str| {
+        questions.push(Question { about: name.clone(), ask, write: write.to_owned() });
+    };
+    if relationship.children.is_none() {
+        ask(
+            format!("how many `{}` has one `{}`?", relationship.role(), relationship.parent),
+            "add `children: {p50: 3, p95: 10, p99: 20, max: 80}`, or `children: 1`",
+        );
+    }
+    let mut children = relationship.children.unwrap_or(Spread::always(1));
+    let single = children.max <= 1;
+    let mut growth = match relationship.growth {
+        Some(ChildGrowth::Bounded) => Growth::Bounded,
+        Some(ChildGrowth::Endless { .. }) => Growth::Endless,
+        None if single => Growth::Bounded,
+        None => {
+            ask(
+                format!(
+                    "is there an end to the `{}` of one `{}`?",
+                    relationship.role(),
+                    relationship.parent
+                ),
+                "add `growth: bounded`, `growth: endless` or `growth: 30/year`",
+            );
+            Growth::Unknown
+        }
+    };
+    // What is cut off at every write has an end, whatever comes in (PT-slice.1).
+    if let Some(newest) = relationship.keep_newest {
+        growth = Growth::Bounded;
+        let cap = |number: u64| number.min(newest);
+        children = Spread {
+            p50: cap(children.p50),
+            p95: cap(children.p95),
+            p99: cap(children.p99),
+            max: cap(children.max),
+        };
+    }
+    let shared = relationship.is_shared();
+    let access = access(model, relationship);
+    let facts = Facts {
+        kind: match (single, shared) {
+            (true, false) => Kind::OneToOne,
+            (false, false) => Kind::OneToMany,
+            (true, true) => Kind::ManyToOne,
+            (false, true) => Kind::ManyToMany,
+        },
+        children,
+        growth,
+        parent_bytes: sizes.0,
+        child_bytes: sizes.1,
+        co_read: access.co_read,
+        co_update: access.co_update,
+        child_only_update: Some(access.child_only_update),
+        queried_alone: Some(access.queried_alone),
+        atomic: Some(access.atomic || relationship.invariant.is_some()),
+        must_be_current: Some(relationship.current.is_some()),
+        shared: shared.then(|| {
+            let most = relationship.parents_max.max(relationship.parents) as u64;
+            format!(
+                "shared by up to {} of `{}`",
+                docward_model::text::count(most),
+                relationship.parent
+            )
+        }),
+        lists_ids: false,
+    };
+    Known { facts, questions }
+}
+
+/// Every entity a read touches.
+pub(crate) fn reads<'m>(model: &'m DesignModel, read: &'m DesignRead) -> BTreeSet<&'m str> {
+    let along = read
+        .with
+        .iter()
+        .map(|with| &with.relationship)
+        .chain(&read.counts)
+        .chain(read.sums.iter().map(|(relationship, _)| relationship))
+        .filter_map(|name| model.relationship(name))
+        .flat_map(|r| [r.parent.as_str(), r.child.as_str()]);
+    along.chain([read.from.as_str()]).collect()
+}
+
+struct Access {
+    co_read: Option<f64>,
+    co_update: Option<f64>,
+    child_only_update: f64,
+    queried_alone: f64,
+    atomic: bool,
+}
+
+fn access(model: &DesignModel, relationship: &Relationship) -> Access {
+    let (parent, child) = (relationship.parent.as_str(), relationship.child.as_str());
+    let (mut all, mut together, mut alone) = (0.0, 0.0, 0.0);
+    for read in &model.reads {
+        let along = read.with.iter().any(|with| with.relationship == relationship.name);
+        let elsewhere = read
+            .with
+            .iter()
+            .filter(|with| with.relationship != relationship.name)
+            .filter_map(|with| model.relationship(&with.relationship))
+            .any(|other| other.child == child || other.parent == child);
+        let begins = read.from == child;
+        if !(along || begins || elsewhere) {
+            continue;
+        }
+        all += read.per_second;
+        // Asked for by the parent's id it is not alone, though the parent itself is not read.
+        let by_parent = read.filter.iter().any(|(field, _)| field == parent);
+        if along {
+            together += read.per_second;
+        } else if !(begins && by_parent) {
+            alone += read.per_second;
+        }
+    }
+    let of = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+    let sum = |keep: &dyn Fn(&DesignWrite) -> bool| -> f64 {
+        model.writes.iter().filter(|write| keep(write)).map(|write| write.per_second).sum()
+    };
+    let updates =
+        |write: &DesignWrite, name: &str| write.updates.iter().any(|entity| entity == name);
+    let changed = sum(&|w| updates(w, child) || updates(w, parent));
+    let child_alone = sum(&|w| updates(w, child) && !w.touches(parent));
+    Access {
+        co_read: of(together, all),
+        co_update: of(sum(&|w| w.touches(child) && w.touches(parent)), sum(&|w| w.touches(child))),
+        child_only_update: of(child_alone, changed).unwrap_or(0.0),
+        queried_alone: of(alone, all).unwrap_or(0.0),
+        atomic: model.writes.iter().any(|w| w.atomic && w.touches(child) && w.touches(parent)),
+    }
+}

@@ -1,0 +1,54 @@
+//! What is wrong with a model file, and where.
+
+use docward_model::Location;
+
+use crate::yaml::At;
+
+/// One mistake in a model file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {message}{}", self.place(), hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default())]
+pub struct Fault {
+    /// Where.
+    pub location: Location,
+    /// What is wrong: lower-case start, no final stop.
+    pub message: String,
+    /// What to write instead.
+    pub hint: Option<String>,
+}
+
+impl Fault {
+    /// The place as people write it.
+    pub fn place(&self) -> String {
+        format!("{}:{}:{}", self.location.file, self.location.line, self.location.column)
+    }
+}
+
+/// Collects mistakes of one file.
+pub(crate) struct Faults<'n> {
+    file: &'n str,
+    found: Vec<Fault>,
+}
+
+impl<'n> Faults<'n> {
+    pub(crate) fn new(file: &'n str) -> Self {
+        Self { file, found: Vec::new() }
+    }
+
+    pub(crate) fn location(&self, at: At) -> Location {
+        Location { file: self.file.to_owned(), line: at.line, column: at.column }
+    }
+
+    pub(crate) fn push(&mut self, at: At, message: impl Into<String>, hint: Option<String>) {
+        self.found.push(Fault { location: self.location(at), message: message.into(), hint });
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Everything found, in the order of the file.
+    pub(crate) fn finish(mut self) -> Vec<Fault> {
+        self.found.sort_by_key(|fault| (fault.location.line, fault.location.column));
+        self.found
+    }
+}

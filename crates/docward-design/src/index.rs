@@ -1,0 +1,377 @@
+//! Indexes for every declared read: equality, then sort, then range, with the known exceptions (CK-12).
+
+use docward_model::{BsonType, DesignRead, Matching};
+
+use crate::collection::{CollectionPlan, Purpose};
+use crate::layout::{Layout, Origin, Planned};
+use crate::pattern::Pattern;
+
+/// An index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexPlan {
+    /// Fields and whether each falls.
+    pub keys: Vec<(String, bool)>,
+    /// Whether no two documents share a key.
+    pub unique: bool,
+    /// Only documents in which a field has a value (PT-poly.2).
+    pub only: Option<(String, String)>,
+    /// Seconds after which documents go.
+    pub expire_after: Option<u64>,
+    /// What it serves.
+    pub serves: Vec<String>,
+    /// Whether a range stands before the sort, and other things worth saying.
+    pub notes: Vec<String>,
+}
+
+impl IndexPlan {
+    fn on(keys: Vec<(String, bool)>, serves: impl Into<String>) -> Self {
+        Self {
+            keys,
+            unique: false,
+            only: None,
+            expire_after: None,
+            serves: vec![serves.into()],
+            notes: Vec::new(),
+        }
+    }
+
+    fn begins_with(&self, other: &Self) -> bool {
+        self.keys.len() >= other.keys.len() && self.keys[..other.keys.len()] == other.keys[..]
+    }
+}
+
+/// Plans the indexes of a collection.
+pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan, _all: &[CollectionPlan]) {
+    let mut found = Vec::new();
+    match &collection.purpose {
+        Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_) => {
+            by_reads(layout, collection, &mut found);
+            by_references(layout, collection, &mut found);
+            unique(layout, collection, &mut found);
+        }
+        Purpose::Junction(relationship) => {
+            let keys: Vec<(String, bool)> =
+                references(&collection.fields).map(|name| (name, false)).collect();
+            let pair = IndexPlan {
+                unique: true,
+                ..IndexPlan::on(
+                    keys.clone(),
+                    format!("`{relationship}` from its parent; no pair twice"),
+                )
+            };
+            let back = IndexPlan::on(
+                keys.into_iter().rev().collect(),
+                format!("`{relationship}` from the other side"),
+            );
+            found.extend([pair, back]);
+        }
+        Purpose::Overflow(relationship) => {
+            let mut keys: Vec<(String, bool)> =
+                references(&collection.fields).take(1).map(|name| (name, false)).collect();
+            keys.push(("page".to_owned(), false));
+            let pages = format!("pages of `{relationship}` in order, none twice");
+            found.push(IndexPlan { unique: true, ..IndexPlan::on(keys, pages) });
+        }
+        Purpose::Versions => {
+            let mut keys: Vec<(String, bool)> =
+                references(&collection.fields).take(1).map(|name| (name, false)).collect();
+            keys.push(("version".to_owned(), true));
+            found.push(IndexPlan { unique: true, ..IndexPlan::on(keys, "versions, newest first") });
+        }
+        Purpose::Archive => {}
+    }
+    expiry(layout, collection, &mut found);
+    collection.indexes = merged(found);
+}
+
+fn references(fields: &[Planned]) -> impl Iterator<Item = String> + '_ {
+    fields
+        .iter()
+        .filter(|field| matches!(field.origin, Origin::Reference(_)))
+        .map(|field| field.name.clone())
+}
+
+/// One index for each read that begins with the entity, or with one that is embedded in it.
+fn by_reads(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
+    for read in &layout.model.reads {
+        let Some(path) = path_to(&collection.fields, layout, collection, &read.from, 0) else {
+            continue;
+        };
+        if let Some(index) = for_read(layout, collection, read, &path) {
+            found.push(index);
+        }
+    }
+}
+
+/// Where an entity's fields are in a collection: nothing in front for its own, `items.` for an embedded
+/// one; `None` when it is not there.
+fn path_to(
+    fields: &[Planned],
+    layout: &Layout<'_>,
+    collection: &CollectionPlan,
+    entity: &str,
+    depth: usize,
+) -> Option<String> {
+    if depth == 0 && collection.entity == entity {
+        return Some(String::new());
+    }
+    fields.iter().filter(|_| depth < 4).find_map(|field| {
+        let Origin::Embedded(relationship) = &field.origin else { return None };
+        let child = &layout.model.relationship(relationship)?.child;
+        if child == entity {
+            return Some(format!("{}.", field.name));
+        }
+        path_to(&field.fields, layout, collection, entity, depth + 1)
+            .map(|below| format!("{}.{below}", field.name))
+    })
+}
+
+fn for_read(
+    layout: &Layout<'_>,
+    collection: &CollectionPlan,
+    read: &DesignRead,
+    path: &str,
+) -> Option<IndexPlan> {
+    let place = |name: &str| place_of(layout, collection, path, name);
+    // By `_id` there is an index already.
+    if read.filter.iter().any(|(name, how)| name == "_id" && *how == Matching::Equal)
+        && path.is_empty()
+    {
+        return None;
+    }
+    let sorted = !read.sort.is_empty();
+    let (mut equal, mut narrow, mut range) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, how) in &read.filter {
+        let key = (place(name), false);
+        match how {
+            Matching::Equal | Matching::OneOf(_) => equal.push(key),
+            Matching::NarrowRange if sorted => narrow.push(key),
+            Matching::NarrowRange | Matching::Range => range.push(key),
+        }
+    }
+    let sort: Vec<(String, bool)> =
+        read.sort.iter().map(|(name, falls)| (place(name), *falls)).collect();
+    let mut notes = Vec::new();
+    if !narrow.is_empty() {
+        notes.push("the range leaves so little that it stands before the sort".to_owned());
+    }
+    let mut keys: Vec<(String, bool)> = Vec::new();
+    for key in equal.into_iter().chain(narrow).chain(sort).chain(range) {
+        if !keys.iter().any(|(name, _)| *name == key.0) {
+            keys.push(key);
+        }
+    }
+    if keys.is_empty() || keys.len() == 1 && keys[0].0 == "_id" {
+        return None;
+    }
+    // The server has one for the meta field and the time.
+    let serves = format!("`{}`", read.name);
+    let only = only_of(layout, collection, path, &keys);
+    if only.is_some() {
+        notes.push("queries must name the type to use it".to_owned());
+    }
+    Some(IndexPlan { only, notes, ..IndexPlan::on(keys, serves) })
+}
+
+/// The path of a field a read names: its own, or the id of another entity.
+fn place_of(layout: &Layout<'_>, collection: &CollectionPlan, path: &str, name: &str) -> String {
+    let fields = fields_at(&collection.fields, path);
+    let listed = layout
+        .advice
+        .iter()
+        .find(|a| a.entity == collection.entity)
+        .into_iter()
+        .flat_map(|a| &a.patterns)
+        .any(|p| matches!(p, Pattern::Attribute { fields } if fields.iter().any(|f| f == name)));
+    if listed {
+        return "attributes.k".to_owned();
+    }
+    if let Purpose::Bucket(bucket) = &collection.purpose {
+        if bucket.time == name {
+            return layout.naming.field(&["bucket", "start"]);
+        }
+        if !fields.iter().any(|field| field.name == name)
+            && !bucket.series.iter().any(|s| s == name)
+        {
+            return format!("readings.{name}");
+        }
+    }
+    let direct = fields.iter().find(|field| field.name == name);
+    let reference = || {
+        fields.iter().find(|field| match &field.origin {
+            Origin::Reference(entity) => {
+                entity == name
+                    || field.name == layout.naming.id_of(name)
+                    || field.name == layout.naming.ids_of(name)
+            }
+            _ => false,
+        })
+    };
+    match direct.filter(|f| !matches!(f.origin, Origin::Copy(_))).or_else(reference) {
+        Some(field) if field.kind == BsonType::Array && !field.fields.is_empty() => {
+            let id = field.fields.first().map_or("", |first| first.name.as_str());
+            format!("{path}{}.{id}", field.name)
+        }
+        Some(field) => format!("{path}{}", field.name),
+        // The parent a child is embedded in: its own id.
+        None if !path.is_empty() && name == collection.entity => "_id".to_owned(),
+        None => {
+            let meta = fields.iter().find(|f| f.fields.iter().any(|inner| inner.name == name));
+            match meta {
+                Some(meta) => format!("{path}{}.{name}", meta.name),
+                None => format!("{path}{name}"),
+            }
+        }
+    }
+}
+
+fn fields_at<'f>(fields: &'f [Planned], path: &str) -> &'f [Planned] {
+    let mut at = fields;
+    for part in path.split('.').filter(|part| !part.is_empty()) {
+        match at.iter().find(|field| field.name == part) {
+            Some(field) => at = &field.fields,
+            None => return &[],
+        }
+    }
+    at
+}
+
+/// A field of one kind alone is indexed for that kind (PT-poly.2).
+fn only_of(
+    layout: &Layout<'_>,
+    collection: &CollectionPlan,
+    path: &str,
+    keys: &[(String, bool)],
+) -> Option<(String, String)> {
+    let entity = layout.model.entity(&collection.entity).filter(|_| path.is_empty())?;
+    let discriminator =
+        layout.advice.iter().find(|a| a.entity == entity.name)?.patterns.iter().find_map(|p| {
+            match p {
+                Pattern::Polymorphic { discriminator } => Some(discriminator.clone()),
+                _ => None,
+            }
+        })?;
+    let variant = entity.variants.iter().find(|variant| {
+        keys.iter().any(|(name, _)| variant.fields.iter().any(|field| field.name == *name))
+    })?;
+    Some((discriminator, variant.name.clone()))
+}
+
+/// Children are found by the id they hold (PT-ref.1), the newest first where a page shows those.
+fn by_references(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
+    for decision in layout.decisions {
+        let Some(relationship) = layout.model.relationship(&decision.relationship) else {
+            continue;
+        };
+        let (holder, other) = match decision.patterns.first() {
+            Some(Pattern::ParentInChild | Pattern::ParentsInChild | Pattern::Tree) => {
+                (&relationship.child, &relationship.parent)
+            }
+            Some(Pattern::ChildrenInParent) => (&relationship.parent, &relationship.child),
+            _ => continue,
+        };
+        let Some(path) = path_to(&collection.fields, layout, collection, holder, 0) else {
+            continue;
+        };
+        if decision.patterns.contains(&Pattern::Tree) {
+            let parent = layout.naming.field(&["parent", "id"]);
+            let serves = format!("`{}`, one step down", relationship.name);
+            found.push(IndexPlan::on(vec![(parent, false)], serves));
+            let serves = format!("`{}`, all below", relationship.name);
+            found.push(IndexPlan::on(vec![("ancestors".to_owned(), false)], serves));
+            continue;
+        }
+        // Ids in a parent lead to `_id`s, which are indexed; the way back is indexed only if it is asked.
+        let asked = layout.model.reads.iter().any(|read| {
+            read.from == *holder
+                && read.filter.iter().any(|(name, _)| name == other || *name == relationship.role())
+        });
+        if decision.patterns.first() == Some(&Pattern::ChildrenInParent) && !asked {
+            continue;
+        }
+        let key = place_of(layout, collection, &path, other);
+        let mut keys = vec![(key, false)];
+        if let Some(Pattern::Subset { by, .. }) =
+            decision.patterns.iter().find(|p| matches!(p, Pattern::Subset { .. }))
+        {
+            keys.push((format!("{path}{by}"), true));
+        }
+        found.push(IndexPlan::on(keys, format!("`{}`", relationship.name)));
+    }
+}
+
+fn unique(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
+    if matches!(collection.purpose, Purpose::TimeSeries { .. }) {
+        return;
+    }
+    if let Purpose::Bucket(_) = collection.purpose {
+        // The append finds its bucket by series, period and room left (PT-bucket.4).
+        let mut keys: Vec<(String, bool)> = collection
+            .fields
+            .iter()
+            .take_while(|field| field.name != "count")
+            .filter(|field| field.name != "_id")
+            .map(|field| (field.name.clone(), false))
+            .collect();
+        keys.push(("count".to_owned(), false));
+        found.push(IndexPlan::on(keys, "appending to the open bucket"));
+        return;
+    }
+    let Some(entity) = layout.model.entity(&collection.entity) else { return };
+    for field in entity.fields.iter().filter(|field| field.unique) {
+        let keys = vec![(field.name.clone(), false)];
+        let serves = format!("no two `{}` share a `{}`", entity.name, field.name);
+        found.push(IndexPlan { unique: true, ..IndexPlan::on(keys, serves) });
+    }
+}
+
+/// What is kept for a time goes by itself. Time series have an option for it instead.
+fn expiry(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
+    let (Some(days), Purpose::Entity | Purpose::Bucket(_)) =
+        (collection.kept_days, &collection.purpose)
+    else {
+        return;
+    };
+    let Some(entity) = layout.model.entity(&collection.entity) else { return };
+    let field = match (&collection.purpose, &entity.series) {
+        (Purpose::Bucket(_), _) => Some(layout.naming.field(&["bucket", "start"])),
+        _ => entity.fields.iter().find(|f| f.kind == BsonType::Date).map(|f| f.name.clone()),
+    };
+    let Some(field) = field else { return };
+    let serves = format!("documents go after {days:.0} days");
+    let index = IndexPlan::on(vec![(field, false)], serves);
+    found.push(IndexPlan { expire_after: Some((days * 86_400.0) as u64), ..index });
+}
+
+/// An index that another begins with is not needed, unless it is unique, partial or lets documents go.
+fn merged(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
+    let mut kept: Vec<IndexPlan> = Vec::new();
+    let plain =
+        |index: &IndexPlan| !index.unique && index.only.is_none() && index.expire_after.is_none();
+    for index in found {
+        if let Some(same) =
+            kept.iter_mut().find(|have| have.keys == index.keys && have.only == index.only)
+        {
+            same.unique |= index.unique;
+            same.expire_after = same.expire_after.or(index.expire_after);
+            same.serves.extend(index.serves);
+            same.notes.extend(index.notes);
+            continue;
+        }
+        if plain(&index)
+            && let Some(longer) =
+                kept.iter_mut().find(|have| have.only.is_none() && have.begins_with(&index))
+        {
+            longer.serves.extend(index.serves);
+            continue;
+        }
+        let (shorter, rest): (Vec<_>, Vec<_>) = kept
+            .into_iter()
+            .partition(|have| plain(have) && index.only.is_none() && index.begins_with(have));
+        kept = rest;
+        let mut index = index;
+        index.serves.extend(shorter.into_iter().flat_map(|have| have.serves));
+        kept.push(index);
+    }
+    kept
+}

@@ -1,0 +1,551 @@
+//! What documents look like once everything is decided: fields with their origin, from which sizes,
+//! validators, examples and statements are made.
+
+use docward_model::{BsonType, DesignModel, Entity, EntityField, Relationship, Spread};
+
+use crate::decide::Choice;
+use crate::naming::Naming;
+use crate::pattern::{Bucket, Pattern, Window};
+use crate::plan::{Decision, EntityAdvice};
+use crate::size;
+
+/// A field of a planned document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub kind: BsonType,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Bytes of the value when it has no fixed length: typical and 99th percentile.
+    pub bytes: (u64, u64),
+    /// Fields of an object, or of the objects in an array.
+    pub fields: Vec<Planned>,
+    /// The type of elements that are no objects.
+    pub element: Option<BsonType>,
+    /// Elements of an array.
+    pub items: Option<Spread>,
+    /// Whether every document has it.
+    pub required: bool,
+    /// The values of an enumeration.
+    pub values: Vec<String>,
+}
+
+/// Where a field comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The document's own id.
+    Id,
+    /// Declared.
+    Own,
+    /// The id of another entity's document.
+    Reference(String),
+    /// A copy of a field of another entity: `customer.name`.
+    Copy(String),
+    /// Children embedded by a relationship.
+    Embedded(String),
+    /// The newest children of a relationship.
+    Preview(String),
+    /// A count or sum over a relationship.
+    Computed(String),
+    /// What a pattern adds: flags, counters, periods.
+    Pattern(&'static str),
+}
+
+impl Origin {
+    /// What is said about it, for readers.
+    pub fn note(&self) -> Option<String> {
+        Some(match self {
+            Self::Id | Self::Own => return None,
+            Self::Reference(entity) => format!("id of `{entity}`"),
+            Self::Copy(path) => format!("copy of `{path}`"),
+            Self::Embedded(name) => format!("`{name}`, embedded"),
+            Self::Preview(name) => format!("newest of `{name}`"),
+            Self::Computed(name) => format!("kept for `{name}`"),
+            Self::Pattern(name) => format!("{name} pattern"),
+        })
+    }
+}
+
+/// Which documents a size is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Rank {
+    Typical,
+    P99,
+    Max,
+}
+
+impl Planned {
+    pub(crate) fn new(name: impl Into<String>, kind: BsonType, origin: Origin) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            origin,
+            bytes: (0, 0),
+            fields: Vec::new(),
+            element: None,
+            items: None,
+            required: true,
+            values: Vec::new(),
+        }
+    }
+
+    fn object(name: impl Into<String>, origin: Origin, fields: Vec<Self>) -> Self {
+        Self { fields, ..Self::new(name, BsonType::Object, origin) }
+    }
+
+    pub(crate) fn list(
+        name: impl Into<String>,
+        origin: Origin,
+        fields: Vec<Self>,
+        items: Spread,
+    ) -> Self {
+        Self { fields, items: Some(items), ..Self::new(name, BsonType::Array, origin) }
+    }
+
+    fn ids(name: impl Into<String>, origin: Origin, items: Spread) -> Self {
+        Self {
+            element: Some(BsonType::ObjectId),
+            items: Some(items),
+            ..Self::new(name, BsonType::Array, origin)
+        }
+    }
+
+    /// Bytes of the value (ALG-2).
+    pub fn value_bytes(&self, rank: Rank) -> u64 {
+        let own = match rank {
+            Rank::Typical => self.bytes.0,
+            Rank::P99 | Rank::Max => self.bytes.1,
+        };
+        match self.kind {
+            BsonType::String => own + 5,
+            BsonType::BinData => own + 5,
+            BsonType::Object => document_bytes(&self.fields, rank),
+            BsonType::Array => {
+                let items = self.items.unwrap_or(Spread::always(0));
+                let count = match rank {
+                    Rank::Typical => items.p50,
+                    Rank::P99 => items.p99,
+                    Rank::Max => items.max,
+                };
+                let one = match self.element {
+                    Some(kind) => scalar_bytes(kind, own),
+                    // Long lists of children that are all large at once are not to be expected.
+                    None => {
+                        document_bytes(&self.fields, if count > 10 { Rank::Typical } else { rank })
+                    }
+                };
+                size::array(count, one)
+            }
+            kind => scalar_bytes(kind, own),
+        }
+    }
+}
+
+fn scalar_bytes(kind: BsonType, own: u64) -> u64 {
+    match kind {
+        BsonType::Double | BsonType::Date | BsonType::Long | BsonType::Timestamp => 8,
+        BsonType::Int => 4,
+        BsonType::Decimal => 16,
+        BsonType::ObjectId => 12,
+        BsonType::Bool => 1,
+        BsonType::String | BsonType::BinData => own + 5,
+        BsonType::Object | BsonType::Array => size::AROUND,
+        _ => 0,
+    }
+}
+
+/// Bytes of a document of these fields. Fields that not every document has count as there.
+pub fn document_bytes(fields: &[Planned], rank: Rank) -> u64 {
+    let inside = fields.iter().map(|field| size::element(&field.name, field.value_bytes(rank)));
+    size::AROUND + inside.sum::<u64>()
+}
+
+/// Bytes a string has when nobody said how long it is.
+pub(crate) const ASSUMED_STRING: u64 = 32;
+/// Bytes of binary data when nobody said.
+pub(crate) const ASSUMED_BINARY: u64 = 256;
+
+/// A declared field as it is stored.
+pub(crate) fn own(field: &EntityField) -> Planned {
+    let longest = field.values.iter().map(|value| value.len() as u64).max();
+    let bytes = field.bytes.or(longest.map(|longest| (longest, longest)));
+    let assumed = match field.kind {
+        BsonType::BinData => ASSUMED_BINARY,
+        _ => ASSUMED_STRING,
+    };
+    Planned {
+        bytes: bytes.unwrap_or((assumed, assumed)),
+        fields: field.fields.iter().map(own).collect(),
+        element: match (field.kind, field.fields.is_empty()) {
+            (BsonType::Array, true) => Some(field.element.unwrap_or(BsonType::String)),
+            _ => None,
+        },
+        items: field.items,
+        required: field.required,
+        values: field.values.clone(),
+        ..Planned::new(field.name.clone(), field.kind, Origin::Own)
+    }
+}
+
+/// Makes documents out of decisions.
+pub(crate) struct Layout<'m> {
+    pub(crate) model: &'m DesignModel,
+    pub(crate) decisions: &'m [Decision],
+    pub(crate) advice: &'m [EntityAdvice],
+    pub(crate) naming: Naming,
+}
+
+impl<'m> Layout<'m> {
+    /// The document of an entity with an id of its own.
+    pub(crate) fn document(&self, entity: &'m Entity) -> Vec<Planned> {
+        let mut fields = vec![Planned::new("_id", BsonType::ObjectId, Origin::Id)];
+        fields.extend(self.fields(entity, &mut Vec::new()));
+        fields
+    }
+
+    /// The fields of an entity, as a document or inside another.
+    pub(crate) fn fields(&self, entity: &'m Entity, above: &mut Vec<&'m str>) -> Vec<Planned> {
+        // An entity that is embedded in itself has no end; trees are never embedded.
+        if above.contains(&entity.name.as_str()) {
+            return Vec::new();
+        }
+        above.push(&entity.name);
+        let patterns = self.patterns_of(entity);
+        let mut fields = self.own_fields(entity, patterns);
+        for decision in self.decisions {
+            let Some(relationship) = self.model.relationship(&decision.relationship) else {
+                continue;
+            };
+            if relationship.child == entity.name {
+                self.towards_parent(relationship, decision, &mut fields);
+            }
+            if relationship.parent == entity.name {
+                self.towards_children(relationship, decision, above, &mut fields);
+            }
+        }
+        above.pop();
+        fields
+    }
+
+    fn patterns_of(&self, entity: &Entity) -> &'m [Pattern] {
+        self.advice.iter().find(|a| a.entity == entity.name).map_or(&[], |a| &a.patterns)
+    }
+
+    fn own_fields(&self, entity: &Entity, patterns: &[Pattern]) -> Vec<Planned> {
+        let mut fields = Vec::new();
+        let mut listed: &[String] = &[];
+        for pattern in patterns {
+            match pattern {
+                Pattern::Polymorphic { discriminator } if entity.field(discriminator).is_none() => {
+                    let names: Vec<String> =
+                        entity.variants.iter().map(|variant| variant.name.clone()).collect();
+                    let longest = names.iter().map(|n| n.len() as u64).max().unwrap_or(8);
+                    fields.push(Planned {
+                        values: names,
+                        bytes: (longest, longest),
+                        ..Planned::new(
+                            discriminator.clone(),
+                            BsonType::String,
+                            Origin::Pattern("polymorphic"),
+                        )
+                    });
+                }
+                Pattern::Attribute { fields } => listed = fields,
+                Pattern::DocumentVersioning => {
+                    let origin = Origin::Pattern("document versioning");
+                    fields.push(Planned::new("version", BsonType::Int, origin));
+                }
+                _ => {}
+            }
+        }
+        fields.extend(entity.fields.iter().filter(|f| !listed.contains(&f.name)).map(own));
+        if !listed.is_empty() {
+            let origin = Origin::Pattern("attribute");
+            let key =
+                Planned { bytes: (12, 24), ..Planned::new("k", BsonType::String, origin.clone()) };
+            let value = Planned {
+                bytes: (ASSUMED_STRING, ASSUMED_STRING),
+                ..Planned::new("v", BsonType::String, origin.clone())
+            };
+            let items = Spread::always(listed.len() as u64);
+            fields.push(Planned::list("attributes", origin, vec![key, value], items));
+        }
+        // Kinds add fields that not every document has.
+        for variant in &entity.variants {
+            for field in &variant.fields {
+                if !fields.iter().any(|f: &Planned| f.name == field.name) {
+                    fields.push(Planned { required: false, ..own(field) });
+                }
+            }
+        }
+        fields
+    }
+
+    /// What a child holds of its parent.
+    fn towards_parent(
+        &self,
+        relationship: &Relationship,
+        decision: &Decision,
+        into: &mut Vec<Planned>,
+    ) {
+        let parent = &relationship.parent;
+        let reference = Origin::Reference(parent.clone());
+        for pattern in &decision.patterns {
+            match pattern {
+                Pattern::ParentInChild if relationship.parent == relationship.child => {
+                    let id = Planned::new(
+                        self.naming.field(&["parent", "id"]),
+                        BsonType::ObjectId,
+                        reference.clone(),
+                    );
+                    into.push(Planned { required: false, ..id });
+                    into.push(Planned::ids(
+                        "ancestors",
+                        reference.clone(),
+                        Spread { p50: 3, p95: 5, p99: 6, max: 20 },
+                    ));
+                }
+                Pattern::ParentInChild => {
+                    into.push(Planned::new(
+                        self.naming.id_of(parent),
+                        BsonType::ObjectId,
+                        reference.clone(),
+                    ));
+                }
+                Pattern::ParentsInChild => {
+                    let most = relationship.parents_max.max(relationship.parents) as u64;
+                    let typical = relationship.parents as u64;
+                    let items = Spread { p50: typical, p95: most, p99: most, max: most };
+                    into.push(Planned::ids(self.naming.ids_of(parent), reference.clone(), items));
+                }
+                Pattern::ExtendedReference { fields, in_parent: false, .. } => {
+                    let name = self.naming.field(&[&self.naming.singular(parent)]);
+                    into.extend(self.copies(name, parent, fields));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Copies of fields of another entity, as an object.
+    fn copies(&self, name: String, of: &str, fields: &[String]) -> Option<Planned> {
+        let source = self.model.entity(of)?;
+        let copied: Vec<Planned> = fields
+            .iter()
+            .filter_map(|field| source.field(field))
+            .map(|field| {
+                let path = format!("{of}.{}", field.name);
+                Planned { origin: Origin::Copy(path), ..own(field) }
+            })
+            .collect();
+        Some(Planned::object(name, Origin::Copy(of.to_owned()), copied))
+    }
+
+    /// What a parent holds of its children.
+    fn towards_children(
+        &self,
+        relationship: &'m Relationship,
+        decision: &Decision,
+        above: &mut Vec<&'m str>,
+        into: &mut Vec<Planned>,
+    ) {
+        if relationship.parent == relationship.child {
+            return;
+        }
+        let Some(child) = self.model.entity(&relationship.child) else { return };
+        let (role, name) = (relationship.role(), &relationship.name);
+        let spread = decision.facts.children;
+        let single = spread.max <= 1;
+        let copied = decision.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::ExtendedReference { fields, in_parent: true, .. } => Some(fields),
+            _ => None,
+        });
+        for pattern in &decision.patterns {
+            match pattern {
+                Pattern::Embedded => {
+                    let fields = self.fields(child, above);
+                    let origin = Origin::Embedded(name.clone());
+                    let outlier = decision.patterns.iter().find_map(|pattern| match pattern {
+                        Pattern::Outlier { page } => Some(*page),
+                        _ => None,
+                    });
+                    into.push(if single {
+                        Planned {
+                            required: spread.p50 >= 1,
+                            ..Planned::object(role, origin, fields)
+                        }
+                    } else {
+                        let max = outlier.map_or(spread.max, |page| spread.max.min(page));
+                        Planned::list(role, origin, fields, Spread { max, ..spread })
+                    });
+                    if outlier.is_some() {
+                        let name = self.naming.field(&["has", "overflow"]);
+                        into.push(Planned::new(name, BsonType::Bool, Origin::Pattern("outlier")));
+                    }
+                }
+                Pattern::ChildrenInParent => {
+                    let origin = Origin::Reference(relationship.child.clone());
+                    if single {
+                        into.push(Planned::new(
+                            self.naming.id_of(role),
+                            BsonType::ObjectId,
+                            origin,
+                        ));
+                        if let Some(fields) = copied {
+                            let name = self.naming.field(&[&self.naming.singular(role)]);
+                            into.extend(self.copies(name, &relationship.child, fields));
+                        }
+                    } else if let Some(fields) = copied {
+                        let id = self.naming.id_of(&relationship.child);
+                        let mut inside = vec![Planned::new(id, BsonType::ObjectId, origin.clone())];
+                        if let Some(copies) =
+                            self.copies(String::new(), &relationship.child, fields)
+                        {
+                            inside.extend(copies.fields);
+                        }
+                        into.push(Planned::list(role, origin, inside, spread));
+                    } else {
+                        into.push(Planned::ids(self.naming.ids_of(role), origin, spread));
+                    }
+                }
+                Pattern::Subset { newest, by, fields } => {
+                    let mut inside = vec![Planned::new(
+                        self.naming.id_of(&relationship.child),
+                        BsonType::ObjectId,
+                        Origin::Reference(relationship.child.clone()),
+                    )];
+                    // Elements carry the field they are sorted by (GC-36).
+                    let shown = |field: &&EntityField| {
+                        fields.is_empty() || fields.contains(&field.name) || field.name == *by
+                    };
+                    inside.extend(child.fields.iter().filter(shown).map(|field| {
+                        let path = format!("{}.{}", child.name, field.name);
+                        Planned { origin: Origin::Copy(path), ..own(field) }
+                    }));
+                    let cap = |number: u64| number.min(*newest);
+                    let items = Spread {
+                        p50: cap(spread.p50),
+                        p95: cap(spread.p95),
+                        p99: cap(spread.p99),
+                        max: cap(spread.max),
+                    };
+                    let name = self.preview(relationship);
+                    into.push(Planned::list(
+                        name,
+                        Origin::Preview(relationship.name.clone()),
+                        inside,
+                        items,
+                    ));
+                }
+                Pattern::Computed { counts, sums } => {
+                    let origin = Origin::Computed(name.clone());
+                    if *counts {
+                        into.push(Planned::new(
+                            self.count(relationship),
+                            BsonType::Long,
+                            origin.clone(),
+                        ));
+                    }
+                    for field in sums {
+                        let (sum, average) = self.sum(field);
+                        let kind = match child.field(field).map(|f| f.kind) {
+                            Some(BsonType::Decimal) => BsonType::Decimal,
+                            Some(BsonType::Double) => BsonType::Double,
+                            _ => BsonType::Long,
+                        };
+                        into.push(Planned::new(sum, kind, origin.clone()));
+                        let kind = if kind == BsonType::Decimal { kind } else { BsonType::Double };
+                        into.push(Planned {
+                            required: false,
+                            ..Planned::new(average, kind, origin.clone())
+                        });
+                    }
+                }
+                Pattern::Approximation { .. } => {
+                    let origin = Origin::Pattern("approximation");
+                    into.push(Planned::new(self.count(relationship), BsonType::Long, origin));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// `recentComments`.
+    pub(crate) fn preview(&self, relationship: &Relationship) -> String {
+        self.naming.field(&["recent", relationship.role()])
+    }
+
+    /// `commentCount`.
+    pub(crate) fn count(&self, relationship: &Relationship) -> String {
+        self.naming.field(&[&self.naming.singular(relationship.role()), "count"])
+    }
+
+    /// `ratingSum` and `ratingAverage`.
+    pub(crate) fn sum(&self, field: &str) -> (String, String) {
+        (self.naming.field(&[field, "sum"]), self.naming.field(&[field, "average"]))
+    }
+
+    /// The documents of a bucket: the series, the beginning of its period, a count, readings and their
+    /// statistics (PT-bucket.3).
+    pub(crate) fn bucket(&self, entity: &'m Entity, bucket: &Bucket) -> Vec<Planned> {
+        let pattern = Origin::Pattern("bucket");
+        let all = self.fields(entity, &mut Vec::new());
+        let is_series = |field: &Planned| {
+            bucket.series.contains(&field.name)
+                || matches!(&field.origin, Origin::Reference(entity) if bucket.series.contains(entity))
+        };
+        let mut fields = vec![Planned::new("_id", BsonType::ObjectId, Origin::Id)];
+        fields.extend(all.iter().filter(|field| is_series(field)).cloned());
+        fields.push(Planned::new(
+            self.naming.field(&["bucket", "start"]),
+            BsonType::Date,
+            pattern.clone(),
+        ));
+        fields.push(Planned::new("count", BsonType::Int, pattern.clone()));
+        let inside: Vec<Planned> = all.into_iter().filter(|field| !is_series(field)).collect();
+        let statistics: Vec<Planned> = inside
+            .iter()
+            .filter(|field| is_number(field.kind))
+            .flat_map(|field| {
+                ["min", "max", "sum"].map(|word| {
+                    let name = self.naming.field(&[&field.name, word]);
+                    Planned::new(name, field.kind, pattern.clone())
+                })
+            })
+            .collect();
+        let full = match bucket.window {
+            Window::Events(most) => Spread::always(most),
+            _ => Spread::always(bucket.most),
+        };
+        fields.push(Planned::list("readings", pattern.clone(), inside, full));
+        if !statistics.is_empty() {
+            fields.push(Planned::object("stats", pattern, statistics));
+        }
+        fields
+    }
+}
+
+pub(crate) fn is_number(kind: BsonType) -> bool {
+    matches!(kind, BsonType::Int | BsonType::Long | BsonType::Double | BsonType::Decimal)
+}
+
+/// Whether an entity lives inside another and nowhere else: embedded once, and nobody holds ids of it.
+pub(crate) fn is_embedded(model: &DesignModel, decisions: &[Decision], entity: &str) -> bool {
+    let of_it = || {
+        decisions.iter().filter(|decision| {
+            model.relationship(&decision.relationship).is_some_and(|r| r.child == entity)
+        })
+    };
+    let pointed_at = |decision: &Decision| {
+        decision.patterns.iter().any(|pattern| {
+            matches!(
+                pattern,
+                Pattern::ChildrenInParent | Pattern::Junction | Pattern::ParentsInChild
+            )
+        })
+    };
+    of_it().any(|decision| decision.choice == Some(Choice::Embed)) && !of_it().any(pointed_at)
+}

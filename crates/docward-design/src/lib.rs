@@ -1,0 +1,42 @@
+//! The design advisor: from declared entities and access patterns (DP-1, DP-2) to a document model,
+//! with the arithmetic of every decision.
+//!
+//! [`read`] reads a model file, [`decide`] decides one relationship by rows of the decision tables
+//! (ALG-5). Pure: no IO, no clock.
+
+pub mod capacity;
+mod checks;
+mod collection;
+mod compare;
+mod decide;
+mod derive;
+mod facts;
+mod fault;
+mod index;
+mod layout;
+mod naming;
+mod pattern;
+mod plan;
+mod quantity;
+mod read;
+mod sensitivity;
+mod shard;
+pub mod size;
+mod table;
+mod yaml;
+
+pub use capacity::{Capacity, Crossing};
+pub use collection::{CollectionPlan, Purpose};
+pub use compare::{Alternative, OperationCost, Way};
+pub use decide::{Choice, Row, Ruling, Vote, decide, is_outlier, rows};
+pub use derive::{Known, Question, known, questions};
+pub use facts::{Bounds, Facts, Growth, Kind};
+pub use fault::Fault;
+pub use index::IndexPlan;
+pub use layout::{Origin, Planned, Rank, document_bytes};
+pub use naming::Naming;
+pub use pattern::{Bucket, Pattern, Window};
+pub use plan::{Decision, Design, DesignCheck, EntityAdvice, Verdict, design};
+pub use read::{MAX_BYTES, read};
+pub use sensitivity::{Turn, turns};
+pub use shard::{KeyCandidate, ShardPlan};

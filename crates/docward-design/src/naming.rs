@@ -1,0 +1,79 @@
+//! Names of the collections and fields that a design makes, in the style the model is written in.
+
+use docward_model::{DesignModel, ProfileName, words};
+
+/// How names are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Naming {
+    /// `create_time`; else `createTime`.
+    snake: bool,
+    /// Whether the house prefixes `db_` and `t_` are wanted.
+    prefixed: bool,
+}
+
+impl Naming {
+    /// As most fields of the model are written, with the prefixes of the profile.
+    pub fn of(model: &DesignModel, profile: ProfileName) -> Self {
+        let names =
+            model.entities.iter().flat_map(|entity| &entity.fields).map(|f| f.name.as_str());
+        let (mut snake, mut camel) = (0, 0);
+        for name in names {
+            snake += usize::from(name.trim_start_matches('_').contains('_'));
+            camel += usize::from(name.contains(|c: char| c.is_ascii_uppercase()));
+        }
+        Self { snake: snake > camel, prefixed: profile == ProfileName::Vendor }
+    }
+
+    /// A field of these words.
+    pub fn field(self, parts: &[&str]) -> String {
+        let parts: Vec<String> = parts.iter().flat_map(|part| words::split(part)).collect();
+        if self.snake {
+            return parts.join("_");
+        }
+        let mut name = String::new();
+        for (i, part) in parts.iter().enumerate() {
+            let mut chars = part.chars();
+            match chars.next() {
+                Some(first) if i > 0 => name.extend(first.to_uppercase().chain(chars)),
+                Some(first) => name.extend([first].into_iter().chain(chars)),
+                None => {}
+            }
+        }
+        name
+    }
+
+    /// `customerId` for `customer` or `customers`.
+    pub fn id_of(self, name: &str) -> String {
+        self.field(&[&self.singular(name), "id"])
+    }
+
+    /// `courseIds`.
+    pub fn ids_of(self, name: &str) -> String {
+        self.field(&[&self.singular(name), "ids"])
+    }
+
+    /// The last word in the singular: `line_items` to `line item`.
+    pub fn singular(self, name: &str) -> String {
+        let mut parts = words::split(name);
+        if let Some(last) = parts.last_mut() {
+            *last = words::singular(last);
+        }
+        parts.join(" ")
+    }
+
+    /// A collection: `t_order_item` (DM-03.1), or without the prefix.
+    pub fn collection(self, parts: &[&str]) -> String {
+        let name = parts.iter().flat_map(|part| words::split(part)).collect::<Vec<_>>().join("_");
+        if self.prefixed && !name.starts_with("t_") { format!("t_{name}") } else { name }
+    }
+
+    /// The database: `db_shop` (DM-02.1).
+    pub fn database(self, model: &DesignModel) -> String {
+        if let Some(name) = &model.database {
+            return name.clone();
+        }
+        let name = words::split(&model.name).join("_");
+        let name = if name.is_empty() { "model".to_owned() } else { name };
+        if self.prefixed && !name.starts_with("db_") { format!("db_{name}") } else { name }
+    }
+}

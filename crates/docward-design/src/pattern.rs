@@ -1,0 +1,548 @@
+//! What becomes of a decision: the post-rules of ALG-5, which turn "reference" and "embed" into patterns
+//! (PT-*), and patterns of single entities.
+
+use docward_model::{DesignModel, DesignRead, Entity, Relationship};
+
+use crate::decide::{Choice, Ruling, is_outlier};
+use crate::derive::Question;
+use crate::facts::{Bounds, Facts, Growth, Kind};
+use crate::size;
+
+/// A pattern with what it needs to be built.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pattern {
+    /// Children are elements of an array, or an object, in the parent.
+    Embedded,
+    /// Each child names its parent.
+    ParentInChild,
+    /// The parent lists ids of its children.
+    ChildrenInParent,
+    /// The child lists ids of its parents.
+    ParentsInChild,
+    /// One document for each pair (PT-junction.1).
+    Junction,
+    /// Fields copied beside the reference (PT-extref.1).
+    ExtendedReference {
+        /// The fields.
+        fields: Vec<String>,
+        /// Whether the copies live in the parent; else in the child.
+        in_parent: bool,
+        /// Fields among them that are changed at their source: somebody must say whether copies follow.
+        changing: Vec<String>,
+    },
+    /// The newest few in the parent, all of them elsewhere (PT-subset.1).
+    Subset {
+        /// How many.
+        newest: u64,
+        /// The field they are sorted by.
+        by: String,
+        /// Fields of the child that are shown; empty means all.
+        fields: Vec<String>,
+    },
+    /// Counts and sums kept in the parent (PT-computed.1).
+    Computed {
+        /// Whether children are counted.
+        counts: bool,
+        /// Fields that are summed, for averages too.
+        sums: Vec<String>,
+    },
+    /// A count that is kept roughly, written once for many events.
+    Approximation {
+        /// One write stands for so many events.
+        step: u64,
+    },
+    /// Most parents hold all, a few overflow into pages (PT-outlier.1).
+    Outlier {
+        /// Elements of a page.
+        page: u64,
+    },
+    /// Only the newest so many are kept (PT-slice.1).
+    CappedArray {
+        /// How many.
+        newest: u64,
+    },
+    /// A native time series (PT-ts.1).
+    TimeSeries {
+        /// The field of the time.
+        time: String,
+        /// The fields of the series; one of them is the meta field, several go into an object.
+        meta: Vec<String>,
+        /// `seconds`, `minutes` or `hours`.
+        granularity: &'static str,
+    },
+    /// Readings of a period in one document (PT-bucket.1).
+    Bucket(Bucket),
+    /// Several kinds in one collection, told apart by a field (PT-poly.1).
+    Polymorphic {
+        /// The field.
+        discriminator: String,
+    },
+    /// Fields that are searched alike, as a list of names and values.
+    Attribute {
+        /// The fields.
+        fields: Vec<String>,
+    },
+    /// Documents that are hardly read any more go to a place of their own.
+    Archive {
+        /// After so many days.
+        days: u64,
+    },
+    /// Old versions of a document go to a collection of their own.
+    DocumentVersioning,
+    /// Entities above and below each other.
+    Tree,
+}
+
+/// How readings are put together (PT-bucket.2).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bucket {
+    /// The field of the time.
+    pub time: String,
+    /// The fields of the series.
+    pub series: Vec<String>,
+    /// What ends a bucket.
+    pub window: Window,
+    /// Most readings of a bucket.
+    pub most: u64,
+    /// Bytes of a full bucket.
+    pub bytes: u64,
+    /// Documents of one series in a year, against one for each reading.
+    pub per_year: (u64, u64),
+}
+
+/// What ends a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// The day.
+    Day,
+    /// The hour.
+    Hour,
+    /// So many readings.
+    Events(u64),
+}
+
+impl Pattern {
+    /// The word in JSON and messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::ParentInChild => "parent-id-in-child",
+            Self::ChildrenInParent => "child-ids-in-parent",
+            Self::ParentsInChild => "parent-ids-in-child",
+            Self::Junction => "junction",
+            Self::ExtendedReference { .. } => "extended-reference",
+            Self::Subset { .. } => "subset",
+            Self::Computed { .. } => "computed",
+            Self::Approximation { .. } => "approximation",
+            Self::Outlier { .. } => "outlier",
+            Self::CappedArray { .. } => "capped-array",
+            Self::TimeSeries { .. } => "time-series",
+            Self::Bucket(_) => "bucket",
+            Self::Polymorphic { .. } => "polymorphic",
+            Self::Attribute { .. } => "attribute",
+            Self::Archive { .. } => "archive",
+            Self::DocumentVersioning => "document-versioning",
+            Self::Tree => "tree",
+        }
+    }
+
+    /// The clauses it comes from.
+    pub fn clauses(&self) -> &'static [&'static str] {
+        match self {
+            Self::Embedded => &["PT-embed.1"],
+            Self::ParentInChild => &["PT-ref.1", "GC-07"],
+            Self::ChildrenInParent => &["ER-T.3", "GC-07"],
+            Self::ParentsInChild => &["ER-T.6", "GC-07"],
+            Self::Junction => &["PT-junction.1", "ER-T.6", "GC-37"],
+            Self::ExtendedReference { .. } => &["PT-extref.1", "PT-extref.2", "DM-07.7"],
+            Self::Subset { .. } => &["PT-subset.1", "PT-subset.2", "PT-hybrid.1"],
+            Self::Computed { .. } => &["PT-computed.1", "PT-computed.2", "GC-35"],
+            Self::Approximation { .. } => &["PT-computed.2"],
+            Self::Outlier { .. } => &["PT-outlier.1", "GC-04"],
+            Self::CappedArray { .. } => &["PT-slice.1", "DM-08.4"],
+            Self::TimeSeries { .. } => &["PT-ts.1", "DM-08.5", "GC-30"],
+            Self::Bucket(_) => &["PT-bucket.1", "PT-bucket.2", "PT-bucket.4"],
+            Self::Polymorphic { .. } => &["PT-poly.1", "PT-poly.2"],
+            Self::Attribute { .. } | Self::Archive { .. } | Self::DocumentVersioning => &[],
+            Self::Tree => &["ER-X.1"],
+        }
+    }
+}
+
+/// Reads that repeat a count must outnumber what changes it by so much (GC-47).
+pub(crate) const REPEATED: f64 = 10.0;
+/// Fields worth copying (PT-extref.1).
+pub(crate) const COPIED: usize = 3;
+/// Elements of an overflow page (PT-outlier.1).
+pub(crate) const PAGE: u64 = 1000;
+/// Writes a second from which a rough count is worth its roughness.
+const BUSY: f64 = 100.0;
+
+/// What a relationship becomes, with remarks on what was weighed and left.
+pub(crate) struct Made {
+    /// The patterns, the main one first.
+    pub patterns: Vec<Pattern>,
+    /// What was considered and why it was left.
+    pub remarks: Vec<String>,
+    /// What must be answered for a pattern to be advised.
+    pub questions: Vec<Question>,
+}
+
+/// The post-rules for a relationship.
+pub(crate) fn of_relationship(
+    model: &DesignModel,
+    relationship: &Relationship,
+    facts: &Facts,
+    ruling: &Ruling,
+    bounds: &Bounds,
+) -> Made {
+    let mut made = Made { patterns: Vec::new(), remarks: Vec::new(), questions: Vec::new() };
+    if relationship.parent == relationship.child {
+        made.patterns.push(Pattern::Tree);
+        made.patterns.push(Pattern::ParentInChild);
+        return made;
+    }
+    match ruling.choice {
+        Choice::Embed => {
+            made.patterns.push(Pattern::Embedded);
+            if let Some(newest) = relationship.keep_newest {
+                made.patterns.push(Pattern::CappedArray { newest });
+            }
+            if is_outlier(facts.children.p99, facts.children.max, bounds) {
+                made.patterns.push(Pattern::Outlier { page: PAGE });
+            }
+        }
+        Choice::Reference => {
+            made.patterns.push(holder(model, relationship, facts, bounds));
+            made.extended(model, relationship, facts);
+            made.subset(model, relationship);
+        }
+    }
+    made.computed(model, relationship, ruling.choice);
+    made
+}
+
+/// Where the reference lives (GC-07): lists of ids only while they stay below 1,000.
+fn holder(
+    model: &DesignModel,
+    relationship: &Relationship,
+    facts: &Facts,
+    bounds: &Bounds,
+) -> Pattern {
+    let ends = facts.growth != Growth::Endless && facts.children.max < bounds.many;
+    match facts.kind {
+        Kind::ManyToOne => Pattern::ChildrenInParent,
+        Kind::ManyToMany => {
+            // The parents of a child grow with the parents, unless they are declared to stay few.
+            let parents_end = (relationship.parents_max as u64) < bounds.many;
+            match (ends, parents_end) {
+                (true, _) => Pattern::ChildrenInParent,
+                (false, true) => Pattern::ParentsInChild,
+                (false, false) => Pattern::Junction,
+            }
+        }
+        Kind::OneToOne | Kind::OneToMany => {
+            let asked_by_parent = model.reads.iter().any(|read| {
+                read.from == relationship.child
+                    && read.filter.iter().any(|(field, _)| *field == relationship.parent)
+            });
+            let fetched = model
+                .reads
+                .iter()
+                .any(|read| read.with.iter().any(|with| with.relationship == relationship.name));
+            if ends && fetched && !asked_by_parent && facts.growth == Growth::Bounded {
+                Pattern::ChildrenInParent
+            } else {
+                Pattern::ParentInChild
+            }
+        }
+    }
+}
+
+impl Made {
+    /// Reference, and a read often needs two or three fields of the other side.
+    fn extended(&mut self, model: &DesignModel, relationship: &Relationship, facts: &Facts) {
+        let (parent, child) = (&relationship.parent, &relationship.child);
+        // Copies go to the side of which there are many: to the parent when a child is shared, else to
+        // the child.
+        let in_parent = matches!(facts.kind, Kind::ManyToOne | Kind::ManyToMany);
+        let (reader, source) = if in_parent { (parent, child) } else { (child, parent) };
+        let mut fields: Vec<String> = Vec::new();
+        for read in model.reads.iter().filter(|read| read.from == *reader || !in_parent) {
+            for with in read.with.iter().filter(|with| with.relationship == relationship.name) {
+                if read.from != *reader && !is_reached(model, read, reader) {
+                    continue;
+                }
+                if read.from == *parent && !in_parent {
+                    continue;
+                }
+                if with.fields.is_empty() {
+                    self.remarks.push(format!(
+                        "`{}` needs all of `{source}`, so copying two or three fields would not save the second read",
+                        read.name
+                    ));
+                } else {
+                    fields.extend(
+                        with.fields
+                            .iter()
+                            .filter(|f| !fields.contains(f))
+                            .cloned()
+                            .collect::<Vec<_>>(),
+                    );
+                }
+            }
+        }
+        if fields.is_empty() {
+            return;
+        }
+        if let Some(current) = &relationship.current {
+            let must: Vec<&String> =
+                fields.iter().filter(|f| current.is_empty() || current.contains(f)).collect();
+            if !must.is_empty() {
+                let names: Vec<&str> = must.iter().map(|f| f.as_str()).collect();
+                self.remarks.push(format!(
+                    "{} must be current, so {} not copied (PT-extref.2)",
+                    docward_model::text::list(&names, 3),
+                    if names.len() == 1 { "it is" } else { "they are" }
+                ));
+            }
+            fields.retain(|f| !(current.is_empty() || current.contains(f)));
+        }
+        if fields.len() > COPIED {
+            self.remarks.push(format!(
+                "{} fields of `{source}` are wanted; more than {COPIED} are no longer a short copy (PT-extref.1)",
+                fields.len()
+            ));
+            return;
+        }
+        if fields.is_empty() {
+            return;
+        }
+        let changing = fields
+            .iter()
+            .filter(|field| {
+                model.writes.iter().any(|w| w.sets.iter().any(|(e, f)| e == source && f == *field))
+            })
+            .cloned()
+            .collect();
+        self.patterns.push(Pattern::ExtendedReference { fields, in_parent, changing });
+    }
+
+    /// Reference, and the parent's page shows the newest few.
+    fn subset(&mut self, model: &DesignModel, relationship: &Relationship) {
+        let mut shown: Option<(u64, Option<String>, Vec<String>, f64)> = None;
+        for read in model.reads.iter().filter(|read| read.from == relationship.parent) {
+            for with in read.with.iter().filter(|with| with.relationship == relationship.name) {
+                let Some((newest, by)) = &with.newest else { continue };
+                let entry = shown.get_or_insert((0, None, with.fields.clone(), 0.0));
+                entry.0 = entry.0.max(*newest);
+                entry.1 = entry.1.take().or_else(|| by.clone());
+                entry.3 += read.per_second;
+            }
+        }
+        let Some((newest, by, fields, rate)) = shown else { return };
+        let by = by.or_else(|| date_field(model.entity(&relationship.child)?));
+        let Some(by) = by else {
+            self.questions.push(Question {
+                about: relationship.name.clone(),
+                ask: format!("by which field are the newest `{}` found?", relationship.role()),
+                write: "add `by: createTime` beside `newest`".to_owned(),
+            });
+            return;
+        };
+        let arriving = arrivals(model, &relationship.child);
+        if rate < arriving {
+            self.remarks.push(format!(
+                "the newest {newest} are shown {rate:.1} times a second and change {arriving:.1} times: a preview would be written more often than read"
+            ));
+            return;
+        }
+        self.patterns.push(Pattern::Subset { newest, by, fields });
+    }
+
+    /// A count or a sum that is repeated at every read.
+    fn computed(&mut self, model: &DesignModel, relationship: &Relationship, choice: Choice) {
+        let name = &relationship.name;
+        let counting = |read: &&DesignRead| read.counts.contains(name);
+        let summing = |read: &&DesignRead| read.sums.iter().any(|(of, _)| of == name);
+        let repeated: Vec<&DesignRead> =
+            model.reads.iter().filter(|read| counting(read) || summing(read)).collect();
+        if repeated.is_empty() {
+            return;
+        }
+        let reading: f64 = repeated.iter().map(|read| read.per_second).sum();
+        let arriving = arrivals(model, &relationship.child);
+        let stale = repeated.iter().all(|read| read.tolerates_stale);
+        // Elements of an embedded array are counted without another read.
+        if choice == Choice::Embed && repeated.iter().all(|read| !summing(read)) {
+            self.remarks
+                .push("embedded children are counted by `$size`, without another read".into());
+            return;
+        }
+        if reading < REPEATED * arriving {
+            if stale && arriving >= BUSY {
+                self.patterns.push(Pattern::Approximation { step: 100 });
+                return;
+            }
+            self.remarks.push(format!(
+                "the count is read {reading:.1} times a second and changes {arriving:.1} times: below {REPEATED}:1 it is not worth keeping (GC-47)"
+            ));
+            return;
+        }
+        let mut sums: Vec<String> = Vec::new();
+        for (of, field) in repeated.iter().flat_map(|read| &read.sums) {
+            if of == name && !sums.contains(field) {
+                sums.push(field.clone());
+            }
+        }
+        // An average is a sum and a count.
+        let counts = !sums.is_empty() || repeated.iter().any(counting);
+        self.patterns.push(Pattern::Computed { counts, sums });
+    }
+}
+
+/// Whether a read reaches an entity by what it fetches along.
+fn is_reached(model: &DesignModel, read: &DesignRead, entity: &str) -> bool {
+    crate::derive::reads(model, read).contains(entity)
+}
+
+/// How often documents of an entity come, change or go, a second.
+pub(crate) fn arrivals(model: &DesignModel, entity: &str) -> f64 {
+    model.writes.iter().filter(|w| w.touches(entity)).map(|w| w.per_second).sum()
+}
+
+fn date_field(entity: &Entity) -> Option<String> {
+    let mut dates = entity.fields.iter().filter(|f| f.kind == docward_model::BsonType::Date);
+    let first = dates.next()?;
+    dates.next().is_none().then(|| first.name.clone())
+}
+
+/// Patterns of an entity by itself.
+pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Made {
+    let mut made = Made { patterns: Vec::new(), remarks: Vec::new(), questions: Vec::new() };
+    if entity.series.is_some() {
+        made.series(model, entity, bytes);
+    }
+    if !entity.variants.is_empty() {
+        let discriminator = entity
+            .fields
+            .iter()
+            .find(|field| {
+                !field.values.is_empty()
+                    && entity.variants.iter().all(|variant| field.values.contains(&variant.name))
+            })
+            .map_or_else(|| "type".to_owned(), |field| field.name.clone());
+        made.patterns.push(Pattern::Polymorphic { discriminator });
+    }
+    if entity.attributes.len() >= 3 {
+        made.patterns.push(Pattern::Attribute { fields: entity.attributes.clone() });
+    } else if !entity.attributes.is_empty() {
+        made.remarks.push("fewer than three fields alike are indexed one by one".to_owned());
+    }
+    if let Some(cold) = entity.lifecycle.and_then(|life| {
+        // What is deleted before it grows cold needs no archive.
+        life.cold_days.filter(|cold| life.kept_days.is_none_or(|kept| kept > *cold))
+    }) {
+        made.patterns.push(Pattern::Archive { days: cold as u64 });
+    }
+    if entity.keeps_versions {
+        made.patterns.push(Pattern::DocumentVersioning);
+    }
+    made
+}
+
+impl Made {
+    /// Readings over time: a native series from 5.0 on when nothing it lacks is needed (GC-30), else
+    /// buckets.
+    fn series(&mut self, model: &DesignModel, entity: &Entity, bytes: u64) {
+        let Some(series) = &entity.series else { return };
+        let sum = |keep: &dyn Fn(&docward_model::DesignWrite) -> bool| -> f64 {
+            model.writes.iter().filter(|w| keep(w)).map(|w| w.per_second).sum()
+        };
+        let updates = sum(&|w| w.updates.contains(&entity.name));
+        let inserts = sum(&|w| w.inserts.contains(&entity.name));
+        // ALG-8: nearly insert-only.
+        let changes = updates > 0.01 * (updates + inserts);
+        let native = model.deployment.server >= (5, 0);
+        if native && !changes {
+            match entity.needs_plain {
+                Some(false) => {
+                    let granularity = match series.per_second {
+                        rate if rate >= 1.0 / 60.0 => "seconds",
+                        rate if rate >= 1.0 / 3600.0 => "minutes",
+                        _ => "hours",
+                    };
+                    self.patterns.push(Pattern::TimeSeries {
+                        time: series.time.clone(),
+                        meta: series.id.clone(),
+                        granularity,
+                    });
+                    return;
+                }
+                Some(true) => self.remarks.push(
+                    "a time series has no validators, change streams, unique indexes or free updates, and one of them is needed (GC-30)".to_owned(),
+                ),
+                None => {
+                    self.questions.push(Question {
+                        about: entity.name.clone(),
+                        ask: format!(
+                            "does `{}` need change streams, validators, unique indexes, or updates of single readings? A time series has none of them (GC-30)",
+                            entity.name
+                        ),
+                        write: format!(
+                            "add `needs-change-streams-or-updates: false` (or `true`) to entity `{}`",
+                            entity.name
+                        ),
+                    });
+                    return;
+                }
+            }
+        } else if !native {
+            let (major, minor) = model.deployment.server;
+            self.remarks
+                .push(format!("time series begin with 5.0, and the server is {major}.{minor}"));
+        } else {
+            self.remarks
+                .push("readings are updated, which a time series hardly allows (ALG-8)".to_owned());
+        }
+        self.patterns.push(Pattern::Bucket(bucket(series, bytes)));
+    }
+}
+
+/// Seconds of a day, an hour.
+const DAY: f64 = 86_400.0;
+const HOUR: f64 = 3600.0;
+/// Bytes of a bucket (DM-05.1) and its elements (DM-08.1).
+const BUCKET_BYTES: u64 = 102_400;
+const BUCKET_MOST: u64 = 1000;
+/// Bytes of a bucket beside its readings: ids, times, count, statistics.
+const BUCKET_HEAD: u64 = 300;
+
+/// The largest of the usual buckets that stays below 1,000 readings and 100 KB (PT-bucket.2, GC-50).
+pub(crate) fn bucket(series: &docward_model::Series, bytes: u64) -> Bucket {
+    let full = |most: u64| BUCKET_HEAD + size::array(most, bytes);
+    let fits = |most: u64| most < BUCKET_MOST && full(most) <= BUCKET_BYTES;
+    let in_window = |seconds: f64| (series.per_second * seconds).ceil().max(1.0) as u64;
+    let yearly = series.per_second * 365.0 * DAY;
+    let (window, most) = if fits(in_window(DAY)) {
+        (Window::Day, in_window(DAY))
+    } else if fits(in_window(HOUR)) {
+        (Window::Hour, in_window(HOUR))
+    } else {
+        let most = size::fitting(BUCKET_BYTES - BUCKET_HEAD, bytes).clamp(1, 100);
+        (Window::Events(most), most)
+    };
+    let documents = match window {
+        Window::Day => 365.0_f64.min(yearly),
+        Window::Hour => (365.0 * 24.0_f64).min(yearly),
+        Window::Events(most) => (yearly / most as f64).ceil(),
+    };
+    Bucket {
+        time: series.time.clone(),
+        series: series.id.clone(),
+        window,
+        most,
+        bytes: full(most),
+        per_year: (documents.round() as u64, yearly.round() as u64),
+    }
+}

@@ -1,0 +1,110 @@
+//! Numbers as people write them: `2M`, `20/s`, `1.5 KB`, `90 days`, `20%`.
+
+/// A count: `1200`, `12_000`, `600k`, `2M`, `3 billion`.
+pub(crate) fn count(text: &str) -> Option<f64> {
+    let (number, unit) = split(text)?;
+    let times = match unit.to_ascii_lowercase().as_str() {
+        "" => 1.0,
+        "k" | "thousand" => 1e3,
+        "m" | "million" => 1e6,
+        "b" | "g" | "billion" => 1e9,
+        _ => return None,
+    };
+    Some(number * times)
+}
+
+/// Times a second: `20/s`, `3/min`, `1k/h`, `5000/day`, `2/week`, `1M/year`.
+pub(crate) fn rate(text: &str) -> Option<f64> {
+    let (number, period) = text.split_once('/').or_else(|| text.split_once(" per "))?;
+    Some(count(number.trim())? / seconds_of(period.trim())?)
+}
+
+/// Times a year, from a rate, or a bare count when it is 0.
+pub(crate) fn per_year(text: &str) -> Option<f64> {
+    match rate(text) {
+        Some(rate) => Some(rate * YEAR),
+        None => count(text).filter(|count| *count == 0.0),
+    }
+}
+
+/// Bytes, in units of 1,024 (GC-56): `300`, `300 B`, `2 KB`, `1.5 MB`.
+pub(crate) fn bytes(text: &str) -> Option<u64> {
+    let (number, unit) = split(text)?;
+    let times = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" | "byte" | "bytes" => 1.0,
+        "kb" | "kib" | "k" => 1024.0,
+        "mb" | "mib" | "m" => 1024.0 * 1024.0,
+        "gb" | "gib" | "g" => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    Some((number * times).round() as u64)
+}
+
+/// Days: `12 hours`, `90 days`, `6 months`, `1 year`.
+pub(crate) fn days(text: &str) -> Option<f64> {
+    let (number, unit) = split(text)?;
+    (!unit.is_empty()).then_some(())?;
+    Some(number * seconds_of(unit)? / DAY)
+}
+
+/// A share: `0.2` or `20%`.
+pub(crate) fn share(text: &str) -> Option<f64> {
+    let value = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,
+        None => text.parse::<f64>().ok()?,
+    };
+    (0.0..=1.0).contains(&value).then_some(value)
+}
+
+const DAY: f64 = 86_400.0;
+/// Seconds of a year of 365 days, as the rule book counts (PT-bucket.1: 525,600 minutes).
+pub(crate) const YEAR: f64 = 365.0 * DAY;
+
+fn seconds_of(period: &str) -> Option<f64> {
+    Some(match period.to_ascii_lowercase().trim_end_matches('s') {
+        "" if period.eq_ignore_ascii_case("s") => 1.0,
+        "sec" | "second" => 1.0,
+        "min" | "minute" => 60.0,
+        "h" | "hour" => 3600.0,
+        "d" | "day" => DAY,
+        "w" | "week" => 7.0 * DAY,
+        "month" => YEAR / 12.0,
+        "y" | "year" => YEAR,
+        _ => return None,
+    })
+}
+
+/// The number in front and the unit behind.
+fn split(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | ',')))
+        .unwrap_or(text.len());
+    let number: String = text[..end].chars().filter(|c| !matches!(c, '_' | ',')).collect();
+    let number: f64 = number.parse().ok()?;
+    number.is_finite().then_some((number, text[end..].trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_people_write_them() {
+        assert_eq!(count("2M"), Some(2e6));
+        assert_eq!(count("12_000"), Some(12_000.0));
+        assert_eq!(count("1.5k"), Some(1500.0));
+        assert_eq!(count("-1"), None);
+        assert_eq!(count("many"), None);
+        assert_eq!(rate("20/s"), Some(20.0));
+        assert_eq!(rate("120 per minute"), Some(2.0));
+        assert_eq!(rate("20"), None);
+        assert_eq!(per_year("1/min"), Some(525_600.0));
+        assert_eq!(bytes("2 KB"), Some(2048));
+        assert_eq!(bytes("2 stones"), None);
+        assert_eq!(days("1 year"), Some(365.0));
+        assert_eq!(days("90"), None);
+        assert_eq!(share("20%"), Some(0.2));
+        assert_eq!(share("1.2"), None);
+    }
+}

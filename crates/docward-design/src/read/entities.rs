@@ -1,0 +1,285 @@
+//! `entities:` with their fields, and how they live (DP-2).
+
+use docward_model::{BsonType, Entity, EntityField, Lifecycle, Series, Spread, Variant};
+
+use super::{count, one_text, rate};
+use crate::fault::Faults;
+use crate::quantity;
+use crate::table::{Table, listed, nearest};
+use crate::yaml::{At, Node, Value};
+
+pub(super) fn read(node: &Node, faults: &mut Faults<'_>) -> Vec<Entity> {
+    let Some(table) = Table::of(node, "`entities`", faults) else { return Vec::new() };
+    table.entries().iter().filter_map(|(name, at, node)| entity(name, *at, node, faults)).collect()
+}
+
+fn entity(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Entity> {
+    if name.is_empty() || name.contains(['.', '$', ' ']) {
+        let message = format!("`{name}` cannot name an entity");
+        faults.push(at, message, Some("use letters, digits, `_` and `-`".to_owned()));
+    }
+    let what = format!("entity `{name}`");
+    let mut table = Table::of(node, &what, faults)?;
+    let entity = Entity {
+        name: name.to_owned(),
+        place: faults.location(at),
+        collection: one_text(table.get("collection"), "the collection's name", faults),
+        count: table.get("count").and_then(|n| count(n, "the number of documents", faults)),
+        fields: table.get("fields").map(|n| fields(n, faults)).unwrap_or_default(),
+        variants: table.get("variants").map(|n| variants(n, faults)).unwrap_or_default(),
+        lifecycle: table.get("lifecycle").and_then(|n| lifecycle(n, faults)),
+        never_written: never(table.get("written"), "written", faults),
+        never_read: never(table.get("read"), "read", faults),
+        series: table.get("series").and_then(|n| series(n, faults)),
+        needs_plain: table
+            .get("needs-change-streams-or-updates")
+            .and_then(|n| n.flag("whether change streams or updates are needed", faults)),
+        keeps_versions: table
+            .get("keeps-versions")
+            .and_then(|n| n.flag("whether old versions are kept", faults))
+            .unwrap_or(false),
+        attributes: table
+            .get("attributes")
+            .map(|n| n.words("an attribute", faults).into_iter().map(|(word, _)| word).collect())
+            .unwrap_or_default(),
+        hot: table
+            .get("hot")
+            .and_then(|n| n.read("the share in daily use", "`20%`", quantity::share, faults)),
+    };
+    table.finish(&what, faults);
+    Some(entity)
+}
+
+/// `written: never` and `read: never`: an answer that needs no operation.
+fn never(node: Option<&Node>, word: &str, faults: &mut Faults<'_>) -> bool {
+    let Some(node) = node else { return false };
+    let read = |text: &str| (text == "never").then_some(());
+    let example = format!(
+        "`never`; everything else stands under `{}s:`",
+        match word {
+            "written" => "write",
+            word => word,
+        }
+    );
+    node.read(&format!("how it is {word}"), &example, read, faults).is_some()
+}
+
+fn lifecycle(node: &Node, faults: &mut Faults<'_>) -> Option<Lifecycle> {
+    let mut table = Table::of(node, "`lifecycle`", faults)?;
+    let growth = table.get("growth").and_then(|n| {
+        n.read("the growth", "`0`, `20/s`, `600k/month` or `2M/year`", quantity::per_year, faults)
+    });
+    if growth.is_none() {
+        faults.push(
+            node.at,
+            "`lifecycle` does not say how many documents come",
+            Some("add `growth: 600k/month`, or `growth: 0`".to_owned()),
+        );
+    }
+    let forever = |text: &str| match text {
+        "forever" => Some(None),
+        text => quantity::days(text).map(Some),
+    };
+    let kept = table.get("kept").and_then(|n| {
+        n.read("how long it is kept", "`forever`, `90 days` or `2 years`", forever, faults)
+    });
+    if kept.is_none() {
+        faults.push(
+            node.at,
+            "`lifecycle` does not say how long documents are kept",
+            Some("add `kept: forever`, or `kept: 90 days`".to_owned()),
+        );
+    }
+    let cold_days = table.get("cold-after").and_then(|n| {
+        n.read("when it is hardly read any more", "`1 year`", quantity::days, faults)
+    });
+    table.finish("`lifecycle`", faults);
+    Some(Lifecycle { per_year: growth?, kept_days: kept?, cold_days })
+}
+
+fn series(node: &Node, faults: &mut Faults<'_>) -> Option<Series> {
+    let mut table = Table::of(node, "`series`", faults)?;
+    let time = one_text(table.get("time"), "the field of the time", faults);
+    let id: Vec<String> = table
+        .get("id")
+        .map(|n| n.words("a field of the series", faults).into_iter().map(|(w, _)| w).collect())
+        .unwrap_or_default();
+    let per_second = table.get("rate").and_then(|n| rate(n, "the readings of one series", faults));
+    let series = table.get("series").and_then(|n| count(n, "the number of series", faults));
+    table.finish("`series`", faults);
+    match (time, per_second) {
+        (Some(time), Some(per_second)) if !id.is_empty() => {
+            Some(Series { time, id, per_second, series })
+        }
+        _ => {
+            faults.push(
+                node.at,
+                "a series needs its `time`, its `id` and the `rate` of one series",
+                Some("write `{time: ts, id: sensorId, rate: 1/min}`".to_owned()),
+            );
+            None
+        }
+    }
+}
+
+fn variants(node: &Node, faults: &mut Faults<'_>) -> Vec<Variant> {
+    let Some(table) = Table::of(node, "`variants`", faults) else { return Vec::new() };
+    table
+        .entries()
+        .iter()
+        .map(|(name, _, node)| Variant { name: name.clone(), fields: fields(node, faults) })
+        .collect()
+}
+
+pub(super) fn fields(node: &Node, faults: &mut Faults<'_>) -> Vec<EntityField> {
+    let Some(table) = Table::of(node, "`fields`", faults) else { return Vec::new() };
+    table.entries().iter().filter_map(|(name, at, node)| field(name, *at, node, faults)).collect()
+}
+
+/// Types under the names of `bsonType`.
+const TYPES: &[&str] = &[
+    "string",
+    "int",
+    "long",
+    "double",
+    "decimal",
+    "bool",
+    "date",
+    "objectId",
+    "binData",
+    "object",
+    "array",
+    "timestamp",
+];
+
+fn kind(text: &str) -> Option<BsonType> {
+    let text = if text == "bindata" { "binData" } else { text };
+    BsonType::ALL.into_iter().find(|kind| TYPES.contains(&kind.name()) && kind.name() == text)
+}
+
+fn field(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<EntityField> {
+    if name.is_empty() || name.starts_with('$') || name.contains('.') {
+        let hint = Some("nest objects with `type: object` and `fields:`".to_owned());
+        faults.push(at, format!("`{name}` cannot name a field"), hint);
+    }
+    let mut field = EntityField {
+        name: name.to_owned(),
+        place: faults.location(at),
+        kind: BsonType::String,
+        bytes: None,
+        values: Vec::new(),
+        distinct: None,
+        top_share: None,
+        rising: None,
+        required: true,
+        unique: false,
+        fields: Vec::new(),
+        element: None,
+        items: None,
+    };
+    // `status: string`, the short form.
+    if matches!(node.value, Value::Scalar(..)) {
+        field.kind = read_kind(node, faults)?;
+        return Some(field);
+    }
+    let what = format!("field `{name}`");
+    let mut table = Table::of(node, &what, faults)?;
+    if let Some(node) = table.get("type") {
+        field.kind = read_kind(node, faults)?;
+    } else {
+        let hint = format!("add `type:`, one of {}", listed(TYPES));
+        faults.push(node.at, format!("{what} has no type"), Some(hint));
+    }
+    field.bytes = table.get("bytes").and_then(|n| sizes(n, faults));
+    field.values = table
+        .get("values")
+        .map(|n| n.words("a value", faults).into_iter().map(|(word, _)| word).collect())
+        .unwrap_or_default();
+    field.distinct = table.get("distinct").and_then(|n| count(n, "different values", faults));
+    field.top_share = table.get("top-share").and_then(|n| {
+        n.read("the share of the most frequent value", "`60%`", quantity::share, faults)
+    });
+    field.rising = table.get("rising").and_then(|n| n.flag("whether it rises", faults));
+    let flag = |node: Option<&Node>, what: &str, faults: &mut Faults<'_>| {
+        node.and_then(|node| node.flag(what, faults))
+    };
+    field.required = flag(table.get("required"), "whether it is required", faults).unwrap_or(true);
+    field.unique = flag(table.get("unique"), "whether it is unique", faults).unwrap_or(false);
+    field.fields = table.get("fields").map(|n| fields(n, faults)).unwrap_or_default();
+    field.element = table.get("of").and_then(|n| read_kind(n, faults));
+    field.items = table.get("items").and_then(|n| spread(n, "`items`", faults));
+    if field.kind == BsonType::Array && field.items.is_none() {
+        faults.push(
+            node.at,
+            format!("{what} is an array and does not say how long"),
+            Some("add `items: {p50: 3, p99: 10, max: 50}`".to_owned()),
+        );
+    }
+    table.finish(&what, faults);
+    Some(field)
+}
+
+fn read_kind(node: &Node, faults: &mut Faults<'_>) -> Option<BsonType> {
+    let text = node.text("the type", faults)?;
+    let found = kind(text);
+    if found.is_none() {
+        let hint = match nearest(text, TYPES.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known are {}", listed(TYPES)),
+        };
+        faults.push(node.at, format!("there is no type `{text}`"), Some(hint));
+    }
+    found
+}
+
+/// `300 B`, or `{typical: 300 B, p99: 2 KB}`.
+fn sizes(node: &Node, faults: &mut Faults<'_>) -> Option<(u64, u64)> {
+    let bytes = |node: &Node, faults: &mut Faults<'_>| {
+        node.read("a size", "`300 B`, `2 KB` or `1 MB`", quantity::bytes, faults)
+    };
+    if matches!(node.value, Value::Scalar(..)) {
+        return bytes(node, faults).map(|size| (size, size));
+    }
+    let mut table = Table::of(node, "`bytes`", faults)?;
+    let typical = table.get("typical").and_then(|n| bytes(n, faults));
+    let p99 = table.get("p99").and_then(|n| bytes(n, faults));
+    table.finish("`bytes`", faults);
+    let (Some(typical), Some(p99)) = (typical.or(p99), p99.or(typical)) else {
+        faults.push(node.at, "`bytes` needs `typical` and `p99`", None);
+        return None;
+    };
+    if typical > p99 {
+        faults.push(node.at, "the typical size is above the 99th percentile", None);
+    }
+    Some((typical, p99))
+}
+
+/// `{p50: 3, p95: 10, p99: 20, max: 80}`, or one number for all of them. What is left out is taken from
+/// the next higher one.
+pub(super) fn spread(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option<Spread> {
+    if matches!(node.value, Value::Scalar(..)) {
+        return count(node, what, faults).map(|number| Spread::always(number as u64));
+    }
+    let mut table = Table::of(node, what, faults)?;
+    let mut number = |key: &'static str, faults: &mut Faults<'_>| {
+        table.get(key).and_then(|n| count(n, key, faults)).map(|number| number as u64)
+    };
+    let (p50, p95) = (number("p50", faults), number("p95", faults));
+    let (p99, max) = (number("p99", faults), number("max", faults));
+    table.finish(what, faults);
+    let (Some(p99), Some(max)) = (p99, max) else {
+        faults.push(
+            node.at,
+            format!("{what} needs at least `p99` and `max`"),
+            Some("write `{p50: 3, p95: 10, p99: 20, max: 80}`".to_owned()),
+        );
+        return None;
+    };
+    let p95 = p95.unwrap_or(p99);
+    let spread = Spread { p50: p50.unwrap_or(p95), p95, p99, max };
+    if !(spread.p50 <= spread.p95 && spread.p95 <= spread.p99 && spread.p99 <= spread.max) {
+        let message = format!("{what} must rise from `p50` to `max`");
+        faults.push(node.at, message, None);
+    }
+    Some(spread)
+}

@@ -1,0 +1,130 @@
+//! Names that must exist: entities, relationships and fields that something else refers to.
+
+use docward_model::{DesignModel, Entity, Location};
+
+use crate::fault::Faults;
+use crate::table::nearest;
+use crate::yaml::At;
+
+pub(super) fn check(model: &DesignModel, faults: &mut Faults<'_>) {
+    let mut names = Names { model, faults };
+    for relationship in &model.relationships {
+        names.entity(&relationship.parent, &relationship.place, &relationship.name);
+        names.entity(&relationship.child, &relationship.place, &relationship.name);
+        if let (Some(child), Some(fields)) =
+            (model.entity(&relationship.child), &relationship.current)
+        {
+            names.fields(child, fields, &relationship.place, &relationship.name);
+        }
+    }
+    for entity in &model.entities {
+        if let Some(series) = &entity.series {
+            let fields: Vec<String> = series.id.iter().chain([&series.time]).cloned().collect();
+            names.fields_or_roles(entity, &fields, &entity.place, &entity.name);
+        }
+        names.fields(entity, &entity.attributes, &entity.place, &entity.name);
+    }
+    for read in &model.reads {
+        let (place, name) = (&read.place, &read.name);
+        names.entity(&read.from, place, name);
+        if let Some(from) = model.entity(&read.from) {
+            let used = read.filter.iter().map(|(f, _)| f).chain(read.sort.iter().map(|(f, _)| f));
+            let used: Vec<String> = used.chain(&read.fields).cloned().collect();
+            names.fields_or_roles(from, &used, place, name);
+        }
+        for with in &read.with {
+            names.relationship(&with.relationship, place, name);
+        }
+        for relationship in read.counts.iter().chain(read.sums.iter().map(|(r, _)| r)) {
+            names.relationship(relationship, place, name);
+        }
+        for (relationship, field) in &read.sums {
+            if let Some(child) =
+                model.relationship(relationship).and_then(|r| model.entity(&r.child))
+            {
+                names.fields(child, std::slice::from_ref(field), place, name);
+            }
+        }
+    }
+    for write in &model.writes {
+        for entity in write.inserts.iter().chain(&write.updates).chain(&write.deletes) {
+            names.entity(entity, &write.place, &write.name);
+        }
+        for (entity, field) in &write.sets {
+            names.entity(entity, &write.place, &write.name);
+            if let Some(entity) = model.entity(entity) {
+                names.fields(entity, std::slice::from_ref(field), &write.place, &write.name);
+            }
+        }
+    }
+}
+
+struct Names<'m, 'f, 'n> {
+    model: &'m DesignModel,
+    faults: &'f mut Faults<'n>,
+}
+
+impl Names<'_, '_, '_> {
+    fn entity(&mut self, name: &str, place: &Location, user: &str) {
+        let known = self.model.entities.iter().map(|entity| entity.name.as_str());
+        self.known(name, known.collect(), "entity", place, user);
+    }
+
+    fn relationship(&mut self, name: &str, place: &Location, user: &str) {
+        let known = self.model.relationships.iter().map(|r| r.name.as_str());
+        self.known(name, known.collect(), "relationship", place, user);
+    }
+
+    fn fields(&mut self, entity: &Entity, fields: &[String], place: &Location, user: &str) {
+        for field in fields {
+            self.field(entity, field, &[], place, user);
+        }
+    }
+
+    /// Fields of an entity, or the other side of a relationship: its role in the parent, the parent's
+    /// name in the child.
+    fn fields_or_roles(
+        &mut self,
+        entity: &Entity,
+        fields: &[String],
+        place: &Location,
+        user: &str,
+    ) {
+        let sides = self.model.relationships.iter();
+        let sides: Vec<&str> = sides
+            .flat_map(|r| {
+                let role = (r.parent == entity.name).then(|| r.role());
+                let parent = (r.child == entity.name).then_some(r.parent.as_str());
+                role.into_iter().chain(parent)
+            })
+            .collect();
+        for field in fields {
+            self.field(entity, field, &sides, place, user);
+        }
+    }
+
+    fn field(&mut self, entity: &Entity, field: &str, more: &[&str], at: &Location, user: &str) {
+        // Of a path the first part is looked up; what is below it is not judged here.
+        let first = field.split(['.', '[']).next().unwrap_or(field);
+        if first == "_id" || entity.field(first).is_some() || more.contains(&first) {
+            return;
+        }
+        let own = entity.fields.iter().map(|field| field.name.as_str());
+        let known = own.chain(more.iter().copied()).collect();
+        self.known(first, known, &format!("field of `{}`", entity.name), at, user);
+    }
+
+    fn known(&mut self, name: &str, known: Vec<&str>, what: &str, place: &Location, user: &str) {
+        if name.is_empty() || known.contains(&name) {
+            return;
+        }
+        let hint =
+            nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+        let at = At { line: place.line, column: place.column };
+        self.faults.push(
+            at,
+            format!("`{user}` names the {what} `{name}`, which is not declared"),
+            hint,
+        );
+    }
+}

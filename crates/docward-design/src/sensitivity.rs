@@ -1,0 +1,137 @@
+//! What would turn a decision: each fact is moved by itself until the other side wins.
+
+use docward_model::text;
+
+use crate::decide::{Choice, decide};
+use crate::facts::{Bounds, Facts, Growth, Kind};
+
+/// A change of one fact that turns the decision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// The other side.
+    pub choice: Choice,
+    /// The fact as it would have to be: `99th percentile of children is 50 or more`.
+    pub when: String,
+    /// The value of the fact from which it turns; `None` for those that are true or false.
+    pub from: Option<f64>,
+}
+
+/// Every single fact that turns the decision, the nearest first.
+pub fn turns(facts: &Facts, bounds: &Bounds) -> Vec<Turn> {
+    let choice = decide(facts, bounds).choice;
+    let turned = |facts: &Facts| decide(facts, bounds).choice != choice;
+    let mut found = Vec::new();
+    let mut say = |when: String, from: Option<f64>| {
+        found.push(Turn { choice: choice.other(), when, from });
+    };
+    let children = |number: u64| {
+        let mut moved = facts.clone();
+        let spread = &mut moved.children;
+        spread.p99 = number;
+        spread.p50 = spread.p50.min(number);
+        spread.p95 = spread.p95.min(number);
+        // A longer list has a longer tail; a shorter one is shorter altogether.
+        spread.max = if number < facts.children.p99 { number } else { spread.max.max(number) };
+        moved
+    };
+    if matches!(facts.kind, Kind::OneToMany) {
+        let p99 = facts.children.p99;
+        if let Some(number) = first(p99, bounds.many * 2, |n| turned(&children(n))) {
+            say(
+                format!("a parent has {} or more at p99", text::count(number)),
+                Some(number as f64),
+            );
+        }
+        if let Some(number) = last(p99, |n| turned(&children(n))) {
+            say(
+                format!("a parent has {} or fewer at p99", text::count(number)),
+                Some(number as f64),
+            );
+        }
+    }
+    let bytes = |number: u64| Facts { child_bytes: number, ..facts.clone() };
+    if let Some(number) = first(facts.child_bytes.max(1), 16 * 1024 * 1024, |n| turned(&bytes(n))) {
+        say(format!("a child has {} or more", text::bytes(number)), Some(number as f64));
+    }
+    if let Some(number) = last(facts.child_bytes, |n| turned(&bytes(n))) {
+        say(format!("a child has {} or less", text::bytes(number)), Some(number as f64));
+    }
+    let mut share = |value: Option<f64>, noun: &str, set: &dyn Fn(f64) -> Facts| {
+        let now = value.map_or(0, |value| (value * 100.0).round() as u64);
+        if let Some(percent) = first(now, 100, |n| turned(&set(n as f64 / 100.0))) {
+            say(format!("{noun} in {percent} % or more"), Some(percent as f64 / 100.0));
+        }
+        if let Some(percent) = last(now, |n| turned(&set(n as f64 / 100.0))) {
+            say(format!("{noun} in {percent} % or less"), Some(percent as f64 / 100.0));
+        }
+    };
+    share(facts.co_read, "reads have both", &|value| Facts {
+        co_read: Some(value),
+        // What is read with its parent is not read alone.
+        queried_alone: facts.queried_alone.map(|alone| alone.min(1.0 - value)),
+        ..facts.clone()
+    });
+    share(facts.queried_alone, "reads want the child alone", &|value| Facts {
+        queried_alone: Some(value),
+        co_read: facts.co_read.map(|both| both.min(1.0 - value)),
+        ..facts.clone()
+    });
+    share(facts.child_only_update, "updates change the child alone", &|value| Facts {
+        child_only_update: Some(value),
+        ..facts.clone()
+    });
+    if let Some(atomic) = facts.atomic
+        && turned(&Facts { atomic: Some(!atomic), ..facts.clone() })
+    {
+        let need = if atomic { "need not" } else { "must" };
+        say(format!("both {need} change together"), None);
+    }
+    match facts.growth {
+        Growth::Endless if turned(&Facts { growth: Growth::Bounded, ..facts.clone() }) => {
+            say("there is an end to the children of one parent".to_owned(), None);
+        }
+        Growth::Bounded if turned(&Facts { growth: Growth::Endless, ..facts.clone() }) => {
+            say("there is no end to the children of one parent".to_owned(), None);
+        }
+        _ => {}
+    }
+    found
+}
+
+/// The smallest number above `now`, up to `end`, for which something holds: sought in doubling steps,
+/// then bisected.
+fn first(now: u64, end: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
+    let (mut low, mut step) = (now, 1_u64);
+    loop {
+        let high = now.saturating_add(step).min(end);
+        if high <= low && step > 1 {
+            return None;
+        }
+        if holds(high) {
+            let (mut low, mut high) = (low, high);
+            while high - low > 1 {
+                let middle = low + (high - low) / 2;
+                if holds(middle) { high = middle } else { low = middle }
+            }
+            return Some(high);
+        }
+        if high >= end {
+            return None;
+        }
+        low = high;
+        step = step.saturating_mul(2);
+    }
+}
+
+/// The largest number below `now` for which something holds.
+fn last(now: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
+    if now == 0 || !holds(0) && !holds(1.min(now - 1)) {
+        return None;
+    }
+    let (mut low, mut high) = (if holds(0) { 0 } else { 1 }, now);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if holds(middle) { low = middle } else { high = middle }
+    }
+    Some(low)
+}

@@ -1,0 +1,323 @@
+//! Shard keys from what was declared (ALG-9, SK-1 to SK-13). Keys of data that exists are judged by
+//! `docward shardkey`, which measures; here nothing exists yet.
+
+use docward_model::{BsonType, Matching, text};
+
+use crate::collection::{CollectionPlan, Purpose};
+use crate::layout::{Layout, Origin};
+
+/// A key that was weighed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyCandidate {
+    /// Fields and whether each is hashed.
+    pub fields: Vec<(String, bool)>,
+    /// Checks: clause, whether it holds (`None`: not declared), why.
+    pub checks: Vec<(&'static str, Option<bool>, String)>,
+    /// Share of the reads a second that name the key.
+    pub targeted: f64,
+}
+
+impl KeyCandidate {
+    /// Whether nothing speaks against it.
+    pub fn is_sound(&self) -> bool {
+        self.checks.iter().all(|(_, holds, _)| *holds != Some(false))
+    }
+
+    /// As people write it: `{customerId: 1, createTime: 1}`.
+    pub fn text(&self) -> String {
+        docward_model::key_text(&self.fields)
+    }
+}
+
+/// The shard key of a collection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShardPlan {
+    /// The best one.
+    pub key: KeyCandidate,
+    /// The others, best first.
+    pub others: Vec<KeyCandidate>,
+    /// Zones: values of the first field, each on shards of its own (SK-11).
+    pub zones: Vec<String>,
+}
+
+/// Share of the reads that must name the key (SK-4).
+const TARGETED: f64 = 0.8;
+/// Share of the most frequent value: a warning, a failure (SK-2).
+const TOP_WARN: f64 = 0.10;
+const TOP_FAIL: f64 = 0.30;
+/// Ranges that make a hash dear (SK-9).
+const RANGES: f64 = 0.2;
+
+pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<ShardPlan> {
+    let deployment = &layout.model.deployment;
+    if deployment.shards < 2 || matches!(collection.purpose, Purpose::Archive | Purpose::Versions) {
+        return None;
+    }
+    let zone = deployment
+        .zones
+        .as_ref()
+        .filter(|(field, _)| collection.fields.iter().any(|planned| planned.name == *field));
+    let judge =
+        Judge { layout, collection, least: (100 * u64::from(deployment.shards)).max(1000) as f64 };
+    let mut candidates: Vec<Vec<(String, bool)>> = vec![vec![("_id".to_owned(), true)]];
+    let named: Vec<String> = judge.named();
+    for field in &named {
+        candidates.push(vec![(field.clone(), false)]);
+        candidates.push(vec![(field.clone(), true)]);
+        for finer in judge.finer(field) {
+            candidates.push(vec![(field.clone(), false), (finer, false)]);
+        }
+    }
+    if let Purpose::TimeSeries { meta, .. } = &collection.purpose {
+        // The key of a time series begins with its meta field.
+        candidates = vec![vec![(meta.clone(), false)]];
+    }
+    if let Some((field, _)) = zone {
+        for candidate in &mut candidates {
+            candidate.retain(|(name, _)| name != field);
+            for part in candidate.iter_mut() {
+                part.1 = false;
+            }
+            candidate.insert(0, (field.clone(), false));
+        }
+        candidates.sort();
+        candidates.dedup();
+    }
+    let mut judged: Vec<KeyCandidate> =
+        candidates.into_iter().map(|fields| judge.key(fields, zone.is_some())).collect();
+    judged.sort_by(|a, b| {
+        let rank = |key: &KeyCandidate| {
+            let open = key.checks.iter().filter(|(_, holds, _)| holds.is_none()).count();
+            (key.is_sound(), key.targeted, open)
+        };
+        let (left, right) = (rank(a), rank(b));
+        right
+            .0
+            .cmp(&left.0)
+            .then(right.1.total_cmp(&left.1))
+            .then(left.2.cmp(&right.2))
+            // Of two that are alike a compound key can be split further.
+            .then(b.fields.len().cmp(&a.fields.len()))
+            .then(a.fields.cmp(&b.fields))
+    });
+    judged.dedup_by(|a, b| a.fields == b.fields);
+    let key = judged.remove(0);
+    judged.truncate(4);
+    let zones = zone.map(|(_, values)| values.clone()).unwrap_or_default();
+    Some(ShardPlan { key, others: judged, zones })
+}
+
+struct Judge<'l, 'm> {
+    layout: &'l Layout<'m>,
+    collection: &'l CollectionPlan,
+    /// Different values a key must have (SK-1).
+    least: f64,
+}
+
+impl Judge<'_, '_> {
+    /// Fields that reads name by one value.
+    fn named(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for index in &self.collection.indexes {
+            for (name, _) in index.keys.iter().take(1) {
+                if !found.contains(name) && self.is_plain(name) {
+                    found.push(name.clone());
+                }
+            }
+        }
+        found
+    }
+
+    fn is_plain(&self, name: &str) -> bool {
+        self.collection
+            .fields
+            .iter()
+            .any(|field| field.name == name && field.kind != BsonType::Array)
+    }
+
+    /// Fields that split what shares a value of the first one (SK-10).
+    fn finer(&self, first: &str) -> Vec<String> {
+        let date = self
+            .collection
+            .fields
+            .iter()
+            .find(|f| f.kind == BsonType::Date)
+            .map(|f| f.name.clone());
+        date.into_iter().chain(["_id".to_owned()]).filter(|name| name != first).collect()
+    }
+
+    fn key(&self, fields: Vec<(String, bool)>, zoned: bool) -> KeyCandidate {
+        let mut checks = Vec::new();
+        let hashed = fields.iter().any(|(_, hashed)| *hashed);
+        let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
+        checks.push(self.cardinality(&names));
+        checks.push(self.frequency(&names));
+        // Behind a zone the next field leads.
+        let leading = names.get(usize::from(zoned)).or(names.first()).copied().unwrap_or("_id");
+        let rising = self.rises(leading);
+        checks.push(match (hashed, rising) {
+            (true, _) => ("SK-3", Some(true), "hashed, so new documents spread".to_owned()),
+            (false, Some(true)) => (
+                "SK-3",
+                Some(false),
+                format!("`{leading}` rises: all new documents go to one chunk"),
+            ),
+            (false, Some(false)) => ("SK-3", Some(true), format!("`{leading}` does not rise")),
+            (false, None) => ("SK-3", None, format!("whether `{leading}` rises is not declared")),
+        });
+        let (targeted, ranged) = self.targeting(&names, zoned);
+        checks.push((
+            "SK-4",
+            Some(targeted >= TARGETED),
+            format!("{} of the reads name it", text::percent(targeted)),
+        ));
+        if hashed && ranged > RANGES {
+            let why = format!("{} of the reads ask for a range of it", text::percent(ranged));
+            checks.push(("SK-9", Some(false), why));
+        }
+        KeyCandidate { fields, checks, targeted }
+    }
+
+    fn cardinality(&self, names: &[&str]) -> (&'static str, Option<bool>, String) {
+        let known: Vec<Option<f64>> = names.iter().map(|name| self.distinct(name)).collect();
+        let most = known.iter().flatten().copied().fold(0.0, f64::max);
+        let holds = if most >= self.least {
+            Some(true)
+        } else if known.iter().all(Option::is_some) {
+            Some(false)
+        } else {
+            None
+        };
+        let why = match holds {
+            None => "how many values it has is not declared (`distinct`)".to_owned(),
+            _ => format!(
+                "{} values or more, {} wanted",
+                text::count(most as u64),
+                text::count(self.least as u64)
+            ),
+        };
+        ("SK-1", holds, why)
+    }
+
+    fn frequency(&self, names: &[&str]) -> (&'static str, Option<bool>, String) {
+        // A second field that is different in every document splits any value of the first.
+        let split = names.iter().any(|name| *name == "_id" || self.is_unique(name));
+        let first = names.first().copied().unwrap_or("_id");
+        match (self.top_share(first), split) {
+            (_, true) => ("SK-2", Some(true), "no value is in two documents".to_owned()),
+            (Some(share), false) => {
+                let fine = names.len() > 1 || share <= TOP_FAIL;
+                let word = if share > TOP_WARN && fine { ", which is much" } else { "" };
+                let why = format!("the most frequent value is in {}{word}", text::percent(share));
+                ("SK-2", Some(fine), why)
+            }
+            (None, false) => {
+                let why = "how frequent its values are is not declared (`top-share`)".to_owned();
+                ("SK-2", None, why)
+            }
+        }
+    }
+
+    fn declared(&self, name: &str) -> Option<&docward_model::EntityField> {
+        self.layout.model.entity(&self.collection.entity)?.field(name)
+    }
+
+    /// The entity whose id a field holds.
+    fn target(&self, name: &str) -> Option<&docward_model::Entity> {
+        let field = self.collection.fields.iter().find(|field| field.name == name)?;
+        match &field.origin {
+            Origin::Reference(entity) => self.layout.model.entity(entity),
+            _ => None,
+        }
+    }
+
+    fn is_unique(&self, name: &str) -> bool {
+        self.declared(name).is_some_and(|field| field.unique)
+    }
+
+    fn distinct(&self, name: &str) -> Option<f64> {
+        if name == "_id" {
+            return self.collection.documents.or(Some(f64::INFINITY)).map(|n| n.max(self.least));
+        }
+        if let Some(entity) = self.target(name) {
+            return entity.count;
+        }
+        let field = self.declared(name)?;
+        let listed = (!field.values.is_empty()).then_some(field.values.len() as f64);
+        let own = field.unique.then_some(self.collection.documents.unwrap_or(self.least));
+        // Times have nearly as many values as there are documents.
+        let times = (field.kind == BsonType::Date).then_some(self.least);
+        field.distinct.or(listed).or(own).or(times)
+    }
+
+    fn top_share(&self, name: &str) -> Option<f64> {
+        if let Some(entity) = self.target(name) {
+            // The largest parent's share of all children.
+            let relationship = self
+                .layout
+                .model
+                .relationships
+                .iter()
+                .find(|r| r.parent == entity.name && r.child == self.collection.entity)?;
+            let most = relationship.children?.max as f64;
+            return self.collection.documents.filter(|n| *n > 0.0).map(|n| (most / n).min(1.0));
+        }
+        let field = self.declared(name)?;
+        field.top_share.or_else(|| (field.kind == BsonType::Date).then_some(0.0))
+    }
+
+    fn rises(&self, name: &str) -> Option<bool> {
+        if name == "_id" {
+            return Some(true);
+        }
+        if self.target(name).is_some() {
+            // Ids of another entity come in the order of use, not of creation.
+            return Some(false);
+        }
+        let field = self.declared(name)?;
+        field.rising.or(match field.kind {
+            BsonType::Date | BsonType::Timestamp | BsonType::ObjectId => Some(true),
+            _ if !field.values.is_empty() => Some(false),
+            BsonType::String => Some(false),
+            _ => None,
+        })
+    }
+
+    /// Share of the reads that name the leading field by a value, and by a range.
+    fn targeting(&self, names: &[&str], zoned: bool) -> (f64, f64) {
+        let (mut all, mut named, mut ranged) = (0.0, 0.0, 0.0);
+        let leading = names.get(usize::from(zoned && names.len() > 1)).copied().unwrap_or("_id");
+        for read in self.layout.model.reads.iter().filter(|r| r.from == self.collection.entity) {
+            all += read.per_second;
+            for (name, how) in &read.filter {
+                let is_it = *name == leading
+                    || self.target(leading).is_some_and(|entity| entity.name == *name)
+                    || self.layout.naming.id_of(name) == leading;
+                if !is_it {
+                    continue;
+                }
+                match how {
+                    Matching::Equal | Matching::OneOf(_) => named += read.per_second,
+                    _ => ranged += read.per_second,
+                }
+            }
+        }
+        // Children that are fetched with their parent come by the parent's id.
+        for read in &self.layout.model.reads {
+            for with in &read.with {
+                let Some(r) = self.layout.model.relationship(&with.relationship) else { continue };
+                if r.child == self.collection.entity && read.from != r.child {
+                    all += read.per_second;
+                    let by_parent = self.target(leading).is_some_and(|e| e.name == r.parent);
+                    let by_id = leading == "_id" && self.layout.naming.id_of(&r.parent) != leading;
+                    if by_parent || (by_id && !self.collection.fields.iter().any(|f| {
+                        matches!(&f.origin, Origin::Reference(entity) if *entity == r.parent)
+                    })) {
+                        named += read.per_second;
+                    }
+                }
+            }
+        }
+        if all == 0.0 { (1.0, 0.0) } else { (named / all, ranged / all) }
+    }
+}

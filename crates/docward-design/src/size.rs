@@ -1,0 +1,62 @@
+//! Sizes in BSON, byte for byte (ALG-2).
+
+/// Bytes of a document or array around its elements: the length in front, the zero behind.
+pub const AROUND: u64 = 5;
+
+/// Bytes of an array of `count` values of `value` bytes each: every element has a type, its index as
+/// text and a zero. The array's own name is not counted.
+pub fn array(count: u64, value: u64) -> u64 {
+    let elements = count.saturating_mul(value.saturating_add(2));
+    elements.saturating_add(index_digits(count)).saturating_add(AROUND)
+}
+
+/// Bytes of an element: its type, its name, a zero and the value.
+pub fn element(name: &str, value: u64) -> u64 {
+    2 + name.len() as u64 + value
+}
+
+/// Digits of the indexes 0 to `count - 1`, all together.
+fn index_digits(count: u64) -> u64 {
+    let (mut digits, mut from, mut width) = (0_u64, 0_u64, 1_u64);
+    while from < count {
+        let to = 10_u64.saturating_pow(u32::try_from(width).unwrap_or(20)).min(count);
+        digits = digits.saturating_add((to - from).saturating_mul(width));
+        from = to;
+        width += 1;
+    }
+    digits
+}
+
+/// How many values of `value` bytes fit into an array of so many bytes.
+pub fn fitting(room: u64, value: u64) -> u64 {
+    // Sizes rise with the count, so the answer can be bisected.
+    let (mut low, mut high) = (0_u64, room / (value + 3) + 1);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if array(middle, value) <= room { low = middle } else { high = middle - 1 }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lm_6_alg_2_half_a_million_ids_take_9888895_bytes() {
+        assert_eq!(array(500_000, 12), 9_888_895);
+        // GC-16: a document holds about 844,000 of them.
+        let most = fitting(16_777_216, 12);
+        assert!((840_000..848_000).contains(&most), "{most}");
+        assert!(array(most, 12) <= 16_777_216 && array(most + 1, 12) > 16_777_216);
+    }
+
+    #[test]
+    fn alg_2_sizes_are_those_of_the_encoder() {
+        for count in [0_u64, 1, 9, 10, 11, 99, 100, 1234] {
+            let list: Vec<bson::Bson> = (0..count).map(|_| bson::Bson::Int64(1)).collect();
+            let encoded = bson::doc! { "k": list }.to_vec().unwrap().len() as u64;
+            assert_eq!(AROUND + element("k", array(count, 8)), encoded, "{count}");
+        }
+    }
+}
