@@ -203,6 +203,7 @@ impl Table {
             network: None,
             uris: Vec::new(),
             code: None,
+            design: None,
         }
     }
 }

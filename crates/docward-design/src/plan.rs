@@ -22,6 +22,10 @@ use crate::size;
 pub struct Decision {
     /// Its name.
     pub relationship: String,
+    /// The entity that would hold embedded documents.
+    pub parent: String,
+    /// The entity that would be embedded.
+    pub child: String,
     /// What is said in one word.
     pub verdict: Verdict,
     /// Which side won; `None` while something is open.
@@ -247,6 +251,8 @@ impl Deciding<'_> {
         };
         let decision = Decision {
             relationship: relationship.name.clone(),
+            parent: relationship.parent.clone(),
+            child: relationship.child.clone(),
             verdict,
             choice: (!open).then_some(ruling.choice),
             turns: if open || tree { Vec::new() } else { turns(&facts, self.bounds) },

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BsonType, Checked, ClientUri, Code, CollectionStats, Counted, Distribution, FieldPath,
-    IndexUsage, KeyAnalysis, Namespace, Network, Profile, Server, Value, Workload,
+    BsonType, Checked, ClientUri, Code, CollectionStats, Counted, DesignModel, Distribution,
+    FieldPath, IndexUsage, KeyAnalysis, Namespace, Network, Profile, Server, Value, Workload,
 };
 
 /// Everything known about a deployment, whatever it was read from.
@@ -38,6 +38,9 @@ pub struct Evidence {
     /// What source code says, when some was given.
     #[serde(skip)]
     pub code: Option<Code>,
+    /// The model the data should follow, when one was given.
+    #[serde(skip)]
+    pub design: Option<DesignModel>,
 }
 
 impl Evidence {

@@ -50,6 +50,8 @@ pub enum Need {
     Schema,
     /// Source code.
     Code,
+    /// A model declared for `docward design`.
+    Design,
 }
 
 impl Need {
@@ -68,6 +70,7 @@ impl Need {
             Self::Uris => "a connection string",
             Self::Schema => "a schema to check against",
             Self::Code => "source code",
+            Self::Design => "a declared model",
         }
     }
 }

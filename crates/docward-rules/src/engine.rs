@@ -120,6 +120,7 @@ fn has(collection: &Collection, rule: &docward_model::RuleMeta) -> bool {
         | Need::Server
         | Need::Network
         | Need::Code
+        | Need::Design
         | Need::Uris => true,
     })
 }
@@ -147,6 +148,7 @@ fn missing_everywhere(rule: &Rule, evidence: &Evidence, settings: &Settings) -> 
         Need::Network => evidence.network.is_none(),
         Need::Uris => evidence.uris.is_empty(),
         Need::Code => evidence.code.is_none(),
+        Need::Design => evidence.design.is_none(),
         Need::Schema => !any(|c| c.checked.is_some()),
     })
 }

@@ -26,11 +26,11 @@ pub(crate) fn report_formats() -> impl TypedValueParser<Value = docward_report::
     })
 }
 
-fn severities() -> impl TypedValueParser<Value = FailOn> {
+pub(crate) fn severities() -> impl TypedValueParser<Value = FailOn> {
     words(&FailOn::ALL, |value| PossibleValue::new(value.name()))
 }
 
-fn profiles() -> impl TypedValueParser<Value = ProfileName> {
+pub(crate) fn profiles() -> impl TypedValueParser<Value = ProfileName> {
     words(&ProfileName::ALL, |profile| PossibleValue::new(profile.name()))
 }
 
@@ -79,6 +79,9 @@ pub(crate) enum Command {
     Lint(crate::lint::LintArgs),
     /// Connections: judge strings, size pools, choose a method, write clients
     Connect(crate::connect::ConnectArgs),
+    /// Decide how entities become documents: embed, reference or hybrid, with the arithmetic shown
+    #[command(after_help = crate::design::EXAMPLES)]
+    Design(crate::design::DesignArgs),
     /// Compare two reports: what is new, fixed or changed
     #[command(after_help = DIFF_EXAMPLES)]
     Diff(DiffArgs),

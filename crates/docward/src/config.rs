@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use docward_config::{Config, Diagnostic};
-use docward_model::{Problem, RuleMeta};
+use docward_model::{Problem, RuleMeta, Settings};
 use docward_rules::RULES;
 
 use crate::{args::JudgingArgs, complain};
@@ -41,6 +41,17 @@ pub(crate) fn load(
         *baseline = directory.join(&*baseline).display().to_string();
     }
     Ok((config, diagnostics))
+}
+
+/// The settings alone, with notes about them told; a file that cannot be used ends the command.
+pub(crate) fn settings(file: Option<&Path>, near: &[String]) -> anyhow::Result<Settings> {
+    let (Config { settings, .. }, diagnostics) = load(file, near)?;
+    let mut problems: Vec<Problem> = Vec::new();
+    tell(&diagnostics, &mut problems, false);
+    match problems.first() {
+        Some(problem) => bail!("{}", problem.message),
+        None => Ok(settings),
+    }
 }
 
 /// `docward.toml` of the first source that has one in its directory, else in the working directory or

@@ -49,12 +49,12 @@ fn gravity(paint: Paint, gravity: Gravity) -> String {
 }
 
 /// A cell of a Markdown table.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     crate::text::line(text).replace('|', "\\|")
 }
 
 /// A table for the terminal: the first column to the left, the others to the right or as told.
-fn table(rows: &[Vec<String>], left: &[usize], indent: usize) -> String {
+pub(crate) fn table(rows: &[Vec<String>], left: &[usize], indent: usize) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width =
         |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|c| c.chars().count()).max();

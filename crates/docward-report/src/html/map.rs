@@ -1,21 +1,11 @@
-//! The map of relationships: which collection references or copies which. A library for layered graphs
-//! says where boxes and arrows go; they are drawn here, so that they follow the page's style.
+//! The map of relationships: which collection references or copies which.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{Evidence, Namespace, Reference, text};
-use layout::{
-    core::{
-        base::Orientation,
-        format::{ClipHandle, RenderBackend},
-        geometry::Point,
-        style::StyleAttr,
-    },
-    std_shapes::shapes::{Arrow, Element, ShapeKind},
-    topo::layout::VisualGraph,
-};
 use maud::{Markup, html};
 
+use super::graph::{Graph, GraphArrow, GraphBox};
 use super::pack;
 use crate::text::{line, plain};
 
@@ -23,7 +13,6 @@ use crate::text::{line, plain};
 const MAX_BOXES: usize = 60;
 /// Rows of the table of relationships.
 const MAX_ROWS: usize = 500;
-const BOX_HEIGHT: f64 = 34.0;
 
 /// An arrow of the map: all references and copies from one collection to another.
 struct Link<'e> {
@@ -82,84 +71,36 @@ fn chosen<'e>(links: &Links<'e>) -> BTreeSet<&'e Namespace> {
     ranked.into_iter().take(MAX_BOXES).map(|(namespace, _)| namespace).collect()
 }
 
-/// Every part that hangs together is laid out on its own, the largest first, one below the other.
 fn draw(links: &Links<'_>, chosen: &BTreeSet<&Namespace>) -> Markup {
     let databases: BTreeSet<&str> = chosen.iter().map(|ns| ns.database.as_str()).collect();
     let with_database = databases.len() > 1;
-    let mut canvas = Canvas::default();
-    for part in parts(links, chosen) {
-        canvas.top = canvas.size.1;
-        lay_out(links, &part, with_database, &mut canvas);
-    }
-    canvas.drawn()
-}
-
-/// Collections that are linked, directly or through others.
-fn parts<'e>(links: &Links<'e>, chosen: &BTreeSet<&'e Namespace>) -> Vec<BTreeSet<&'e Namespace>> {
-    let mut parts: Vec<BTreeSet<&Namespace>> =
-        chosen.iter().map(|namespace| BTreeSet::from([*namespace])).collect();
-    for (from, to) in links.keys() {
-        let holding = |ns: &Namespace| parts.iter().position(|part| part.contains(ns));
-        if let (Some(a), Some(b)) = (holding(from), holding(to))
-            && a != b
-        {
-            let (kept, merged) = (a.min(b), a.max(b));
-            let other = parts.remove(merged);
-            parts[kept].extend(other);
-        }
-    }
-    parts.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
-    parts
-}
-
-fn lay_out(
-    links: &Links<'_>,
-    part: &BTreeSet<&Namespace>,
-    with_database: bool,
-    canvas: &mut Canvas,
-) {
     let name = |ns: &Namespace| if with_database { ns.to_string() } else { ns.collection.clone() };
-    let mut graph = VisualGraph::new(Orientation::LeftToRight);
-    let mut handles = BTreeMap::new();
-    for &namespace in part {
-        let label = plain(&match links.get(&(namespace, namespace)) {
-            Some(_) => format!("{} ↺", name(namespace)),
-            None => name(namespace),
+    let mut graph = Graph::default();
+    let mut places = BTreeMap::new();
+    for &namespace in chosen {
+        // A collection that refers to itself has a sign in its box.
+        let own = if links.contains_key(&(namespace, namespace)) { " ↺" } else { "" };
+        places.insert(namespace, graph.boxes.len());
+        graph.boxes.push(GraphBox {
+            lines: vec![format!("{}{own}", name(namespace))],
+            title: namespace.to_string(),
+            href: Some(format!(
+                "#collection={}",
+                pack::percent_encoded(&line(&namespace.to_string()))
+            )),
         });
-        let width = label.chars().count() as f64 * 7.4 + 24.0;
-        let at = canvas.boxes.len();
-        canvas.boxes.push(Box { namespace: namespace.to_string(), label, place: None });
-        let element = Element::create_with_properties(
-            ShapeKind::new_box(""),
-            StyleAttr::simple(),
-            Orientation::LeftToRight,
-            Point::new(width, BOX_HEIGHT),
-            at.to_string(),
-        );
-        handles.insert(namespace, graph.add_node(element));
     }
     for ((from, to), link) in links {
-        let (Some(&tail), Some(&head)) = (handles.get(from), handles.get(to)) else { continue };
-        // A collection that refers to itself has a sign in its box instead.
-        if from == to {
-            continue;
-        }
-        let at = canvas.arrows.len();
-        let label = plain(&label(link));
-        let mut arrow = Arrow::simple_with_properties(&label, at.to_string());
-        // Text makes the library leave room between boxes; it is drawn where the line runs.
-        arrow.text = "·".repeat(label.chars().count() / 2 + 1);
-        canvas.arrows.push(ArrowPath {
+        let (Some(&tail), Some(&head)) = (places.get(from), places.get(to)) else { continue };
+        graph.arrows.push(GraphArrow {
+            from: tail,
+            to: head,
+            label: label(link),
             words: format!("{} → {}: {}", name(from), name(to), words(link)),
-            label,
-            copied: link.references.is_empty(),
-            d: String::new(),
-            middle: None,
-            reversed: false,
+            dashed: link.references.is_empty(),
         });
-        graph.add_edge(arrow, tail, head);
     }
-    graph.do_it(false, false, false, canvas);
+    graph.draw("collection")
 }
 
 /// `customerId 1:N`.
@@ -244,140 +185,4 @@ fn table(links: &Links<'_>) -> Markup {
 fn namespace_link(namespace: &Namespace) -> Markup {
     let name = line(&namespace.to_string());
     html! { a href={ "#collection=" (pack::percent_encoded(&name)) } { (name) } }
-}
-
-/// What the library placed.
-#[derive(Default)]
-struct Canvas {
-    boxes: Vec<Box>,
-    arrows: Vec<ArrowPath>,
-    /// Where the part begins that is laid out now.
-    top: f64,
-    size: (f64, f64),
-}
-
-struct Box {
-    namespace: String,
-    label: String,
-    /// Left, top, width and height.
-    place: Option<(f64, f64, f64, f64)>,
-}
-
-struct ArrowPath {
-    words: String,
-    label: String,
-    copied: bool,
-    d: String,
-    /// Where its label goes.
-    middle: Option<(f64, f64)>,
-    /// Whether the head is at the start of the path.
-    reversed: bool,
-}
-
-impl Canvas {
-    fn grow(&mut self, x: f64, y: f64) {
-        self.size = (self.size.0.max(x + 12.0), self.size.1.max(y + 12.0));
-    }
-
-    fn drawn(&self) -> Markup {
-        let (width, height) = self.size;
-        let title = format!(
-            "{} and {}",
-            text::plural(self.boxes.len() as u64, "collection"),
-            text::plural(self.arrows.len() as u64, "arrow")
-        );
-        html! {
-            svg .map width=(format!("{width:.0}")) height=(format!("{height:.0}"))
-                viewBox={ "0 0 " (format!("{width:.0} {height:.0}")) } role="group" aria-label=(title) {
-                defs {
-                    marker #head viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse" {
-                        path .head d="M0 0 L10 5 L0 10 z" {}
-                    }
-                }
-                @for arrow in self.arrows.iter().filter(|arrow| !arrow.d.is_empty()) {
-                    g .arrow {
-                        title { (plain(&arrow.words)) }
-                        path class={ "edge" (if arrow.copied { " copied" } else { "" }) } d=(arrow.d)
-                            marker-start=[arrow.reversed.then_some("url(#head)")]
-                            marker-end=[(!arrow.reversed).then_some("url(#head)")] {}
-                    }
-                }
-                @for node in &self.boxes {
-                    @if let Some((x, y, w, h)) = node.place {
-                        a href={ "#collection=" (pack::percent_encoded(&line(&node.namespace))) } {
-                            title { (plain(&node.namespace)) }
-                            rect .node x=(format!("{x:.1}")) y=(format!("{y:.1}")) width=(format!("{w:.1}")) height=(format!("{h:.1}")) rx="6" {}
-                            text .node-label x=(format!("{:.1}", x + w / 2.0)) y=(format!("{:.1}", y + h / 2.0 + 4.5)) text-anchor="middle" { (node.label) }
-                        }
-                    }
-                }
-                @for arrow in &self.arrows {
-                    @if let Some((x, y)) = arrow.middle {
-                        text .edge-label x=(format!("{x:.1}")) y=(format!("{:.1}", y - 4.0)) text-anchor="middle" { (arrow.label) }
-                    }
-                }
-            }
-        }
-    }
-}
-
-impl RenderBackend for Canvas {
-    fn draw_rect(
-        &mut self,
-        xy: Point,
-        size: Point,
-        _: &StyleAttr,
-        properties: Option<String>,
-        _: Option<ClipHandle>,
-    ) {
-        let at = properties.and_then(|id| id.parse::<usize>().ok());
-        if let Some(node) = at.and_then(|at| self.boxes.get_mut(at)) {
-            let top = self.top + xy.y;
-            node.place = Some((xy.x, top, size.x, size.y));
-            self.grow(xy.x + size.x, top + size.y);
-        }
-    }
-
-    fn draw_arrow(
-        &mut self,
-        path: &[(Point, Point)],
-        _: bool,
-        head: (bool, bool),
-        _: &StyleAttr,
-        properties: Option<String>,
-        _: &str,
-    ) {
-        let at = properties.and_then(|id| id.parse::<usize>().ok());
-        let top = self.top;
-        let point = |p: &Point| format!("{:.1} {:.1}", p.x, p.y + top);
-        let [first, second, rest @ ..] = path else { return };
-        let mut d = format!(
-            "M{} C{} {} {}",
-            point(&first.0),
-            point(&first.1),
-            point(&second.0),
-            point(&second.1)
-        );
-        for (control, end) in rest {
-            d.push_str(&format!(" S{} {}", point(control), point(end)));
-        }
-        for (a, b) in path {
-            self.grow(a.x, a.y + top);
-            self.grow(b.x, b.y + top);
-        }
-        // The line runs through the end of each of its pieces.
-        let middle = path[path.len() / 2].1;
-        if let Some(arrow) = at.and_then(|at| self.arrows.get_mut(at)) {
-            arrow.d = d;
-            arrow.middle = Some((middle.x, middle.y + top));
-            arrow.reversed = head.0;
-        }
-    }
-
-    fn draw_line(&mut self, _: Point, _: Point, _: &StyleAttr, _: Option<String>) {}
-    fn draw_circle(&mut self, _: Point, _: Point, _: &StyleAttr, _: Option<String>) {}
-    fn draw_text(&mut self, _: Point, _: &str, _: &StyleAttr) {}
-    fn create_clip(&mut self, _: Point, _: Point, _: usize) -> ClipHandle {
-        0
-    }
 }

@@ -8,7 +8,9 @@
 mod chart;
 mod collection;
 pub(crate) mod connections;
+pub(crate) mod design;
 mod findings;
+mod graph;
 mod map;
 mod pack;
 

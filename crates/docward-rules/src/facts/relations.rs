@@ -1,10 +1,12 @@
-//! What data alone says about embedding or referencing (ER-*, DM-07.*, LM-7). It votes row by row and
-//! never decides: who reads and writes together only a workload can tell (ER-X.1).
+//! What data alone says about embedding or referencing (ER-*, DM-07.*, LM-7): the facts for the engine
+//! that `docward design` uses. It leans and never decides: who reads and writes together only a workload
+//! can tell (ER-X.1).
 
-use docward_model::{Collection, Evidence, Namespace, Reference};
+use docward_design::{Bounds, Facts, Growth, Kind, Ruling, decide};
+use docward_model::{Collection, Evidence, Namespace, Reference, Spread};
 
+use super::arrays;
 use super::classes::enclosing_array;
-use super::{arrays, text};
 
 /// Who holds whose id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,163 +92,57 @@ impl<'a> Relation<'a> {
             && arrays::names_what_keeps_coming(&self.child.namespace.collection)
     }
 
-    /// Bytes of all children of a parent at the 99th percentile.
-    pub fn children_bytes(&self) -> u64 {
-        self.children.1.saturating_mul(self.child_bytes)
+    /// The facts that decide, as far as data shows them.
+    pub fn facts(&self, bounds: &Bounds) -> Facts {
+        let (p50, p99, max) = self.children;
+        // A single parent with thousands of children (an outlier) rules out embedding them all.
+        let p99 = if max >= bounds.many { max } else { p99 };
+        let shared = match (self.shared_by.first(), self.tie) {
+            (Some(by), _) => Some(format!("also referred to by `{by}`")),
+            (None, Tie::ManyToMany) => Some("shared by many".to_owned()),
+            (None, _) => None,
+        };
+        Facts {
+            kind: match self.tie {
+                Tie::OneToOne => Kind::OneToOne,
+                Tie::ChildHoldsParent | Tie::ParentHoldsChildren => Kind::OneToMany,
+                Tie::ManyToMany => Kind::ManyToMany,
+            },
+            children: Spread { p50, p95: p99, p99, max },
+            growth: if self.keeps_coming() {
+                let name = &self.child.namespace.collection;
+                Growth::LooksEndless(format!("`{name}` keep coming, so the list has no end"))
+            } else {
+                Growth::Unknown
+            },
+            child_bytes: self.child_bytes,
+            parent_bytes: self.parent_p99,
+            co_read: None,
+            co_update: None,
+            child_only_update: None,
+            queried_alone: None,
+            atomic: None,
+            must_be_current: None,
+            shared,
+            lists_ids: self.tie == Tie::ParentHoldsChildren,
+        }
     }
 
     /// Bytes of a parent at the 99th percentile with its children embedded.
     pub fn projected(&self) -> u64 {
-        self.parent_p99.saturating_add(self.children_bytes())
+        self.facts(&Bounds::default()).projected()
     }
 }
 
-/// Bounds the rows compare with.
-#[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    /// Fewer children than this are few.
-    pub few: u64,
-    /// This many or more are never embedded whole.
-    pub many: u64,
-    /// Children that are small together.
-    pub small_bytes: u64,
-    /// A projected size above it vetoes embedding.
-    pub safe_bytes: u64,
-}
-
-/// What a row says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the variants say it")]
-pub enum Vote {
-    Embed,
-    Reference,
-    /// Reference, whatever other rows say.
-    Veto,
-    /// Cannot be said without a workload.
-    Open,
-}
-
-impl Vote {
-    /// The word in messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Embed => "embed",
-            Self::Reference => "reference",
-            Self::Veto => "veto",
-            Self::Open => "open",
-        }
-    }
-}
-
-/// Rows of the decision tables that look at the same figure, and what they say.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    /// The rows.
-    pub rows: &'static [&'static str],
-    /// Their vote.
-    pub vote: Vote,
-    /// The figure.
-    pub because: String,
-}
-
-/// The rows that data alone can answer.
-pub fn votes(relation: &Relation<'_>, bounds: &Bounds) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut say = |rows_: &'static [&'static str], vote, because: String| {
-        rows.push(Row { rows: rows_, vote, because });
-    };
-    // A single parent with thousands of children (an outlier) rules out embedding them all.
-    let (_, p99, most) = relation.children;
-    let p99 = if most >= bounds.many { most } else { p99 };
-    if relation.tie == Tie::ManyToMany {
-        say(&["ER-M.3", "ER-T.6", "DM-07.5"], Vote::Reference, "many to many".to_owned());
-    } else if p99 < bounds.few {
-        say(
-            &["ER-T.1", "ER-F.6", "ER-M.3", "DM-07.5", "LM-7"],
-            Vote::Embed,
-            format!("{} per parent at p99, below {}", text::count(p99), bounds.few),
-        );
-    } else if p99 < bounds.many {
-        let figure = format!("{} per parent at p99", text::count(p99));
-        say(&["ER-M.3", "ER-F.6", "DM-07.5"], Vote::Reference, figure.clone());
-        say(
-            &["ER-T.2", "ER-T.3", "LM-7"],
-            Vote::Open,
-            "embed only if always read with the parent".to_owned(),
-        );
-    } else {
-        say(
-            if relation.tie == Tie::ParentHoldsChildren {
-                &["ER-T.5", "ER-F.6", "ER-M.3", "DM-07.5", "LM-7"]
-            } else {
-                &["ER-F.6", "ER-M.3", "DM-07.5", "LM-7"]
-            },
-            Vote::Veto,
-            format!("{} per parent at p99, {} or more", text::count(p99), text::count(bounds.many)),
-        );
-    }
-    if relation.tie != Tie::ManyToMany {
-        let together = relation.children_bytes();
-        let small = together <= bounds.small_bytes;
-        say(
-            &["ER-M.4", "ER-F.3", "DM-07.3"],
-            if small { Vote::Embed } else { Vote::Reference },
-            format!(
-                "{} × {} = {} at p99",
-                text::count(p99),
-                text::bytes(relation.child_bytes),
-                text::bytes(together)
-            ),
-        );
-        let projected = relation.projected();
-        say(
-            &["ER-M.6", "ER-F.7"],
-            if projected > bounds.safe_bytes { Vote::Veto } else { Vote::Embed },
-            format!("{} projected at p99", text::bytes(projected)),
-        );
-    }
-    if relation.keeps_coming() {
-        say(
-            &["DM-08.2"],
-            Vote::Reference,
-            format!(
-                "`{}` keep coming, so the list has no end",
-                relation.child.namespace.collection
-            ),
-        );
-    }
-    let shared = relation.tie == Tie::ManyToMany || !relation.shared_by.is_empty();
-    say(
-        &["ER-M.5", "DM-07.6"],
-        if shared { Vote::Reference } else { Vote::Embed },
-        match relation.shared_by.first() {
-            Some(by) => format!("also referred to by `{by}`"),
-            None if shared => "shared by many".to_owned(),
-            None => "belongs to one parent".to_owned(),
-        },
-    );
-    rows
-}
-
-/// Which way the rows lean: a veto outweighs all, a tie means embed (DM-07.1). From 50 children on
-/// only a workload can speak for embedding (GC-06), and lists without end are never embedded (DM-08.2).
-pub fn lean(rows: &[Row]) -> Vote {
-    let count = |vote| rows.iter().filter(|r| r.vote == vote).count();
-    let endless = rows.iter().any(|r| r.rows.contains(&"DM-08.2"));
-    if count(Vote::Veto) > 0
-        || count(Vote::Open) > 0
-        || endless
-        || count(Vote::Reference) > count(Vote::Embed)
-    {
-        Vote::Reference
-    } else {
-        Vote::Embed
-    }
+/// What data alone says; everything that a workload would have to tell stays open.
+pub fn ruling(relation: &Relation<'_>, bounds: &Bounds) -> Ruling {
+    decide(&relation.facts(bounds), bounds)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use docward_design::{Choice, Vote};
     use docward_model::{BsonType, Distribution, FieldPath, Profile};
 
     pub(crate) fn distribution(value: u64, count: u64) -> Distribution {
@@ -294,20 +190,17 @@ mod tests {
         }
     }
 
-    const BOUNDS: Bounds =
-        Bounds { few: 50, many: 1000, small_bytes: 102_400, safe_bytes: 1_677_721 };
-
     fn vote_of(children: u64, child_bytes: u64, row: &str) -> Vote {
         let evidence = evidence(children, child_bytes);
         let relation = Relation::of(&evidence, &evidence.references[0]).unwrap();
-        let rows = votes(&relation, &BOUNDS);
+        let rows = ruling(&relation, &Bounds::default()).rows;
         rows.iter().find(|r| r.rows.contains(&row)).unwrap_or_else(|| panic!("{row}")).vote
     }
 
-    fn lean_of(children: u64, child_bytes: u64) -> Vote {
+    fn lean_of(children: u64, child_bytes: u64) -> Choice {
         let evidence = evidence(children, child_bytes);
         let relation = Relation::of(&evidence, &evidence.references[0]).unwrap();
-        lean(&votes(&relation, &BOUNDS))
+        ruling(&relation, &Bounds::default()).choice
     }
 
     #[test]
@@ -321,7 +214,7 @@ mod tests {
     #[test]
     fn er_t_1_few_children_vote_to_embed() {
         assert_eq!(vote_of(49, 200, "ER-T.1"), Vote::Embed);
-        assert_eq!(lean_of(49, 200), Vote::Embed);
+        assert_eq!(lean_of(49, 200), Choice::Embed);
         assert_eq!(vote_of(50, 200, "ER-T.2"), Vote::Open);
         assert_eq!(vote_of(50, 200, "ER-T.3"), Vote::Open);
     }
@@ -343,7 +236,7 @@ mod tests {
     #[test]
     fn er_m_6_a_projected_12_mb_vetoes_whatever_else_votes() {
         assert_eq!(vote_of(12, 1_048_576, "ER-M.6"), Vote::Veto);
-        assert_eq!(lean_of(12, 1_048_576), Vote::Reference);
+        assert_eq!(lean_of(12, 1_048_576), Choice::Reference);
     }
 
     #[test]
@@ -358,8 +251,8 @@ mod tests {
         evidence.references[0].path = FieldPath::new("courseIds[]");
         let relation = Relation::of(&evidence, &evidence.references[0]).unwrap();
         assert_eq!(relation.tie, Tie::ManyToMany);
-        let rows = votes(&relation, &BOUNDS);
-        assert_eq!(lean(&rows), Vote::Reference);
+        let Ruling { rows, choice, .. } = ruling(&relation, &Bounds::default());
+        assert_eq!(choice, Choice::Reference);
         for row in ["DM-07.5", "ER-M.3", "DM-07.6", "ER-M.5"] {
             let said = rows.iter().find(|r| r.rows.contains(&row)).unwrap();
             assert_eq!(said.vote, Vote::Reference, "{row}");

@@ -1,9 +1,10 @@
 //! ER-*, DM-07.*, LM-7: what data alone says about each relation, row by row, and what it cannot say.
 
+use docward_design::{Bounds, Choice, Ruling, Vote};
 use docward_model::{Collection, CollectionKind, DataValue, Draft, Reference, Subject};
 
 use super::r004_split_master_detail as r004;
-use crate::facts::relations::{self, Bounds, Relation, Row, Tie, Vote};
+use crate::facts::relations::{self, Relation, Tie};
 use crate::facts::{fold, names, patterns, text, words};
 use crate::{Cx, declare_rule, threshold};
 
@@ -102,6 +103,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         many: cx.count(&MANY),
         small_bytes: cx.count(&SMALL_BYTES),
         safe_bytes: cx.count(&SAFE_BYTES),
+        ..Bounds::default()
     };
     let evidence = cx.evidence();
     let ns = &collection.namespace;
@@ -119,7 +121,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             && !words::is_auxiliary_name(&relation.child.namespace.collection)
             && !has_preview(&relation)
         {
-            drafts.push(draft(collection, &relation, &relations::votes(&relation, &bounds)));
+            drafts.push(draft(collection, &relation, &relations::ruling(&relation, &bounds)));
         }
     }
     fold::report(cx, ns, drafts, "refer to other collections");
@@ -142,7 +144,13 @@ fn has_preview(relation: &Relation<'_>) -> bool {
 /// at once.
 const OPEN: &[&str] = &["ER-M.1", "ER-M.2", "ER-M.7", "ER-T.4"];
 
-fn draft(collection: &Collection, relation: &Relation<'_>, rows: &[Row]) -> Draft {
+fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> Draft {
+    // What only a workload answers is listed apart; the branches of the tree say what it would decide.
+    let rows: Vec<_> = ruling
+        .rows
+        .iter()
+        .filter(|row| row.vote != Vote::Open || row.rows.contains(&"ER-T.2"))
+        .collect();
     let ns = &collection.namespace;
     let (child, parent) = (&relation.child.namespace, &relation.parent.namespace);
     let path = &relation.reference.path;
@@ -150,9 +158,9 @@ fn draft(collection: &Collection, relation: &Relation<'_>, rows: &[Row]) -> Draf
     let count = |vote| rows.iter().filter(|r| r.vote == vote).count();
     let said: Vec<String> =
         rows.iter().map(|row| format!("{} {}", row.rows[0], row.vote.name())).collect();
-    let leaning = match (relations::lean(rows), count(Vote::Veto)) {
+    let leaning = match (ruling.choice, count(Vote::Veto)) {
         (_, 1..) => "the data alone vetoes embedding".to_owned(),
-        (Vote::Embed, _) => format!(
+        (Choice::Embed, _) => format!(
             "the data alone leans to embedding `{}` in `{}`",
             child.collection, parent.collection
         ),

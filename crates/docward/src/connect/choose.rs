@@ -18,7 +18,7 @@ use super::{
 use crate::{
     CLEAN,
     args::{Color, words},
-    audit, put,
+    audit, config, put,
 };
 
 pub(super) const EXAMPLES: &str = "\
@@ -138,7 +138,7 @@ pub(crate) struct ChooseArgs {
 
 /// Runs the command.
 pub(super) fn choose(args: &ChooseArgs) -> anyhow::Result<u8> {
-    let settings = inputs::settings(args.config.as_deref())?;
+    let settings = config::settings(args.config.as_deref(), &[])?;
     let live = args.uri.as_deref().map(inputs::live).transpose()?;
     let locked = locked(args)?;
     let input = input(args, &settings, live.as_ref(), &locked)?;

@@ -1,32 +1,16 @@
 //! What `connect plan` and `connect choose` know before they begin: `docward.toml`, and a running
 //! deployment when one is named.
 
-use std::path::Path;
-
 use anyhow::{Context, bail};
 use docward_collect::{Request, collect, is_uri};
-use docward_config::Config;
 use docward_connect::{Amount, Method};
-use docward_model::{
-    ClientUri, Filter, NamespacePattern, Problem, Purpose, Server, Settings, Topology,
-};
+use docward_model::{ClientUri, Filter, NamespacePattern, Purpose, Server, Topology};
 
-use crate::{complain, config, interrupt::Interrupt, progress::Bar};
+use crate::{complain, interrupt::Interrupt, progress::Bar};
 
 /// Routers that were silent for longer than this before the newest sign of life, in seconds, do not count;
 /// the same figure as in rule C003.
 const ALIVE_SECONDS: i64 = 120;
-
-/// The settings, with notes about them told; a file that cannot be used ends the command.
-pub(super) fn settings(file: Option<&Path>) -> anyhow::Result<Settings> {
-    let (Config { settings, .. }, diagnostics) = config::load(file, &[])?;
-    let mut problems: Vec<Problem> = Vec::new();
-    config::tell(&diagnostics, &mut problems, false);
-    match problems.first() {
-        Some(problem) => bail!("{}", problem.message),
-        None => Ok(settings),
-    }
-}
 
 /// What a running deployment says.
 pub(super) struct Live {

@@ -12,7 +12,7 @@ use super::inputs::{self, Live};
 use crate::{
     CLEAN, FINDINGS,
     args::{Color, words},
-    audit, put,
+    audit, config, put,
 };
 
 pub(super) const EXAMPLES: &str = "\
@@ -155,7 +155,7 @@ const USUAL_LIMIT: u64 = 3_000;
 
 /// Runs the command. Exit code 1 when the plan breaks the budget.
 pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<u8> {
-    let settings = inputs::settings(args.config.as_deref())?;
+    let settings = config::settings(args.config.as_deref(), &[])?;
     let live = args.uri.as_deref().map(inputs::live).transpose()?;
     let mut origins = Vec::new();
     let given = services(args, &settings, &mut origins)?;

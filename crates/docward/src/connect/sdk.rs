@@ -17,7 +17,7 @@ use super::{
     inputs,
     plan::{MODES, classes},
 };
-use crate::{CLEAN, args::words, complain, put};
+use crate::{CLEAN, args::words, complain, config, put};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -113,7 +113,7 @@ pub(super) fn sdk(args: &SdkArgs) -> anyhow::Result<u8> {
         put(&table(args.lang), args.output.as_deref())?;
         return Ok(CLEAN);
     }
-    let settings = inputs::settings(args.config.as_deref())?;
+    let settings = config::settings(args.config.as_deref(), &[])?;
     let request = request(args, &settings)?;
     if request.class.is_none() && request.read_preference.is_none() {
         complain(

@@ -1,0 +1,226 @@
+//! Designs, in the shapes they can have.
+
+mod json;
+mod markdown;
+mod terminal;
+
+use docward_design::{Decision, Design, OperationCost, Pattern, Vote, Window};
+use docward_model::text;
+
+use crate::{Look, Shape};
+
+/// How much is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Verdicts and what follows.
+    Brief,
+    /// Also every row, the costs of the alternatives, and all indexes.
+    Whole,
+}
+
+/// A design as text.
+pub fn design_report(design: &Design, shape: Shape, look: Look, detail: Detail) -> String {
+    match shape {
+        Shape::Json => json::json(design),
+        Shape::Markdown => markdown::markdown(design),
+        Shape::Html => crate::html::design::page(design),
+        Shape::Terminal => terminal::terminal(design, look, detail),
+    }
+}
+
+/// Names of the patterns of a decision, with what matters about each.
+pub(crate) fn patterns(patterns: &[Pattern]) -> Vec<String> {
+    patterns.iter().map(pattern).collect()
+}
+
+/// A pattern in words.
+pub(crate) fn pattern(pattern: &Pattern) -> String {
+    let name = pattern.name();
+    match pattern {
+        Pattern::ExtendedReference { fields, in_parent, .. } => {
+            let side = if *in_parent { "in the parent" } else { "in the child" };
+            format!("{name}: {} {side}", text::list(fields, 3))
+        }
+        Pattern::Subset { newest, by, .. } => format!("{name}: newest {newest} by `{by}`"),
+        Pattern::Computed { counts, sums } => {
+            let count = counts.then(|| "count".to_owned());
+            let parts: Vec<String> =
+                count.into_iter().chain(sums.iter().map(|f| format!("sum of `{f}`"))).collect();
+            format!("{name}: {}", parts.join(", "))
+        }
+        Pattern::Approximation { step } => format!("{name}: one write for {step} events"),
+        Pattern::Outlier { page } => format!("{name}: pages of {}", text::count(*page)),
+        Pattern::CappedArray { newest } => format!("{name}: newest {newest}"),
+        Pattern::TimeSeries { time, meta, granularity } => {
+            format!("{name}: `{time}`, {}, {granularity}", text::list(meta, 3))
+        }
+        Pattern::Bucket(bucket) => {
+            let window = match bucket.window {
+                Window::Day => "a day",
+                Window::Hour => "an hour",
+                Window::Events(_) => "a fixed number",
+            };
+            format!(
+                "{name}: {window}, {} readings, {}, {} documents a year for {} readings",
+                text::count(bucket.most),
+                text::bytes(bucket.bytes),
+                text::count(bucket.per_year.0),
+                text::count(bucket.per_year.1)
+            )
+        }
+        Pattern::Polymorphic { discriminator } => {
+            format!("{name}: told apart by `{discriminator}`")
+        }
+        Pattern::Attribute { fields } => format!("{name}: {}", text::list(fields, 4)),
+        Pattern::Archive { days } => format!("{name}: after {} days", text::count(*days)),
+        _ => name.to_owned(),
+    }
+}
+
+/// Rows of a decision by what they say, for lists.
+pub(crate) fn rows(decision: &Decision) -> Vec<(Vote, String, &str)> {
+    let order = [Vote::Veto, Vote::Embed, Vote::Reference, Vote::Abstain, Vote::Open];
+    let mut rows: Vec<_> = decision
+        .ruling
+        .rows
+        .iter()
+        .map(|row| (row.vote, row.rows.join(" "), row.because.as_str()))
+        .collect();
+    rows.sort_by_key(|(vote, _, _)| order.iter().position(|o| o == vote));
+    rows
+}
+
+/// The table of what each way costs: headings, then rows.
+pub(crate) fn costs(decision: &Decision) -> Vec<Vec<String>> {
+    let ways = &decision.alternatives;
+    let Some(first) = ways.first() else { return Vec::new() };
+    let mut heading = vec![String::new()];
+    heading.extend(
+        ways.iter()
+            .map(|way| format!("{}{}", way.way.name(), if way.chosen { " (chosen)" } else { "" })),
+    );
+    let mut rows = vec![heading];
+    for (i, operation) in first.operations.iter().enumerate() {
+        let mut row = vec![format!("{} {}", operation.name, rate(operation.per_second))];
+        row.extend(ways.iter().map(|way| cost(&way.operations[i])));
+        rows.push(row);
+    }
+    let mut line = |label: &str, of: &dyn Fn(&docward_design::Alternative) -> String| {
+        let mut row = vec![label.to_owned()];
+        row.extend(ways.iter().map(of));
+        rows.push(row);
+    };
+    line("read a second", &|way| {
+        format!(
+            "{} docs, {}",
+            number(way.per_second(false, |c| c.documents)),
+            text::bytes(way.per_second(false, |c| c.bytes) as u64)
+        )
+    });
+    line("written a second", &|way| {
+        format!(
+            "{} docs, {}, {} entries",
+            number(way.per_second(true, |c| c.documents)),
+            text::bytes(way.per_second(true, |c| c.bytes) as u64),
+            number(way.per_second(true, |c| c.entries))
+        )
+    });
+    for (i, label) in
+        ["parent now, p50/p99/max", "in 1 year", "in 3 years", "in 5 years"].iter().enumerate()
+    {
+        // Sizes that do not change are said once.
+        if i > 0
+            && ways
+                .iter()
+                .all(|way| way.parent[i].1 == way.parent[0].1 && way.parent[i].2 == way.parent[0].2)
+        {
+            continue;
+        }
+        line(label, &|way| {
+            let (_, p50, p99, max) = way.parent[i];
+            format!("{} / {} / {}", text::bytes(p50), text::bytes(p99), text::bytes(max))
+        });
+    }
+    if ways.iter().any(|way| way.storage.is_some()) {
+        line("data, indexes for it", &|way| match (way.storage, way.index_bytes) {
+            (Some(data), Some(index)) => format!("{}, {}", text::bytes(data), text::bytes(index)),
+            _ => "not declared".to_owned(),
+        });
+    }
+    rows
+}
+
+fn cost(cost: &OperationCost) -> String {
+    format!(
+        "{} {}, {}{}",
+        number(cost.documents),
+        if cost.documents == 1.0 { "doc" } else { "docs" },
+        text::bytes(cost.bytes as u64),
+        if cost.transaction { ", transaction" } else { "" }
+    )
+}
+
+/// A figure without more digits than it has.
+pub(crate) fn number(value: f64) -> String {
+    if value >= 100.0 || value == value.trunc() {
+        text::count(value.round() as u64)
+    } else if value >= 1.0 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
+}
+
+/// A rate as people write it.
+pub(crate) fn rate(per_second: f64) -> String {
+    if per_second >= 1.0 {
+        format!("{}/s", number(per_second))
+    } else if per_second * 60.0 >= 1.0 {
+        format!("{}/min", number(per_second * 60.0))
+    } else if per_second * 3600.0 >= 1.0 {
+        format!("{}/h", number(per_second * 3600.0))
+    } else {
+        format!("{}/day", number(per_second * 86_400.0))
+    }
+}
+
+/// When the embedded form would cross the tiers, in words; nothing when it never does.
+pub(crate) fn crossings(decision: &Decision) -> Vec<String> {
+    decision
+        .alternatives
+        .iter()
+        .flat_map(|way| way.crossings.iter().map(move |crossing| (way, crossing)))
+        .filter_map(|(_, crossing)| {
+            let when = match (crossing.years?, &crossing.date) {
+                (0.0, _) => "already".to_owned(),
+                (years, Some(date)) => format!("in {} ({date})", span(years)),
+                (years, None) => format!("in {}", span(years)),
+            };
+            Some(format!("{} {when}", crossing.label))
+        })
+        .collect()
+}
+
+fn span(years: f64) -> String {
+    if years < 2.0 / 12.0 {
+        format!("{} days", text::count((years * 365.0).ceil() as u64))
+    } else if years < 2.0 {
+        format!("{} months", (years * 12.0).round())
+    } else if years < 1000.0 {
+        format!("{years:.1} years")
+    } else {
+        "more than a thousand years".to_owned()
+    }
+}
+
+/// The keys of an index as people write them.
+pub(crate) fn keys(keys: &[(String, bool)]) -> String {
+    let keys: Vec<String> = keys
+        .iter()
+        .map(|(name, falls)| {
+            let name = docward_model::shell::key(name);
+            format!("{name}: {}", if *falls { "-1" } else { "1" })
+        })
+        .collect();
+    format!("{{{}}}", keys.join(", "))
+}

@@ -1,0 +1,258 @@
+//! A design for people at a terminal.
+
+use std::fmt::Write;
+
+use docward_design::{Decision, Design, Planned, Verdict, Vote};
+use docward_model::{BsonType, text};
+
+use super::{Detail, costs, crossings, keys, number, pattern, patterns, rows};
+use crate::Look;
+use crate::connect::table;
+use crate::text::{Paint, wrap};
+
+pub(super) fn terminal(design: &Design, look: Look, detail: Detail) -> String {
+    let paint = Paint { color: look.color };
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{}: {}, {}, {} in `{}`",
+        paint.bold(&design.name),
+        text::plural(design.entities.len() as u64, "entity").replace("entitys", "entities"),
+        text::plural(design.decisions.len() as u64, "relationship"),
+        text::plural(design.collections.len() as u64, "collection"),
+        design.database
+    );
+    for decision in &design.decisions {
+        out.push('\n');
+        one(&mut out, decision, paint, look, detail);
+    }
+    entities(&mut out, design, paint, look);
+    collections(&mut out, design, paint, look, detail);
+    capacity(&mut out, design, paint);
+    checks(&mut out, design, paint, look);
+    questions(&mut out, design, paint, look);
+    for assumption in &design.assumptions {
+        let _ = writeln!(out, "\n  {}", paint.dim(&wrap(assumption, look.width, 2, 2)));
+    }
+    out
+}
+
+fn verdict(decision: &Decision, paint: Paint) -> String {
+    let word = decision.verdict.name().to_uppercase();
+    match decision.verdict {
+        Verdict::Undecided => paint.yellow(&word),
+        _ => paint.green(&word),
+    }
+}
+
+fn one(out: &mut String, decision: &Decision, paint: Paint, look: Look, detail: Detail) {
+    let facts = &decision.facts;
+    let _ = writeln!(
+        out,
+        "{}  {}  {}",
+        paint.bold(&decision.relationship),
+        verdict(decision, paint),
+        paint.dim(facts.kind.name())
+    );
+    let mut say = |text: &str, indent: usize| {
+        let _ =
+            writeln!(out, "{}{}", " ".repeat(indent), wrap(text, look.width, indent, indent + 2));
+    };
+    if decision.verdict == Verdict::Undecided {
+        for question in &decision.questions {
+            say(&format!("? {} {}", question.ask, question.write), 2);
+        }
+        return;
+    }
+    say(&format!("{} ({})", decision.ruling.how, decision.ruling.decided_by.join(", ")), 2);
+    for pattern in patterns(&decision.patterns) {
+        say(&format!("→ {pattern}"), 2);
+    }
+    for remark in &decision.remarks {
+        say(&format!("· {remark}"), 2);
+    }
+    for question in &decision.questions {
+        say(&format!("? {} {}", question.ask, question.write), 2);
+    }
+    if decision.needs_transaction {
+        say(
+            "! parent and children change together in two documents: a transaction is needed (CK-10)",
+            2,
+        );
+    }
+    if detail == Detail::Brief {
+        return;
+    }
+    for (vote, clauses, because) in rows(decision) {
+        let sign = match vote {
+            Vote::Embed => "embed    ",
+            Vote::Reference => "reference",
+            Vote::Veto => "VETO     ",
+            Vote::Abstain => "-        ",
+            Vote::Open => "open     ",
+        };
+        say(&format!("  {sign} {clauses}: {because}"), 2);
+    }
+    if !decision.turns.is_empty() {
+        let turns: Vec<&str> = decision.turns.iter().map(|turn| turn.when.as_str()).collect();
+        say(&format!("{} if {}", decision.ruling.choice.other().name(), turns.join("; or ")), 2);
+    }
+    let crossings = crossings(decision);
+    if !crossings.is_empty() {
+        say(&format!("embedded, a parent at p99 would cross {}", crossings.join(", ")), 2);
+    }
+    let rows = costs(decision);
+    if !rows.is_empty() {
+        let all: Vec<usize> = (0..rows[0].len()).collect();
+        out.push_str(&paint.dim(&table(&rows, &all, 4)));
+    }
+}
+
+fn entities(out: &mut String, design: &Design, paint: Paint, look: Look) {
+    for advice in &design.entities {
+        if advice.patterns.is_empty() && advice.remarks.is_empty() {
+            continue;
+        }
+        let _ = writeln!(out, "\n{}", paint.bold(&advice.entity));
+        for found in &advice.patterns {
+            let line = format!("→ {} ({})", pattern(found), found.clauses().join(", "));
+            let line = line.replace(" ()", "");
+            let _ = writeln!(out, "  {}", wrap(&line, look.width, 2, 4));
+        }
+        for remark in &advice.remarks {
+            let _ = writeln!(out, "  {}", wrap(&format!("· {remark}"), look.width, 2, 4));
+        }
+    }
+}
+
+fn collections(out: &mut String, design: &Design, paint: Paint, look: Look, detail: Detail) {
+    let _ = writeln!(out, "\n{}", paint.bold("collections"));
+    for collection in &design.collections {
+        let _ = writeln!(out, "  {} ({})", paint.bold(&collection.name), collection.purpose.name());
+        if detail == Detail::Whole {
+            fields(out, &collection.fields, paint, 4);
+        }
+        for index in &collection.indexes {
+            let mut words = vec![keys(&index.keys)];
+            if index.unique {
+                words.push("unique".to_owned());
+            }
+            if let Some((field, value)) = &index.only {
+                words.push(format!("only where {field} is {value}"));
+            }
+            if let Some(seconds) = index.expire_after {
+                words.push(format!("expires after {} days", seconds / 86_400));
+            }
+            let line = format!("index {}: {}", words.join(", "), index.serves.join(", "));
+            let _ = writeln!(out, "    {}", wrap(&line, look.width, 4, 6));
+        }
+        if let Some(shard) = &collection.shard {
+            let checks: Vec<String> = shard
+                .key
+                .checks
+                .iter()
+                .map(|(clause, holds, why)| {
+                    let word = match holds {
+                        Some(true) => "",
+                        Some(false) => "FAILS ",
+                        None => "open: ",
+                    };
+                    format!("{clause} {word}{why}")
+                })
+                .collect();
+            let line = format!("shard key {}: {}", shard.key.text(), checks.join("; "));
+            let _ = writeln!(out, "    {}", wrap(&line, look.width, 4, 6));
+        }
+    }
+}
+
+fn fields(out: &mut String, fields: &[Planned], paint: Paint, indent: usize) {
+    for field in fields {
+        let mut kind = field.kind.name().to_owned();
+        if field.kind == BsonType::Array {
+            let inside = field.element.map_or("object", |kind| kind.name());
+            let most = field.items.map_or(0, |items| items.max);
+            kind = format!("[{inside}] up to {}", text::count(most));
+        }
+        if !field.values.is_empty() {
+            kind = format!("{kind}: {}", text::list(&field.values, 5));
+        }
+        let note = field.origin.note().map(|note| format!("  {note}")).unwrap_or_default();
+        let _ = writeln!(out, "{}{} {kind}{}", " ".repeat(indent), field.name, paint.dim(&note));
+        self::fields(out, &field.fields, paint, indent + 2);
+    }
+}
+
+fn capacity(out: &mut String, design: &Design, paint: Paint) {
+    let mut table_rows = vec![
+        [
+            "",
+            "document p50 / p99 / max",
+            "now",
+            "1 year",
+            "3 years",
+            "5 years",
+            "indexes",
+            "in use",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+    ];
+    for row in &design.capacity {
+        let (p50, p99, max) = row.document;
+        let mut cells = vec![
+            row.collection.clone(),
+            format!("{} / {} / {}", text::bytes(p50), text::bytes(p99), text::bytes(max)),
+        ];
+        cells.extend(row.years.iter().map(|(_, amount)| match amount {
+            Some((documents, bytes)) => {
+                format!("{} docs, {}", short(*documents), text::bytes(*bytes))
+            }
+            None => "-".to_owned(),
+        }));
+        cells.push(row.index_bytes.map_or_else(|| "-".to_owned(), text::bytes));
+        cells.push(match row.working_set {
+            Some((bytes, true)) => format!("≤ {}", text::bytes(bytes)),
+            Some((bytes, false)) => text::bytes(bytes),
+            None => "-".to_owned(),
+        });
+        table_rows.push(cells);
+    }
+    let _ = writeln!(out, "\n{}", paint.bold("sizes"));
+    out.push_str(&table(&table_rows, &[0], 2));
+}
+
+/// `1.2M`, `340k`.
+fn short(count: u64) -> String {
+    match count {
+        0..=9_999 => text::count(count),
+        10_000..=999_999 => format!("{}k", number((count as f64 / 1e3).round())),
+        1_000_000..=999_999_999 => format!("{:.1}M", count as f64 / 1e6),
+        _ => format!("{:.1}G", count as f64 / 1e9),
+    }
+}
+
+fn checks(out: &mut String, design: &Design, paint: Paint, look: Look) {
+    let _ = writeln!(out, "\n{}", paint.bold("check-list"));
+    for check in &design.checks {
+        let word = match check.holds {
+            Some(true) => paint.green("pass   "),
+            Some(false) => paint.red("FAIL   "),
+            None => paint.dim("unknown"),
+        };
+        let line = wrap(&format!("{} {}", check.id, check.because), look.width, 10, 10);
+        let _ = writeln!(out, "  {word} {line}");
+    }
+}
+
+fn questions(out: &mut String, design: &Design, paint: Paint, look: Look) {
+    let questions = design.questions();
+    if questions.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{}", paint.yellow("to be answered"));
+    for question in questions {
+        let line = format!("? {} {}", question.ask, question.write);
+        let _ = writeln!(out, "  {}", wrap(&line, look.width, 2, 4));
+    }
+}

@@ -1,0 +1,288 @@
+//! A design as a page: the model before and after, every decision with its votes and costs, and how
+//! documents grow.
+
+use docward_design::{Decision, Design, Origin, Planned, Purpose, Verdict, Vote};
+use docward_model::text;
+use maud::{Markup, html};
+
+use super::graph::{Graph, GraphArrow, GraphBox};
+use super::{code_spans, shell};
+use crate::design::{costs, crossings, keys, patterns, rows};
+
+const WIDTH: f64 = 640.0;
+const HEIGHT: f64 = 220.0;
+const LEFT: f64 = 60.0;
+const RIGHT: f64 = 90.0;
+const TOP: f64 = 14.0;
+const BOTTOM: f64 = 30.0;
+/// The sizes that are drawn: from 100 B to a little above 16 MB, each step ten times the last.
+const LEAST: f64 = 100.0;
+const MOST: f64 = 40_000_000.0;
+
+/// The page.
+pub(crate) fn page(design: &Design) -> String {
+    let open = design.questions();
+    let failed = design.checks.iter().filter(|check| check.holds == Some(false)).count();
+    let body = html! {
+        header .top {
+            div .bar {
+                div { h1 { (design.name) } p .muted { "Document model for " code { (design.database) } } }
+                div .buttons { button type="button" #theme { "Dark or light" } }
+            }
+        }
+        main #main {
+            section aria-label="Summary" {
+                div .cards {
+                    div .card { b { (design.decisions.len()) } span { "relationships" } }
+                    div .card { b { (design.collections.len()) } span { "collections" } }
+                    div class={ "card " (if open.is_empty() { "good" } else { "poor" }) } { b { (open.len()) } span { "open questions" } }
+                    div class={ "card " (if failed == 0 { "good" } else { "bad" }) } { b { (failed) } span { "checks failed" } }
+                }
+            }
+            section aria-labelledby="after-title" {
+                h2 #after-title { "The model" }
+                p { "Before: entities and relationships. After: collections, with what lives inside them; arrows are references, dashed ones come with copies." }
+                figure .chart { figcaption { b { "Before" } } div .scroll tabindex="0" role="region" aria-label="Entities" { (before(design)) } }
+                figure .chart { figcaption { b { "After" } } div .scroll tabindex="0" role="region" aria-label="Collections" { (after(design)) } }
+            }
+            section aria-labelledby="decisions-title" {
+                h2 #decisions-title { "Decisions" }
+                @for decision in &design.decisions { (one(decision)) }
+            }
+            section aria-labelledby="collections-title" {
+                h2 #collections-title { "Collections" }
+                div .scroll tabindex="0" role="region" aria-label="Collections and sizes" {
+                    table {
+                        thead { tr {
+                            th scope="col" { "Collection" } th scope="col" { "Indexes" } th scope="col" { "Shard key" }
+                            th scope="col" .num { "p50" } th scope="col" .num { "p99" } th scope="col" .num { "Max" } th scope="col" .num { "Data in 5 years" }
+                        } }
+                        tbody {
+                            @for (collection, size) in design.collections.iter().zip(&design.capacity) {
+                                tr {
+                                    th scope="row" { code { (collection.name) } br; span .muted { (collection.purpose.name()) } }
+                                    td { @for index in &collection.indexes { code { (keys(&index.keys)) } @if index.unique { " unique" } br; } }
+                                    td { @if let Some(shard) = &collection.shard { code { (shard.key.text()) } } }
+                                    td .num { (text::bytes(size.document.0)) }
+                                    td .num { (text::bytes(size.document.1)) }
+                                    td .num { (text::bytes(size.document.2)) }
+                                    td .num { @if let Some((_, Some((_, bytes)))) = size.years.last() { (text::bytes(*bytes)) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            section aria-labelledby="checks-title" {
+                h2 #checks-title { "Check-list" }
+                ul {
+                    @for check in &design.checks {
+                        @let (class, word) = match check.holds { Some(true) => ("good", "pass"), Some(false) => ("bad", "fail"), None => ("note", "unknown") };
+                        li { span class={ "badge " (class) } { (word) } " " b { (check.id) } " " (code_spans(&check.because)) }
+                    }
+                }
+                @if !open.is_empty() {
+                    h2 { "To be answered" }
+                    ul { @for question in open { li { (code_spans(&question.ask)) " " span .muted { (code_spans(&question.write)) } } } }
+                }
+                @for assumption in &design.assumptions { p .muted { (code_spans(assumption)) } }
+            }
+        }
+    };
+    shell(&format!("Docward design: {}", design.name), env!("CARGO_PKG_VERSION"), &body)
+}
+
+fn one(decision: &Decision) -> Markup {
+    let class = if decision.verdict == Verdict::Undecided { "poor" } else { "good" };
+    html! {
+        details open[decision.verdict == Verdict::Undecided] {
+            summary {
+                code { (decision.relationship) } " "
+                span class={ "badge " (class) } { (decision.verdict.name()) } " "
+                @for pattern in patterns(&decision.patterns) { span .badge { (pattern) } " " }
+            }
+            @if decision.verdict == Verdict::Undecided {
+                ul { @for question in &decision.questions { li { (code_spans(&question.ask)) " " span .muted { (code_spans(&question.write)) } } } }
+            } @else {
+                p { (code_spans(&decision.ruling.how)) " " span .muted { (decision.ruling.decided_by.join(", ")) } }
+                @for remark in &decision.remarks { p .muted { (code_spans(remark)) } }
+                table {
+                    thead { tr { th scope="col" { "Vote" } th scope="col" { "Rows" } th scope="col" { "Because" } } }
+                    tbody {
+                        @for (vote, clauses, because) in rows(decision) {
+                            @let class = match vote { Vote::Embed => "good", Vote::Reference => "note", Vote::Veto => "bad", _ => "" };
+                            tr { td { span class={ "badge " (class) } { (vote.name()) } } td { (clauses) } td { (code_spans(because)) } }
+                        }
+                    }
+                }
+                @if !decision.turns.is_empty() {
+                    p { b { (decision.ruling.choice.other().name()) } " if:" }
+                    ul { @for turn in &decision.turns { li { (turn.when) } } }
+                }
+                @let rows = costs(decision);
+                @if let Some((heading, rest)) = rows.split_first() {
+                    div .scroll tabindex="0" role="region" aria-label="Costs of each way" {
+                        table {
+                            thead { tr { @for cell in heading { th scope="col" { (cell) } } } }
+                            tbody { @for row in rest { tr { @for (i, cell) in row.iter().enumerate() { @if i == 0 { th scope="row" { (cell) } } @else { td .num { (cell) } } } } } }
+                        }
+                    }
+                    (growth(decision))
+                }
+                @let crossed = crossings(decision);
+                @if !crossed.is_empty() { p { "Embedded, a parent at p99 would cross " (crossed.join(", ")) "." } }
+            }
+        }
+    }
+}
+
+/// How a parent grows over five years, a line for each way.
+fn growth(decision: &Decision) -> Markup {
+    let x = |years: u32| LEFT + f64::from(years) / 5.0 * (WIDTH - LEFT - RIGHT);
+    let scale = (MOST / LEAST).log10();
+    let y = |bytes: f64| {
+        let up = (bytes.clamp(LEAST, MOST) / LEAST).log10() / scale;
+        HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
+    };
+    let words = decision
+        .alternatives
+        .iter()
+        .filter_map(|way| {
+            let (first, last) = (way.parent.first()?, way.parent.last()?);
+            Some(format!(
+                "{} from {} to {}",
+                way.way.name(),
+                text::bytes(first.2),
+                text::bytes(last.2)
+            ))
+        })
+        .collect::<Vec<_>>()
+        .join(", ");
+    html! {
+        figure .chart {
+            figcaption { b { "Bytes of a parent at p99" } " " span .muted { "over five years, each step ten times the last" } }
+            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(words) {
+                title { (words) }
+                @for (bytes, label, _) in docward_design::capacity::TIERS {
+                    line .limit x1=(px(LEFT)) x2=(px(WIDTH - RIGHT)) y1=(px(y(bytes as f64))) y2=(px(y(bytes as f64))) {}
+                    text .limit-label x=(px(LEFT - 6.0)) y=(px(y(bytes as f64) + 4.0)) text-anchor="end" { (label) }
+                }
+                line .axis x1=(px(LEFT)) x2=(px(WIDTH - RIGHT)) y1=(px(HEIGHT - BOTTOM)) y2=(px(HEIGHT - BOTTOM)) {}
+                line .axis x1=(px(LEFT)) x2=(px(LEFT)) y1=(px(TOP)) y2=(px(HEIGHT - BOTTOM)) {}
+                @for way in &decision.alternatives {
+                    @let points: Vec<String> = way.parent.iter().map(|(years, _, p99, _)| format!("{:.1},{:.1}", x(*years), y(*p99 as f64))).collect();
+                    @let dash = if way.chosen { "" } else { ";stroke-dasharray:5 4" };
+                    polyline points=(points.join(" ")) style={ "fill:none;stroke:var(--bar);stroke-width:2.5" (dash) } {}
+                    @if let Some((years, _, p99, _)) = way.parent.last() {
+                        text .tick x=(px(x(*years) + 6.0)) y=(px(y(*p99 as f64) + 4.0)) { (way.way.name()) }
+                    }
+                }
+                @for years in [0_u32, 1, 3, 5] {
+                    text .tick x=(px(x(years))) y=(px(HEIGHT - 10.0)) text-anchor="middle" { (if years == 0 { "now".to_owned() } else { text::plural(u64::from(years), "year") }) }
+                }
+            }
+        }
+    }
+}
+
+fn px(value: f64) -> String {
+    format!("{value:.1}")
+}
+
+/// Entities and relationships as they were declared.
+fn before(design: &Design) -> Markup {
+    let mut graph = Graph::default();
+    for advice in &design.entities {
+        graph.boxes.push(GraphBox {
+            lines: vec![advice.entity.clone()],
+            title: advice.entity.clone(),
+            href: None,
+        });
+    }
+    let place = |name: &str| design.entities.iter().position(|advice| advice.entity == name);
+    for decision in &design.decisions {
+        let (Some(from), Some(to)) = (place(&decision.parent), place(&decision.child)) else {
+            continue;
+        };
+        graph.arrows.push(GraphArrow {
+            from,
+            to,
+            label: format!("{} {}", role(&decision.relationship), decision.facts.kind.name()),
+            words: format!("{}: {}", decision.relationship, decision.facts.kind.name()),
+            dashed: false,
+        });
+    }
+    graph.draw("entity")
+}
+
+fn role(relationship: &str) -> &str {
+    relationship.rsplit_once('.').map_or(relationship, |(_, role)| role)
+}
+
+/// Collections with what lives inside them.
+fn after(design: &Design) -> Markup {
+    let mut graph = Graph::default();
+    for collection in &design.collections {
+        let mut lines = vec![collection.name.clone()];
+        lines.extend(collection.fields.iter().filter_map(worth_drawing));
+        graph.boxes.push(GraphBox {
+            lines,
+            title: collection.purpose.name().to_owned(),
+            href: None,
+        });
+    }
+    for (from, collection) in design.collections.iter().enumerate() {
+        let mut targets: Vec<(usize, String, bool)> = Vec::new();
+        references(&collection.fields, &mut |field, entity, copied| {
+            let home = design.collections.iter().position(|c| {
+                c.entity == entity
+                    && !matches!(
+                        c.purpose,
+                        Purpose::Junction(_)
+                            | Purpose::Overflow(_)
+                            | Purpose::Versions
+                            | Purpose::Archive
+                    )
+            });
+            if let Some(to) = home.filter(|to| *to != from)
+                && !targets.iter().any(|(have, _, _)| *have == to)
+            {
+                targets.push((to, field.to_owned(), copied));
+            }
+        });
+        for (to, field, copied) in targets {
+            graph.arrows.push(GraphArrow {
+                from,
+                to,
+                words: format!("{}.{field} → {}", collection.name, design.collections[to].name),
+                label: field,
+                dashed: copied,
+            });
+        }
+    }
+    graph.draw("collection")
+}
+
+/// Fields that show what was decided.
+fn worth_drawing(field: &Planned) -> Option<String> {
+    match &field.origin {
+        Origin::Id | Origin::Own => None,
+        Origin::Embedded(_) | Origin::Preview(_) => {
+            let most = field.items.map(|items| format!("[≤ {}]", text::count(items.max)));
+            Some(format!("{}{}", field.name, most.unwrap_or_else(|| " { }".to_owned())))
+        }
+        _ => Some(field.name.clone()),
+    }
+}
+
+fn references(fields: &[Planned], found: &mut impl FnMut(&str, &str, bool)) {
+    for (i, field) in fields.iter().enumerate() {
+        if let Origin::Reference(entity) = &field.origin {
+            let copied = fields
+                .get(i + 1)
+                .is_some_and(|next| matches!(&next.origin, Origin::Copy(of) if of == entity));
+            found(&field.name, entity, copied);
+        }
+        references(&field.fields, found);
+    }
+}

@@ -1,0 +1,169 @@
+//! `docward design`: from a declared model to decisions, and from decisions to files that build it.
+
+use std::{fs, io::Read, path::PathBuf};
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand, ValueEnum};
+use docward_config::FailOn;
+use docward_design::{Bounds, Design, Verdict, design as decide};
+use docward_model::{DesignModel, ProfileName, Severity};
+use docward_report::{Detail, Look, Shape, design_report};
+
+use crate::{
+    CLEAN, FINDINGS, PROBLEMS,
+    args::{Color, profiles, severities},
+    audit, complain, config, put,
+};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  docward design shop.yaml                      every decision with its arithmetic
+  docward design shop.yaml --brief              verdicts only
+  docward design shop.yaml --format html --output shop.html
+  docward design shop.yaml --format json | jq '.decisions[] | {relationship, verdict, pattern}'
+
+docs/design.md tells the whole story, docs/design-model.md every key of a model file.
+
+Exit codes: 0 decided, 1 a question is open or a mandatory check fails, 2 the model cannot be read.";
+
+/// Shapes of a design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Terminal,
+    Json,
+    Markdown,
+    Html,
+}
+
+/// What is designed.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct DesignArgs {
+    #[command(subcommand)]
+    command: Option<DesignCommand>,
+
+    #[command(flatten)]
+    shown: ShowArgs,
+}
+
+/// The commands beside the design itself.
+#[derive(Debug, Subcommand)]
+enum DesignCommand {}
+
+/// A model and how its design is shown.
+#[derive(Args, Debug)]
+struct ShowArgs {
+    /// The model: a YAML file, or - for standard input
+    #[arg(value_name = "MODEL.yaml", required = true)]
+    model: Option<PathBuf>,
+
+    /// Shape of the answer
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    format: Format,
+
+    /// Write it to a file
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Verdicts without rows and costs
+    #[arg(long)]
+    brief: bool,
+
+    /// What makes the exit code 1: error for open questions and mandatory checks, warn for recommended ones
+    #[arg(long, value_parser = severities(), default_value = "error")]
+    fail_on: FailOn,
+
+    /// House naming or none (default: as configured)
+    #[arg(long, value_parser = profiles())]
+    profile: Option<ProfileName>,
+
+    /// Settings (default: the nearest docward.toml)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Colours
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
+}
+
+/// Runs the command.
+pub(crate) fn design(args: &DesignArgs) -> anyhow::Result<u8> {
+    match &args.command {
+        Some(command) => match *command {},
+        None => show(&args.shown),
+    }
+}
+
+fn show(args: &ShowArgs) -> anyhow::Result<u8> {
+    let Some(file) = &args.model else { bail!("name a model file") };
+    let Some(model) = read_model(file)? else { return Ok(PROBLEMS) };
+    let near = [file.display().to_string()];
+    let settings = config::settings(args.config.as_deref(), &near)?;
+    let profile = args.profile.unwrap_or(settings.profile);
+    let design = decide(&model, profile, &Bounds::default());
+    let shape = match args.format {
+        Format::Terminal => Shape::Terminal,
+        Format::Json => Shape::Json,
+        Format::Markdown => Shape::Markdown,
+        Format::Html => Shape::Html,
+    };
+    let color = audit::wants_color(args.color, args.output.is_some());
+    let look = Look { color, width: audit::terminal_width() };
+    let detail = if args.brief { Detail::Brief } else { Detail::Whole };
+    put(&design_report(&design, shape, look, detail), args.output.as_deref())?;
+    Ok(exit_code(&design, args.fail_on))
+}
+
+/// Reads a model; what is wrong with it is told, each mistake with its place.
+fn read_model(file: &PathBuf) -> anyhow::Result<Option<DesignModel>> {
+    let name = file.display().to_string();
+    let mut bytes = Vec::new();
+    let limit = docward_design::MAX_BYTES as u64 + 1;
+    if name == "-" {
+        std::io::stdin().lock().take(limit).read_to_end(&mut bytes).context("standard input")?;
+    } else {
+        let opened =
+            fs::File::open(file).with_context(|| format!("cannot read the model {name}"))?;
+        opened
+            .take(limit)
+            .read_to_end(&mut bytes)
+            .with_context(|| format!("cannot read the model {name}"))?;
+    }
+    let Ok(text) = String::from_utf8(bytes) else {
+        bail!("{name}: the model is no UTF-8 text; `docward design init` writes one to start from");
+    };
+    match docward_design::read(&name, &text) {
+        Ok(model) => Ok(Some(model)),
+        Err(faults) => {
+            for fault in faults.iter().take(MOST_FAULTS) {
+                complain(&fault.to_string());
+            }
+            if faults.len() > MOST_FAULTS {
+                complain(&format!("… and {} more", faults.len() - MOST_FAULTS));
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// More mistakes than this nobody reads at once.
+const MOST_FAULTS: usize = 50;
+
+/// Checks of the list that are recommendations.
+const RECOMMENDED: [&str; 2] = ["CK-9", "CK-11"];
+
+fn exit_code(design: &Design, fail_on: FailOn) -> u8 {
+    let open = design.decisions.iter().any(|decision| decision.verdict == Verdict::Undecided)
+        || !design.questions().is_empty();
+    let failed = |recommended: bool| {
+        design.checks.iter().any(|check| {
+            check.holds == Some(false) && RECOMMENDED.contains(&check.id) == recommended
+        })
+    };
+    let bad = match fail_on {
+        FailOn::Never => false,
+        FailOn::AtLeast(Severity::Error) => open || failed(false),
+        FailOn::AtLeast(Severity::Warn | Severity::Info) => open || failed(false) || failed(true),
+    };
+    if bad { FINDINGS } else { CLEAN }
+}
