@@ -108,6 +108,15 @@ impl Example {
             let (key, value) = pair.split_once('=').expect("settings are key=value");
             example.set(code, key.trim(), value.trim(), &mut namespace);
         }
+        // A declared model stands in front, up to the line that ends a YAML document.
+        let body = match body.strip_prefix("model\n").and_then(|rest| rest.split_once("\n...\n")) {
+            Some((model, rest)) => {
+                let model = docward_design::read("model.yaml", model);
+                example.evidence.design = Some(model.unwrap_or_else(|faults| panic!("{faults:?}")));
+                rest
+            }
+            None => body,
+        };
         match body.strip_prefix("source ").and_then(|rest| rest.split_once('\n')) {
             Some((file, text)) => example.read_source(file, text),
             None => example.read(body, namespace),

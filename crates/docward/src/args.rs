@@ -229,6 +229,11 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) code: Vec<String>,
 
+    /// A model for `docward design` that the data should follow: fields, numbers of children, sizes and
+    /// rates are compared
+    #[arg(long, value_name = "MODEL.yaml")]
+    pub(crate) model: Option<PathBuf>,
+
     /// Rules of firewalls and security groups: an export of AWS, Azure, Google Cloud or Tencent Cloud
     /// (JSON), or Docward's own format (TOML, JSON); may be given several times; see docs/security.md
     #[arg(long, value_name = "FILE")]

@@ -61,6 +61,11 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         let scheme = bad.split(':').next().unwrap_or_default();
         bail!("--uri expects mongodb:// or mongodb+srv://, not `{scheme}`");
     }
+    let model = match args.model.as_deref().map(crate::design::read_model).transpose()? {
+        // Its mistakes have been told.
+        Some(None) => return Ok(PROBLEMS),
+        model => model.flatten(),
+    };
     let (uris, bad_uris) = connection_strings(args);
     let clients = uris.iter().filter(|uri| uri.purpose == Purpose::Client);
     config.settings.uri_databases.extend(clients.filter_map(|uri| uri.database.clone()));
@@ -109,6 +114,7 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     evidence.network = network.network;
     sources.extend(network.sources);
     problems.extend(network.problems);
+    evidence.design = model;
     evidence.uris = uris;
     problems.extend(bad_uris);
     let mut allowed = Allowances::default();

@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         args::Command::Schema(args) => schema::schema(&args),
         args::Command::Lint(args) => lint::lint(&args),
         args::Command::Connect(args) => connect::connect(&args),
-        args::Command::Design(args) => design::design(&args),
+        args::Command::Design(args) => design::design(args),
         args::Command::Rules(args) => rules::rules(&args),
         args::Command::Diff(args) => diff::diff(&args),
         args::Command::Explain(args) => explain::explain(&args),

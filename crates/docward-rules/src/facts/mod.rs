@@ -11,6 +11,7 @@ pub mod clients;
 pub mod code;
 pub mod contradictions;
 pub mod dates;
+pub mod declared;
 pub mod fold;
 pub mod forecast;
 pub mod groups;

@@ -99,6 +99,10 @@ mod r013_relationship_advice;
 mod r020_recognised_pattern;
 mod r021_always_joined;
 mod r022_transaction_over_pair;
+mod r030_undeclared_field;
+mod r031_cardinality_drift;
+mod r032_size_drift;
+mod r033_rate_drift;
 mod s001_access_control_off;
 mod s002_listens_in_public;
 mod s003_plain_text_in_public;
@@ -259,6 +263,10 @@ pub static RULES: &[&Rule] = &[
     &r020_recognised_pattern::R020,
     &r021_always_joined::R021,
     &r022_transaction_over_pair::R022,
+    &r030_undeclared_field::R030,
+    &r031_cardinality_drift::R031,
+    &r032_size_drift::R032,
+    &r033_rate_drift::R033,
     &s001_access_control_off::S001,
     &s002_listens_in_public::S002,
     &s003_plain_text_in_public::S003,

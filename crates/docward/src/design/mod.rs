@@ -1,6 +1,14 @@
 //! `docward design`: from a declared model to decisions, and from decisions to files that build it.
 
-use std::{fs, io::Read, path::PathBuf};
+mod ask;
+mod check;
+mod init;
+
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand, ValueEnum};
@@ -20,6 +28,9 @@ Examples:
   docward design shop.yaml                      every decision with its arithmetic
   docward design shop.yaml --brief              verdicts only
   docward design shop.yaml --format html --output shop.html
+  docward design init > shop.yaml               a model to start from
+  docward design init --from dump/ > shop.yaml  filled in from data
+  docward design check shop.yaml dump/          whether data still follows the model
   docward design shop.yaml --format json | jq '.decisions[] | {relationship, verdict, pattern}'
 
 docs/design.md tells the whole story, docs/design-model.md every key of a model file.
@@ -48,7 +59,17 @@ pub(crate) struct DesignArgs {
 
 /// The commands beside the design itself.
 #[derive(Debug, Subcommand)]
-enum DesignCommand {}
+enum DesignCommand {
+    /// Write a model to start from: a commented one, or one filled in from data
+    #[command(after_help = init::EXAMPLES)]
+    Init(Box<init::InitArgs>),
+    /// Answer a few questions and get a model and its design
+    #[command(after_help = ask::EXAMPLES)]
+    Ask(ask::AskArgs),
+    /// Compare a model with data: fields, numbers of children, sizes, rates
+    #[command(after_help = check::EXAMPLES)]
+    Check(Box<check::CheckArgs>),
+}
 
 /// A model and how its design is shown.
 #[derive(Args, Debug)]
@@ -87,9 +108,11 @@ struct ShowArgs {
 }
 
 /// Runs the command.
-pub(crate) fn design(args: &DesignArgs) -> anyhow::Result<u8> {
-    match &args.command {
-        Some(command) => match *command {},
+pub(crate) fn design(args: DesignArgs) -> anyhow::Result<u8> {
+    match args.command {
+        Some(DesignCommand::Init(args)) => init::init(&args),
+        Some(DesignCommand::Ask(args)) => ask::ask(&args),
+        Some(DesignCommand::Check(args)) => check::check(*args),
         None => show(&args.shown),
     }
 }
@@ -115,7 +138,7 @@ fn show(args: &ShowArgs) -> anyhow::Result<u8> {
 }
 
 /// Reads a model; what is wrong with it is told, each mistake with its place.
-fn read_model(file: &PathBuf) -> anyhow::Result<Option<DesignModel>> {
+pub(crate) fn read_model(file: &Path) -> anyhow::Result<Option<DesignModel>> {
     let name = file.display().to_string();
     let mut bytes = Vec::new();
     let limit = docward_design::MAX_BYTES as u64 + 1;

@@ -1,0 +1,465 @@
+//! Model files to start from: a commented one, and one filled in from what data and workload show. What
+//! they do not show is left as a question in a comment, never guessed (DP-2).
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use docward_model::{
+    BsonType, Collection, CollectionKind, Distribution, Evidence, Field, FieldShape, Namespace,
+    Operation, Profile, Reference, words,
+};
+
+/// A commented model to start from.
+pub const STARTER: &str = include_str!("starter.yaml");
+
+/// Fields of an entity that are written down; documents with more are cut short with a remark.
+const MOST_FIELDS: usize = 60;
+
+/// A model filled in from evidence. `as_of` is the day it is true for, as `2026-01-31`.
+pub fn starter_from(evidence: &Evidence, as_of: Option<&str>) -> String {
+    let mut out = String::new();
+    let kept: Vec<&Collection> = evidence
+        .collections
+        .iter()
+        .filter(|c| matches!(c.kind, CollectionKind::Plain | CollectionKind::TimeSeries))
+        .filter(|c| c.profile.as_ref().is_some_and(|p| p.documents > 0))
+        .collect();
+    let names = Names::of(&kept);
+    let database = kept.first().map(|c| c.namespace.database.as_str()).unwrap_or("model");
+    let _ = writeln!(
+        out,
+        "# Filled in from data; lines with `?` are questions that data cannot answer."
+    );
+    let _ = writeln!(out, "version: 1");
+    let _ = writeln!(out, "name: {}", scalar(database.trim_start_matches("db_")));
+    let _ = writeln!(out, "database: {}", scalar(database));
+    if let Some(day) = as_of {
+        let _ = writeln!(out, "as-of: {day}");
+    }
+    if let Some((major, minor)) = evidence.deployment.server_version {
+        let _ = writeln!(out, "deployment:\n  server: \"{major}.{minor}\"");
+    }
+    let relations = relations(evidence, &kept, &names);
+    let operations = Operations::of(evidence, &names);
+    let _ = writeln!(out, "\nentities:");
+    for collection in &kept {
+        entity(&mut out, evidence, collection, &names, &operations);
+    }
+    for relation in &relations {
+        if let Some((name, fields, profile)) = &relation.embedded {
+            embedded_entity(&mut out, name, fields, profile);
+        }
+    }
+    if !relations.is_empty() {
+        let _ = writeln!(out, "\nrelationships:");
+        for relation in &relations {
+            relation.write(&mut out);
+        }
+    }
+    operations.write(&mut out);
+    out
+}
+
+/// Names of entities by collection, each once.
+struct Names(BTreeMap<Namespace, String>);
+
+impl Names {
+    fn of(collections: &[&Collection]) -> Self {
+        let mut names: BTreeMap<Namespace, String> = BTreeMap::new();
+        for collection in collections {
+            let bare = collection.namespace.collection.trim_start_matches("t_");
+            let mut parts = words::split(bare);
+            if let Some(last) = parts.last_mut() {
+                *last = words::singular(last);
+            }
+            let name = if parts.is_empty() { "entity".to_owned() } else { parts.join("_") };
+            let taken = |name: &str| names.values().any(|have| have == name);
+            let free = (1..).map(|n| if n == 1 { name.clone() } else { format!("{name}_{n}") });
+            let name = free.into_iter().find(|name| !taken(name)).unwrap_or(name);
+            names.insert(collection.namespace.clone(), name);
+        }
+        Self(names)
+    }
+
+    fn get(&self, namespace: &Namespace) -> Option<&str> {
+        self.0.get(namespace).map(String::as_str)
+    }
+}
+
+fn entity(
+    out: &mut String,
+    evidence: &Evidence,
+    collection: &Collection,
+    names: &Names,
+    operations: &Operations,
+) {
+    let (Some(name), Some(profile)) = (names.get(&collection.namespace), &collection.profile)
+    else {
+        return;
+    };
+    let _ = writeln!(out, "  {}:", scalar(name));
+    let _ = writeln!(out, "    collection: {}", scalar(&collection.namespace.collection));
+    let _ = writeln!(out, "    count: {}", profile.total.max(profile.documents));
+    let held = |field: &Field| {
+        evidence.references.iter().any(|r| r.from == collection.namespace && r.path == field.path)
+    };
+    let top = profile.fields.iter().filter(|f| f.parent.is_none() && f.shape == FieldShape::Named);
+    let top: Vec<&Field> = top
+        .filter(|field| field.name != "_id" && !held(field) && is_plain(&field.name))
+        .filter(|field| !is_list_of_objects(profile, field))
+        .collect();
+    let _ = writeln!(out, "    fields:{}", if top.is_empty() { " {}" } else { "" });
+    for field in top.iter().take(MOST_FIELDS) {
+        let _ = writeln!(out, "      {}", field_line(profile, field));
+    }
+    if top.len() > MOST_FIELDS {
+        let _ = writeln!(out, "      # {} more fields are left out", top.len() - MOST_FIELDS);
+    }
+    let expiry = collection
+        .indexes
+        .iter()
+        .flatten()
+        .find_map(|index| index.ttl_seconds.filter(|seconds| *seconds > 0));
+    let _ = writeln!(out, "    # ? how many come, and how long they are kept");
+    let kept = match expiry {
+        Some(seconds) => format!("{:.1} days", seconds as f64 / 86_400.0),
+        None => "forever".to_owned(),
+    };
+    match yearly(profile) {
+        Some(growth) => {
+            let _ = writeln!(out, "    lifecycle: {{growth: {growth:.0}/year, kept: {kept}}}");
+        }
+        None => {
+            let _ = writeln!(out, "    # lifecycle: {{growth: 1000/day, kept: {kept}}}");
+        }
+    }
+    if !operations.names(name, false) {
+        let _ = writeln!(out, "    # ? read: never   (or add reads below)");
+    }
+    if !operations.names(name, true) {
+        let _ = writeln!(out, "    # ? written: never   (or add writes below)");
+    }
+}
+
+/// New documents a year, from the time between the first and the last.
+fn yearly(profile: &Profile) -> Option<f64> {
+    let dates = profile
+        .fields
+        .iter()
+        .filter(|field| field.parent.is_none())
+        .filter_map(|field| field.dates)
+        .chain(profile.fields.iter().filter(|f| f.name == "_id").filter_map(|f| f.dates));
+    let (from, to) = dates.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+    let years = (to - from) as f64 / 1000.0 / crate::quantity::YEAR;
+    // Less than a day says nothing about a year.
+    (years > 1.0 / 365.0).then(|| profile.total.max(profile.documents) as f64 / years)
+}
+
+fn embedded_entity(out: &mut String, name: &str, fields: &[&Field], profile: &Profile) {
+    let _ = writeln!(out, "  {}:", scalar(name));
+    let _ = writeln!(out, "    # embedded today");
+    let _ = writeln!(out, "    fields:{}", if fields.is_empty() { " {}" } else { "" });
+    for field in fields.iter().take(MOST_FIELDS) {
+        let _ = writeln!(out, "      {}", field_line(profile, field));
+    }
+    let _ = writeln!(out, "    # ? lifecycle: {{growth: 1000/day, kept: forever}}");
+}
+
+/// `status: {type: string, bytes: {typical: 4 B, p99: 9 B}}`.
+fn field_line(profile: &Profile, field: &Field) -> String {
+    let kind = kind_of(field);
+    let mut more = Vec::new();
+    if let Some(text) = field.text.as_ref().filter(|_| kind == BsonType::String) {
+        more.push(format!("bytes: {}", sizes(&text.lengths)));
+    }
+    if let Some(array) = field.array.as_ref().filter(|_| kind == BsonType::Array) {
+        let element =
+            children(profile, field).find(|f| f.shape == FieldShape::Element).map(kind_of);
+        let element = element.filter(|k| *k != BsonType::Object && *k != BsonType::Array);
+        more.push(format!("of: {}", element.unwrap_or(BsonType::String).name()));
+        more.push(format!("items: {}", spread(&array.lengths)));
+    }
+    if kind == BsonType::Object {
+        let inside: Vec<String> = children(profile, field)
+            .filter(|f| f.shape == FieldShape::Named && is_plain(&f.name))
+            .take(MOST_FIELDS)
+            .map(|f| field_line(profile, f))
+            .collect();
+        if !inside.is_empty() {
+            more.push(format!("fields: {{{}}}", inside.join(", ")));
+        }
+    }
+    if field.presence() < 0.999 {
+        more.push("required: false".to_owned());
+    }
+    let name = scalar(&field.name);
+    if more.is_empty() {
+        return format!("{name}: {}", kind.name());
+    }
+    format!("{name}: {{type: {}, {}}}", kind.name(), more.join(", "))
+}
+
+fn children<'p>(profile: &'p Profile, field: &'p Field) -> impl Iterator<Item = &'p Field> {
+    field.children.iter().map(|at| &profile.fields[*at])
+}
+
+/// Names that a model can hold: no operators, no dots.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('$') && !name.contains('.')
+}
+
+fn is_list_of_objects(profile: &Profile, field: &Field) -> bool {
+    field.array.is_some()
+        && children(profile, field)
+            .any(|f| f.shape == FieldShape::Element && kind_of(f) == BsonType::Object)
+}
+
+/// The type that most values have; a model knows no others.
+fn kind_of(field: &Field) -> BsonType {
+    const KNOWN: [BsonType; 12] = [
+        BsonType::String,
+        BsonType::Int,
+        BsonType::Long,
+        BsonType::Double,
+        BsonType::Decimal,
+        BsonType::Bool,
+        BsonType::Date,
+        BsonType::ObjectId,
+        BsonType::BinData,
+        BsonType::Object,
+        BsonType::Array,
+        BsonType::Timestamp,
+    ];
+    let most =
+        KNOWN.into_iter().max_by_key(|kind| (field.types.of(*kind), *kind == BsonType::String));
+    most.unwrap_or(BsonType::String)
+}
+
+fn sizes(lengths: &Distribution) -> String {
+    let (typical, p99) = (lengths.p50().max(1), lengths.p99().max(1));
+    if typical == p99 {
+        format!("{typical} B")
+    } else {
+        format!("{{typical: {typical} B, p99: {p99} B}}")
+    }
+}
+
+fn spread(lengths: &Distribution) -> String {
+    let (p50, p95) = (lengths.p50(), lengths.quantile(0.95));
+    let (p99, max) = (lengths.p99(), lengths.max);
+    // Sketches may be off by a little; the file must rise.
+    let p99 = p99.min(max);
+    let p95 = p95.min(p99);
+    format!("{{p50: {}, p95: {p95}, p99: {p99}, max: {max}}}", p50.min(p95))
+}
+
+struct Relation<'e> {
+    name: String,
+    child: String,
+    children: String,
+    shared: Option<u64>,
+    single: bool,
+    /// The name, fields and profile of an entity that has no collection of its own.
+    embedded: Option<(String, Vec<&'e Field>, &'e Profile)>,
+}
+
+impl Relation<'_> {
+    fn write(&self, out: &mut String) {
+        let _ = writeln!(out, "  {}:", scalar(&self.name));
+        let _ = writeln!(out, "    child: {}", scalar(&self.child));
+        let _ = writeln!(out, "    children: {}", self.children);
+        if let Some(parents) = self.shared {
+            let _ = writeln!(out, "    parents: {parents}");
+        }
+        if !self.single {
+            let _ = writeln!(out, "    # ? growth: bounded | endless | 30/year");
+        }
+    }
+}
+
+fn relations<'e>(
+    evidence: &'e Evidence,
+    kept: &[&'e Collection],
+    names: &Names,
+) -> Vec<Relation<'e>> {
+    let mut found: Vec<Relation<'e>> = Vec::new();
+    let push = |relation: Relation<'e>, found: &mut Vec<Relation<'e>>| {
+        if !found.iter().any(|have| have.name == relation.name) {
+            found.push(relation);
+        }
+    };
+    for reference in evidence.references.iter().filter(|r| r.contained >= 0.9) {
+        if let Some(relation) = referenced(evidence, reference, names) {
+            push(relation, &mut found);
+        }
+    }
+    for collection in kept {
+        let (Some(parent), Some(profile)) = (names.get(&collection.namespace), &collection.profile)
+        else {
+            continue;
+        };
+        let lists =
+            profile.fields.iter().filter(|f| f.parent.is_none() && is_list_of_objects(profile, f));
+        for field in lists.filter(|f| is_plain(&f.name)) {
+            let Some(array) = &field.array else { continue };
+            let element = children(profile, field).find(|f| f.shape == FieldShape::Element);
+            let inside: Vec<&Field> = element
+                .into_iter()
+                .flat_map(|element| children(profile, element))
+                .filter(|f| f.shape == FieldShape::Named && is_plain(&f.name))
+                .collect();
+            let child = format!("{parent}_{}", words::singular(&field.name.to_lowercase()));
+            let relation = Relation {
+                name: format!("{parent}.{}", field.name),
+                child: child.clone(),
+                children: spread(&array.lengths),
+                shared: None,
+                single: false,
+                embedded: Some((child, inside, profile)),
+            };
+            push(relation, &mut found);
+        }
+    }
+    found
+}
+
+/// A reference as a relationship: the one that is pointed at is the parent when each child has one.
+fn referenced<'e>(
+    evidence: &'e Evidence,
+    reference: &'e Reference,
+    names: &Names,
+) -> Option<Relation<'e>> {
+    let (from, to) = (names.get(&reference.from)?, names.get(&reference.to)?);
+    let listed = reference.path.in_array();
+    let role = |name: &str| name.replace('.', "_");
+    if listed {
+        let list = reference.path.as_str().rsplit_once("[]").map_or("", |(list, _)| list);
+        let field = list.rsplit(['.', ']']).next().unwrap_or("items");
+        let profile = evidence.collection(&reference.from)?.profile.as_ref()?;
+        let lengths = &profile.field(list)?.array.as_ref()?.lengths;
+        let most = reference.children_per_parent.max.max(1);
+        return Some(Relation {
+            name: format!("{from}.{}", role(field)),
+            child: to.to_owned(),
+            children: spread(lengths),
+            shared: (most > 1).then_some(most),
+            single: false,
+            embedded: None,
+        });
+    }
+    let single = reference.children_per_parent.max <= 1;
+    Some(Relation {
+        name: format!("{to}.{}{}", role(from), if single { "" } else { "s" }),
+        child: from.to_owned(),
+        children: spread(&reference.children_per_parent),
+        shared: None,
+        single,
+        embedded: None,
+    })
+}
+
+/// What the workload shows, as reads and writes.
+struct Operations {
+    reads: Vec<(String, String)>,
+    writes: Vec<(String, String)>,
+}
+
+impl Operations {
+    fn of(evidence: &Evidence, names: &Names) -> Self {
+        let mut found = Self { reads: Vec::new(), writes: Vec::new() };
+        let Some(workload) = &evidence.workload else { return found };
+        let Some(seconds) = workload.span.map(|(from, to)| ((to - from) as f64 / 1000.0).max(1.0))
+        else {
+            return found;
+        };
+        for (number, stats) in workload.shapes.iter().enumerate() {
+            let Some(entity) = names.get(&stats.shape.namespace) else { continue };
+            let rate = format!("{:.2}/h", stats.count as f64 / seconds * 3600.0);
+            let label = format!("{} {entity} {}", stats.shape.operation.name(), number + 1);
+            let action = match stats.shape.operation {
+                Operation::Find | Operation::Aggregate | Operation::Count | Operation::Distinct => {
+                    None
+                }
+                Operation::Insert => Some("insert"),
+                Operation::Update | Operation::FindAndModify => Some("update"),
+                Operation::Delete => Some("delete"),
+                Operation::GetMore => continue,
+            };
+            match action {
+                Some(action) => {
+                    let line = format!(
+                        "{}: {{rate: {rate}, {action}: [{}]}}",
+                        scalar(&label),
+                        scalar(entity)
+                    );
+                    found.writes.push((entity.to_owned(), line));
+                }
+                None => {
+                    let line = format!(
+                        "{}: {{rate: {rate}, from: {}}}   # ? where, sort, with",
+                        scalar(&label),
+                        scalar(entity)
+                    );
+                    found.reads.push((entity.to_owned(), line));
+                }
+            }
+        }
+        found
+    }
+
+    fn names(&self, entity: &str, writes: bool) -> bool {
+        let list = if writes { &self.writes } else { &self.reads };
+        list.iter().any(|(name, _)| name == entity)
+    }
+
+    fn write(&self, out: &mut String) {
+        for (word, list, example) in [
+            (
+                "reads",
+                &self.reads,
+                "  # order page: {rate: 200/s, from: order, where: [orderNo], with: [order.items]}",
+            ),
+            (
+                "writes",
+                &self.writes,
+                "  # place order: {rate: 20/s, insert: [order], atomic: true}",
+            ),
+        ] {
+            if list.is_empty() {
+                let _ = writeln!(out, "\n# ? {word}:\n{example}");
+                continue;
+            }
+            let _ = writeln!(out, "\n{word}:");
+            for (_, line) in list {
+                let _ = writeln!(out, "  {line}");
+            }
+        }
+    }
+}
+
+/// A name or text as YAML takes it: plain when nothing in it means something else.
+pub(crate) fn scalar(text: &str) -> String {
+    let simple = !text.is_empty()
+        && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' '))
+        && text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && !text.ends_with(' ')
+        && !matches!(text, "true" | "false" | "null" | "yes" | "no" | "on" | "off");
+    if simple {
+        return text.to_owned();
+    }
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

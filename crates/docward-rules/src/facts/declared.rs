@@ -1,0 +1,52 @@
+//! The model that data should follow, designed once for all rules that compare with it.
+
+use std::rc::Rc;
+
+use docward_design::{Bounds, CollectionPlan, Decision, Design, design};
+use docward_model::{Collection, DesignModel, Namespace};
+
+use crate::Cx;
+
+/// A declared model and what follows from it.
+#[derive(Debug)]
+pub struct Declared {
+    /// As it was declared.
+    pub model: DesignModel,
+    /// What was decided on it.
+    pub design: Design,
+}
+
+/// The declared model, when there is one.
+pub fn of(cx: &Cx<'_>) -> Option<Rc<Declared>> {
+    cx.evidence().design.as_ref()?;
+    let profile = cx.settings().profile;
+    let shared = cx.shared("declared model", |evidence| {
+        evidence.design.clone().map(|model| {
+            let design = design(&model, profile, &Bounds::default());
+            Rc::new(Declared { model, design })
+        })
+    });
+    (*shared).clone()
+}
+
+impl Declared {
+    /// What the model says about a collection: by its name, whatever database it is in.
+    pub fn plan(&self, collection: &Collection) -> Option<&CollectionPlan> {
+        self.design.collections.iter().find(|plan| plan.name == collection.namespace.collection)
+    }
+
+    /// The collection that holds an entity.
+    pub fn home(&self, entity: &str) -> Option<&CollectionPlan> {
+        self.design.collections.iter().find(|plan| plan.entity == entity)
+    }
+
+    /// The decision on a relationship.
+    pub fn decision(&self, relationship: &str) -> Option<&Decision> {
+        self.design.decisions.iter().find(|decision| decision.relationship == relationship)
+    }
+
+    /// Whether a namespace holds what a plan is about.
+    pub fn is_home(plan: &CollectionPlan, namespace: &Namespace) -> bool {
+        plan.name == namespace.collection
+    }
+}

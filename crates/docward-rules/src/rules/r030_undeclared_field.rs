@@ -1,0 +1,218 @@
+//! DP-2: data and the declared model have the same fields.
+
+use docward_design::Planned;
+use docward_model::{BsonType, Collection, Draft, Field, FieldPath, FieldShape, Profile, Subject};
+
+use crate::facts::{declared, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Undeclared field
+    ///
+    /// ## What it checks
+    /// With a model (`docward design check MODEL.yaml SOURCE`, or `audit --model`), reports fields that
+    /// documents have and the model does not, and required fields of the model that documents lack. One
+    /// finding for a collection lists them. Objects that the model declares without fields may hold
+    /// anything.
+    ///
+    /// ## Why it matters
+    /// A model decides on the fields it knows. What is not declared has no size, no index and no place in
+    /// the answer to embed or reference, and the document grows by what nobody counted.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=db_shop.t_order
+    /// model
+    /// name: shop
+    /// entities:
+    ///   order:
+    ///     fields: {orderNo: string}
+    /// ...
+    /// x20 {"orderNo": "A-1", "coupon": "SPRING"}
+    /// ```
+    /// Declared:
+    /// ```jsonl,clean,ns=db_shop.t_order
+    /// model
+    /// name: shop
+    /// entities:
+    ///   order:
+    ///     fields: {orderNo: string, coupon: {type: string, required: false}}
+    /// ...
+    /// x20 {"orderNo": "A-1", "coupon": "SPRING"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Declare the field with its size, or stop writing it.
+    ///
+    /// ## When to ignore it
+    /// Fields a framework adds and nobody reads (`__v`, `_class`); they are not listed by default.
+    R030, "undeclared-field",
+    level: Recommended,
+    clauses: ["DP-2"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Documents, Design],
+    thresholds: [MIN_SHARE],
+    check: Collection(check),
+}
+
+threshold!(
+    MIN_SHARE,
+    "min-share",
+    Float(0.01),
+    "share of documents",
+    "no figure in source",
+    "share of the documents (or objects) that must have a field before it is missed in the model"
+);
+
+/// Fields that frameworks write by themselves.
+const FRAMEWORK: &[&str] = &["__v", "_class", "_t", "schemaVersion", "schema_version"];
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(declared) = declared::of(cx) else { return };
+    let (Some(plan), Some(profile)) = (declared.plan(collection), &collection.profile) else {
+        return;
+    };
+    let least = cx.limit(&MIN_SHARE);
+    let mut compared = Compared { profile, least, unknown: Vec::new(), missing: Vec::new() };
+    let top: Vec<&Field> = profile.fields.iter().filter(|field| field.parent.is_none()).collect();
+    compared.compare(&top, &plan.fields, "");
+    let Compared { unknown, missing, .. } = compared;
+    if unknown.is_empty() && missing.is_empty() {
+        return;
+    }
+    let mut said = Vec::new();
+    if !unknown.is_empty() {
+        let shown: Vec<String> = unknown
+            .iter()
+            .map(|(path, share)| format!("{path} ({})", text::percent(*share)))
+            .collect();
+        said.push(format!(
+            "has {} that the model of `{}` does not: {}",
+            text::plural(unknown.len() as u64, "field"),
+            plan.entity,
+            text::list(&shown, 5)
+        ));
+    }
+    if !missing.is_empty() {
+        said.push(format!(
+            "lacks {} of it: {}",
+            text::plural(missing.len() as u64, "field"),
+            text::list(&missing, 5)
+        ));
+    }
+    let first = unknown.first().map(|(path, _)| path.clone()).or_else(|| missing.first().cloned());
+    let subject = match first {
+        Some(path) if unknown.len() + missing.len() == 1 => {
+            Subject::Field(collection.namespace.clone(), FieldPath::new(&path))
+        }
+        _ => Subject::Collection(collection.namespace.clone()),
+    };
+    let paths: Vec<String> = unknown.into_iter().map(|(path, _)| path).collect();
+    cx.report(
+        Draft::new(
+            subject,
+            format!("`{}` {}", collection.namespace.collection, said.join(", and ")),
+            "a model decides on the fields it knows; what it does not know has no size, index or place in it",
+            "declare them in the model with their sizes, or stop writing them",
+            profile.seen(),
+        )
+        .data("undeclared", paths)
+        .data("missing", missing),
+    );
+}
+
+struct Compared<'p> {
+    profile: &'p Profile,
+    least: f64,
+    unknown: Vec<(String, f64)>,
+    missing: Vec<String>,
+}
+
+impl Compared<'_> {
+    fn compare(&mut self, seen: &[&Field], planned: &[Planned], above: &str) {
+        for field in seen.iter().filter(|field| field.shape == FieldShape::Named) {
+            let path = format!("{above}{}", field.name);
+            match planned.iter().find(|planned| planned.name == field.name) {
+                Some(planned) => self.inside(field, planned, &path),
+                None if FRAMEWORK.contains(&field.name.as_str()) => {}
+                None if field.presence() >= self.least => {
+                    self.unknown.push((path, field.presence()));
+                }
+                None => {}
+            }
+        }
+        for planned in planned.iter().filter(|planned| planned.required) {
+            let seen = seen.iter().find(|field| field.name == planned.name);
+            // A few documents may be on their way; a field that half of them lack is not there.
+            if seen.is_none_or(|field| field.presence() < 0.5) {
+                self.missing.push(format!("{above}{}", planned.name));
+            }
+        }
+    }
+
+    fn inside(&mut self, field: &Field, planned: &Planned, path: &str) {
+        // Declared without fields, it may hold anything.
+        if planned.fields.is_empty() {
+            return;
+        }
+        let children = |field: &Field| -> Vec<&Field> {
+            field.children.iter().map(|at| &self.profile.fields[*at]).collect()
+        };
+        match planned.kind {
+            BsonType::Object => {
+                let inside = children(field);
+                if !inside.is_empty() {
+                    self.compare(&inside, &planned.fields, &format!("{path}."));
+                }
+            }
+            BsonType::Array => {
+                let element = children(field).into_iter().find(|f| f.shape != FieldShape::Named);
+                let inside = element.map(children).unwrap_or_default();
+                if !inside.is_empty() {
+                    self.compare(&inside, &planned.fields, &format!("{path}[]."));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    const MODEL: &str = "model\nname: shop\nentities:\n  order:\n    fields:\n      orderNo: string\n      \
+                         place: {type: object, fields: {city: string}}\n...\n@ db_shop.t_order\n";
+
+    fn said(documents: &str) -> Vec<String> {
+        check("R030", &format!("{MODEL}{documents}")).into_iter().map(|f| f.what).collect()
+    }
+
+    #[test]
+    fn dp_2_fields_inside_objects_are_compared() {
+        let good = "x20 {\"orderNo\": \"A\", \"place\": {\"city\": \"Bern\"}}";
+        assert_eq!(said(good), Vec::<String>::new());
+        let found =
+            said("x20 {\"orderNo\": \"A\", \"place\": {\"city\": \"Bern\", \"zip\": \"1\"}}");
+        assert_eq!(found.len(), 1);
+        assert!(found[0].contains("place.zip"), "{}", found[0]);
+    }
+
+    #[test]
+    fn dp_2_required_fields_that_are_not_there_are_named() {
+        let found = said("x20 {\"place\": {\"city\": \"Bern\"}}");
+        assert!(found[0].contains("lacks 1 field of it: `orderNo`"), "{}", found[0]);
+    }
+
+    #[test]
+    fn dp_2_what_hardly_any_document_has_is_not_missed() {
+        let rare = "x500 {\"orderNo\": \"A\", \"place\": {\"city\": \"Bern\"}}\n\
+                    {\"orderNo\": \"A\", \"place\": {\"city\": \"Bern\"}, \"odd\": 1}";
+        assert_eq!(said(rare), Vec::<String>::new());
+    }
+
+    #[test]
+    fn dp_2_without_a_model_nothing_is_said() {
+        assert_eq!(check("R030", "@ db_shop.t_order\nx20 {\"coupon\": 1}").len(), 0);
+    }
+}

@@ -1,0 +1,224 @@
+//! DP-2, DM-07.3: parents have as many children as the model says.
+
+use docward_design::{Bounds, Decision, Pattern, decide};
+use docward_model::{Collection, Distribution, Draft, Spread, Subject};
+
+use crate::facts::declared::{self, Declared};
+use crate::facts::text;
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Cardinality drift
+    ///
+    /// ## What it checks
+    /// With a model, counts the children of a parent in the data (elements of an embedded array, or
+    /// documents that hold the parent's id) and compares with `children` of the relationship: more at the
+    /// 99th percentile than declared times a factor, or more at most than `max`. It decides again with the
+    /// numbers that were found and says when the verdict would turn.
+    ///
+    /// ## Why it matters
+    /// The number of children decides between embedding and referencing. A model that was right for 20 is
+    /// wrong for 2,000, and arrays tell nobody when they pass the bound.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=db_shop.t_order
+    /// model
+    /// name: shop
+    /// entities:
+    ///   order: {fields: {orderNo: string}, lifecycle: {growth: 1/s, kept: forever}}
+    ///   item: {fields: {sku: string}, lifecycle: {growth: 3/s, kept: forever}}
+    /// relationships:
+    ///   order.items: {child: item, children: {p50: 2, p99: 5, max: 10}, growth: bounded}
+    /// reads:
+    ///   order page: {rate: 9/s, from: order, where: [orderNo], with: [order.items]}
+    /// writes:
+    ///   place order: {rate: 1/s, insert: [order, item], atomic: true}
+    /// ...
+    /// x30 {"orderNo": "A", "items": $array(60, {"sku": "B"})}
+    /// ```
+    /// As many as declared:
+    /// ```jsonl,clean,ns=db_shop.t_order
+    /// model
+    /// name: shop
+    /// entities:
+    ///   order: {fields: {orderNo: string}, lifecycle: {growth: 1/s, kept: forever}}
+    ///   item: {fields: {sku: string}, lifecycle: {growth: 3/s, kept: forever}}
+    /// relationships:
+    ///   order.items: {child: item, children: {p50: 2, p99: 5, max: 10}, growth: bounded}
+    /// reads:
+    ///   order page: {rate: 9/s, from: order, where: [orderNo], with: [order.items]}
+    /// writes:
+    ///   place order: {rate: 1/s, insert: [order, item], atomic: true}
+    /// ...
+    /// x30 {"orderNo": "A", "items": $array(4, {"sku": "B"})}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Put the numbers that were found into the model, run `docward design` again, and follow the new
+    /// verdict where it turned.
+    ///
+    /// ## When to ignore it
+    /// Test data with parents that no real user makes.
+    R031, "cardinality-drift",
+    level: Recommended,
+    clauses: ["DP-1", "DP-2", "DM-07.3"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Documents, Design],
+    thresholds: [FACTOR],
+    check: Collection(check),
+}
+
+threshold!(
+    FACTOR,
+    "factor",
+    Float(1.5),
+    "times the declared 99th percentile",
+    "no figure in source",
+    "children at the 99th percentile, against the declared ones, above which the model is out of date"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(declared) = declared::of(cx) else { return };
+    let factor = cx.limit(&FACTOR);
+    let mut drafts = Vec::new();
+    for decision in &declared.design.decisions {
+        let Some(relationship) = declared.model.relationship(&decision.relationship) else {
+            continue;
+        };
+        let Some(spread) = relationship.children else { continue };
+        let Some(seen) = lengths(collection, cx, &declared, decision) else { continue };
+        let over = seen.p99() as f64 > spread.p99 as f64 * factor;
+        // What a statement cuts off is cut off by design.
+        let capped = relationship.keep_newest.is_some_and(|newest| seen.max <= newest);
+        if (over || seen.max > spread.max) && !capped {
+            drafts.push(draft(collection, decision, spread, &seen));
+        }
+    }
+    for draft in drafts {
+        cx.report(draft);
+    }
+}
+
+/// Children of a parent, as this collection shows them; `None` when it does not.
+fn lengths(
+    collection: &Collection,
+    cx: &Cx<'_>,
+    declared: &Declared,
+    decision: &Decision,
+) -> Option<Distribution> {
+    let role = decision.relationship.rsplit_once('.').map_or("", |(_, role)| role);
+    let profile = collection.profile.as_ref()?;
+    if decision.patterns.contains(&Pattern::Embedded) {
+        let home = declared.home(&decision.parent)?;
+        Declared::is_home(home, &collection.namespace).then_some(())?;
+        return Some(profile.field(role)?.array.as_ref()?.lengths.clone());
+    }
+    if decision.patterns.contains(&Pattern::ParentInChild) {
+        let (home, target) = (declared.home(&decision.child)?, declared.home(&decision.parent)?);
+        Declared::is_home(home, &collection.namespace).then_some(())?;
+        let found = cx.evidence().references.iter().find(|reference| {
+            reference.from == collection.namespace && reference.to.collection == target.name
+        })?;
+        return Some(found.children_per_parent.clone());
+    }
+    None
+}
+
+fn draft(
+    collection: &Collection,
+    decision: &Decision,
+    declared: Spread,
+    seen: &Distribution,
+) -> Draft {
+    let mut facts = decision.facts.clone();
+    facts.children =
+        Spread { p50: seen.p50(), p95: seen.quantile(0.95), p99: seen.p99(), max: seen.max };
+    let now = decide(&facts, &Bounds::default());
+    let turned = decision.choice.filter(|choice| *choice != now.choice);
+    let todo = match turned {
+        Some(was) => format!(
+            "with these numbers the verdict turns from {} to {} ({}, {}); put them into the model and follow it",
+            was.name(),
+            now.choice.name(),
+            now.how,
+            now.decided_by.join(", ")
+        ),
+        None => format!(
+            "put the numbers into the model; the verdict stays {} with them",
+            now.choice.name()
+        ),
+    };
+    let seen_documents = collection.profile.as_ref().map_or_else(
+        || docward_model::Seen::all(0, docward_model::Unit::Documents),
+        docward_model::Profile::seen,
+    );
+    Draft::new(
+        Subject::Collection(collection.namespace.clone()),
+        format!(
+            "`{}` has {} for a parent at p99 and {} at most; the model says {} and {}",
+            decision.relationship,
+            text::count(seen.p99()),
+            text::count(seen.max),
+            text::count(declared.p99),
+            text::count(declared.max)
+        ),
+        "the number of children decides between embedding and referencing, and this one was decided on others",
+        todo,
+        seen_documents,
+    )
+    .data("relationship", decision.relationship.clone())
+    .data("p99", seen.p99())
+    .data("max", seen.max)
+    .data("declaredP99", declared.p99)
+    .data("declaredMax", declared.max)
+    .data("turns", turned.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    fn model(children: &str) -> String {
+        format!(
+            "model\nname: shop\nentities:\n  \
+             order: {{fields: {{orderNo: string}}, lifecycle: {{growth: 1/s, kept: forever}}}}\n  \
+             item: {{fields: {{sku: string}}, lifecycle: {{growth: 3/s, kept: forever}}}}\n\
+             relationships:\n  order.items: {{child: item, children: {children}, growth: bounded}}\n\
+             reads:\n  order page: {{rate: 9/s, from: order, where: [orderNo], with: [order.items]}}\n  \
+             items alone: {{rate: 9/s, from: item, where: [sku]}}\n\
+             writes:\n  place order: {{rate: 1/s, insert: [order, item]}}\n...\n@ db_shop.t_order\n"
+        )
+    }
+
+    #[test]
+    fn dp_1_the_decision_is_made_again_with_the_numbers_found() {
+        let body = format!(
+            "{}x30 {{\"items\": $array(60, {{\"sku\": \"B\"}})}}",
+            model("{p99: 5, max: 10}")
+        );
+        let found = check("R031", &body);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("60 for a parent at p99"), "{}", found[0].what);
+        assert!(found[0].todo.contains("turns from embed to reference"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_07_3_more_within_the_same_branch_keeps_the_verdict() {
+        let body = format!(
+            "{}x30 {{\"items\": $array(20, {{\"sku\": \"B\"}})}}",
+            model("{p99: 5, max: 10}")
+        );
+        let found = check("R031", &body);
+        assert!(found[0].todo.contains("stays embed"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dp_2_fewer_than_declared_is_fine() {
+        let body = format!(
+            "{}x30 {{\"items\": $array(2, {{\"sku\": \"B\"}})}}",
+            model("{p99: 5, max: 10}")
+        );
+        assert_eq!(check("R031", &body).len(), 0);
+    }
+}

@@ -1,0 +1,110 @@
+//! DP-2, CK-14: documents are as large as the model says.
+
+use docward_model::{Collection, Draft, Subject};
+
+use crate::facts::{declared, text};
+use crate::{Cx, declare_rule, threshold};
+
+declare_rule! {
+    /// # Size drift
+    ///
+    /// ## What it checks
+    /// With a model, compares the size of documents at the 99th percentile with what the model predicts
+    /// for the collection, and reports those that are larger by a factor.
+    ///
+    /// ## Why it matters
+    /// Sizes decide what fits into memory and when a document crosses 100 KB, 1 MB or 16 MB. Dates that
+    /// the design gives are right only as long as its sizes are.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=db_blog.t_post
+    /// model
+    /// name: blog
+    /// entities:
+    ///   post:
+    ///     fields: {text: {type: string, bytes: {typical: 20 B, p99: 40 B}}}
+    /// ...
+    /// x30 {"text": "$pad(2000)"}
+    /// ```
+    /// As large as declared:
+    /// ```jsonl,clean,ns=db_blog.t_post
+    /// model
+    /// name: blog
+    /// entities:
+    ///   post:
+    ///     fields: {text: {type: string, bytes: {typical: 1 KB, p99: 2 KB}}}
+    /// ...
+    /// x30 {"text": "$pad(2000)"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Put the sizes that were found into `bytes` of the fields that are larger, and run `docward design`
+    /// again.
+    ///
+    /// ## When to ignore it
+    /// Collections of a few documents, as in tests.
+    R032, "size-drift",
+    level: Recommended,
+    clauses: ["DP-2", "CK-14"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Documents, Design],
+    thresholds: [FACTOR],
+    check: Collection(check),
+}
+
+threshold!(
+    FACTOR,
+    "factor",
+    Float(1.5),
+    "times the predicted 99th percentile",
+    "no figure in source",
+    "bytes at the 99th percentile, against those predicted, above which the model is out of date"
+);
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(declared) = declared::of(cx) else { return };
+    let (Some(plan), Some(profile)) = (declared.plan(collection), &collection.profile) else {
+        return;
+    };
+    let Some(capacity) = declared.design.capacity.iter().find(|c| c.collection == plan.name) else {
+        return;
+    };
+    let (found, predicted) = (profile.sizes.p99(), capacity.document.1);
+    if found as f64 <= predicted as f64 * cx.limit(&FACTOR) {
+        return;
+    }
+    cx.report(
+        Draft::new(
+            Subject::Collection(collection.namespace.clone()),
+            format!(
+                "documents have {} at p99, and the model predicts {}",
+                text::bytes(found),
+                text::bytes(predicted)
+            ),
+            "sizes decide what fits into memory and when documents cross the bounds; the design's dates are off by as much",
+            "put the sizes found into `bytes` of the fields that are larger, and design again",
+            profile.seen(),
+        )
+        .data("p99", found)
+        .data("predictedP99", predicted),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    fn found(bytes: u64) -> usize {
+        let body = format!(
+            "model\nname: blog\nentities:\n  post:\n    fields: {{text: {{type: string, bytes: 400 B}}}}\n...\n\
+             @ db_blog.t_post\nx30 {{\"text\": \"$pad({bytes})\"}}"
+        );
+        check("R032", &body).len()
+    }
+
+    #[test]
+    fn dp_2_ck_14_larger_by_half_is_drift() {
+        assert_eq!([found(380), found(600), found(900)], [0, 0, 1]);
+    }
+}

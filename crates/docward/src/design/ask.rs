@@ -1,0 +1,76 @@
+//! `docward design ask`: an interview at the terminal that ends in a model and its design.
+
+use std::{io::BufRead, path::PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+use docward_design::{Ask, Bounds, design as decide, interview};
+use docward_model::ProfileName;
+use docward_report::{Detail, Look, Shape, design_report};
+
+use crate::{CLEAN, PROBLEMS, audit, complain, put};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  docward design ask                     questions, then the design
+  docward design ask --output blog.yaml  the model is written to a file as well
+
+Answers may come from a file: docward design ask < answers.txt";
+
+/// Where the model goes.
+#[derive(Args, Debug)]
+pub(crate) struct AskArgs {
+    /// Write the model to a file
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+struct Terminal<R> {
+    lines: R,
+}
+
+impl<R: BufRead> Ask for Terminal<R> {
+    fn ask(&mut self, prompt: &str) -> Option<String> {
+        complain(prompt);
+        let mut line = String::new();
+        match self.lines.read_line(&mut line) {
+            Ok(0) | Err(_) => None,
+            Ok(_) => Some(line),
+        }
+    }
+
+    fn complain(&mut self, text: &str) {
+        complain(text);
+    }
+}
+
+/// Runs the command.
+pub(super) fn ask(args: &AskArgs) -> anyhow::Result<u8> {
+    if let Some(path) = args.output.as_deref().filter(|path| path.exists()) {
+        bail!("{} is there already; name another file", path.display());
+    }
+    let mut terminal = Terminal { lines: std::io::stdin().lock() };
+    let Some(text) = interview(&mut terminal, audit::today().as_deref()) else {
+        complain("the interview was broken off; nothing is written");
+        return Ok(PROBLEMS);
+    };
+    match &args.output {
+        Some(path) => put(&text, Some(path))?,
+        None => put(&format!("{text}\n"), None)?,
+    }
+    match docward_design::read("the model", &text) {
+        Ok(model) => {
+            let design = decide(&model, ProfileName::Vendor, &Bounds::default());
+            let look = Look {
+                color: audit::wants_color(crate::args::Color::Auto, false),
+                width: audit::terminal_width(),
+            };
+            put(&design_report(&design, Shape::Terminal, look, Detail::Brief), None)?;
+            Ok(CLEAN)
+        }
+        Err(faults) => {
+            faults.iter().for_each(|fault| complain(&fault.to_string()));
+            Ok(PROBLEMS)
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! `docward design check`: an audit of what the model says, and of nothing else.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use docward_config::FailOn;
+use docward_model::{Need, Severity};
+
+use crate::{
+    args::AuditArgs,
+    audit::{self, Shown},
+    config,
+};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  docward design check shop.yaml dump/
+  docward design check shop.yaml \"$MONGODB_URI\" --log mongod.log
+  docward design check shop.yaml dump/ --format junit --output drift.xml
+
+The rules are R030 to R033; `docward audit SOURCE --model shop.yaml` judges them with all others.
+
+Exit codes: 0 the data follows the model, 1 it does not (--fail-on error or never says otherwise), 2 could \\
+not run or ran with problems.";
+
+/// A model and the data that should follow it.
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// The model
+    #[arg(value_name = "MODEL.yaml")]
+    declared: PathBuf,
+
+    #[command(flatten)]
+    audit: AuditArgs,
+}
+
+/// Runs the command.
+pub(super) fn check(args: CheckArgs) -> anyhow::Result<u8> {
+    let CheckArgs { declared, mut audit } = args;
+    audit.model = Some(declared);
+    if audit.judging.select.is_empty() {
+        let of_model =
+            config::metas().into_iter().filter(|rule| rule.needs.contains(&Need::Design));
+        audit.judging.select = of_model.map(|rule| rule.code.to_owned()).collect();
+    }
+    // Whoever asks whether data follows its model wants to hear when it does not.
+    audit.judging.fail_on = audit.judging.fail_on.or(Some(FailOn::AtLeast(Severity::Warn)));
+    audit::audit(&audit, Shown::Findings)
+}
