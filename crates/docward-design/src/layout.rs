@@ -309,11 +309,9 @@ impl<'m> Layout<'m> {
                     ));
                 }
                 Pattern::ParentInChild => {
-                    into.push(Planned::new(
-                        self.naming.id_of(parent),
-                        BsonType::ObjectId,
-                        reference.clone(),
-                    ));
+                    let name = relationship.field.clone();
+                    let name = name.unwrap_or_else(|| self.naming.id_of(parent));
+                    into.push(Planned::new(name, BsonType::ObjectId, reference.clone()));
                 }
                 Pattern::ParentsInChild => {
                     let most = relationship.parents_max.max(relationship.parents) as u64;
@@ -390,7 +388,7 @@ impl<'m> Layout<'m> {
                     let origin = Origin::Reference(relationship.child.clone());
                     if single {
                         into.push(Planned::new(
-                            self.naming.id_of(role),
+                            relationship.field.clone().unwrap_or_else(|| self.naming.id_of(role)),
                             BsonType::ObjectId,
                             origin,
                         ));
@@ -408,7 +406,9 @@ impl<'m> Layout<'m> {
                         }
                         into.push(Planned::list(role, origin, inside, spread));
                     } else {
-                        into.push(Planned::ids(self.naming.ids_of(role), origin, spread));
+                        let name = relationship.field.clone();
+                        let name = name.unwrap_or_else(|| self.naming.ids_of(role));
+                        into.push(Planned::ids(name, origin, spread));
                     }
                 }
                 Pattern::Subset { newest, by, fields } => {

@@ -30,6 +30,9 @@ pub fn starter_from(evidence: &Evidence, as_of: Option<&str>) -> String {
         out,
         "# Filled in from data; lines with `?` are questions that data cannot answer."
     );
+    if kept.iter().any(|c| c.namespace.database != database) {
+        let _ = writeln!(out, "# Several databases are in it; `--db` keeps to one.");
+    }
     let _ = writeln!(out, "version: 1");
     let _ = writeln!(out, "name: {}", scalar(database.trim_start_matches("db_")));
     let _ = writeln!(out, "database: {}", scalar(database));
@@ -258,6 +261,8 @@ struct Relation<'e> {
     child: String,
     children: String,
     shared: Option<u64>,
+    /// The field that holds ids today.
+    field: Option<String>,
     single: bool,
     /// The name, fields and profile of an entity that has no collection of its own.
     embedded: Option<(String, Vec<&'e Field>, &'e Profile)>,
@@ -267,6 +272,9 @@ impl Relation<'_> {
     fn write(&self, out: &mut String) {
         let _ = writeln!(out, "  {}:", scalar(&self.name));
         let _ = writeln!(out, "    child: {}", scalar(&self.child));
+        if let Some(field) = &self.field {
+            let _ = writeln!(out, "    field: {}", scalar(field));
+        }
         let _ = writeln!(out, "    children: {}", self.children);
         if let Some(parents) = self.shared {
             let _ = writeln!(out, "    parents: {parents}");
@@ -314,6 +322,7 @@ fn relations<'e>(
                 child: child.clone(),
                 children: spread(&array.lengths),
                 shared: None,
+                field: None,
                 single: false,
                 embedded: Some((child, inside, profile)),
             };
@@ -343,6 +352,7 @@ fn referenced<'e>(
             child: to.to_owned(),
             children: spread(lengths),
             shared: (most > 1).then_some(most),
+            field: is_plain(list).then(|| list.to_owned()),
             single: false,
             embedded: None,
         });
@@ -353,6 +363,7 @@ fn referenced<'e>(
         child: from.to_owned(),
         children: spread(&reference.children_per_parent),
         shared: None,
+        field: is_plain(reference.path.as_str()).then(|| reference.path.as_str().to_owned()),
         single,
         embedded: None,
     })

@@ -192,6 +192,8 @@ pub struct Relationship {
     pub parent: String,
     /// The entity that would be embedded.
     pub child: String,
+    /// The field that holds ids when it is referenced, when its name is not made from the entities'.
+    pub field: Option<String>,
     /// Children of a parent.
     pub children: Option<Spread>,
     /// Whether and how fast the children of one parent become more.

@@ -28,6 +28,7 @@ fn one(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Relat
     if child.is_none() {
         faults.push(at, format!("{what} has no `child`"), Some("name an entity".to_owned()));
     }
+    let field = one_text(table.get("field"), "the field", faults);
     let children = table.get("children").and_then(|n| entities::spread(n, "`children`", faults));
     let growth = table.get("growth").and_then(|n| growth(n, faults));
     let parents = table.get("parents").map(|n| entities::spread(n, "`parents`", faults));
@@ -48,6 +49,7 @@ fn one(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Relat
         place: faults.location(at),
         parent: parent.to_owned(),
         child: child?,
+        field,
         children,
         growth,
         parents: parents.map_or(1.0, |spread| spread.p50 as f64),

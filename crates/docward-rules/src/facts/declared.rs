@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use docward_design::{Bounds, CollectionPlan, Decision, Design, design};
+use docward_design::{Bounds, CollectionPlan, Design, design};
 use docward_model::{Collection, DesignModel, Namespace};
 
 use crate::Cx;
@@ -40,9 +40,15 @@ impl Declared {
         self.design.collections.iter().find(|plan| plan.entity == entity)
     }
 
-    /// The decision on a relationship.
-    pub fn decision(&self, relationship: &str) -> Option<&Decision> {
-        self.design.decisions.iter().find(|decision| decision.relationship == relationship)
+    /// Fields that may be there or not, because it is not decided how a relationship is stored: what the
+    /// children are called, and what holds their ids.
+    pub fn undecided(&self, entity: &str) -> Vec<&str> {
+        let open = self.design.decisions.iter().filter(|decision| decision.choice.is_none());
+        open.filter(|decision| decision.parent == entity || decision.child == entity)
+            .filter_map(|decision| self.model.relationship(&decision.relationship))
+            .flat_map(|relationship| [Some(relationship.role()), relationship.field.as_deref()])
+            .flatten()
+            .collect()
     }
 
     /// Whether a namespace holds what a plan is about.

@@ -73,7 +73,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     };
     let least = cx.limit(&MIN_SHARE);
-    let mut compared = Compared { profile, least, unknown: Vec::new(), missing: Vec::new() };
+    let open = declared.undecided(&plan.entity);
+    let mut compared =
+        Compared { profile, least, open: &open, unknown: Vec::new(), missing: Vec::new() };
     let top: Vec<&Field> = profile.fields.iter().filter(|field| field.parent.is_none()).collect();
     compared.compare(&top, &plan.fields, "");
     let Compared { unknown, missing, .. } = compared;
@@ -124,6 +126,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 struct Compared<'p> {
     profile: &'p Profile,
     least: f64,
+    /// Fields of relationships that are not decided.
+    open: &'p [&'p str],
     unknown: Vec<(String, f64)>,
     missing: Vec<String>,
 }
@@ -135,6 +139,7 @@ impl Compared<'_> {
             match planned.iter().find(|planned| planned.name == field.name) {
                 Some(planned) => self.inside(field, planned, &path),
                 None if FRAMEWORK.contains(&field.name.as_str()) => {}
+                None if above.is_empty() && self.open.contains(&field.name.as_str()) => {}
                 None if field.presence() >= self.least => {
                     self.unknown.push((path, field.presence()));
                 }

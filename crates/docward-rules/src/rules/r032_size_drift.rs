@@ -67,6 +67,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let (Some(plan), Some(profile)) = (declared.plan(collection), &collection.profile) else {
         return;
     };
+    // Where a relationship is not decided, the model predicts no size.
+    if !declared.undecided(&plan.entity).is_empty() {
+        return;
+    }
     let Some(capacity) = declared.design.capacity.iter().find(|c| c.collection == plan.name) else {
         return;
     };
