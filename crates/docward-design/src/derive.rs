@@ -153,6 +153,11 @@ pub(crate) fn reads<'m>(model: &'m DesignModel, read: &'m DesignRead) -> BTreeSe
     along.chain([read.from.as_str()]).collect()
 }
 
+/// Times a second, all together. The sum of nothing is 0 here; `f64` says minus 0, and prints it.
+pub(crate) fn total<'w>(writes: impl Iterator<Item = &'w DesignWrite>) -> f64 {
+    writes.map(|write| write.per_second).fold(0.0, |sum, rate| sum + rate)
+}
+
 struct Access {
     co_read: Option<f64>,
     co_update: Option<f64>,
@@ -187,7 +192,7 @@ fn access(model: &DesignModel, relationship: &Relationship) -> Access {
     }
     let of = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
     let sum = |keep: &dyn Fn(&DesignWrite) -> bool| -> f64 {
-        model.writes.iter().filter(|write| keep(write)).map(|write| write.per_second).sum()
+        total(model.writes.iter().filter(|write| keep(write)))
     };
     let updates =
         |write: &DesignWrite, name: &str| write.updates.iter().any(|entity| entity == name);

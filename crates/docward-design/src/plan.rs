@@ -147,8 +147,9 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         .filter_map(|relationship| deciding.made.remove(&relationship.name))
         .collect();
     one_home(model, &mut decisions);
-    let entities: Vec<EntityAdvice> =
-        model.entities.iter().map(|entity| advise(model, entity)).collect();
+    let mut entities: Vec<EntityAdvice> =
+        model.entities.iter().map(|entity| advise(model, entity, None)).collect();
+    readings(model, &decisions, naming, &mut entities);
     let layout = Layout { model, decisions: &decisions, advice: &entities, naming };
     let collections = collection::all(&layout);
     let compared: Vec<(Vec<Alternative>, bool)> = decisions
@@ -228,7 +229,7 @@ impl Deciding<'_> {
             ruling.decided_by = rows;
             ruling.how = format!("vetoed: {because}");
         }
-        let tree = relationship.parent == relationship.child;
+        let tree = pattern::is_tree(relationship);
         if tree {
             ruling.choice = Choice::Reference;
             ruling.decided_by = &["PT-ref.1"];
@@ -275,7 +276,14 @@ impl Deciding<'_> {
             .filter(|r| r.parent == entity.name && Some(r.name.as_str()) != without)
             .filter_map(|r| self.made.get(&r.name).map(|decision| (r, decision)))
             .map(|(r, decision)| match decision.choice {
-                Some(Choice::Embed) => size::element(r.role(), decision.facts.children_bytes()),
+                Some(Choice::Embed) => {
+                    let Facts { children, child_bytes, .. } = decision.facts;
+                    let count = match rank {
+                        Rank::Typical => children.p50,
+                        Rank::P99 | Rank::Max => children.p99,
+                    };
+                    size::element(r.role(), size::array(count, child_bytes))
+                }
                 _ => 0,
             })
             .sum();
@@ -347,9 +355,27 @@ fn one_home(model: &DesignModel, decisions: &mut [Decision]) {
     }
 }
 
-fn advise(model: &DesignModel, entity: &Entity) -> EntityAdvice {
+/// Buckets are sized again with what the decisions put into a reading beside its own fields.
+fn readings(
+    model: &DesignModel,
+    decisions: &[Decision],
+    naming: Naming,
+    advice: &mut [EntityAdvice],
+) {
+    for (i, entity) in model.entities.iter().enumerate() {
+        if entity.series.is_none() {
+            continue;
+        }
+        let layout = Layout { model, decisions, advice, naming };
+        let bytes = layout.reading_bytes(entity);
+        advice[i] = advise(model, entity, Some(bytes));
+    }
+}
+
+fn advise(model: &DesignModel, entity: &Entity, reading: Option<u64>) -> EntityAdvice {
     let fields: Vec<_> = entity.fields.iter().map(own).collect();
-    let made = pattern::of_entity(model, entity, document_bytes(&fields, Rank::Typical));
+    let bytes = reading.unwrap_or_else(|| document_bytes(&fields, Rank::Typical));
+    let made = pattern::of_entity(model, entity, bytes);
     let mut questions = derive::questions(model, entity);
     questions.extend(made.questions);
     EntityAdvice {
