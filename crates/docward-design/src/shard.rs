@@ -38,6 +38,8 @@ pub struct ShardPlan {
     pub others: Vec<KeyCandidate>,
     /// Zones: values of the first field, each on shards of its own (SK-11).
     pub zones: Vec<String>,
+    /// What can be done about the key once there are documents, on this server (SK-12).
+    pub change: &'static str,
 }
 
 /// Share of the reads that must name the key (SK-4).
@@ -109,7 +111,21 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     let key = judged.remove(0);
     judged.truncate(4);
     let zones = zone.map(|(_, values)| values.clone()).unwrap_or_default();
-    Some(ShardPlan { key, others: judged, zones })
+    Some(ShardPlan { key, others: judged, zones, change: change(deployment.server) })
+}
+
+/// How a key can be changed later (SK-12).
+fn change(server: (u32, u32)) -> &'static str {
+    match server {
+        (5.., _) => "`reshardCollection` changes it while the cluster runs, at the price of a copy",
+        (4, 4..) => {
+            "`refineCollectionShardKey` adds fields behind it; any other key needs a new collection"
+        }
+        (4, 2..) => {
+            "it stays; values of its fields may be updated, and another key needs a new collection"
+        }
+        _ => "it stays, and so do the values of its fields; another key needs a new collection",
+    }
 }
 
 struct Judge<'l, 'm> {
