@@ -80,15 +80,12 @@ impl Purpose {
 pub(crate) fn all(layout: &Layout<'_>) -> Vec<CollectionPlan> {
     let mut found = Vec::new();
     for entity in &layout.model.entities {
-        if !is_embedded(layout.model, layout.decisions, &entity.name) {
+        if !is_embedded(layout, &entity.name) {
             found.push(of_entity(layout, entity));
             found.extend(beside(layout, entity));
         }
     }
-    for decision in layout.decisions {
-        let Some(relationship) = layout.model.relationship(&decision.relationship) else {
-            continue;
-        };
+    for (relationship, decision) in layout.linked() {
         for pattern in &decision.patterns {
             match pattern {
                 Pattern::Junction => found.push(junction(layout, relationship, decision)),

@@ -1,6 +1,8 @@
 //! What embedding, referencing and a hybrid would cost, operation by operation. `design simulate`
 //! measures the same figures on a server.
 
+use std::collections::BTreeSet;
+
 use docward_model::{ChildGrowth, DesignModel, DesignRead, DesignWrite, Relationship};
 
 use crate::capacity::{Crossing, ENTRY, YEARS, crossings};
@@ -81,6 +83,7 @@ pub(crate) fn alternatives(
     model: &DesignModel,
     relationship: &Relationship,
     decision: &Decision,
+    touched: &[BTreeSet<&str>],
 ) -> Vec<Alternative> {
     let preview = decision.patterns.iter().find_map(|pattern| match pattern {
         Pattern::Subset { newest, .. } => Some(*newest),
@@ -98,7 +101,8 @@ pub(crate) fn alternatives(
     ways.sort_by_key(|way| *way != chosen);
     ways.into_iter()
         .map(|way| {
-            let cost = Cost { model, relationship, decision, way, preview: preview.unwrap_or(0) };
+            let cost =
+                Cost { model, relationship, decision, touched, way, preview: preview.unwrap_or(0) };
             cost.alternative(way == chosen)
         })
         .collect()
@@ -108,6 +112,8 @@ struct Cost<'m> {
     model: &'m DesignModel,
     relationship: &'m Relationship,
     decision: &'m Decision,
+    /// The entities of each read.
+    touched: &'m [BTreeSet<&'m str>],
     way: Way,
     preview: u64,
 }
@@ -116,8 +122,7 @@ impl Cost<'_> {
     fn alternative(&self, chosen: bool) -> Alternative {
         let (parent, child) = (&self.relationship.parent, &self.relationship.child);
         let mut operations = Vec::new();
-        for read in &self.model.reads {
-            let touched = crate::derive::reads(self.model, read);
+        for (read, touched) in self.model.reads.iter().zip(self.touched) {
             if touched.contains(parent.as_str()) || touched.contains(child.as_str()) {
                 operations.push(self.read(read));
             }

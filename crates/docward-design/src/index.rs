@@ -317,10 +317,7 @@ fn only_of(
 
 /// Children are found by the id they hold (PT-ref.1), the newest first where a page shows those.
 fn by_references(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
-    for decision in layout.decisions {
-        let Some(relationship) = layout.model.relationship(&decision.relationship) else {
-            continue;
-        };
+    for (relationship, decision) in layout.linked() {
         let (holder, other) = match decision.patterns.first() {
             Some(Pattern::ParentInChild | Pattern::ParentsInChild | Pattern::Tree) => {
                 (&relationship.child, &relationship.parent)

@@ -217,10 +217,7 @@ impl<'m> Layout<'m> {
         above.push(&entity.name);
         let patterns = self.patterns_of(entity);
         let mut fields = self.own_fields(entity, patterns);
-        for decision in self.decisions {
-            let Some(relationship) = self.model.relationship(&decision.relationship) else {
-                continue;
-            };
+        for (relationship, decision) in self.linked() {
             if relationship.child == entity.name {
                 self.towards_parent(relationship, decision, &mut fields);
             }
@@ -233,6 +230,13 @@ impl<'m> Layout<'m> {
         let mut seen = BTreeSet::new();
         fields.retain(|field| seen.insert(field.name.clone()));
         fields
+    }
+
+    /// Relationships with what was decided: there is a decision for each, in their order.
+    pub(crate) fn linked(
+        &self,
+    ) -> impl Iterator<Item = (&'m Relationship, &'m Decision)> + use<'m> {
+        self.model.relationships.iter().zip(self.decisions)
     }
 
     fn patterns_of(&self, entity: &Entity) -> &'m [Pattern] {
@@ -563,12 +567,8 @@ pub(crate) fn is_number(kind: BsonType) -> bool {
 }
 
 /// Whether an entity lives inside another and nowhere else: embedded once, and nobody holds ids of it.
-pub(crate) fn is_embedded(model: &DesignModel, decisions: &[Decision], entity: &str) -> bool {
-    let of_it = || {
-        decisions.iter().filter(|decision| {
-            model.relationship(&decision.relationship).is_some_and(|r| r.child == entity)
-        })
-    };
+pub(crate) fn is_embedded(layout: &Layout<'_>, entity: &str) -> bool {
+    let of_it = || layout.linked().filter(|(r, _)| r.child == entity).map(|(_, decision)| decision);
     let pointed_at = |decision: &Decision| {
         decision.patterns.iter().any(|pattern| {
             matches!(

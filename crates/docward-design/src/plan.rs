@@ -152,14 +152,15 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
     readings(model, &decisions, naming, &mut entities);
     let layout = Layout { model, decisions: &decisions, advice: &entities, naming };
     let collections = collection::all(&layout);
-    let compared: Vec<(Vec<Alternative>, bool)> = decisions
-        .iter()
-        .map(|decision| match model.relationship(&decision.relationship) {
-            Some(relationship) if decision.choice.is_some() => (
-                compare::alternatives(model, relationship, decision),
+    let touched: Vec<_> = model.reads.iter().map(|read| derive::reads(model, read)).collect();
+    let compared: Vec<(Vec<Alternative>, bool)> = layout
+        .linked()
+        .map(|(relationship, decision)| match decision.choice {
+            Some(_) => (
+                compare::alternatives(model, relationship, decision, &touched),
                 is_split(model, relationship, decision),
             ),
-            _ => (Vec::new(), false),
+            None => (Vec::new(), false),
         })
         .collect();
     for (decision, (alternatives, split)) in decisions.iter_mut().zip(compared) {
@@ -328,13 +329,10 @@ impl Deciding<'_> {
 /// most.
 fn one_home(model: &DesignModel, decisions: &mut [Decision]) {
     for entity in &model.entities {
+        // There is a decision for each relationship, in their order.
         let homes: Vec<usize> = (0..decisions.len())
             .filter(|i| decisions[*i].choice == Some(Choice::Embed))
-            .filter(|i| {
-                model
-                    .relationship(&decisions[*i].relationship)
-                    .is_some_and(|r| r.child == entity.name)
-            })
+            .filter(|i| model.relationships[*i].child == entity.name)
             .collect();
         let strength = |i: &usize| decisions[*i].facts.co_read.unwrap_or(0.0);
         let Some(home) =

@@ -398,10 +398,12 @@ impl Judge<'_, '_> {
             }
         }
         // Children that are fetched with their parent come by the parent's id.
+        let relationships = self.layout.model.relationships.iter();
+        let above: Vec<_> = relationships.filter(|r| r.child == self.collection.entity).collect();
         for read in &self.layout.model.reads {
             for with in &read.with {
-                let Some(r) = self.layout.model.relationship(&with.relationship) else { continue };
-                if r.child == self.collection.entity && read.from != r.child {
+                let Some(r) = above.iter().find(|r| r.name == with.relationship) else { continue };
+                if read.from != r.child {
                     all += read.per_second;
                     let by_parent = self.target(leading).is_some_and(|e| e.name == r.parent);
                     let by_id = leading == "_id" && self.layout.naming.id_of(&r.parent) != leading;

@@ -30,7 +30,8 @@ pub(crate) fn of(text: &str) -> Case {
 }
 
 /// The models of the gallery.
-pub(crate) const GALLERY: [&str; 7] = ["bank", "blog", "catalogue", "chat", "iot", "shop", "social"];
+pub(crate) const GALLERY: [&str; 7] =
+    ["bank", "blog", "catalogue", "chat", "iot", "shop", "social"];
 
 /// The text of a model of the gallery.
 pub(crate) fn text_of(name: &str) -> String {
@@ -201,4 +202,5 @@ reads:
 }
 
 /// Writes that leave no question open: both are inserted, hardly ever.
-pub(crate) const WRITTEN: &[&str] = &["insert: [parent], rate: 1/day", "insert: [child], rate: 1/h"];
+pub(crate) const WRITTEN: &[&str] =
+    &["insert: [parent], rate: 1/day", "insert: [child], rate: 1/h"];
