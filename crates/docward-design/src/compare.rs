@@ -147,15 +147,14 @@ impl Cost<'_> {
                 let sized = |count: u64| self.parent_bytes(count);
                 (
                     years,
-                    sized(spread.p50 + more(typical)),
-                    sized(spread.p99 + more(p99)),
-                    sized(spread.max + more(p99)),
+                    sized(spread.p50.saturating_add(more(typical))),
+                    sized(spread.p99.saturating_add(more(p99))),
+                    sized(spread.max.saturating_add(more(p99))),
                 )
             })
             .to_vec();
         let crossings = if self.way == Way::Embed {
-            let base =
-                self.decision.facts.parent_bytes + size::element(self.relationship.role(), 0);
+            let base = size::element(self.relationship.role(), self.decision.facts.parent_bytes);
             crossings(base, self.child(), spread.p99, p99, self.model.as_of)
         } else {
             Vec::new()
@@ -197,7 +196,7 @@ impl Cost<'_> {
 
     /// Bytes of a child by itself: with the id of its parent.
     fn own_child(&self) -> u64 {
-        self.child() + size::element("parentId", 12)
+        self.child().saturating_add(size::element("parentId", 12))
     }
 
     /// Bytes of a parent that has so many children.
@@ -208,7 +207,7 @@ impl Cost<'_> {
             Way::Reference => return own,
             Way::Hybrid => children.min(self.preview),
         };
-        own + size::element(self.relationship.role(), size::array(held, self.child()))
+        size::element(self.relationship.role(), size::array(held, self.child())).saturating_add(own)
     }
 
     /// Children of a typical parent.
@@ -235,7 +234,9 @@ impl Cost<'_> {
                             let all = self.typical() as f64;
                             (1.0 + all, held + all * apart)
                         }
-                        (Way::Reference, true) => (1.0, held + (self.typical() * ENTRY) as f64),
+                        (Way::Reference, true) => {
+                            (1.0, held + self.typical() as f64 * ENTRY as f64)
+                        }
                         _ => (1.0, held),
                     }
                 }

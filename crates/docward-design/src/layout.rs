@@ -122,8 +122,7 @@ impl Planned {
             Rank::P99 | Rank::Max => self.bytes.1,
         };
         match self.kind {
-            BsonType::String => own + 5,
-            BsonType::BinData => own + 5,
+            BsonType::String | BsonType::BinData => own.saturating_add(5),
             BsonType::Object => document_bytes(&self.fields, rank),
             BsonType::Array => {
                 let items = self.items.unwrap_or(Spread::always(0));
@@ -153,7 +152,7 @@ fn scalar_bytes(kind: BsonType, own: u64) -> u64 {
         BsonType::Decimal => 16,
         BsonType::ObjectId => 12,
         BsonType::Bool => 1,
-        BsonType::String | BsonType::BinData => own + 5,
+        BsonType::String | BsonType::BinData => own.saturating_add(5),
         BsonType::Object | BsonType::Array => size::AROUND,
         _ => 0,
     }
@@ -162,7 +161,7 @@ fn scalar_bytes(kind: BsonType, own: u64) -> u64 {
 /// Bytes of a document of these fields. Fields that not every document has count as there.
 pub fn document_bytes(fields: &[Planned], rank: Rank) -> u64 {
     let inside = fields.iter().map(|field| size::element(&field.name, field.value_bytes(rank)));
-    size::AROUND + inside.sum::<u64>()
+    inside.fold(size::AROUND, u64::saturating_add)
 }
 
 /// Bytes a string has when nobody said how long it is.

@@ -287,8 +287,8 @@ impl Deciding<'_> {
                 }
                 _ => 0,
             })
-            .sum();
-        own + embedded
+            .fold(0, u64::saturating_add);
+        own.saturating_add(embedded)
     }
 
     /// Several lists that are each small enough may be too large together: the largest one goes until

@@ -64,7 +64,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     let judge =
         Judge { layout, collection, least: (100 * u64::from(deployment.shards)).max(1000) as f64 };
     let mut candidates: Vec<Vec<(String, bool)>> = vec![vec![("_id".to_owned(), true)]];
-    let named: Vec<String> = judge.named();
+    let named: Vec<String> = judge.named(zone.map(|(field, _)| field.as_str()));
     for field in &named {
         candidates.push(vec![(field.clone(), false)]);
         candidates.push(vec![(field.clone(), true)]);
@@ -136,11 +136,12 @@ struct Judge<'l, 'm> {
 }
 
 impl Judge<'_, '_> {
-    /// Fields that reads name by one value.
-    fn named(&self) -> Vec<String> {
+    /// Fields that reads name by one value, behind that of the zones.
+    fn named(&self, zone: Option<&str>) -> Vec<String> {
         let mut found = Vec::new();
         for index in &self.collection.indexes {
-            for (name, _) in index.keys.iter().take(1) {
+            let behind = index.keys.iter().filter(|(name, _)| zone != Some(name));
+            for (name, _) in behind.take(1) {
                 if !found.contains(name) && self.is_plain(name) {
                     found.push(name.clone());
                 }
