@@ -60,7 +60,7 @@ fn of(model: &DesignModel, collection: &CollectionPlan) -> Capacity {
     let hot = model.entity(&collection.entity).and_then(|entity| entity.hot);
     let working_set = documents(0.0).zip(index_bytes).map(|(n, indexes)| {
         let data = n * typical as f64 * hot.unwrap_or(1.0);
-        (data as u64 + indexes, hot.is_none())
+        ((data as u64).saturating_add(indexes), hot.is_none())
     });
     Capacity {
         collection: collection.name.clone(),

@@ -6,11 +6,14 @@ use crate::capacity::Capacity;
 use crate::collection::CollectionPlan;
 use crate::decide::Choice;
 use crate::facts::Growth;
+use crate::layout::{Origin, Planned};
 use crate::pattern::Pattern;
 use crate::plan::{Decision, DesignCheck};
 
 /// The largest document at the 99th percentile that is well under 16 MB (CK-14).
 const SAFE: u64 = 1_677_721;
+/// Elements that are too many for an array (DM-08.1).
+const MANY: u64 = 1000;
 /// Reads a second from which a read is hot.
 const HOT: f64 = 1.0;
 
@@ -21,7 +24,7 @@ pub(crate) fn all(
     capacity: &[Capacity],
 ) -> Vec<DesignCheck> {
     vec![
-        arrays(decisions),
+        arrays(decisions, collections),
         single_reads(model, decisions),
         atomicity(model, decisions),
         aggregates(model, decisions),
@@ -35,7 +38,7 @@ fn check(id: &'static str, holds: Option<bool>, because: impl Into<String>) -> D
     DesignCheck { id, holds, because: because.into() }
 }
 
-fn arrays(decisions: &[Decision]) -> DesignCheck {
+fn arrays(decisions: &[Decision], collections: &[CollectionPlan]) -> DesignCheck {
     let open = decisions.iter().filter(|decision| decision.choice.is_none()).count() as u64;
     let endless: Vec<&str> = decisions
         .iter()
@@ -45,15 +48,35 @@ fn arrays(decisions: &[Decision]) -> DesignCheck {
     if !endless.is_empty() {
         return check("CK-8", Some(false), format!("without an end: {}", text::list(&endless, 5)));
     }
+    let mut long = Vec::new();
+    for collection in collections {
+        declared_long(&collection.fields, &collection.name, &mut long);
+    }
+    if !long.is_empty() {
+        let because = format!("{MANY} elements or more: {}", text::list(&long, 5));
+        return check("CK-8", Some(false), because);
+    }
     if open > 0 {
         return check("CK-8", None, format!("{} undecided", text::plural(open, "relationship")));
     }
     check("CK-8", Some(true), "every array has an end, or its elements are documents of their own")
 }
 
+/// Declared arrays that may get too long (DM-08.1). Those that patterns make have an end.
+fn declared_long(fields: &[Planned], above: &str, found: &mut Vec<String>) {
+    for field in fields {
+        let path = format!("{above}.{}", field.name);
+        if field.origin == Origin::Own && field.items.is_some_and(|items| items.max >= MANY) {
+            found.push(path.clone());
+        }
+        declared_long(&field.fields, &path, found);
+    }
+}
+
 fn single_reads(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
     let mut several = Vec::new();
     let mut hot = 0_u64;
+    let mut fetched_fresh = false;
     for read in model.reads.iter().filter(|read| read.per_second >= HOT) {
         hot += 1;
         let apart = read.with.iter().any(|with| {
@@ -63,6 +86,15 @@ fn single_reads(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
             };
             let Some(relationship) = model.relationship(&with.relationship) else { return false };
             if decision.choice != Some(Choice::Reference) {
+                return false;
+            }
+            // What must be current is read where it is, and not counted: one read is not possible.
+            let current = relationship.current.as_ref().is_some_and(|current| {
+                !with.fields.is_empty()
+                    && (current.is_empty() || with.fields.iter().all(|f| current.contains(f)))
+            });
+            if current {
+                fetched_fresh = true;
                 return false;
             }
             let covered = decision.patterns.iter().any(|pattern| match pattern {
@@ -83,8 +115,12 @@ fn single_reads(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
         }
     }
     if several.is_empty() {
-        let because =
-            format!("{} of {} or more a second, each one read", text::plural(hot, "read"), HOT);
+        let because = format!(
+            "{} of {} or more a second, each one read{}",
+            text::plural(hot, "read"),
+            HOT,
+            if fetched_fresh { ", but for what must be current" } else { "" }
+        );
         return check("CK-9", Some(true), because);
     }
     let because = format!("more than one document: {}", text::list(&several, 5));

@@ -3,8 +3,9 @@
 use docward_model::{BsonType, Entity, Spread};
 
 use crate::index::{self, IndexPlan};
-use crate::layout::{Layout, Origin, Planned, is_embedded};
+use crate::layout::{Layout, Origin, Planned, is_embedded, is_of_series};
 use crate::pattern::{Bucket, Pattern};
+use crate::plan::Decision;
 use crate::shard::{self, ShardPlan};
 
 /// A collection.
@@ -79,26 +80,22 @@ impl Purpose {
 pub(crate) fn all(layout: &Layout<'_>) -> Vec<CollectionPlan> {
     let mut found = Vec::new();
     for entity in &layout.model.entities {
-        if !is_embedded(layout.model, layout.decisions, &entity.name) {
+        if !is_embedded(layout, &entity.name) {
             found.push(of_entity(layout, entity));
             found.extend(beside(layout, entity));
         }
     }
-    for decision in layout.decisions {
-        let Some(relationship) = layout.model.relationship(&decision.relationship) else {
-            continue;
-        };
+    for (relationship, decision) in layout.linked() {
         for pattern in &decision.patterns {
             match pattern {
-                Pattern::Junction => found.push(junction(layout, relationship)),
+                Pattern::Junction => found.push(junction(layout, relationship, decision)),
                 Pattern::Outlier { page } => found.extend(overflow(layout, relationship, *page)),
                 _ => {}
             }
         }
     }
-    let plain: Vec<CollectionPlan> = found.clone();
     for collection in &mut found {
-        index::plan(layout, collection, &plain);
+        index::plan(layout, collection);
         collection.shard = shard::plan(layout, collection);
     }
     found
@@ -147,10 +144,7 @@ fn series(
     meta: &[String],
     granularity: &'static str,
 ) {
-    let is_meta = |field: &Planned| {
-        meta.contains(&field.name)
-            || matches!(&field.origin, Origin::Reference(entity) if meta.contains(entity))
-    };
+    let is_meta = |field: &Planned| is_of_series(meta, field);
     let (inside, mut rest): (Vec<Planned>, Vec<Planned>) = plan.fields.drain(..).partition(is_meta);
     let name = match inside.as_slice() {
         [one] => one.name.clone(),
@@ -200,7 +194,11 @@ fn beside(layout: &Layout<'_>, entity: &Entity) -> Vec<CollectionPlan> {
     found
 }
 
-fn junction(layout: &Layout<'_>, relationship: &docward_model::Relationship) -> CollectionPlan {
+fn junction(
+    layout: &Layout<'_>,
+    relationship: &docward_model::Relationship,
+    decision: &Decision,
+) -> CollectionPlan {
     let naming = layout.naming;
     let id = |entity: &str| {
         Planned::new(naming.id_of(entity), BsonType::ObjectId, Origin::Reference(entity.to_owned()))
@@ -211,6 +209,12 @@ fn junction(layout: &Layout<'_>, relationship: &docward_model::Relationship) -> 
     if parent == child {
         // Both ends are of one entity: the second is named after its role.
         fields[2].name = naming.id_of(relationship.role());
+    }
+    for pattern in &decision.patterns {
+        if let Pattern::ExtendedReference { fields: copied, .. } = pattern {
+            let name = naming.field(&[&naming.singular(relationship.role())]);
+            fields.extend(layout.copies(name, child, copied));
+        }
     }
     let parents = layout.model.entity(parent).and_then(|entity| entity.count);
     let spread = relationship.children.unwrap_or(Spread::always(1));

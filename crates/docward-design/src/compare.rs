@@ -1,6 +1,8 @@
 //! What embedding, referencing and a hybrid would cost, operation by operation. `design simulate`
 //! measures the same figures on a server.
 
+use std::collections::BTreeSet;
+
 use docward_model::{ChildGrowth, DesignModel, DesignRead, DesignWrite, Relationship};
 
 use crate::capacity::{Crossing, ENTRY, YEARS, crossings};
@@ -81,6 +83,7 @@ pub(crate) fn alternatives(
     model: &DesignModel,
     relationship: &Relationship,
     decision: &Decision,
+    touched: &[BTreeSet<&str>],
 ) -> Vec<Alternative> {
     let preview = decision.patterns.iter().find_map(|pattern| match pattern {
         Pattern::Subset { newest, .. } => Some(*newest),
@@ -98,7 +101,8 @@ pub(crate) fn alternatives(
     ways.sort_by_key(|way| *way != chosen);
     ways.into_iter()
         .map(|way| {
-            let cost = Cost { model, relationship, decision, way, preview: preview.unwrap_or(0) };
+            let cost =
+                Cost { model, relationship, decision, touched, way, preview: preview.unwrap_or(0) };
             cost.alternative(way == chosen)
         })
         .collect()
@@ -108,6 +112,8 @@ struct Cost<'m> {
     model: &'m DesignModel,
     relationship: &'m Relationship,
     decision: &'m Decision,
+    /// The entities of each read.
+    touched: &'m [BTreeSet<&'m str>],
     way: Way,
     preview: u64,
 }
@@ -116,8 +122,7 @@ impl Cost<'_> {
     fn alternative(&self, chosen: bool) -> Alternative {
         let (parent, child) = (&self.relationship.parent, &self.relationship.child);
         let mut operations = Vec::new();
-        for read in &self.model.reads {
-            let touched = crate::derive::reads(self.model, read);
+        for (read, touched) in self.model.reads.iter().zip(self.touched) {
             if touched.contains(parent.as_str()) || touched.contains(child.as_str()) {
                 operations.push(self.read(read));
             }
@@ -142,15 +147,14 @@ impl Cost<'_> {
                 let sized = |count: u64| self.parent_bytes(count);
                 (
                     years,
-                    sized(spread.p50 + more(typical)),
-                    sized(spread.p99 + more(p99)),
-                    sized(spread.max + more(p99)),
+                    sized(spread.p50.saturating_add(more(typical))),
+                    sized(spread.p99.saturating_add(more(p99))),
+                    sized(spread.max.saturating_add(more(p99))),
                 )
             })
             .to_vec();
         let crossings = if self.way == Way::Embed {
-            let base =
-                self.decision.facts.parent_bytes + size::element(self.relationship.role(), 0);
+            let base = size::element(self.relationship.role(), self.decision.facts.parent_bytes);
             crossings(base, self.child(), spread.p99, p99, self.model.as_of)
         } else {
             Vec::new()
@@ -192,7 +196,7 @@ impl Cost<'_> {
 
     /// Bytes of a child by itself: with the id of its parent.
     fn own_child(&self) -> u64 {
-        self.child() + size::element("parentId", 12)
+        self.child().saturating_add(size::element("parentId", 12))
     }
 
     /// Bytes of a parent that has so many children.
@@ -203,7 +207,7 @@ impl Cost<'_> {
             Way::Reference => return own,
             Way::Hybrid => children.min(self.preview),
         };
-        own + size::element(self.relationship.role(), size::array(held, self.child()))
+        size::element(self.relationship.role(), size::array(held, self.child())).saturating_add(own)
     }
 
     /// Children of a typical parent.
@@ -230,7 +234,9 @@ impl Cost<'_> {
                             let all = self.typical() as f64;
                             (1.0 + all, held + all * apart)
                         }
-                        (Way::Reference, true) => (1.0, held + (self.typical() * ENTRY) as f64),
+                        (Way::Reference, true) => {
+                            (1.0, held + self.typical() as f64 * ENTRY as f64)
+                        }
                         _ => (1.0, held),
                     }
                 }

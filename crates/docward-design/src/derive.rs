@@ -42,9 +42,13 @@ pub fn questions(model: &DesignModel, entity: &Entity) -> Vec<Question> {
             format!("add writes that name it, or `written: never` to entity `{name}`"),
         );
     }
-    if !entity.never_read
-        && !model.reads.iter().any(|read| reads(model, read).contains(name.as_str()))
-    {
+    let along = |r: &&Relationship| r.parent == *name || r.child == *name;
+    let along: Vec<&str> =
+        model.relationships.iter().filter(along).map(|r| r.name.as_str()).collect();
+    let is_read = |read: &DesignRead| {
+        read.from == *name || followed(read).any(|followed| along.contains(&followed))
+    };
+    if !entity.never_read && !model.reads.iter().any(is_read) {
         ask(
             format!("how is `{name}` read: which fields together, how often, by what?"),
             format!("add reads that name it, or `read: never` to entity `{name}`"),
@@ -142,15 +146,22 @@ pub fn known(model: &DesignModel, relationship: &Relationship, sizes: (u64, u64)
 
 /// Every entity a read touches.
 pub(crate) fn reads<'m>(model: &'m DesignModel, read: &'m DesignRead) -> BTreeSet<&'m str> {
-    let along = read
-        .with
-        .iter()
-        .map(|with| &with.relationship)
-        .chain(&read.counts)
-        .chain(read.sums.iter().map(|(relationship, _)| relationship))
+    let along = followed(read)
         .filter_map(|name| model.relationship(name))
         .flat_map(|r| [r.parent.as_str(), r.child.as_str()]);
     along.chain([read.from.as_str()]).collect()
+}
+
+/// The relationships a read goes along, to fetch, count or sum.
+fn followed(read: &DesignRead) -> impl Iterator<Item = &str> {
+    let fetched = read.with.iter().map(|with| &with.relationship);
+    let summed = read.sums.iter().map(|(relationship, _)| relationship);
+    fetched.chain(&read.counts).chain(summed).map(String::as_str)
+}
+
+/// Times a second, all together. The sum of nothing is 0 here; `f64` says minus 0, and prints it.
+pub(crate) fn total<'w>(writes: impl Iterator<Item = &'w DesignWrite>) -> f64 {
+    writes.map(|write| write.per_second).fold(0.0, |sum, rate| sum + rate)
 }
 
 struct Access {
@@ -163,15 +174,17 @@ struct Access {
 
 fn access(model: &DesignModel, relationship: &Relationship) -> Access {
     let (parent, child) = (relationship.parent.as_str(), relationship.child.as_str());
+    let others: Vec<&str> = model
+        .relationships
+        .iter()
+        .filter(|other| other.name != relationship.name)
+        .filter(|other| other.child == child || other.parent == child)
+        .map(|other| other.name.as_str())
+        .collect();
     let (mut all, mut together, mut alone) = (0.0, 0.0, 0.0);
     for read in &model.reads {
         let along = read.with.iter().any(|with| with.relationship == relationship.name);
-        let elsewhere = read
-            .with
-            .iter()
-            .filter(|with| with.relationship != relationship.name)
-            .filter_map(|with| model.relationship(&with.relationship))
-            .any(|other| other.child == child || other.parent == child);
+        let elsewhere = read.with.iter().any(|with| others.contains(&with.relationship.as_str()));
         let begins = read.from == child;
         if !(along || begins || elsewhere) {
             continue;
@@ -187,7 +200,7 @@ fn access(model: &DesignModel, relationship: &Relationship) -> Access {
     }
     let of = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
     let sum = |keep: &dyn Fn(&DesignWrite) -> bool| -> f64 {
-        model.writes.iter().filter(|write| keep(write)).map(|write| write.per_second).sum()
+        total(model.writes.iter().filter(|write| keep(write)))
     };
     let updates =
         |write: &DesignWrite, name: &str| write.updates.iter().any(|entity| entity == name);

@@ -41,7 +41,7 @@ impl IndexPlan {
 }
 
 /// Plans the indexes of a collection.
-pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan, _all: &[CollectionPlan]) {
+pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
     let mut found = Vec::new();
     match &collection.purpose {
         Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_) => {
@@ -82,6 +82,16 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan, _all: &
     }
     expiry(layout, collection, &mut found);
     collection.indexes = merged(found);
+    // From 6.3 on a time series comes with an index on its meta field and time.
+    if let Purpose::TimeSeries { time, meta, .. } = &collection.purpose
+        && layout.model.deployment.server >= (6, 3)
+    {
+        let given = [meta.as_str(), time.as_str()];
+        collection.indexes.retain(|index| {
+            index.keys.len() > given.len()
+                || index.keys.iter().zip(given).any(|((name, _), given)| name != given)
+        });
+    }
 }
 
 fn references(fields: &[Planned]) -> impl Iterator<Item = String> + '_ {
@@ -142,7 +152,12 @@ fn for_read(
     let sorted = !read.sort.is_empty();
     let (mut equal, mut narrow, mut range) = (Vec::new(), Vec::new(), Vec::new());
     for (name, how) in &read.filter {
-        let key = (place(name), false);
+        let mut key = (place(name), false);
+        if is_listed(layout, collection, name) {
+            // The name of an attribute is given, its value is compared.
+            equal.push((format!("{path}{ATTRIBUTES}.k"), false));
+            key.0 = format!("{path}{ATTRIBUTES}.v");
+        }
         match how {
             Matching::Equal | Matching::OneOf(_) => equal.push(key),
             Matching::NarrowRange if sorted => narrow.push(key),
@@ -161,14 +176,18 @@ fn for_read(
             keys.push(key);
         }
     }
+    if let Some(dropped) = one_array(&collection.fields, &mut keys) {
+        notes.push(format!("an index goes through one array only, so `{dropped}` is left out"));
+    }
     if keys.is_empty() || keys.len() == 1 && keys[0].0 == "_id" {
         return None;
     }
-    // The server has one for the meta field and the time.
     let serves = format!("`{}`", read.name);
     let only = only_of(layout, collection, path, &keys);
-    if only.is_some() {
-        notes.push("queries must name the type to use it".to_owned());
+    if let Some((discriminator, _)) = &only {
+        notes.push(format!("queries must name `{discriminator}` to use it"));
+        // Within the index it is the same everywhere.
+        keys.retain(|(name, _)| name != discriminator);
     }
     Some(IndexPlan { only, notes, ..IndexPlan::on(keys, serves) })
 }
@@ -176,24 +195,17 @@ fn for_read(
 /// The path of a field a read names: its own, or the id of another entity.
 fn place_of(layout: &Layout<'_>, collection: &CollectionPlan, path: &str, name: &str) -> String {
     let fields = fields_at(&collection.fields, path);
-    let listed = layout
-        .advice
-        .iter()
-        .find(|a| a.entity == collection.entity)
-        .into_iter()
-        .flat_map(|a| &a.patterns)
-        .any(|p| matches!(p, Pattern::Attribute { fields } if fields.iter().any(|f| f == name)));
-    if listed {
-        return "attributes.k".to_owned();
-    }
-    if let Purpose::Bucket(bucket) = &collection.purpose {
+    if let Purpose::Bucket(bucket) = &collection.purpose
+        && path.is_empty()
+    {
         if bucket.time == name {
             return layout.naming.field(&["bucket", "start"]);
         }
+        // What is not of the bucket is of its readings.
         if !fields.iter().any(|field| field.name == name)
-            && !bucket.series.iter().any(|s| s == name)
+            && !bucket.series.contains(&name.to_owned())
         {
-            return format!("readings.{name}");
+            return place_of(layout, collection, "readings.", name);
         }
     }
     let direct = fields.iter().find(|field| field.name == name);
@@ -225,6 +237,50 @@ fn place_of(layout: &Layout<'_>, collection: &CollectionPlan, path: &str, name: 
     }
 }
 
+/// The server refuses an index through two arrays: keys through a second one are dropped, and the first
+/// of them is named.
+fn one_array(fields: &[Planned], keys: &mut Vec<(String, bool)>) -> Option<String> {
+    let mut through: Option<String> = None;
+    let mut dropped = None;
+    keys.retain(|(path, _)| {
+        let Some(array) = array_of(fields, path) else { return true };
+        let first = through.get_or_insert_with(|| array.clone());
+        if *first == array {
+            return true;
+        }
+        dropped.get_or_insert_with(|| path.clone());
+        false
+    });
+    dropped
+}
+
+/// The outermost array on the way to a field.
+fn array_of(fields: &[Planned], path: &str) -> Option<String> {
+    let mut at = fields;
+    let mut gone = String::new();
+    for part in path.split('.') {
+        let field = at.iter().find(|field| field.name == part)?;
+        gone = if gone.is_empty() { part.to_owned() } else { format!("{gone}.{part}") };
+        if field.kind == BsonType::Array {
+            return Some(gone);
+        }
+        at = &field.fields;
+    }
+    None
+}
+
+/// Where the attribute pattern keeps fields.
+const ATTRIBUTES: &str = "attributes";
+
+/// Whether a field is one of a list of names and values.
+fn is_listed(layout: &Layout<'_>, collection: &CollectionPlan, name: &str) -> bool {
+    let advice = layout.advice.iter().find(|a| a.entity == collection.entity);
+    advice
+        .into_iter()
+        .flat_map(|a| &a.patterns)
+        .any(|p| matches!(p, Pattern::Attribute { fields } if fields.iter().any(|f| f == name)))
+}
+
 fn fields_at<'f>(fields: &'f [Planned], path: &str) -> &'f [Planned] {
     let mut at = fields;
     for part in path.split('.').filter(|part| !part.is_empty()) {
@@ -251,18 +307,17 @@ fn only_of(
                 _ => None,
             }
         })?;
-    let variant = entity.variants.iter().find(|variant| {
+    // A field of two kinds would be missed for one of them.
+    let mut having = entity.variants.iter().filter(|variant| {
         keys.iter().any(|(name, _)| variant.fields.iter().any(|field| field.name == *name))
-    })?;
+    });
+    let variant = having.next().filter(|_| having.next().is_none())?;
     Some((discriminator, variant.name.clone()))
 }
 
 /// Children are found by the id they hold (PT-ref.1), the newest first where a page shows those.
 fn by_references(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
-    for decision in layout.decisions {
-        let Some(relationship) = layout.model.relationship(&decision.relationship) else {
-            continue;
-        };
+    for (relationship, decision) in layout.linked() {
         let (holder, other) = match decision.patterns.first() {
             Some(Pattern::ParentInChild | Pattern::ParentsInChild | Pattern::Tree) => {
                 (&relationship.child, &relationship.parent)

@@ -1,11 +1,13 @@
 //! What documents look like once everything is decided: fields with their origin, from which sizes,
 //! validators, examples and statements are made.
 
+use std::collections::BTreeSet;
+
 use docward_model::{BsonType, DesignModel, Entity, EntityField, Relationship, Spread};
 
 use crate::decide::Choice;
 use crate::naming::Naming;
-use crate::pattern::{Bucket, Pattern, Window};
+use crate::pattern::{Bucket, Pattern, Window, is_tree};
 use crate::plan::{Decision, EntityAdvice};
 use crate::size;
 
@@ -120,8 +122,7 @@ impl Planned {
             Rank::P99 | Rank::Max => self.bytes.1,
         };
         match self.kind {
-            BsonType::String => own + 5,
-            BsonType::BinData => own + 5,
+            BsonType::String | BsonType::BinData => own.saturating_add(5),
             BsonType::Object => document_bytes(&self.fields, rank),
             BsonType::Array => {
                 let items = self.items.unwrap_or(Spread::always(0));
@@ -151,7 +152,7 @@ fn scalar_bytes(kind: BsonType, own: u64) -> u64 {
         BsonType::Decimal => 16,
         BsonType::ObjectId => 12,
         BsonType::Bool => 1,
-        BsonType::String | BsonType::BinData => own + 5,
+        BsonType::String | BsonType::BinData => own.saturating_add(5),
         BsonType::Object | BsonType::Array => size::AROUND,
         _ => 0,
     }
@@ -160,7 +161,7 @@ fn scalar_bytes(kind: BsonType, own: u64) -> u64 {
 /// Bytes of a document of these fields. Fields that not every document has count as there.
 pub fn document_bytes(fields: &[Planned], rank: Rank) -> u64 {
     let inside = fields.iter().map(|field| size::element(&field.name, field.value_bytes(rank)));
-    size::AROUND + inside.sum::<u64>()
+    inside.fold(size::AROUND, u64::saturating_add)
 }
 
 /// Bytes a string has when nobody said how long it is.
@@ -215,10 +216,7 @@ impl<'m> Layout<'m> {
         above.push(&entity.name);
         let patterns = self.patterns_of(entity);
         let mut fields = self.own_fields(entity, patterns);
-        for decision in self.decisions {
-            let Some(relationship) = self.model.relationship(&decision.relationship) else {
-                continue;
-            };
+        for (relationship, decision) in self.linked() {
             if relationship.child == entity.name {
                 self.towards_parent(relationship, decision, &mut fields);
             }
@@ -227,7 +225,17 @@ impl<'m> Layout<'m> {
             }
         }
         above.pop();
+        // Two relationships may ask for the same field, as when both sides of one are declared.
+        let mut seen = BTreeSet::new();
+        fields.retain(|field| seen.insert(field.name.clone()));
         fields
+    }
+
+    /// Relationships with what was decided: there is a decision for each, in their order.
+    pub(crate) fn linked(
+        &self,
+    ) -> impl Iterator<Item = (&'m Relationship, &'m Decision)> + use<'m> {
+        self.model.relationships.iter().zip(self.decisions)
     }
 
     fn patterns_of(&self, entity: &Entity) -> &'m [Pattern] {
@@ -266,11 +274,25 @@ impl<'m> Layout<'m> {
             let origin = Origin::Pattern("attribute");
             let key =
                 Planned { bytes: (12, 24), ..Planned::new("k", BsonType::String, origin.clone()) };
-            let value = Planned {
-                bytes: (ASSUMED_STRING, ASSUMED_STRING),
-                ..Planned::new("v", BsonType::String, origin.clone())
+            let listed: Vec<Planned> = entity
+                .fields
+                .iter()
+                .filter(|field| listed.contains(&field.name))
+                .map(own)
+                .collect();
+            // Values keep their type when they share one; else text takes them all.
+            let kind = match listed.first().map(|field| field.kind) {
+                Some(kind) if listed.iter().all(|field| field.kind == kind) => kind,
+                _ => BsonType::String,
             };
-            let items = Spread::always(listed.len() as u64);
+            let most = |of: fn(&Planned) -> u64| listed.iter().map(of).max().unwrap_or(0);
+            let value = Planned {
+                bytes: (most(|field| field.bytes.0), most(|field| field.bytes.1)),
+                ..Planned::new("v", kind, origin.clone())
+            };
+            let always = listed.iter().filter(|field| field.required).count() as u64;
+            let all = listed.len() as u64;
+            let items = Spread { p50: all.div_ceil(2).max(always), p95: all, p99: all, max: all };
             fields.push(Planned::list("attributes", origin, vec![key, value], items));
         }
         // Kinds add fields that not every document has.
@@ -295,7 +317,7 @@ impl<'m> Layout<'m> {
         let reference = Origin::Reference(parent.clone());
         for pattern in &decision.patterns {
             match pattern {
-                Pattern::ParentInChild if relationship.parent == relationship.child => {
+                Pattern::ParentInChild if is_tree(relationship) => {
                     let id = Planned::new(
                         self.naming.field(&["parent", "id"]),
                         BsonType::ObjectId,
@@ -329,7 +351,7 @@ impl<'m> Layout<'m> {
     }
 
     /// Copies of fields of another entity, as an object.
-    fn copies(&self, name: String, of: &str, fields: &[String]) -> Option<Planned> {
+    pub(crate) fn copies(&self, name: String, of: &str, fields: &[String]) -> Option<Planned> {
         let source = self.model.entity(of)?;
         let copied: Vec<Planned> = fields
             .iter()
@@ -350,7 +372,7 @@ impl<'m> Layout<'m> {
         above: &mut Vec<&'m str>,
         into: &mut Vec<Planned>,
     ) {
-        if relationship.parent == relationship.child {
+        if is_tree(relationship) {
             return;
         }
         let Some(child) = self.model.entity(&relationship.child) else { return };
@@ -488,15 +510,20 @@ impl<'m> Layout<'m> {
         (self.naming.field(&[field, "sum"]), self.naming.field(&[field, "average"]))
     }
 
+    /// Bytes of a reading inside a bucket: all fields but those of the series.
+    pub(crate) fn reading_bytes(&self, entity: &'m Entity) -> u64 {
+        let series = entity.series.as_ref().map_or(&[][..], |series| &series.id);
+        let mut fields = self.fields(entity, &mut Vec::new());
+        fields.retain(|field| !is_of_series(series, field));
+        document_bytes(&fields, Rank::Typical)
+    }
+
     /// The documents of a bucket: the series, the beginning of its period, a count, readings and their
     /// statistics (PT-bucket.3).
     pub(crate) fn bucket(&self, entity: &'m Entity, bucket: &Bucket) -> Vec<Planned> {
         let pattern = Origin::Pattern("bucket");
         let all = self.fields(entity, &mut Vec::new());
-        let is_series = |field: &Planned| {
-            bucket.series.contains(&field.name)
-                || matches!(&field.origin, Origin::Reference(entity) if bucket.series.contains(entity))
-        };
+        let is_series = |field: &Planned| is_of_series(&bucket.series, field);
         let mut fields = vec![Planned::new("_id", BsonType::ObjectId, Origin::Id)];
         fields.extend(all.iter().filter(|field| is_series(field)).cloned());
         fields.push(Planned::new(
@@ -528,17 +555,19 @@ impl<'m> Layout<'m> {
     }
 }
 
+/// Whether a field says which series a reading belongs to.
+pub(crate) fn is_of_series(series: &[String], field: &Planned) -> bool {
+    series.contains(&field.name)
+        || matches!(&field.origin, Origin::Reference(entity) if series.contains(entity))
+}
+
 pub(crate) fn is_number(kind: BsonType) -> bool {
     matches!(kind, BsonType::Int | BsonType::Long | BsonType::Double | BsonType::Decimal)
 }
 
 /// Whether an entity lives inside another and nowhere else: embedded once, and nobody holds ids of it.
-pub(crate) fn is_embedded(model: &DesignModel, decisions: &[Decision], entity: &str) -> bool {
-    let of_it = || {
-        decisions.iter().filter(|decision| {
-            model.relationship(&decision.relationship).is_some_and(|r| r.child == entity)
-        })
-    };
+pub(crate) fn is_embedded(layout: &Layout<'_>, entity: &str) -> bool {
+    let of_it = || layout.linked().filter(|(r, _)| r.child == entity).map(|(_, decision)| decision);
     let pointed_at = |decision: &Decision| {
         decision.patterns.iter().any(|pattern| {
             matches!(

@@ -4,7 +4,7 @@
 use docward_model::{DesignModel, DesignRead, Entity, Relationship};
 
 use crate::decide::{Choice, Ruling, is_outlier};
-use crate::derive::Question;
+use crate::derive::{self, Question};
 use crate::facts::{Bounds, Facts, Growth, Kind};
 use crate::size;
 
@@ -197,7 +197,7 @@ pub(crate) fn of_relationship(
     bounds: &Bounds,
 ) -> Made {
     let mut made = Made { patterns: Vec::new(), remarks: Vec::new(), questions: Vec::new() };
-    if relationship.parent == relationship.child {
+    if is_tree(relationship) {
         made.patterns.push(Pattern::Tree);
         made.patterns.push(Pattern::ParentInChild);
         return made;
@@ -213,13 +213,23 @@ pub(crate) fn of_relationship(
             }
         }
         Choice::Reference => {
-            made.patterns.push(holder(model, relationship, facts, bounds));
-            made.extended(model, relationship, facts);
+            let holder = holder(model, relationship, facts, bounds);
+            // A list of ids has no room for copies of what it points at on the other side.
+            if holder != Pattern::ParentsInChild {
+                made.extended(model, relationship, facts);
+            }
+            made.patterns.insert(0, holder);
             made.subset(model, relationship);
         }
     }
     made.computed(model, relationship, ruling.choice);
     made
+}
+
+/// Whether entities lie above and below each other. Where one has several above it, as with followers,
+/// it is a relationship of many to many between two of a kind.
+pub(crate) fn is_tree(relationship: &Relationship) -> bool {
+    relationship.parent == relationship.child && !relationship.is_shared()
 }
 
 /// Where the reference lives (GC-07): lists of ids only while they stay below 1,000.
@@ -268,14 +278,10 @@ impl Made {
         let in_parent = matches!(facts.kind, Kind::ManyToOne | Kind::ManyToMany);
         let (reader, source) = if in_parent { (parent, child) } else { (child, parent) };
         let mut fields: Vec<String> = Vec::new();
-        for read in model.reads.iter().filter(|read| read.from == *reader || !in_parent) {
+        // Reads that come from the source look the other way; those that come from elsewhere reach the
+        // reader on their way, as a page of an order reaches the product of an item.
+        for read in model.reads.iter().filter(|read| read.from != *source || source == reader) {
             for with in read.with.iter().filter(|with| with.relationship == relationship.name) {
-                if read.from != *reader && !is_reached(model, read, reader) {
-                    continue;
-                }
-                if read.from == *parent && !in_parent {
-                    continue;
-                }
                 if with.fields.is_empty() {
                     self.remarks.push(format!(
                         "`{}` needs all of `{source}`, so copying two or three fields would not save the second read",
@@ -401,14 +407,9 @@ impl Made {
     }
 }
 
-/// Whether a read reaches an entity by what it fetches along.
-fn is_reached(model: &DesignModel, read: &DesignRead, entity: &str) -> bool {
-    crate::derive::reads(model, read).contains(entity)
-}
-
 /// How often documents of an entity come, change or go, a second.
 pub(crate) fn arrivals(model: &DesignModel, entity: &str) -> f64 {
-    model.writes.iter().filter(|w| w.touches(entity)).map(|w| w.per_second).sum()
+    derive::total(model.writes.iter().filter(|w| w.touches(entity)))
 }
 
 fn date_field(entity: &Entity) -> Option<String> {
@@ -457,7 +458,7 @@ impl Made {
     fn series(&mut self, model: &DesignModel, entity: &Entity, bytes: u64) {
         let Some(series) = &entity.series else { return };
         let sum = |keep: &dyn Fn(&docward_model::DesignWrite) -> bool| -> f64 {
-            model.writes.iter().filter(|w| keep(w)).map(|w| w.per_second).sum()
+            derive::total(model.writes.iter().filter(|w| keep(w)))
         };
         let updates = sum(&|w| w.updates.contains(&entity.name));
         let inserts = sum(&|w| w.inserts.contains(&entity.name));
@@ -468,8 +469,8 @@ impl Made {
             match entity.needs_plain {
                 Some(false) => {
                     let granularity = match series.per_second {
-                        rate if rate >= 1.0 / 60.0 => "seconds",
-                        rate if rate >= 1.0 / 3600.0 => "minutes",
+                        rate if rate > 1.0 / 60.0 => "seconds",
+                        rate if rate > 1.0 / 3600.0 => "minutes",
                         _ => "hours",
                     };
                     self.patterns.push(Pattern::TimeSeries {

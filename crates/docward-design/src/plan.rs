@@ -151,18 +151,20 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         .filter_map(|relationship| deciding.made.remove(&relationship.name))
         .collect();
     one_home(model, &mut decisions);
-    let entities: Vec<EntityAdvice> =
-        model.entities.iter().map(|entity| advise(model, entity)).collect();
+    let mut entities: Vec<EntityAdvice> =
+        model.entities.iter().map(|entity| advise(model, entity, None)).collect();
+    readings(model, &decisions, naming, &mut entities);
     let layout = Layout { model, decisions: &decisions, advice: &entities, naming };
     let collections = collection::all(&layout);
-    let compared: Vec<(Vec<Alternative>, bool)> = decisions
-        .iter()
-        .map(|decision| match model.relationship(&decision.relationship) {
-            Some(relationship) if decision.choice.is_some() => (
-                compare::alternatives(model, relationship, decision),
+    let touched: Vec<_> = model.reads.iter().map(|read| derive::reads(model, read)).collect();
+    let compared: Vec<(Vec<Alternative>, bool)> = layout
+        .linked()
+        .map(|(relationship, decision)| match decision.choice {
+            Some(_) => (
+                compare::alternatives(model, relationship, decision, &touched),
                 is_split(model, relationship, decision),
             ),
-            _ => (Vec::new(), false),
+            None => (Vec::new(), false),
         })
         .collect();
     for (decision, (alternatives, split)) in decisions.iter_mut().zip(compared) {
@@ -232,7 +234,7 @@ impl Deciding<'_> {
             ruling.decided_by = rows;
             ruling.how = format!("vetoed: {because}");
         }
-        let tree = relationship.parent == relationship.child;
+        let tree = pattern::is_tree(relationship);
         if tree {
             ruling.choice = Choice::Reference;
             ruling.decided_by = &["PT-ref.1"];
@@ -281,11 +283,18 @@ impl Deciding<'_> {
             .filter(|r| r.parent == entity.name && Some(r.name.as_str()) != without)
             .filter_map(|r| self.made.get(&r.name).map(|decision| (r, decision)))
             .map(|(r, decision)| match decision.choice {
-                Some(Choice::Embed) => size::element(r.role(), decision.facts.children_bytes()),
+                Some(Choice::Embed) => {
+                    let Facts { children, child_bytes, .. } = decision.facts;
+                    let count = match rank {
+                        Rank::Typical => children.p50,
+                        Rank::P99 | Rank::Max => children.p99,
+                    };
+                    size::element(r.role(), size::array(count, child_bytes))
+                }
                 _ => 0,
             })
-            .sum();
-        own + embedded
+            .fold(0, u64::saturating_add);
+        own.saturating_add(embedded)
     }
 
     /// Several lists that are each small enough may be too large together: the largest one goes until
@@ -326,13 +335,10 @@ impl Deciding<'_> {
 /// most.
 fn one_home(model: &DesignModel, decisions: &mut [Decision]) {
     for entity in &model.entities {
+        // There is a decision for each relationship, in their order.
         let homes: Vec<usize> = (0..decisions.len())
             .filter(|i| decisions[*i].choice == Some(Choice::Embed))
-            .filter(|i| {
-                model
-                    .relationship(&decisions[*i].relationship)
-                    .is_some_and(|r| r.child == entity.name)
-            })
+            .filter(|i| model.relationships[*i].child == entity.name)
             .collect();
         let strength = |i: &usize| decisions[*i].facts.co_read.unwrap_or(0.0);
         let Some(home) =
@@ -353,9 +359,27 @@ fn one_home(model: &DesignModel, decisions: &mut [Decision]) {
     }
 }
 
-fn advise(model: &DesignModel, entity: &Entity) -> EntityAdvice {
+/// Buckets are sized again with what the decisions put into a reading beside its own fields.
+fn readings(
+    model: &DesignModel,
+    decisions: &[Decision],
+    naming: Naming,
+    advice: &mut [EntityAdvice],
+) {
+    for (i, entity) in model.entities.iter().enumerate() {
+        if entity.series.is_none() {
+            continue;
+        }
+        let layout = Layout { model, decisions, advice, naming };
+        let bytes = layout.reading_bytes(entity);
+        advice[i] = advise(model, entity, Some(bytes));
+    }
+}
+
+fn advise(model: &DesignModel, entity: &Entity, reading: Option<u64>) -> EntityAdvice {
     let fields: Vec<_> = entity.fields.iter().map(own).collect();
-    let made = pattern::of_entity(model, entity, document_bytes(&fields, Rank::Typical));
+    let bytes = reading.unwrap_or_else(|| document_bytes(&fields, Rank::Typical));
+    let made = pattern::of_entity(model, entity, bytes);
     let mut questions = derive::questions(model, entity);
     questions.extend(made.questions);
     EntityAdvice {

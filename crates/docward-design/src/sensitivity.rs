@@ -16,7 +16,7 @@ pub struct Turn {
     pub from: Option<f64>,
 }
 
-/// Every single fact that turns the decision, the nearest first.
+/// Every single fact that turns the decision: numbers, sizes, shares, then what is true or false.
 pub fn turns(facts: &Facts, bounds: &Bounds) -> Vec<Turn> {
     let choice = decide(facts, bounds).choice;
     let turned = |facts: &Facts| decide(facts, bounds).choice != choice;

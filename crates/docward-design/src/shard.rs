@@ -4,7 +4,7 @@
 use docward_model::{BsonType, Matching, text};
 
 use crate::collection::{CollectionPlan, Purpose};
-use crate::layout::{Layout, Origin};
+use crate::layout::{Layout, Origin, Rank, document_bytes};
 
 /// A key that was weighed.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +38,8 @@ pub struct ShardPlan {
     pub others: Vec<KeyCandidate>,
     /// Zones: values of the first field, each on shards of its own (SK-11).
     pub zones: Vec<String>,
+    /// What can be done about the key once there are documents, on this server (SK-12).
+    pub change: &'static str,
 }
 
 /// Share of the reads that must name the key (SK-4).
@@ -45,6 +47,8 @@ const TARGETED: f64 = 0.8;
 /// Share of the most frequent value: a warning, a failure (SK-2).
 const TOP_WARN: f64 = 0.10;
 const TOP_FAIL: f64 = 0.30;
+/// Bytes of documents with one value that a chunk takes with ease: half of 128 MB.
+const CHUNK: f64 = 64.0 * 1024.0 * 1024.0;
 /// Ranges that make a hash dear (SK-9).
 const RANGES: f64 = 0.2;
 
@@ -60,7 +64,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     let judge =
         Judge { layout, collection, least: (100 * u64::from(deployment.shards)).max(1000) as f64 };
     let mut candidates: Vec<Vec<(String, bool)>> = vec![vec![("_id".to_owned(), true)]];
-    let named: Vec<String> = judge.named();
+    let named: Vec<String> = judge.named(zone.map(|(field, _)| field.as_str()));
     for field in &named {
         candidates.push(vec![(field.clone(), false)]);
         candidates.push(vec![(field.clone(), true)]);
@@ -73,10 +77,12 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
         candidates = vec![vec![(meta.clone(), false)]];
     }
     if let Some((field, _)) = zone {
+        // Before 4.4 a key has one field or no hash.
+        let hashes = deployment.server >= (4, 4);
         for candidate in &mut candidates {
             candidate.retain(|(name, _)| name != field);
             for part in candidate.iter_mut() {
-                part.1 = false;
+                part.1 &= hashes;
             }
             candidate.insert(0, (field.clone(), false));
         }
@@ -96,15 +102,30 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
             .cmp(&left.0)
             .then(right.1.total_cmp(&left.1))
             .then(left.2.cmp(&right.2))
-            // Of two that are alike a compound key can be split further.
-            .then(b.fields.len().cmp(&a.fields.len()))
+            // A second field that reads use (SK-10), then one where it is needed to split a chunk.
+            .then(judge.used(b, zone.is_some()).total_cmp(&judge.used(a, zone.is_some())))
+            .then(judge.fits(b, zone.is_some()).cmp(&judge.fits(a, zone.is_some())))
             .then(a.fields.cmp(&b.fields))
     });
     judged.dedup_by(|a, b| a.fields == b.fields);
     let key = judged.remove(0);
     judged.truncate(4);
     let zones = zone.map(|(_, values)| values.clone()).unwrap_or_default();
-    Some(ShardPlan { key, others: judged, zones })
+    Some(ShardPlan { key, others: judged, zones, change: change(deployment.server) })
+}
+
+/// How a key can be changed later (SK-12).
+fn change(server: (u32, u32)) -> &'static str {
+    match server {
+        (5.., _) => "`reshardCollection` changes it while the cluster runs, at the price of a copy",
+        (4, 4..) => {
+            "`refineCollectionShardKey` adds fields behind it; any other key needs a new collection"
+        }
+        (4, 2..) => {
+            "it stays; values of its fields may be updated, and another key needs a new collection"
+        }
+        _ => "it stays, and so do the values of its fields; another key needs a new collection",
+    }
 }
 
 struct Judge<'l, 'm> {
@@ -115,11 +136,12 @@ struct Judge<'l, 'm> {
 }
 
 impl Judge<'_, '_> {
-    /// Fields that reads name by one value.
-    fn named(&self) -> Vec<String> {
+    /// Fields that reads name by one value, behind that of the zones.
+    fn named(&self, zone: Option<&str>) -> Vec<String> {
         let mut found = Vec::new();
         for index in &self.collection.indexes {
-            for (name, _) in index.keys.iter().take(1) {
+            let behind = index.keys.iter().filter(|(name, _)| zone != Some(name));
+            for (name, _) in behind.take(1) {
                 if !found.contains(name) && self.is_plain(name) {
                     found.push(name.clone());
                 }
@@ -143,7 +165,43 @@ impl Judge<'_, '_> {
             .iter()
             .find(|f| f.kind == BsonType::Date)
             .map(|f| f.name.clone());
-        date.into_iter().chain(["_id".to_owned()]).filter(|name| name != first).collect()
+        // The other end of a pair, which the pair's unique index goes on with.
+        let ends = self.collection.fields.iter().filter(|field| {
+            matches!(self.collection.purpose, Purpose::Junction(_))
+                && matches!(field.origin, Origin::Reference(_))
+        });
+        let ends = ends.map(|field| field.name.clone());
+        let finer = ends.chain(date).chain(["_id".to_owned()]);
+        finer.filter(|name| name != first).collect()
+    }
+
+    /// Share of the reads by the leading field that also order or narrow by the next one.
+    fn used(&self, key: &KeyCandidate, zoned: bool) -> f64 {
+        let Some((finer, _)) = key.fields.get(1 + usize::from(zoned)) else { return 0.0 };
+        let (mut all, mut using) = (0.0, 0.0);
+        for read in self.layout.model.reads.iter().filter(|r| r.from == self.collection.entity) {
+            all += read.per_second;
+            let filters = read.filter.iter().map(|(name, _)| name);
+            if filters.chain(read.sort.iter().map(|(name, _)| name)).any(|name| name == finer) {
+                using += read.per_second;
+            }
+        }
+        if all == 0.0 { 0.0 } else { using / all }
+    }
+
+    /// Whether a key has a second field exactly when documents with one value of the first may be too
+    /// many for a chunk.
+    fn fits(&self, key: &KeyCandidate, zoned: bool) -> bool {
+        let zone = usize::from(zoned);
+        let leading = key.fields.get(zone).map_or("_id", |(name, _)| name.as_str());
+        let typical = document_bytes(&self.collection.fields, Rank::Typical) as f64;
+        let largest = match (self.top_share(leading), self.collection.documents) {
+            _ if leading == "_id" || self.is_unique(leading) => Some(typical),
+            (Some(share), Some(documents)) => Some(share * documents * typical),
+            _ => None,
+        };
+        let needed = largest.is_none_or(|bytes| bytes > CHUNK);
+        needed == (key.fields.len() > 1 + zone)
     }
 
     fn key(&self, fields: Vec<(String, bool)>, zoned: bool) -> KeyCandidate {
@@ -171,11 +229,26 @@ impl Judge<'_, '_> {
             Some(targeted >= TARGETED),
             format!("{} of the reads name it", text::percent(targeted)),
         ));
+        if let Some(why) = self.not_unique(&fields) {
+            checks.push(("CK-13", Some(false), why));
+        }
         if hashed && ranged > RANGES {
             let why = format!("{} of the reads ask for a range of it", text::percent(ranged));
             checks.push(("SK-9", Some(false), why));
         }
         KeyCandidate { fields, checks, targeted }
+    }
+
+    /// A unique index must begin with the whole key, or the server refuses it.
+    fn not_unique(&self, fields: &[(String, bool)]) -> Option<String> {
+        let refused =
+            self.collection.indexes.iter().filter(|index| index.unique).find(|index| {
+                let begins = fields.iter().zip(&index.keys).all(|(part, key)| part.0 == key.0);
+                let hashed = fields.iter().any(|(_, hashed)| *hashed);
+                hashed || fields.len() > index.keys.len() || !begins
+            })?;
+        let names: Vec<&str> = refused.keys.iter().map(|(name, _)| name.as_str()).collect();
+        Some(format!("the unique index on {} does not begin with it", text::list(&names, 3)))
     }
 
     fn cardinality(&self, names: &[&str]) -> (&'static str, Option<bool>, String) {
@@ -283,10 +356,33 @@ impl Judge<'_, '_> {
         })
     }
 
+    /// Pairs and pages are read along a relationship: share of those reads that know a field's value.
+    fn along_relationship(&self, relationship: &str, leading: &str) -> f64 {
+        let Some(r) = self.layout.model.relationship(relationship) else { return 1.0 };
+        let (mut all, mut named) = (0.0, 0.0);
+        for read in &self.layout.model.reads {
+            let along = read.with.iter().any(|with| with.relationship == r.name);
+            let counted = read.counts.contains(&r.name);
+            let from = read.from == r.parent || read.from == r.child;
+            if !from || !(along || counted) {
+                continue;
+            }
+            all += read.per_second;
+            let side = if read.from == r.parent { 1 } else { 2 };
+            if self.collection.fields.get(side).is_some_and(|field| field.name == leading) {
+                named += read.per_second;
+            }
+        }
+        if all == 0.0 { 1.0 } else { named / all }
+    }
+
     /// Share of the reads that name the leading field by a value, and by a range.
     fn targeting(&self, names: &[&str], zoned: bool) -> (f64, f64) {
         let (mut all, mut named, mut ranged) = (0.0, 0.0, 0.0);
         let leading = names.get(usize::from(zoned && names.len() > 1)).copied().unwrap_or("_id");
+        if let Purpose::Junction(name) | Purpose::Overflow(name) = &self.collection.purpose {
+            return (self.along_relationship(name, leading), 0.0);
+        }
         for read in self.layout.model.reads.iter().filter(|r| r.from == self.collection.entity) {
             all += read.per_second;
             for (name, how) in &read.filter {
@@ -303,10 +399,12 @@ impl Judge<'_, '_> {
             }
         }
         // Children that are fetched with their parent come by the parent's id.
+        let relationships = self.layout.model.relationships.iter();
+        let above: Vec<_> = relationships.filter(|r| r.child == self.collection.entity).collect();
         for read in &self.layout.model.reads {
             for with in &read.with {
-                let Some(r) = self.layout.model.relationship(&with.relationship) else { continue };
-                if r.child == self.collection.entity && read.from != r.child {
+                let Some(r) = above.iter().find(|r| r.name == with.relationship) else { continue };
+                if read.from != r.child {
                     all += read.per_second;
                     let by_parent = self.target(leading).is_some_and(|e| e.name == r.parent);
                     let by_id = leading == "_id" && self.layout.naming.id_of(&r.parent) != leading;

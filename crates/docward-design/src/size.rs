@@ -12,7 +12,7 @@ pub fn array(count: u64, value: u64) -> u64 {
 
 /// Bytes of an element: its type, its name, a zero and the value.
 pub fn element(name: &str, value: u64) -> u64 {
-    2 + name.len() as u64 + value
+    value.saturating_add(2 + name.len() as u64)
 }
 
 /// Digits of the indexes 0 to `count - 1`, all together.
@@ -30,7 +30,7 @@ fn index_digits(count: u64) -> u64 {
 /// How many values of `value` bytes fit into an array of so many bytes.
 pub fn fitting(room: u64, value: u64) -> u64 {
     // Sizes rise with the count, so the answer can be bisected.
-    let (mut low, mut high) = (0_u64, room / (value + 3) + 1);
+    let (mut low, mut high) = (0_u64, room / value.saturating_add(3) + 1);
     while low < high {
         let middle = low + (high - low).div_ceil(2);
         if array(middle, value) <= room { low = middle } else { high = middle - 1 }

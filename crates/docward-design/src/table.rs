@@ -25,7 +25,9 @@ impl<'n> Table<'n> {
 
     /// What stands under a key.
     pub(crate) fn get(&mut self, key: &'static str) -> Option<&'n Node> {
-        self.known.push(key);
+        if !self.known.contains(&key) {
+            self.known.push(key);
+        }
         self.entries
             .iter()
             .find(|(name, _, _)| name == key)

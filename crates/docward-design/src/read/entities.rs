@@ -69,7 +69,7 @@ fn lifecycle(node: &Node, faults: &mut Faults<'_>) -> Option<Lifecycle> {
     let growth = table.get("growth").and_then(|n| {
         n.read("the growth", "`0`, `20/s`, `600k/month` or `2M/year`", quantity::per_year, faults)
     });
-    if growth.is_none() {
+    if table.get("growth").is_none() {
         faults.push(
             node.at,
             "`lifecycle` does not say how many documents come",
@@ -83,7 +83,7 @@ fn lifecycle(node: &Node, faults: &mut Faults<'_>) -> Option<Lifecycle> {
     let kept = table.get("kept").and_then(|n| {
         n.read("how long it is kept", "`forever`, `90 days` or `2 years`", forever, faults)
     });
-    if kept.is_none() {
+    if table.get("kept").is_none() {
         faults.push(
             node.at,
             "`lifecycle` does not say how long documents are kept",
@@ -179,13 +179,14 @@ fn field(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Ent
     };
     // `status: string`, the short form.
     if matches!(node.value, Value::Scalar(..)) {
-        field.kind = read_kind(node, faults)?;
+        // A field of an unknown type is a field, or what names it would be wrong too.
+        field.kind = read_kind(node, faults).unwrap_or(field.kind);
         return Some(field);
     }
     let what = format!("field `{name}`");
     let mut table = Table::of(node, &what, faults)?;
     if let Some(node) = table.get("type") {
-        field.kind = read_kind(node, faults)?;
+        field.kind = read_kind(node, faults).unwrap_or(field.kind);
     } else {
         let hint = format!("add `type:`, one of {}", listed(TYPES));
         faults.push(node.at, format!("{what} has no type"), Some(hint));

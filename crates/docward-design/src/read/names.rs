@@ -1,6 +1,6 @@
 //! Names that must exist: entities, relationships and fields that something else refers to.
 
-use docward_model::{DesignModel, Entity, Location};
+use docward_model::{DesignModel, DesignRead, Entity, Location, With};
 
 use crate::fault::Faults;
 use crate::table::nearest;
@@ -34,6 +34,7 @@ pub(super) fn check(model: &DesignModel, faults: &mut Faults<'_>) {
         }
         for with in &read.with {
             names.relationship(&with.relationship, place, name);
+            names.fetched(read, with);
         }
         for relationship in read.counts.iter().chain(read.sums.iter().map(|(r, _)| r)) {
             names.relationship(relationship, place, name);
@@ -112,6 +113,25 @@ impl Names<'_, '_, '_> {
         let own = entity.fields.iter().map(|field| field.name.as_str());
         let known = own.chain(more.iter().copied()).collect();
         self.known(first, known, &format!("field of `{}`", entity.name), at, user);
+    }
+
+    /// What is fetched along: fields of the other side, and of the child for the newest ones.
+    fn fetched(&mut self, read: &DesignRead, with: &With) {
+        let Some(relationship) = self.model.relationship(&with.relationship) else { return };
+        let (parent, child) =
+            (self.model.entity(&relationship.parent), self.model.entity(&relationship.child));
+        let (Some(parent), Some(child)) = (parent, child) else { return };
+        let other = if read.from == child.name { parent } else { child };
+        // Reached from elsewhere, either side may be the other one.
+        let elsewhere = read.from != parent.name && read.from != child.name;
+        for field in &with.fields {
+            if !(elsewhere && parent.field(field).is_some()) {
+                self.field(other, field, &[], &read.place, &read.name);
+            }
+        }
+        if let Some((_, Some(by))) = &with.newest {
+            self.field(child, by, &[], &read.place, &read.name);
+        }
     }
 
     fn known(&mut self, name: &str, known: Vec<&str>, what: &str, place: &Location, user: &str) {

@@ -22,6 +22,8 @@ pub(super) fn reads(node: &Node, faults: &mut Faults<'_>) -> Vec<DesignRead> {
 fn one_read(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<DesignRead> {
     let what = format!("read `{name}`");
     let mut table = Table::of(node, &what, faults)?;
+    // What cannot be read has been said; it is not missing as well.
+    let missing = table.get("rate").is_none() || table.get("from").is_none();
     let per_second = table.get("rate").and_then(|n| rate(n, "the rate", faults));
     let from = one_text(table.get("from"), "the entity", faults);
     let read = DesignRead {
@@ -45,7 +47,7 @@ fn one_read(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<
             .unwrap_or(false),
     };
     table.finish(&what, faults);
-    if per_second.is_none() || from.is_none() {
+    if missing {
         let message = format!("{what} needs `from` and `rate`");
         faults.push(at, message, Some("write `from: order` and `rate: 20/s`".to_owned()));
         return None;
@@ -62,6 +64,7 @@ pub(super) fn writes(node: &Node, faults: &mut Faults<'_>) -> Vec<DesignWrite> {
 fn one_write(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<DesignWrite> {
     let what = format!("write `{name}`");
     let mut table = Table::of(node, &what, faults)?;
+    let missing = table.get("rate").is_none();
     let per_second = table.get("rate").and_then(|n| rate(n, "the rate", faults));
     let mut list = |key: &'static str, faults: &mut Faults<'_>| {
         table.get(key).map(|n| words(n, faults)).unwrap_or_default()
@@ -72,7 +75,7 @@ fn one_write(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option
     let atomic =
         table.get("atomic").and_then(|n| n.flag("whether it is atomic", faults)).unwrap_or(false);
     table.finish(&what, faults);
-    if per_second.is_none() || (inserts.is_empty() && updates.is_empty() && deletes.is_empty()) {
+    if missing || (inserts.is_empty() && updates.is_empty() && deletes.is_empty()) {
         let message = format!("{what} needs `rate` and what it does");
         let hint = "write `rate: 5/s` and `insert:`, `update:` or `delete:` with entities";
         faults.push(at, message, Some(hint.to_owned()));

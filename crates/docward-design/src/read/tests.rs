@@ -1,1 +1,299 @@
+//! Mistakes in model files: what is said, and where.
 
+use proptest::prelude::*;
+
+use super::read;
+
+/// A model without mistakes, to put them into.
+const MODEL: &str = "name: shop
+entities:
+  order:
+    count: 3M
+    lifecycle: {growth: 1M/year, kept: forever}
+    fields:
+      status: string
+      total: {type: decimal}
+  item:
+    lifecycle: {growth: 0, kept: 90 days}
+    fields: {quantity: int}
+relationships:
+  order.items:
+    child: item
+    children: {p50: 3, p95: 10, p99: 20, max: 80}
+    growth: bounded
+reads:
+  page:
+    from: order
+    where: [status]
+    with: [order.items]
+    rate: 20/s
+writes:
+  place:
+    insert: [order, item]
+    rate: 3/min
+";
+
+fn said(text: &str) -> Vec<String> {
+    match read("m.yaml", text) {
+        Ok(_) => Vec::new(),
+        Err(faults) => faults.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// The model with a piece written differently must give exactly one fault.
+#[track_caller]
+fn fault(from: &str, to: &str, expected: &str) {
+    assert!(MODEL.contains(from), "{from:?} is not in the model");
+    assert_eq!(said(&MODEL.replacen(from, to, 1)), [expected]);
+}
+
+#[test]
+fn the_model_itself_is_fine() {
+    assert_eq!(said(MODEL), [""; 0]);
+}
+
+#[test]
+fn unknown_keys_are_named_with_what_was_meant() {
+    fault(
+        "    count: 3M",
+        "    cuont: 3M",
+        "m.yaml:4:5: entity `order` has no `cuont`; did you mean `count`?",
+    );
+    fault("reads:", "raeds:", "m.yaml:17:1: a model has no `raeds`; did you mean `reads`?");
+    fault(
+        "    growth: bounded",
+        "    growht: bounded",
+        "m.yaml:16:5: relationship `order.items` has no `growht`; did you mean `growth`?",
+    );
+    fault(
+        "    rate: 20/s",
+        "    rate: 20/s\n    zzz: 1",
+        "m.yaml:23:5: read `page` has no `zzz`; known are `rate`, `from`, `where`, `sort`, `limit`, `fields`, `with`, `count`, `sum`, `may-be-stale`",
+    );
+}
+
+#[test]
+fn a_key_that_stands_twice() {
+    fault(
+        "    count: 3M",
+        "    count: 3M\n    count: 4M",
+        "m.yaml:5:5: `count` stands here again, first in line 4; keep one of them",
+    );
+    fault(
+        "  item:\n",
+        "  order:\n    fields: {a: int}\n  item:\n",
+        "m.yaml:9:3: `order` stands here again, first in line 3; keep one of them",
+    );
+}
+
+#[test]
+fn what_yaml_can_and_models_cannot() {
+    let alias = "a: &x {b: 1}\nc: *x\n";
+    assert_eq!(said(alias), ["m.yaml:2:4: aliases (`*name`) are not read; write the value out"]);
+    let second = format!("{MODEL}---\nname: other\n");
+    assert_eq!(
+        said(&second),
+        ["m.yaml:28:1: a second document begins here; keep one model in a file"]
+    );
+    let deep = format!("name: {}{}", "[".repeat(40), "]".repeat(40));
+    assert_eq!(said(&deep), ["m.yaml:1:39: more than 32 levels deep; flatten the model"]);
+    assert_eq!(
+        said("? [a, b]\n: c\n"),
+        ["m.yaml:1:3: a name must be plain text; write `name: value`"]
+    );
+}
+
+#[test]
+fn what_is_no_yaml() {
+    let tab = said("entities:\n\torder:\n\t\tcount: 3\n");
+    assert_eq!(tab.len(), 1, "{tab:?}");
+    assert!(tab[0].starts_with("m.yaml:2:"), "{tab:?}");
+    assert!(tab[0].ends_with("check indentation, colons and quotes"), "{tab:?}");
+    let open = said("name: \"shop\nentities: {");
+    assert!(open[0].contains("this is no YAML"), "{open:?}");
+}
+
+#[test]
+fn files_without_a_model() {
+    let empty =
+        "m.yaml:1:1: the file holds no model; `docward design init` writes one to start from";
+    for text in ["", "\n\n", "# only a comment\n"] {
+        assert_eq!(said(text), [empty], "{text:?}");
+    }
+    assert_eq!(
+        said("name: x\n"),
+        ["m.yaml:1:1: the model has no entities; list them under `entities:`"]
+    );
+    assert_eq!(
+        said("[1, 2]"),
+        ["m.yaml:1:1: a model must be a table, not a list; write `name: value` lines below it"]
+    );
+    let long = " ".repeat(super::MAX_BYTES + 1);
+    assert_eq!(said(&long), ["m.yaml:1:1: the file is longer than 8 MB; split the model"]);
+}
+
+#[test]
+fn values_of_the_wrong_kind() {
+    fault(
+        "count: 3M",
+        "count: many",
+        "m.yaml:4:12: the number of documents cannot be read from `many`; write it as `1200`, `600k` or `2M`",
+    );
+    fault(
+        "count: 3M",
+        "count: -3",
+        "m.yaml:4:12: the number of documents cannot be read from `-3`; write it as `1200`, `600k` or `2M`",
+    );
+    fault(
+        "count: 3M",
+        "count: [3]",
+        "m.yaml:4:12: the number of documents must be text, not a list",
+    );
+    fault(
+        "status: string",
+        "status: strnig",
+        "m.yaml:7:15: there is no type `strnig`; did you mean `string`?",
+    );
+    fault(
+        "rate: 20/s",
+        "rate: 20",
+        "m.yaml:22:11: the rate cannot be read from `20`; write it as `20/s`, `3/min`, `1k/h` or `5000/day`",
+    );
+    fault(
+        "entities:\n  order:\n",
+        "version: 2\nentities:\n  order:\n",
+        "m.yaml:2:10: the version of the format cannot be read from `2`; write it as `1`",
+    );
+    fault(
+        "kept: 90 days",
+        "kept: 90",
+        "m.yaml:10:34: how long it is kept cannot be read from `90`; write it as `forever`, `90 days` or `2 years`",
+    );
+}
+
+#[test]
+fn a_spread_rises() {
+    fault(
+        "{p50: 3, p95: 10, p99: 20, max: 80}",
+        "{p50: 30, p95: 10, p99: 20, max: 80}",
+        "m.yaml:15:15: `children` must rise from `p50` to `max`",
+    );
+    fault(
+        "{p50: 3, p95: 10, p99: 20, max: 80}",
+        "{p50: 3}",
+        "m.yaml:15:15: `children` needs at least `p99` and `max`; write `{p50: 3, p95: 10, p99: 20, max: 80}`",
+    );
+    // What is left out is taken from the next higher one.
+    let short = MODEL.replace("{p50: 3, p95: 10, p99: 20, max: 80}", "{p99: 20, max: 80}");
+    let model = read("m.yaml", &short).unwrap();
+    let spread = model.relationships[0].children.unwrap();
+    assert_eq!((spread.p50, spread.p95, spread.p99, spread.max), (20, 20, 20, 80));
+}
+
+#[test]
+fn names_that_do_not_exist() {
+    fault(
+        "child: item",
+        "child: itme",
+        "m.yaml:13:3: `order.items` names the entity `itme`, which is not declared; did you mean `item`?",
+    );
+    fault(
+        "where: [status]",
+        "where: [statsu]",
+        "m.yaml:18:3: `page` names the field of `order` `statsu`, which is not declared; did you mean `status`?",
+    );
+    fault(
+        "with: [order.items]",
+        "with: [order.itmes]",
+        "m.yaml:18:3: `page` names the relationship `order.itmes`, which is not declared; did you mean `order.items`?",
+    );
+    fault(
+        "with: [order.items]",
+        "with: {order.items: [quantiyt]}",
+        "m.yaml:18:3: `page` names the field of `item` `quantiyt`, which is not declared; did you mean `quantity`?",
+    );
+    fault(
+        "insert: [order, item]",
+        "insert: [order, item, x]",
+        "m.yaml:24:3: `place` names the entity `x`, which is not declared",
+    );
+}
+
+#[test]
+fn answers_that_are_half_given() {
+    fault(
+        "{growth: 1M/year, kept: forever}",
+        "{growth: 1M/year}",
+        "m.yaml:5:16: `lifecycle` does not say how long documents are kept; add `kept: forever`, or `kept: 90 days`",
+    );
+    fault(
+        "total: {type: decimal}",
+        "total: {required: false}",
+        "m.yaml:8:14: field `total` has no type; add `type:`, one of `string`, `int`, `long`, `double`, `decimal`, `bool`, `date`, `objectId`, `binData`, `object`, `array`, `timestamp`",
+    );
+    fault(
+        "total: {type: decimal}",
+        "total: {type: array}",
+        "m.yaml:8:14: field `total` is an array and does not say how long; add `items: {p50: 3, p99: 10, max: 50}`",
+    );
+}
+
+#[test]
+fn all_mistakes_are_found_at_once_in_the_order_of_the_file() {
+    let text = MODEL.replace("count: 3M", "count: many").replace("rate: 3/min", "rate: often");
+    let places: Vec<u32> =
+        read("m.yaml", &text).unwrap_err().iter().map(|f| f.location.line).collect();
+    assert_eq!(places.first(), Some(&4));
+    assert!(places.len() >= 2 && places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn huge_numbers_are_read_or_refused() {
+    for number in ["99999999999999999999999", "9e999", "1_000_000_000_000B"] {
+        let text = MODEL.replace("max: 80", &format!("max: {number}"));
+        if let Ok(model) = read("m.yaml", &text) {
+            let bounds = crate::Bounds::default();
+            crate::design(&model, docward_model::ProfileName::Neutral, &bounds);
+        }
+    }
+    let huge = MODEL.replace("count: 3M", "count: 99999999999999999999B");
+    assert!(read("m.yaml", &huge).unwrap().entities[0].count.unwrap() > 1e28);
+}
+
+fn survives(text: &str) {
+    if let Ok(model) = read("m.yaml", text) {
+        crate::design(&model, docward_model::ProfileName::Vendor, &crate::Bounds::default());
+    }
+}
+
+#[test]
+fn binary_garbage_and_every_beginning_of_a_model_are_survived() {
+    survives("\u{0}\u{1}\u{7f}\u{fffd}\u{feff}%\u{85}");
+    for end in (0..MODEL.len()).filter(|end| MODEL.is_char_boundary(*end)) {
+        survives(&MODEL[..end]);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    #[test]
+    fn mutations_of_a_model_are_survived(
+        cuts in prop::collection::vec((0..MODEL.len(), 0_usize..12, "[-{}\\[\\]:,*&!|>'\"#0-9a-z./ \n\t%é]{0,6}"), 1..4),
+    ) {
+        let mut text = MODEL.to_owned();
+        for (at, length, put) in cuts {
+            let at = at.min(text.len());
+            let end = (at + length).min(text.len());
+            if text.is_char_boundary(at) && text.is_char_boundary(end) {
+                text.replace_range(at..end, &put);
+            }
+        }
+        survives(&text);
+    }
+
+    #[test]
+    fn any_text_is_survived(text in "\\PC{0,200}") {
+        survives(&text);
+    }
+}

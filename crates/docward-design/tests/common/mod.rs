@@ -1,0 +1,206 @@
+//! A model, designed, and questions about the design.
+#![allow(dead_code, reason = "each test program uses a part")]
+
+use std::path::PathBuf;
+
+use docward_design::{
+    Bounds, CollectionPlan, Decision, Design, EntityAdvice, Pattern, Planned, ShardPlan, Verdict,
+    Vote, design, read,
+};
+use docward_model::{DesignModel, ProfileName};
+
+/// A model and its design.
+pub(crate) struct Case {
+    pub(crate) model: DesignModel,
+    pub(crate) design: Design,
+}
+
+/// Designs a text; mistakes in it fail the test.
+#[track_caller]
+pub(crate) fn of(text: &str) -> Case {
+    let model = match read("model.yaml", text) {
+        Ok(model) => model,
+        Err(faults) => {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            panic!("{}\n{text}", faults.join("\n"))
+        }
+    };
+    let design = design(&model, ProfileName::Neutral, &Bounds::default());
+    Case { model, design }
+}
+
+/// The models of the gallery.
+pub(crate) const GALLERY: [&str; 7] =
+    ["bank", "blog", "catalogue", "chat", "iot", "shop", "social"];
+
+/// The text of a model of the gallery.
+pub(crate) fn text_of(name: &str) -> String {
+    let path = repository().join(format!("examples/models/{name}.yaml"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The root of the repository.
+pub(crate) fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A model of the gallery.
+#[track_caller]
+pub(crate) fn gallery(name: &str) -> Case {
+    of(&text_of(name))
+}
+
+/// A model of the gallery with something written differently.
+#[track_caller]
+pub(crate) fn gallery_with(name: &str, from: &str, to: &str) -> Case {
+    let text = text_of(name);
+    assert!(text.contains(from), "{name} does not say {from:?}");
+    of(&text.replace(from, to))
+}
+
+impl Case {
+    #[track_caller]
+    pub(crate) fn decision(&self, name: &str) -> &Decision {
+        let found = self.design.decisions.iter().find(|d| d.relationship == name);
+        found.unwrap_or_else(|| panic!("no relationship {name}"))
+    }
+
+    #[track_caller]
+    pub(crate) fn verdict(&self, name: &str) -> Verdict {
+        self.decision(name).verdict
+    }
+
+    #[track_caller]
+    pub(crate) fn patterns(&self, name: &str) -> &[Pattern] {
+        &self.decision(name).patterns
+    }
+
+    /// Names of the patterns of a relationship.
+    #[track_caller]
+    pub(crate) fn named(&self, name: &str) -> Vec<&'static str> {
+        self.patterns(name).iter().map(Pattern::name).collect()
+    }
+
+    #[track_caller]
+    pub(crate) fn advice(&self, entity: &str) -> &EntityAdvice {
+        let found = self.design.entities.iter().find(|advice| advice.entity == entity);
+        found.unwrap_or_else(|| panic!("no entity {entity}"))
+    }
+
+    /// Votes of a row for a relationship.
+    #[track_caller]
+    pub(crate) fn votes(&self, relationship: &str, row: &str) -> Vec<Vote> {
+        let rows = &self.decision(relationship).ruling.rows;
+        rows.iter().filter(|r| r.rows.contains(&row)).map(|r| r.vote).collect()
+    }
+
+    pub(crate) fn has_collection(&self, name: &str) -> bool {
+        self.design.collections.iter().any(|c| c.name == name)
+    }
+
+    #[track_caller]
+    pub(crate) fn collection(&self, name: &str) -> &CollectionPlan {
+        let found = self.design.collections.iter().find(|c| c.name == name);
+        found.unwrap_or_else(|| {
+            let names: Vec<&str> = self.design.collections.iter().map(|c| &*c.name).collect();
+            panic!("no collection {name} among {names:?}")
+        })
+    }
+
+    /// The field of a path such as `items.product.name`.
+    #[track_caller]
+    pub(crate) fn find(&self, collection: &str, path: &str) -> Option<&Planned> {
+        let mut fields = self.collection(collection).fields.as_slice();
+        let mut found = None;
+        for part in path.split('.') {
+            let field = fields.iter().find(|field| field.name == part)?;
+            fields = &field.fields;
+            found = Some(field);
+        }
+        found
+    }
+
+    #[track_caller]
+    pub(crate) fn field(&self, collection: &str, path: &str) -> &Planned {
+        self.find(collection, path).unwrap_or_else(|| panic!("no {path} in {collection}"))
+    }
+
+    /// Indexes as they are read: `{ a: 1, b: -1 } unique`.
+    #[track_caller]
+    pub(crate) fn indexes(&self, collection: &str) -> Vec<String> {
+        let indexes = self.collection(collection).indexes.iter();
+        let written = indexes.map(|index| {
+            let key =
+                |(name, falls): &(String, bool)| format!("{name}: {}", if *falls { -1 } else { 1 });
+            let keys: Vec<String> = index.keys.iter().map(key).collect();
+            let mut text = format!("{{ {} }}", keys.join(", "));
+            if index.unique {
+                text += " unique";
+            }
+            if let Some((field, value)) = &index.only {
+                text += &format!(" where {field} is {value}");
+            }
+            if let Some(seconds) = index.expire_after {
+                text += &format!(" for {seconds} s");
+            }
+            text
+        });
+        written.collect()
+    }
+
+    #[track_caller]
+    pub(crate) fn shard(&self, collection: &str) -> &ShardPlan {
+        let shard = self.collection(collection).shard.as_ref();
+        shard.unwrap_or_else(|| panic!("{collection} is not sharded"))
+    }
+
+    /// An item of the check-list: whether it holds, and why.
+    #[track_caller]
+    pub(crate) fn check(&self, id: &str) -> (Option<bool>, &str) {
+        let found = self.design.checks.iter().find(|check| check.id == id);
+        let check = found.unwrap_or_else(|| panic!("no check {id}"));
+        (check.holds, &check.because)
+    }
+
+    /// What is asked about an entity or relationship.
+    pub(crate) fn asked(&self, about: &str) -> Vec<&str> {
+        let all = self.design.questions();
+        all.into_iter().filter(|q| q.about == about).map(|q| q.ask.as_str()).collect()
+    }
+}
+
+/// A parent and its children, everything answered; figures of the relationship, reads and writes are
+/// given.
+pub(crate) fn pair(relationship: &str, reads: &[&str], writes: &[&str]) -> String {
+    pair_on("6.0", relationship, reads, writes)
+}
+
+/// The same on another server.
+pub(crate) fn pair_on(server: &str, relationship: &str, reads: &[&str], writes: &[&str]) -> String {
+    let lines = |lines: &[&str]| -> String {
+        lines.iter().enumerate().map(|(i, line)| format!("  op{i}: {{{line}}}\n")).collect()
+    };
+    format!(
+        "deployment: {{server: \"{server}\"}}
+entities:
+  parent:
+    count: 1000
+    lifecycle: {{growth: 100/year, kept: forever}}
+    fields: {{title: string, createTime: date}}
+  child:
+    count: 5000
+    lifecycle: {{growth: 500/year, kept: forever}}
+    fields: {{a: string, b: string, c: string, d: string, amount: int, createTime: date}}
+relationships:
+  parent.children: {{child: child, {relationship}}}
+reads:
+{}writes:
+{}",
+        lines(reads),
+        lines(writes),
+    )
+}
+
+/// Writes that leave no question open: both are inserted, hardly ever.
+pub(crate) const WRITTEN: &[&str] =
+    &["insert: [parent], rate: 1/day", "insert: [child], rate: 1/h"];

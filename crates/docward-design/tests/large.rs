@@ -1,0 +1,94 @@
+//! A model of two hundred entities: it must be decided, and how long that takes can be measured with
+//! `cargo test --release -p docward-design --test large -- --ignored --nocapture`.
+
+mod common;
+
+use std::fmt::Write as _;
+
+use docward_design::{Bounds, Verdict, design, read};
+use docward_model::ProfileName;
+
+/// Departments of ten entities each: a root, lists that embed and lists that refer, references across.
+fn model(entities: usize) -> String {
+    let mut text = String::from("name: large\ndeployment: {shards: 4}\nentities:\n");
+    for i in 0..entities {
+        write!(
+            text,
+            "  e{i}:
+    count: {}k
+    lifecycle: {{growth: 10k/year, kept: forever}}
+    fields:
+      code: {{type: string, bytes: 12, unique: {}}}
+      name: {{type: string, bytes: {{typical: 20, p99: 60}}}}
+      amount: decimal
+      createTime: date
+",
+            10 + i,
+            i % 10 == 0
+        )
+        .unwrap();
+    }
+    text += "relationships:\n";
+    for i in (0..entities).filter(|i| i % 10 != 0) {
+        let (root, above) = (i - i % 10, i - 1);
+        if i % 3 == 0 {
+            writeln!(text, "  e{root}.r{i}: {{child: e{i}, children: {{p50: 90, p99: 9000, max: 90k}}, growth: 100/year}}").unwrap();
+        } else {
+            writeln!(text, "  e{above}.r{i}: {{child: e{i}, children: {{p50: 3, p99: 20, max: 40}}, growth: bounded}}").unwrap();
+        }
+        let other = (i * 7 + 10) % entities;
+        if i % 4 == 0 && other != i {
+            writeln!(text, "  e{i}.other{i}: {{child: e{other}, children: 1, parents: {{p50: 20, p99: 200, max: 900}}}}").unwrap();
+        }
+    }
+    text += "reads:\n";
+    for i in 0..entities {
+        writeln!(text, "  by code {i}: {{from: e{i}, where: [code], rate: 2/s}}").unwrap();
+        if i % 10 != 0 {
+            let (root, above) = (i - i % 10, i - 1);
+            let from = if i % 3 == 0 { root } else { above };
+            writeln!(text, "  page {i}: {{from: e{from}, where: [_id], with: {{e{from}.r{i}: {{newest: 5, by: createTime}}}}, count: [e{from}.r{i}], rate: 20/s}}").unwrap();
+        }
+    }
+    text += "writes:\n";
+    for i in 0..entities {
+        writeln!(text, "  write {i}: {{insert: e{i}, rate: 1/min}}").unwrap();
+        writeln!(text, "  edit {i}: {{update: e{i}, sets: [e{i}.name], rate: 1/h}}").unwrap();
+    }
+    text
+}
+
+#[test]
+fn two_hundred_entities_are_decided() {
+    let case = common::of(&model(200));
+    assert_eq!(case.model.entities.len(), 200);
+    assert!(case.design.questions().is_empty());
+    let count = |verdict| case.design.decisions.iter().filter(|d| d.verdict == verdict).count();
+    for verdict in [Verdict::Embed, Verdict::Reference, Verdict::Hybrid] {
+        assert!(count(verdict) > 10, "{}: {}", verdict.name(), count(verdict));
+    }
+    assert_eq!(case.design.decisions.len(), case.model.relationships.len());
+    for collection in &case.design.collections {
+        assert!(collection.shard.is_some(), "{}", collection.name);
+    }
+}
+
+#[test]
+#[ignore = "prints times"]
+#[expect(clippy::print_stdout, reason = "that is its purpose")]
+fn how_long_two_hundred_entities_take() {
+    for entities in [50, 100, 200, 400] {
+        let text = model(entities);
+        let began = std::time::Instant::now();
+        let model = read("large.yaml", &text).unwrap();
+        let reading = began.elapsed();
+        let began = std::time::Instant::now();
+        let design = design(&model, ProfileName::Neutral, &Bounds::default());
+        println!(
+            "{entities} entities, {} decisions, {} collections: read {reading:?}, designed {:?}",
+            design.decisions.len(),
+            design.collections.len(),
+            began.elapsed()
+        );
+    }
+}

@@ -1,0 +1,18 @@
+//! Post-rules, questions, indexes, shard keys and checks, each at its bound, on models of two entities.
+
+mod common;
+
+#[path = "table/checks.rs"]
+mod checks;
+#[path = "table/indexes.rs"]
+mod indexes;
+#[path = "table/patterns.rs"]
+mod patterns;
+#[path = "table/questions.rs"]
+mod questions;
+#[path = "table/series.rs"]
+mod series;
+#[path = "table/shards.rs"]
+mod shards;
+#[path = "table/turns.rs"]
+mod turns;

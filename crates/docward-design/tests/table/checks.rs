@@ -1,0 +1,109 @@
+//! CK-8 to CK-14: each passes and fails.
+
+use docward_design::Choice;
+
+use crate::common::{WRITTEN, of, pair};
+
+const READ: &str = "from: parent, where: [_id], with: [parent.children], rate: 10/s";
+const FEW: &str = "children: {p50: 3, p99: 9, max: 20}, growth: bounded";
+const ENDLESS: &str = "children: {p50: 20, p99: 3000, max: 9000}, growth: 50/year";
+
+#[test]
+fn ck_8_a_declared_array_of_1000_fails() {
+    let long = |items: u64| {
+        let title = format!("title: {{type: array, items: {items}}}");
+        let text = pair(FEW, &[READ], WRITTEN).replace("title: string", &title);
+        let case = of(&text);
+        let (holds, because) = case.check("CK-8");
+        (holds, because.to_owned())
+    };
+    assert_eq!(long(999).0, Some(true));
+    assert_eq!(long(1000), (Some(false), "1000 elements or more: `parent.title`".to_owned()));
+}
+
+#[test]
+fn ck_9_a_hot_read_of_two_collections_fails() {
+    let alone = "from: child, where: [a], rate: 90/s";
+    let rate = |rate: &str| {
+        let read = format!("from: parent, where: [_id], with: [parent.children], rate: {rate}");
+        let case = of(&pair(ENDLESS, &[&read, alone], WRITTEN));
+        case.check("CK-9").0
+    };
+    assert_eq!(rate("1/s"), Some(false));
+    assert_eq!(rate("0.9/s"), Some(true), "not hot");
+    let embedded = of(&pair(FEW, &[READ], WRITTEN));
+    assert_eq!(embedded.check("CK-9").0, Some(true));
+}
+
+#[test]
+fn ck_10_an_invariant_over_two_documents_needs_a_transaction() {
+    let kept = |more: &str| {
+        let figures = format!("{ENDLESS}, invariant: total is the sum{more}");
+        of(&pair(&figures, &[READ], WRITTEN)).check("CK-10").0
+    };
+    assert_eq!(kept(""), Some(false));
+    assert_eq!(kept(", transaction: true"), Some(true));
+    let together = of(&pair(&format!("{FEW}, invariant: total is the sum"), &[READ], WRITTEN));
+    assert_eq!(together.check("CK-10").0, Some(true));
+    // Atomic writes say the same.
+    let atomic = [WRITTEN[0], "insert: [child], update: [parent], atomic: true, rate: 1/h"];
+    assert_eq!(of(&pair(ENDLESS, &[READ], &atomic)).check("CK-10").0, Some(false));
+}
+
+#[test]
+fn ck_11_counting_at_every_read_fails() {
+    let reads =
+        |rate: &str| format!("from: parent, where: [_id], count: [parent.children], rate: {rate}");
+    let case = |rate: &str| {
+        let writes = [WRITTEN[0], "insert: [child], rate: 1/s"];
+        of(&pair(ENDLESS, &[&reads(rate), READ], &writes))
+    };
+    assert_eq!(case("9/s").check("CK-11"), (Some(false), "counted at every read: `op0`"));
+    assert_eq!(case("10/s").check("CK-11").0, Some(true));
+}
+
+#[test]
+fn ck_12_a_read_of_everything_fails() {
+    let all = of(&pair(FEW, &[READ, "from: parent, rate: 1/h"], WRITTEN));
+    let (holds, because) = all.check("CK-12");
+    assert_eq!(holds, Some(false));
+    assert!(because.ends_with("`op1`"), "{because}");
+    let some = of(&pair(FEW, &[READ, "from: parent, limit: 10, rate: 1/h"], WRITTEN));
+    assert_eq!(some.check("CK-12").0, Some(true));
+}
+
+#[test]
+fn ck_14_a_tenth_of_the_limit_at_p99() {
+    let blob = |bytes: u64| {
+        let blob = format!("title: {{type: binData, bytes: {bytes}}}");
+        let text = pair(FEW, &[READ], WRITTEN).replace("title: string", &blob);
+        of(&text).check("CK-14").0
+    };
+    assert_eq!(blob(1_600_000), Some(true));
+    assert_eq!(blob(1_677_721), Some(false));
+}
+
+#[test]
+fn ck_14_lists_that_are_too_large_together_are_not_embedded_together() {
+    // Each of them fits; both together do not, and one goes.
+    let text = "entities:
+  p: {count: 9, lifecycle: {growth: 0, kept: forever}, fields: {t: string}}
+  a: {count: 9, lifecycle: {growth: 0, kept: forever}, fields: {x: {type: binData, bytes: 25000}}}
+  b: {count: 9, lifecycle: {growth: 0, kept: forever}, fields: {x: {type: binData, bytes: 20000}}}
+relationships:
+  p.as: {child: a, children: 40, growth: bounded}
+  p.bs: {child: b, children: 40, growth: bounded}
+reads:
+  r: {from: p, where: [_id], with: [p.as, p.bs], rate: 1/s}
+writes:
+  w: {insert: [p, a, b], rate: 1/h}
+";
+    let both = of(text);
+    let apart: Vec<_> =
+        both.design.decisions.iter().filter(|d| d.choice == Some(Choice::Reference)).collect();
+    assert_eq!(apart.len(), 1);
+    assert_eq!(apart[0].ruling.decided_by, ["ER-M.6", "ER-F.7"]);
+    assert_eq!(both.check("CK-14").0, Some(true));
+    let smaller = of(&text.replace("bytes: 25000", "bytes: 15000"));
+    assert_eq!((smaller.named("p.as")[0], smaller.named("p.bs")[0]), ("embedded", "embedded"));
+}

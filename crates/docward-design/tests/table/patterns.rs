@@ -1,0 +1,303 @@
+//! PT-*: what becomes of a decision, at the bounds.
+
+use docward_design::{Choice, Pattern, Verdict};
+use docward_model::BsonType;
+
+use crate::common::{Case, WRITTEN, of, pair};
+
+const SHARED: &str = "children: 1, parents: {p50: 5, p99: 50, max: 500}";
+const ENDLESS: &str = "children: {p50: 20, p99: 3000, max: 9000}, growth: 50/year";
+const ALONE: &str = "from: child, where: [a], rate: 30/s";
+
+/// Parents that share a child and show some fields of it.
+fn shown(fields: &str, more: &str) -> Case {
+    let read =
+        format!("from: parent, where: [_id], with: {{parent.children: {fields}}}, rate: 10/s");
+    of(&pair(&format!("{SHARED}{more}"), &[&read, ALONE], WRITTEN))
+}
+
+fn copied(case: &Case) -> Option<Vec<String>> {
+    case.patterns("parent.children").iter().find_map(|pattern| match pattern {
+        Pattern::ExtendedReference { fields, .. } => Some(fields.clone()),
+        _ => None,
+    })
+}
+
+#[test]
+fn pt_extref_1_two_or_three_fields_are_copied_and_four_are_not() {
+    assert_eq!(copied(&shown("[a, b]", "")), Some(vec!["a".to_owned(), "b".to_owned()]));
+    assert_eq!(copied(&shown("[a, b, c]", "")).map(|fields| fields.len()), Some(3));
+    let four = shown("[a, b, c, d]", "");
+    assert_eq!(copied(&four), None);
+    assert!(four.decision("parent.children").remarks[0].ends_with("(PT-extref.1)"));
+    let all = shown("all", "");
+    assert_eq!(copied(&all), None);
+    assert!(all.decision("parent.children").remarks[0].contains("needs all of `child`"));
+}
+
+#[test]
+fn pt_extref_2_what_must_be_current_is_not_copied() {
+    let none = shown("[a, b]", ", must-be-current: true");
+    assert_eq!(copied(&none), None);
+    assert_eq!(
+        none.decision("parent.children").remarks,
+        ["`a` and `b` must be current, so they are not copied (PT-extref.2)"]
+    );
+    // Only what must be.
+    assert_eq!(copied(&shown("[a, b]", ", must-be-current: [a]")), Some(vec!["b".to_owned()]));
+    assert_eq!(copied(&shown("[a, b]", ", must-be-current: false")).unwrap().len(), 2);
+}
+
+#[test]
+fn dp_4_copies_of_what_changes_are_named() {
+    let read = "from: parent, where: [_id], with: {parent.children: [a, b]}, rate: 10/s";
+    let writes = [WRITTEN[0], WRITTEN[1], "update: [child], sets: [child.b], rate: 1/h"];
+    let case = of(&pair(SHARED, &[read, ALONE], &writes));
+    let [_, Pattern::ExtendedReference { changing, .. }] = case.patterns("parent.children") else {
+        panic!("{:?}", case.patterns("parent.children"))
+    };
+    assert_eq!(changing, &["b"]);
+}
+
+fn page(newest: &str, rate: &str) -> Case {
+    let with = format!("{{parent.children: {{{newest}}}}}");
+    let read = format!("from: parent, where: [_id], with: {with}, rate: {rate}");
+    of(&pair(ENDLESS, &[&read], WRITTEN))
+}
+
+#[test]
+fn pt_subset_1_n_comes_from_the_read() {
+    for n in [3, 5, 10] {
+        let case = page(&format!("newest: {n}, by: createTime, fields: [a]"), "10/s");
+        assert_eq!(case.verdict("parent.children"), Verdict::Hybrid);
+        let expected = Pattern::Subset {
+            newest: n,
+            by: "createTime".to_owned(),
+            fields: vec!["a".to_owned()],
+        };
+        assert_eq!(case.patterns("parent.children"), [Pattern::ParentInChild, expected]);
+        assert_eq!(case.field("parent", "recentChildren").items.unwrap().max, n);
+    }
+    // The largest of several is enough for all.
+    let reads = ["3", "7"].map(|n| {
+        format!("from: parent, where: [_id], with: {{parent.children: {{newest: {n}}}}}, rate: 1/s")
+    });
+    let case = of(&pair(ENDLESS, &[&reads[0], &reads[1]], WRITTEN));
+    assert!(matches!(case.patterns("parent.children")[1], Pattern::Subset { newest: 7, .. }));
+}
+
+#[test]
+fn pt_subset_2_the_one_date_of_a_child_is_found_and_two_are_asked_about() {
+    let one = page("newest: 3", "10/s");
+    assert!(
+        matches!(&one.patterns("parent.children")[1], Pattern::Subset { by, .. } if by == "createTime")
+    );
+    let read = "from: parent, where: [_id], with: {parent.children: {newest: 3}}, rate: 10/s";
+    let two = pair(ENDLESS, &[read], WRITTEN).replace("amount: int", "amount: date");
+    let two = of(&two);
+    assert_eq!(two.named("parent.children"), ["parent-id-in-child"]);
+    assert_eq!(two.asked("parent.children"), ["by which field are the newest `children` found?"]);
+}
+
+#[test]
+fn pt_subset_1_a_preview_that_changes_more_than_it_is_read_is_left() {
+    let with = "with: {parent.children: {newest: 3}}";
+    let read = |rate: &str| format!("from: parent, where: [_id], {with}, rate: {rate}");
+    let writes = ["insert: [parent], rate: 1/day", "insert: [child], rate: 10/s"];
+    let often = of(&pair(ENDLESS, &[&read("10/s")], &writes));
+    assert!(often.named("parent.children").contains(&"subset"));
+    let seldom = of(&pair(ENDLESS, &[&read("9/s")], &writes));
+    assert_eq!(seldom.named("parent.children"), ["parent-id-in-child"]);
+    assert!(seldom.decision("parent.children").remarks[0].contains("written more often than read"));
+}
+
+#[test]
+fn gc_47_pt_computed_1_ten_reads_for_a_change_are_enough_and_nine_are_not() {
+    let counted = |rate: &str, stale: &str| {
+        let read =
+            format!("from: parent, where: [_id], count: [parent.children], rate: {rate}{stale}");
+        let reads = [read.as_str(), "from: child, where: [parent], rate: 1/s"];
+        let writes = ["insert: [parent], rate: 1/day", "insert: [child], rate: 1/s"];
+        of(&pair(ENDLESS, &reads, &writes))
+    };
+    assert_eq!(counted("9/s", "").named("parent.children"), ["parent-id-in-child"]);
+    let ten = counted("10/s", "");
+    assert_eq!(ten.named("parent.children"), ["parent-id-in-child", "computed"]);
+    assert_eq!(ten.field("parent", "childrenCount").kind, BsonType::Long);
+    assert_eq!(counted("9/s", "").check("CK-11").0, Some(false));
+    assert_eq!(ten.check("CK-11").0, Some(true));
+}
+
+#[test]
+fn pt_computed_2_a_busy_count_that_may_be_old_is_kept_roughly() {
+    let counted = |stale: &str, arriving: &str| {
+        let read =
+            format!("from: parent, where: [_id], count: [parent.children], rate: 200/s{stale}");
+        let reads = [read.as_str(), "from: child, where: [parent], rate: 1/s"];
+        let child = format!("insert: [child], rate: {arriving}");
+        of(&pair(ENDLESS, &reads, &["insert: [parent], rate: 1/day", &child]))
+    };
+    let rough = counted(", may-be-stale: true", "100/s");
+    assert_eq!(rough.patterns("parent.children")[1], Pattern::Approximation { step: 100 });
+    assert_eq!(counted("", "100/s").named("parent.children"), ["parent-id-in-child"]);
+    let calm = counted(", may-be-stale: true", "99/s");
+    assert_eq!(calm.named("parent.children"), ["parent-id-in-child"]);
+}
+
+#[test]
+fn gc_35_sums_come_with_a_count() {
+    let reads = [
+        "from: parent, where: [_id], sum: {parent.children: amount}, rate: 50/s",
+        "from: child, where: [parent], rate: 1/s",
+    ];
+    let case = of(&pair(ENDLESS, &reads, WRITTEN));
+    let expected = Pattern::Computed { counts: true, sums: vec!["amount".to_owned()] };
+    assert_eq!(case.patterns("parent.children")[1], expected);
+}
+
+#[test]
+fn pt_outlier_1_ten_times_p99_and_a_thousand() {
+    let read = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
+    let spread = |p99: u64, max: u64| {
+        let figures = format!("children: {{p50: 8, p99: {p99}, max: {max}}}, growth: bounded");
+        let case = of(&pair(&figures, &read, WRITTEN));
+        (
+            case.decision("parent.children").choice.unwrap(),
+            case.named("parent.children").contains(&"outlier"),
+        )
+    };
+    assert_eq!(spread(40, 999), (Choice::Embed, false));
+    assert_eq!(spread(40, 1000), (Choice::Embed, true));
+    assert_eq!(spread(100, 1000), (Choice::Embed, true), "exactly ten times");
+    assert_eq!(spread(101, 1009), (Choice::Reference, false), "a broad tail");
+    assert_eq!(spread(250, 2500), (Choice::Embed, true));
+}
+
+#[test]
+fn dm_08_4_pt_slice_1_a_cap_is_an_end() {
+    let read = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
+    let case = of(&pair(
+        "children: {p50: 20, p99: 150, max: 9000}, growth: 90/year, keep-newest: 10",
+        &read,
+        WRITTEN,
+    ));
+    assert_eq!(
+        case.patterns("parent.children"),
+        [Pattern::Embedded, Pattern::CappedArray { newest: 10 }]
+    );
+    assert_eq!(case.field("parent", "children").items.unwrap().max, 10);
+}
+
+#[test]
+fn gc_07_er_t_3_ids_in_the_parent_up_to_999_and_in_the_child_from_1000_on() {
+    let reads = [ALONE, "from: parent, where: [_id], with: [parent.children], rate: 1/s"];
+    let holder = |max: u64, growth: &str| {
+        let figures = format!("children: {{p50: 90, p99: 300, max: {max}}}, growth: {growth}");
+        of(&pair(&figures, &reads, WRITTEN)).named("parent.children")[0]
+    };
+    assert_eq!(holder(300, "bounded"), "child-ids-in-parent");
+    assert_eq!(holder(999, "bounded"), "child-ids-in-parent");
+    assert_eq!(holder(1000, "bounded"), "parent-id-in-child");
+    assert_eq!(holder(300, "10/year"), "parent-id-in-child");
+}
+
+#[test]
+fn gc_07_er_t_6_many_to_many_by_bounds_of_both_sides() {
+    let holder = |children: u64, parents: u64| {
+        let figures = format!(
+            "children: {{p50: 5, p99: 30, max: {children}}}, growth: bounded, parents: {{p50: 5, p99: 30, max: {parents}}}"
+        );
+        let reads = [ALONE, "from: parent, where: [_id], with: [parent.children], rate: 1/s"];
+        of(&pair(&figures, &reads, WRITTEN)).named("parent.children")[0]
+    };
+    assert_eq!(holder(999, 999), "child-ids-in-parent");
+    assert_eq!(holder(999, 500_000), "child-ids-in-parent");
+    assert_eq!(holder(1000, 999), "parent-ids-in-child");
+    assert_eq!(holder(1000, 1000), "junction");
+}
+
+#[test]
+fn er_t_6_a_course_of_3000_lists_nobody_from_whichever_side_it_is_told() {
+    let model = |relationship: &str| {
+        of(&format!(
+            "entities:
+  student: {{count: 9000, lifecycle: {{growth: 0, kept: forever}}, fields: {{name: string}}}}
+  course: {{count: 90, lifecycle: {{growth: 0, kept: forever}}, fields: {{title: string}}}}
+relationships:
+  {relationship}
+reads:
+  s: {{from: student, where: [_id], rate: 10/s}}
+  c: {{from: course, where: [_id], rate: 10/s}}
+writes:
+  w: {{insert: [student], update: [course], rate: 1/h}}
+"
+        ))
+    };
+    let told_by_courses = model(
+        "course.students: {child: student, children: {p50: 30, p99: 900, max: 3000}, growth: bounded, parents: {p50: 4, p99: 10, max: 40}}",
+    );
+    let told_by_students = model(
+        "student.courses: {child: course, children: {p50: 4, p99: 10, max: 40}, growth: bounded, parents: {p50: 30, p99: 900, max: 3000}}",
+    );
+    for case in [&told_by_courses, &told_by_students] {
+        assert_eq!(case.field("student", "courseIds").items.unwrap().max, 40);
+        assert!(case.collection("course").fields.iter().all(|field| field.items.is_none()));
+    }
+}
+
+#[test]
+fn er_t_2_5000_items_that_are_always_read_with_the_parent_are_not_embedded() {
+    let read = ["from: parent, where: [_id], with: {parent.children: {newest: 10}}, rate: 10/s"];
+    let case =
+        of(&pair("children: {p50: 90, p99: 5000, max: 5000}, growth: bounded", &read, WRITTEN));
+    assert_eq!(case.verdict("parent.children"), Verdict::Hybrid);
+}
+
+#[test]
+fn trees_keep_the_parent_and_all_above() {
+    let case = of("entities:
+  node: {count: 90, lifecycle: {growth: 0, kept: forever}, fields: {name: string}}
+relationships:
+  node.below: {child: node, children: {p50: 3, p99: 9, max: 30}, growth: bounded}
+reads:
+  r: {from: node, where: [_id], rate: 1/s}
+writes:
+  w: {insert: [node], rate: 1/h}
+");
+    assert_eq!(case.patterns("node.below"), [Pattern::Tree, Pattern::ParentInChild]);
+    assert!(case.decision("node.below").turns.is_empty());
+    assert_eq!(case.indexes("node"), ["{ parentId: 1 }", "{ ancestors: 1 }"]);
+}
+
+#[test]
+fn pt_poly_1_a_discriminator_is_found_or_made() {
+    let model = |fields: &str| {
+        of(&format!(
+            "entities:
+  thing:
+    count: 90
+    lifecycle: {{growth: 0, kept: forever}}
+    fields: {{name: string{fields}}}
+    variants: {{car: {{doors: int, engine: int}}, boat: {{length: int, engine: int}}}}
+reads:
+  doors: {{from: thing, where: {{doors: range}}, rate: 1/s}}
+  engines: {{from: thing, where: {{engine: range}}, rate: 1/s}}
+writes:
+  w: {{insert: [thing], rate: 1/h}}
+"
+        ))
+    };
+    let found = model(", kind: {type: string, values: [car, boat]}");
+    assert_eq!(
+        found.advice("thing").patterns,
+        [Pattern::Polymorphic { discriminator: "kind".to_owned() }]
+    );
+    let made = model("");
+    assert_eq!(
+        made.advice("thing").patterns,
+        [Pattern::Polymorphic { discriminator: "type".to_owned() }]
+    );
+    assert_eq!(made.field("thing", "type").values, ["car", "boat"]);
+    // PT-poly.2: partial for a field of one kind, whole for a field of two.
+    assert_eq!(made.indexes("thing"), ["{ doors: 1 } where type is car", "{ engine: 1 }"]);
+}

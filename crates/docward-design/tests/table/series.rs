@@ -1,0 +1,132 @@
+//! PT-bucket, PT-ts and GC-30: readings over time.
+
+use docward_design::{Pattern, Window};
+
+use crate::common::{Case, of};
+
+/// Readings of sensors on a server.
+fn readings(server: &str, rate: &str, entity: &str, writes: &str) -> Case {
+    of(&format!(
+        "deployment: {{server: \"{server}\"}}
+entities:
+  reading:
+    count: 1M
+    lifecycle: {{growth: 1M/year, kept: forever}}
+    series: {{time: ts, id: sensor, rate: {rate}}}
+{entity}
+    fields: {{ts: date, sensor: int, value: double}}
+reads:
+  chart: {{from: reading, where: {{sensor: equal, ts: range}}, rate: 1/s}}
+writes:
+{writes}
+"
+    ))
+}
+
+const PLAIN: &str = "    needs-change-streams-or-updates: false";
+const INSERTS: &str = "  insert: {insert: reading, rate: 99/s}";
+
+fn bucket(rate: &str) -> (Window, u64, (u64, u64)) {
+    let case = readings("4.4", rate, "", INSERTS);
+    match case.advice("reading").patterns.as_slice() {
+        [Pattern::Bucket(bucket)] => {
+            assert!(bucket.bytes <= 102_400, "DM-05.1");
+            assert!(bucket.most < 1000, "DM-08.1");
+            (bucket.window, bucket.most, bucket.per_year)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn pt_bucket_2_gc_50_the_window_follows_the_rate() {
+    assert_eq!(bucket("1/min"), (Window::Hour, 60, (8760, 525_600)));
+    assert_eq!(bucket("1/h"), (Window::Day, 24, (365, 8760)));
+    // 3,600 in an hour are too many.
+    assert_eq!(bucket("1/s"), (Window::Events(100), 100, (315_360, 31_536_000)));
+    // 999 in a day are allowed, 1,000 are not.
+    assert_eq!(bucket("999/day").0, Window::Day);
+    assert_eq!(bucket("1000/day").0, Window::Hour);
+}
+
+#[test]
+fn pt_bucket_2_large_readings_make_small_buckets() {
+    let case = readings("4.4", "1/min", "", INSERTS);
+    let large = "fields: {blob: {type: binData, bytes: 3 KB}, ts: date, sensor: int}";
+    let text = "deployment: {server: \"4.4\"}
+entities:
+  reading:
+    count: 1M
+    lifecycle: {growth: 1M/year, kept: forever}
+    series: {time: ts, id: sensor, rate: 1/min}
+    FIELDS
+reads:
+  chart: {from: reading, where: {sensor: equal, ts: range}, rate: 1/s}
+writes:
+  insert: {insert: reading, rate: 99/s}
+"
+    .replace("FIELDS", large);
+    let large = of(&text);
+    let most = |case: &Case| match case.advice("reading").patterns.as_slice() {
+        [Pattern::Bucket(bucket)] => (bucket.window, bucket.bytes),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(most(&case).0, Window::Hour);
+    let (window, bytes) = most(&large);
+    let Window::Events(events) = window else { panic!("{window:?}") };
+    assert!((30..34).contains(&events), "{events} of 3 KB in 100 KB");
+    assert!(bytes <= 102_400 && bytes > 92_000, "{bytes}");
+}
+
+#[test]
+fn gc_30_pt_ts_1_from_5_0_on_and_when_nothing_it_lacks_is_needed() {
+    let name =
+        |case: &Case| case.advice("reading").patterns.iter().map(Pattern::name).collect::<Vec<_>>();
+    assert_eq!(name(&readings("5.0", "1/min", PLAIN, INSERTS)), ["time-series"]);
+    assert_eq!(name(&readings("4.4", "1/min", PLAIN, INSERTS)), ["bucket"]);
+    let needed = "    needs-change-streams-or-updates: true";
+    let case = readings("5.0", "1/min", needed, INSERTS);
+    assert_eq!(name(&case), ["bucket"]);
+    assert!(case.advice("reading").remarks[0].ends_with("(GC-30)"));
+    let unanswered = readings("5.0", "1/min", "", INSERTS);
+    assert!(name(&unanswered).is_empty());
+    let asked = unanswered.asked("reading");
+    assert_eq!(asked.len(), 1);
+    assert!(asked[0].starts_with("does `reading` need change streams"), "{asked:?}");
+    // Before 5.0 there is nothing to ask.
+    assert!(readings("4.4", "1/min", "", INSERTS).asked("reading").is_empty());
+}
+
+#[test]
+fn alg_8_one_update_in_a_hundred_writes_is_nearly_insert_only() {
+    let name = |update: &str| {
+        let writes = format!("{INSERTS}\n  correct: {{update: reading, rate: {update}}}");
+        readings("7.0", "1/min", PLAIN, &writes).advice("reading").patterns[0].name()
+    };
+    assert_eq!(name("1/s"), "time-series");
+    assert_eq!(name("1.1/s"), "bucket");
+}
+
+#[test]
+fn pt_ts_1_granularity_matches_the_interval() {
+    let granularity = |rate: &str| {
+        let case = readings("7.0", rate, PLAIN, INSERTS);
+        match case.advice("reading").patterns.as_slice() {
+            [Pattern::TimeSeries { granularity, .. }] => *granularity,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(
+        ["1/s", "2/min", "1/min", "4/h", "1/h", "1/day"].map(granularity),
+        ["seconds", "seconds", "minutes", "minutes", "hours", "hours"]
+    );
+}
+
+#[test]
+fn pt_bucket_4_the_open_bucket_is_found_by_series_period_and_count() {
+    let case = readings("4.4", "1/min", "", INSERTS);
+    assert_eq!(case.indexes("reading"), ["{ sensor: 1, bucketStart: 1, count: 1 }"]);
+    let names: Vec<&str> =
+        case.collection("reading").fields.iter().map(|field| field.name.as_str()).collect();
+    assert_eq!(names, ["_id", "sensor", "bucketStart", "count", "readings", "stats"]);
+}

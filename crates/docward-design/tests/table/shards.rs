@@ -1,0 +1,199 @@
+//! SK-1 to SK-13: keys from what was declared.
+
+use docward_design::KeyCandidate;
+
+use crate::common::{Case, of};
+
+/// Orders on four shards; `fields` are more fields, `reads` come one a line.
+fn orders(server: &str, fields: &str, reads: &str) -> Case {
+    of(&format!(
+        "deployment: {{server: \"{server}\", shards: 4}}
+entities:
+  customer: {{count: 1M, lifecycle: {{growth: 0, kept: forever}}, fields: {{name: string}}}}
+  order:
+    count: 10M
+    lifecycle: {{growth: 1M/year, kept: forever}}
+    fields: {{total: decimal, createTime: date{fields}}}
+relationships:
+  customer.orders: {{child: order, children: {{p50: 9, p99: 90, max: 900}}, growth: 9/year}}
+reads:
+  c: {{from: customer, where: [_id], rate: 1/s}}
+{reads}
+writes:
+  w: {{insert: [customer, order], rate: 1/s}}
+"
+    ))
+}
+
+/// All keys of orders that were weighed, by how they are written.
+fn candidate<'c>(case: &'c Case, text: &str) -> &'c KeyCandidate {
+    let plan = case.shard("order");
+    let mut all = plan.others.iter().chain([&plan.key]);
+    let names: Vec<String> =
+        plan.others.iter().chain([&plan.key]).map(KeyCandidate::text).collect();
+    all.find(|key| key.text() == text).unwrap_or_else(|| panic!("no {text} in {names:?}"))
+}
+
+#[track_caller]
+fn holds(case: &Case, key: &str, check: &str) -> Option<bool> {
+    let key = candidate(case, key);
+    let found = key.checks.iter().find(|(id, _, _)| *id == check);
+    found.unwrap_or_else(|| panic!("{check} is not in {:?}", key.checks)).1
+}
+
+#[test]
+fn sk_1_sk_7_a_status_of_four_values_fails() {
+    let status = ", status: {type: string, values: [new, paid, sent, back], top-share: 80%}";
+    let case = orders("7.0", status, "  r: {from: order, where: [status], rate: 9/s}");
+    assert_eq!(holds(&case, "{ status: 1 }", "SK-1"), Some(false));
+    assert_eq!(holds(&case, "{ status: 1 }", "SK-2"), Some(false), "ST-24");
+}
+
+#[test]
+fn sk_1_a_hundred_values_for_each_shard_and_a_thousand() {
+    let values = |distinct: u32, shards: u32| {
+        let region = format!(", region: {{type: string, distinct: {distinct}, top-share: 1%}}");
+        let case = orders("7.0", &region, "  r: {from: order, where: [region], rate: 9/s}");
+        let text = "{ region: 1 }";
+        assert_eq!(case.model.deployment.shards, shards);
+        holds(&case, text, "SK-1")
+    };
+    assert_eq!(values(999, 4), Some(false));
+    assert_eq!(values(1000, 4), Some(true));
+}
+
+#[test]
+fn sk_2_sk_8_a_value_in_60_percent_fails_though_there_are_many() {
+    let share = |share: &str| {
+        let country = format!(", country: {{type: string, distinct: 2000, top-share: {share}}}");
+        let case = orders("7.0", &country, "  r: {from: order, where: [country], rate: 9/s}");
+        (holds(&case, "{ country: 1 }", "SK-1"), holds(&case, "{ country: 1 }", "SK-2"))
+    };
+    assert_eq!(share("80%"), (Some(true), Some(false)));
+    assert_eq!(share("60%"), (Some(true), Some(false)));
+    assert_eq!(share("31%").1, Some(false));
+    assert_eq!(share("30%").1, Some(true));
+    assert_eq!(share("5%").1, Some(true));
+}
+
+#[test]
+fn sk_1_sk_2_what_is_not_declared_stays_open() {
+    let case = orders("7.0", ", region: string", "  r: {from: order, where: [region], rate: 9/s}");
+    assert_eq!(holds(&case, "{ region: 1 }", "SK-1"), None);
+    assert_eq!(holds(&case, "{ region: 1 }", "SK-2"), None);
+}
+
+#[test]
+fn sk_3_sk_6_what_rises_fails_unless_it_is_hashed() {
+    let case = orders("7.0", "", "  r: {from: order, where: [createTime], rate: 9/s}");
+    assert_eq!(holds(&case, "{ createTime: 1 }", "SK-3"), Some(false));
+    assert_eq!(holds(&case, "{ createTime: \"hashed\" }", "SK-3"), Some(true));
+}
+
+#[test]
+fn sk_3_sk_5_sk_13_gc_13_id_rises_so_it_is_hashed() {
+    let case = orders("7.0", "", "  r: {from: order, where: [_id], rate: 9/s}");
+    let plan = case.shard("order");
+    assert_eq!(plan.key.text(), "{ _id: \"hashed\" }");
+    assert!(plan.key.is_sound(), "{:?}", plan.key.checks);
+    assert!(plan.others.iter().all(|key| key.text() != "{ _id: 1 }"));
+    assert_eq!(case.check("CK-13").0, Some(true));
+}
+
+#[test]
+fn sk_4_nine_reads_of_ten_by_customer() {
+    let case = orders(
+        "7.0",
+        "",
+        "  r: {from: order, where: [customer], rate: 9/s}\n  s: {from: order, where: [total], rate: 1/s}",
+    );
+    let key = &case.shard("order").key;
+    assert_eq!(key.fields[0].0, "customerId");
+    assert!((key.targeted - 0.9).abs() < 1e-9);
+    assert!(key.is_sound());
+    // Below four of five it is not sound.
+    let half = orders(
+        "7.0",
+        "",
+        "  r: {from: order, where: [customer], rate: 79/s}\n  s: {from: order, where: [total], rate: 21/s}",
+    );
+    assert_eq!(holds(&half, &half.shard("order").key.text(), "SK-4"), Some(false));
+    assert_eq!(half.check("CK-13").0, Some(false));
+}
+
+#[test]
+fn sk_9_ranges_speak_against_a_hash() {
+    let reads = |ranges: u32| {
+        format!(
+            "  r: {{from: order, where: [total], rate: {}/s}}\n  s: {{from: order, where: {{total: range}}, rate: {ranges}/s}}",
+            100 - ranges
+        )
+    };
+    let many = orders("7.0", "", &reads(21));
+    assert_eq!(holds(&many, "{ total: \"hashed\" }", "SK-9"), Some(false));
+    let few = orders("7.0", "", &reads(20));
+    let key = candidate(&few, "{ total: \"hashed\" }");
+    assert!(key.checks.iter().all(|(id, _, _)| *id != "SK-9"));
+}
+
+#[test]
+fn sk_10_customer_and_time_rank_first_for_orders() {
+    let reads = "  r: {from: order, where: [customer], sort: {createTime: -1}, rate: 9/s}";
+    let case = orders("7.0", "", reads);
+    assert_eq!(case.shard("order").key.text(), "{ customerId: 1, createTime: 1 }");
+}
+
+#[test]
+fn sk_11_both_zones_are_planned_and_lead_the_key() {
+    let reads = "  r: {from: order, where: [region, customer], rate: 9/s}";
+    let text = "deployment: {shards: 4, zones: {field: region, values: [EU, US]}}";
+    let case = orders("7.0", ", region: {type: string, values: [EU, US]}", reads);
+    assert!(case.shard("order").zones.is_empty(), "only where zones are declared");
+    let zoned = of(&format!(
+        "{text}
+entities:
+  session:
+    count: 1M
+    lifecycle: {{growth: 0, kept: forever}}
+    fields: {{region: {{type: string, values: [EU, US]}}, userId: {{type: objectId, distinct: 500k, top-share: 0.1%, rising: false}}}}
+reads:
+  r: {{from: session, where: [region, userId], rate: 9/s}}
+writes:
+  w: {{insert: [session], rate: 1/s}}
+"
+    ));
+    let plan = zoned.shard("session");
+    assert_eq!(plan.key.text(), "{ region: 1, userId: 1 }");
+    assert_eq!(plan.zones, ["EU", "US"]);
+}
+
+#[test]
+fn sk_12_what_can_be_done_later_depends_on_the_server() {
+    let reads = "  r: {from: order, where: [customer], rate: 9/s}";
+    let change = |server: &str| orders(server, "", reads).shard("order").change;
+    assert!(change("4.0").contains("new collection"));
+    assert!(change("4.2").contains("new collection") && change("4.2").contains("updated"));
+    assert!(change("4.4").starts_with("`refineCollectionShardKey`"));
+    assert!(change("5.0").starts_with("`reshardCollection`"));
+    assert_eq!(change("5.0"), change("8.0"));
+}
+
+#[test]
+fn ck_13_unique_indexes_must_begin_with_the_key() {
+    let reads = "  r: {from: order, where: [customer], rate: 9/s}";
+    let case = orders("7.0", ", number: {type: string, unique: true}", reads);
+    let key = &case.shard("order").key;
+    assert!(!key.is_sound());
+    assert_eq!(holds(&case, &key.text(), "CK-13"), Some(false));
+}
+
+#[test]
+fn without_shards_there_is_no_key() {
+    let reads = "  r: {from: order, where: [customer], rate: 9/s}";
+    let one = orders("7.0", "", reads);
+    assert!(one.collection("order").shard.is_some());
+    let text = "entities:\n  t: {count: 9, lifecycle: {growth: 0, kept: forever}, fields: {a: int}}\nreads: {r: {from: t, where: [a], rate: 1/s}}\nwrites: {w: {insert: t, rate: 1/s}}\n";
+    let none = of(text);
+    assert!(none.collection("t").shard.is_none());
+    assert_eq!(none.check("CK-13"), (None, "not sharded"));
+}
