@@ -1,0 +1,266 @@
+//! `docward design` through the real binary: the gallery, the contract of its JSON, bad input, models made
+//! from data, and data held against models.
+#![expect(clippy::unwrap_used, reason = "tests: a panic is the message")]
+
+mod common;
+
+use std::{fs, io::Write, path::PathBuf, process::Stdio};
+
+use common::{code, docward, root, stderr, stdout};
+use serde_json::Value;
+
+fn model(name: &str) -> String {
+    root().join(format!("examples/models/{name}.yaml")).display().to_string()
+}
+
+fn json(name: &str) -> Value {
+    let output = docward(&["design", &model(name), "--format", "json"]);
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{name}: {e}: {}", stderr(&output)))
+}
+
+fn decision<'d>(design: &'d Value, relationship: &str) -> &'d Value {
+    let all = design["decisions"].as_array().unwrap();
+    all.iter()
+        .find(|d| d["relationship"] == relationship)
+        .unwrap_or_else(|| panic!("{relationship}"))
+}
+
+fn patterns(decision: &Value) -> Vec<&str> {
+    decision["pattern"].as_array().unwrap().iter().map(|p| p.as_str().unwrap()).collect()
+}
+
+fn scratch(text: &str) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("model.yaml");
+    fs::write(&file, text).unwrap();
+    (directory, file)
+}
+
+#[test]
+fn er_x_1_st_19_tags_are_embedded_and_comments_referenced_in_one_run() {
+    let blog = json("blog");
+    assert_eq!(blog["version"], 1);
+    let tags = decision(&blog, "post.tags");
+    assert_eq!(tags["verdict"], "embed");
+    let comments = decision(&blog, "post.comments");
+    assert_eq!(comments["verdict"], "hybrid");
+    assert!(patterns(comments).contains(&"subset") && patterns(comments).contains(&"computed"));
+    // Every row has its id, its vote and its reason, and the outvoted are named.
+    for vote in tags["votes"].as_array().unwrap() {
+        assert!(vote["clause"].as_str().is_some() && vote["why"].as_str().is_some());
+        assert!([-1, 0, 1].contains(&vote["vote"].as_i64().unwrap()));
+    }
+    assert!(!tags["dissent"].as_array().unwrap().is_empty());
+    assert!(!comments["vetoes"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn the_contract_of_the_json_holds_for_every_model() {
+    for name in ["shop", "blog", "iot", "chat", "social", "catalogue", "bank"] {
+        let design = json(name);
+        for key in
+            ["decisions", "entities", "indexes", "shardKeys", "capacity", "collections", "checks"]
+        {
+            assert!(design[key].is_array(), "{name}: {key}");
+        }
+        for decision in design["decisions"].as_array().unwrap() {
+            for key in
+                ["relationship", "verdict", "pattern", "votes", "vetoes", "turns", "alternatives"]
+            {
+                assert!(!decision[key].is_null(), "{name}: {key} of {}", decision["relationship"]);
+            }
+            assert_ne!(decision["verdict"], "undecided", "{name}: {}", decision["relationship"]);
+        }
+    }
+}
+
+#[test]
+fn output_is_the_same_every_time_and_in_every_shape_names_every_relationship() {
+    for format in ["terminal", "json", "markdown", "html"] {
+        let run = || {
+            stdout(&docward(&["design", &model("shop"), "--format", format, "--color", "never"]))
+        };
+        let text = run();
+        assert_eq!(text, run(), "{format}");
+        for name in ["customer.orders", "order.items", "product.reviews"] {
+            assert!(text.contains(name), "{format}: {name}");
+        }
+    }
+}
+
+#[test]
+fn st_07_the_shop_embeds_order_items_and_shows_its_arithmetic() {
+    let text = stdout(&docward(&["design", &model("shop"), "--color", "never"]));
+    for part in ["order.items  EMBED", "ER-T.1", "reference if", "embed (chosen)", "check-list"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let brief = stdout(&docward(&["design", &model("shop"), "--brief", "--color", "never"]));
+    assert!(brief.len() < text.len() / 2, "brief is not brief");
+}
+
+#[test]
+fn dp_2_a_missing_answer_gives_the_question_and_exit_1() {
+    let (_directory, file) = scratch(
+        "entities:\n  post: {fields: {title: string}, written: never, lifecycle: {growth: 1/day, kept: forever}}\n  \
+         comment: {fields: {text: string}, written: never}\nrelationships:\n  post.comments: {child: comment, \
+         children: 5, growth: bounded}\nreads:\n  page: {rate: 1/s, from: post, with: [post.comments]}\n",
+    );
+    let file = file.display().to_string();
+    let output = docward(&["design", &file]);
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("UNDECIDED") && text.contains("how does `comment` live"), "{text}");
+    assert_eq!(code(&docward(&["design", &file, "--fail-on", "never"])), 0);
+}
+
+#[test]
+fn mistakes_are_told_with_their_places_and_exit_2() {
+    let (_directory, file) =
+        scratch("entities:\n  post:\n    feilds: {title: string}\n    cuont: 3\n");
+    let name = file.display().to_string();
+    let output = docward(&["design", &name]);
+    assert_eq!((code(&output), stdout(&output).as_str()), (2, ""));
+    let told = stderr(&output);
+    assert!(
+        told.contains(&format!("{name}:3:5")) && told.contains("did you mean `fields`?"),
+        "{told}"
+    );
+    assert!(
+        told.contains(&format!("{name}:4:5")) && told.contains("did you mean `count`?"),
+        "{told}"
+    );
+    for (arguments, expect) in [
+        (vec!["design", "no-such-file.yaml"], "cannot read the model no-such-file.yaml"),
+        (vec!["design"], "MODEL.yaml"),
+        (vec!["design", "--format", "pdf", "x.yaml"], "pdf"),
+    ] {
+        let output = docward(&arguments);
+        assert_eq!(code(&output), 2, "{arguments:?}");
+        assert!(stderr(&output).contains(expect), "{arguments:?}: {}", stderr(&output));
+    }
+    let (_directory, file) = scratch("");
+    let told = stderr(&docward(&["design", &file.display().to_string()]));
+    assert!(told.contains("the file holds no model") && told.contains("design init"), "{told}");
+    fs::write(&file, [0xff, 0xfe, 0x00]).unwrap();
+    let output = docward(&["design", &file.display().to_string()]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("UTF-8"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_model_to_start_from_can_be_decided_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("start.yaml").display().to_string();
+    assert_eq!(code(&docward(&["design", "init", "--output", &file])), 0);
+    let output = docward(&["design", &file]);
+    assert_eq!(code(&output), 0, "{}{}", stderr(&output), stdout(&output));
+    // What is there is not written over.
+    let again = docward(&["design", "init", "--output", &file]);
+    assert_eq!(code(&again), 2);
+    assert!(stderr(&again).contains("--force"), "{}", stderr(&again));
+}
+
+#[test]
+fn dp_2_a_model_from_data_asks_what_data_cannot_say_and_agrees_with_the_data() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("shop.yaml").display().to_string();
+    let data = root().join("examples/shop-clean").display().to_string();
+    let made = docward(&["design", "init", "--from", &data, "--output", &file]);
+    assert_eq!(code(&made), 0, "{}", stderr(&made));
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("# ?") && text.contains("relationships:"), "{text}");
+    let design = docward(&["design", &file, "--format", "json"]);
+    assert_eq!(code(&design), 1, "{}", stderr(&design));
+    let value: Value = serde_json::from_slice(&design.stdout).unwrap();
+    assert!(!value["questions"].as_array().unwrap().is_empty());
+    // A model made from data follows it.
+    let checked = docward(&["design", "check", &file, &data, "--format", "json"]);
+    let report: Value = serde_json::from_slice(&checked.stdout).unwrap();
+    assert_eq!(report["findings"].as_array().unwrap().len(), 0, "{}", report["findings"]);
+    assert_eq!(code(&checked), 0, "{}", stderr(&checked));
+}
+
+#[test]
+fn dp_2_data_that_left_its_model_is_drift_and_exit_1() {
+    let (directory, file) = scratch(
+        "name: shop\nentities:\n  order:\n    fields: {orderNo: string}\n    lifecycle: {growth: 1/s, kept: forever}\n  \
+         item:\n    fields: {sku: string}\n    lifecycle: {growth: 1/s, kept: forever}\nrelationships:\n  \
+         order.items: {child: item, children: {p50: 1, p99: 2, max: 3}, growth: bounded}\nreads:\n  \
+         page: {rate: 9/s, from: order, where: [orderNo], with: [order.items]}\nwrites:\n  \
+         place: {rate: 1/s, insert: [order, item], atomic: true}\n",
+    );
+    let data = directory.path().join("t_order.json");
+    let items = vec!["{\"sku\":\"A\"}"; 1200].join(",");
+    let line = format!("{{\"orderNo\":\"1\",\"coupon\":\"X\",\"items\":[{items}]}}\n");
+    fs::write(&data, line.repeat(3)).unwrap();
+    let (file, data) = (file.display().to_string(), data.display().to_string());
+    let arguments =
+        ["design", "check", &file, &data, "--namespace", "db_shop.t_order", "--format", "json"];
+    let output = docward(&arguments);
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found: Vec<&str> = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["rule"].as_str().unwrap())
+        .collect();
+    assert_eq!(found, ["R030", "R031", "R032"]);
+    let turned = report["findings"][1]["todo"].as_str().unwrap();
+    assert!(turned.contains("turns from embed to reference"), "{turned}");
+    // The same rules speak in an audit.
+    let audit = docward(&[
+        "audit",
+        &data,
+        "--namespace",
+        "db_shop.t_order",
+        "--model",
+        &file,
+        "--select",
+        "R031",
+    ]);
+    assert!(stdout(&audit).contains("R031"), "{}", stdout(&audit));
+    // A model with mistakes is told before anything is read.
+    let (_other, bad) = scratch("entities: 3\n");
+    let output = docward(&["design", "check", &bad.display().to_string(), &data]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("must be a table"), "{}", stderr(&output));
+}
+
+#[test]
+fn dp_2_an_interview_ends_in_a_model_and_its_design() {
+    let answers = "blog\npost\n2 KB\n50k\n20/day\nforever\npost.comments\ncomment\n300 B\n5M\n1/s\nforever\n\
+                   20 3000 90000\nendless\n1\n500/s\n3\n2/s\n1/s\n0\nno\n\n";
+    let ask = |answers: &str| {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_docward"))
+            .args(["design", "ask"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(answers.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let output = ask(answers);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).contains("post.comments  HYBRID"), "{}", stdout(&output));
+    let output = ask("blog\n");
+    assert_eq!((code(&output), stdout(&output).as_str()), (2, ""));
+    assert!(stderr(&output).contains("broken off"), "{}", stderr(&output));
+}
+
+#[test]
+fn help_has_examples() {
+    for arguments in [
+        vec!["design", "--help"],
+        vec!["design", "init", "--help"],
+        vec!["design", "ask", "--help"],
+        vec!["design", "check", "--help"],
+    ] {
+        let output = docward(&arguments);
+        assert_eq!(code(&output), 0);
+        assert!(stdout(&output).contains("Examples:"), "{arguments:?}");
+    }
+}
