@@ -209,7 +209,9 @@ impl Judge<'_, '_> {
         let hashed = fields.iter().any(|(_, hashed)| *hashed);
         let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
         checks.push(self.cardinality(&names));
-        checks.push(self.frequency(&names));
+        // Zones are meant to hold much; what is behind them must not.
+        let behind = if zoned && names.len() > 1 { &names[1..] } else { &names[..] };
+        checks.push(self.frequency(behind));
         // Behind a zone the next field leads.
         let leading = names.get(usize::from(zoned)).or(names.first()).copied().unwrap_or("_id");
         let rising = self.rises(leading);
