@@ -1,4 +1,5 @@
 //! `docs/design.schema.json` against the reader: the same models, the same keys.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 
@@ -164,4 +165,15 @@ fn every_key_is_explained_in_the_guide() {
         tables.extend(table.values().cloned());
         tables.extend(table.values().filter_map(Value::as_array).flatten().cloned());
     }
+}
+
+#[test]
+fn the_smallest_model_of_the_guide_gets_a_verdict() {
+    let guide = std::fs::read_to_string(repository().join("docs/design-model.md")).unwrap();
+    let mut blocks = guide.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let model = blocks.find(|block| block.contains("entities:")).unwrap();
+    assert!(jsonschema::validator_for(&schema()).unwrap().is_valid(&json(model)));
+    let case = common::of(model);
+    assert_eq!(case.verdict("order.items"), docward_design::Verdict::Embed);
+    assert!(case.design.questions().is_empty());
 }
