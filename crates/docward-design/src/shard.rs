@@ -89,24 +89,27 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
         candidates.sort();
         candidates.dedup();
     }
-    let mut judged: Vec<KeyCandidate> =
-        candidates.into_iter().map(|fields| judge.key(fields, zone.is_some())).collect();
-    judged.sort_by(|a, b| {
-        let rank = |key: &KeyCandidate| {
+    let zoned = zone.is_some();
+    // Soundness, targeting, open checks, a second field that reads use (SK-10), one where it is needed to
+    // split a chunk: looked up once for each, not at every comparison.
+    let mut ranked: Vec<_> = candidates
+        .into_iter()
+        .map(|fields| {
+            let key = judge.key(fields, zoned);
             let open = key.checks.iter().filter(|(_, holds, _)| holds.is_none()).count();
-            (key.is_sound(), key.targeted, open)
-        };
-        let (left, right) = (rank(a), rank(b));
-        right
-            .0
-            .cmp(&left.0)
-            .then(right.1.total_cmp(&left.1))
-            .then(left.2.cmp(&right.2))
-            // A second field that reads use (SK-10), then one where it is needed to split a chunk.
-            .then(judge.used(b, zone.is_some()).total_cmp(&judge.used(a, zone.is_some())))
-            .then(judge.fits(b, zone.is_some()).cmp(&judge.fits(a, zone.is_some())))
+            (open, judge.used(&key, zoned), judge.fits(&key, zoned), key)
+        })
+        .collect();
+    ranked.sort_by(|(open_a, used_a, fits_a, a), (open_b, used_b, fits_b, b)| {
+        b.is_sound()
+            .cmp(&a.is_sound())
+            .then(b.targeted.total_cmp(&a.targeted))
+            .then(open_a.cmp(open_b))
+            .then(used_b.total_cmp(used_a))
+            .then(fits_b.cmp(fits_a))
             .then(a.fields.cmp(&b.fields))
     });
+    let mut judged: Vec<KeyCandidate> = ranked.into_iter().map(|(.., key)| key).collect();
     judged.dedup_by(|a, b| a.fields == b.fields);
     let key = judged.remove(0);
     judged.truncate(4);
@@ -209,7 +212,9 @@ impl Judge<'_, '_> {
         let hashed = fields.iter().any(|(_, hashed)| *hashed);
         let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
         checks.push(self.cardinality(&names));
-        checks.push(self.frequency(&names));
+        // Zones are meant to hold much; what is behind them must not.
+        let behind = if zoned && names.len() > 1 { &names[1..] } else { &names[..] };
+        checks.push(self.frequency(behind));
         // Behind a zone the next field leads.
         let leading = names.get(usize::from(zoned)).or(names.first()).copied().unwrap_or("_id");
         let rising = self.rises(leading);

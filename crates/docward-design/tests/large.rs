@@ -1,5 +1,6 @@
 //! A model of two hundred entities: it must be decided, and how long that takes can be measured with
 //! `cargo test --release -p docward-design --test large -- --ignored --nocapture`.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 
