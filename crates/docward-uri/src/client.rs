@@ -5,7 +5,8 @@ use docward_model::{
 };
 
 use crate::{
-    At, ConnectionString, Typed, escape::decoded, placeholder::is_placeholder, template::has_hole,
+    At, ConnectionString, Typed, escape::decoded, placeholder::is_placeholder, secret::MASK,
+    template::has_hole,
 };
 
 impl ConnectionString {
@@ -29,7 +30,11 @@ impl ConnectionString {
             purpose,
             srv: self.srv,
             hosts: self.hosts.iter().map(|host| host.value.to_string()).collect(),
-            user: self.user.as_ref().map(|user| user.value.clone()),
+            // A name may hold a colon, but what follows it was rather meant to be the password.
+            user: self.user.as_ref().map(|user| match user.value.split_once(':') {
+                Some((name, _)) => format!("{name}:{MASK}"),
+                None => user.value.clone(),
+            }),
             database: self.database.as_ref().map(|database| database.value.clone()),
             auth_source: text("authSource").unwrap_or_default(),
             mechanism: text("authMechanism"),
