@@ -115,11 +115,6 @@ pub(crate) fn read(info: &OptionInfo, text: &str) -> (Typed, Option<Mistake>) {
     }
 }
 
-/// The value of an option that code gives as text.
-pub fn typed_value(info: &OptionInfo, text: &str) -> Typed {
-    read(info, text).0
-}
-
 /// A value in words; long ones are cut.
 fn shown(text: &str) -> String {
     let short: String = text.chars().take(24).collect();
