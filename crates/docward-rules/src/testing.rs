@@ -49,6 +49,16 @@ pub(crate) fn severities(code: &str, settings: &str, body: &str) -> Vec<Severity
     check_with(code, settings, body).iter().map(|finding| finding.severity).collect()
 }
 
+/// How many findings of one rule there are on a client's connection string, written without `mongodb://`.
+pub(crate) fn count_on(code: &str, settings: &str, uri: &str) -> usize {
+    check_with(code, settings, &format!("uri mongodb://{uri}")).len()
+}
+
+/// A service declared with these keys, and a client of it with these options.
+pub(crate) fn of_service(keys: &str, options: &str) -> String {
+    format!("service {{\"name\": \"x\"{keys}}}\nuri mongodb://a,b/?appName=x&{options}")
+}
+
 /// Findings of one rule on an example whose first collection a server has counted, too.
 pub(crate) fn check_counted(code: &str, body: &str, counted: Counted) -> Vec<Finding> {
     let rule = RULES.iter().find(|r| r.meta.code == code).expect("the rule exists");

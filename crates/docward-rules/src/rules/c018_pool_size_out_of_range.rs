@@ -106,25 +106,23 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{check, check_with};
+    use crate::testing::{check, check_with, count_on, of_service};
 
     fn count(size: u32) -> usize {
-        check("C018", &format!("uri mongodb://a,b/?maxPoolSize={size}")).len()
+        count_on("C018", "", &format!("a,b/?maxPoolSize={size}"))
     }
 
     #[test]
     fn pp_1_cp_4_the_usual_range_is_50_to_200() {
         assert_eq!([49, 50, 150, 200, 201, 0].map(count), [1, 0, 0, 0, 1, 1]);
-        assert_eq!(check_with("C018", "least=5", "uri mongodb://a,b/?maxPoolSize=6").len(), 0);
+        assert_eq!(count_on("C018", "least=5", "a,b/?maxPoolSize=6"), 0);
     }
 
     #[test]
     fn gc_09_pf_4_what_is_needed_goes_before_the_range() {
         let with = |qps: u32, size: u32| {
-            let body = format!(
-                "service {{\"name\": \"x\", \"peak-qps\": {qps}, \"latency-ms\": 20}}\nuri mongodb://a,b/?appName=x&maxPoolSize={size}"
-            );
-            check("C018", &body)
+            let keys = format!(", \"peak-qps\": {qps}, \"latency-ms\": 20");
+            check("C018", &of_service(&keys, &format!("maxPoolSize={size}")))
         };
         assert!(with(1000, 30).is_empty(), "below the range, and enough");
         assert!(with(1000, 29)[0].what.contains("less than the 30"));

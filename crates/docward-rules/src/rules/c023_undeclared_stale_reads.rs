@@ -140,13 +140,11 @@ fn must_be_current(client: &Client<'_>, what: &str) -> docward_model::Draft {
 mod tests {
     use docward_model::Severity::{self, Error, Info, Warn};
 
-    use crate::testing::severities;
+    use crate::testing::{of_service, severities};
 
     fn found(service: &str, more: &str) -> Vec<Severity> {
-        let body = format!(
-            "{more}\nservice {{\"name\": \"x\"{service}}}\nuri mongodb://a,b/?appName=x&readPreference=secondaryPreferred"
-        );
-        severities("C023", "", &body)
+        let client = of_service(service, "readPreference=secondaryPreferred");
+        severities("C023", "", &format!("{more}\n{client}"))
     }
 
     #[test]
