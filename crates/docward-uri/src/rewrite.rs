@@ -132,7 +132,7 @@ impl ConnectionString {
         Rewritten { text: Secret::new(text), masked }
     }
 
-    fn slice(&self, span: Span) -> &str {
+    pub(crate) fn slice(&self, span: Span) -> &str {
         self.text.reveal().get(span.start..span.end).unwrap_or_default()
     }
 

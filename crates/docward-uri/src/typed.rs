@@ -115,8 +115,11 @@ pub(crate) fn read(info: &OptionInfo, text: &str) -> (Typed, Option<Mistake>) {
     }
 }
 
-/// A value in words; long ones are cut.
+/// A value in words; long ones are cut, and what may be a piece of a password is left out.
 fn shown(text: &str) -> String {
+    if text.contains('@') {
+        return "what is there".to_owned();
+    }
     let short: String = text.chars().take(24).collect();
     let more = if short.len() < text.len() { "…" } else { "" };
     format!("`{short}{more}`")

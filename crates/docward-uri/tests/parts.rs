@@ -217,6 +217,19 @@ fn sc_7_secret_options_do_not_reach_rules() {
     assert_eq!(hidden.value, OptionValue::Unknown);
 }
 
+#[test]
+fn sc_7_values_that_may_be_a_piece_of_a_password_go_no_further() {
+    // Drivers read these as options; whoever wrote them may have meant a password with a slash in it.
+    for option in ["appName", "maxPoolSize", "authSource", "compressors", "passwd"] {
+        let text = format!("mongodb://ann:12/x?{option}=S3cret@host");
+        let parsed = parse(&text).unwrap();
+        let told = format!("{:?}{}", parsed.client(Purpose::Client), parsed.redacted());
+        assert!(!told.contains("S3cret"), "{text} -> {told}");
+    }
+    let encoded = uri("mongodb://h/?appName=a%40b");
+    assert_eq!(encoded.app_name.as_deref(), Some("a@b"));
+}
+
 proptest! {
     #[test]
     fn no_text_makes_it_panic_and_every_span_fits(text in "\\PC{0,60}", tail in "[a-z=&?/@:,%0-9\\[\\]]{0,60}") {
