@@ -253,10 +253,9 @@ fn deployment() -> Json {
             ("connection-limit", whole("Connections that are accepted.", 1)),
             (
                 "limit-scope",
-                words(
-                    "What the limit is about: all connections together, or those of each server.",
+                choice(
+                    "What the limit is about: all connections together, or those of each server. By default each server of a replica set, and all of a cluster.",
                     &LimitScope::ALL.map(LimitScope::name),
-                    LimitScope::default().name(),
                 ),
             ),
             ("client-ips", whole("Addresses that clients come from.", 1)),

@@ -71,13 +71,22 @@ impl Language {
     /// The first version that understands `mongodb+srv://`.
     pub fn srv_since(self) -> Version {
         let (major, minor) = match self {
-            Self::Python | Self::Java => (3, 6),
+            // DOCS-11155.
+            Self::Python => (3, 6),
+            // NODE-1145, and the driver's guide to upgrading to 3.0.
             Self::Node => (3, 0),
-            Self::Go | Self::Rust => (1, 0),
+            // The notes of release 0.9.0, the first of the official driver.
+            Self::Rust => (0, 9),
+            // CSHARP-2042; `Mongo::URI::SRVProtocol` is there since 2.5.0.
             Self::CSharp | Self::Ruby => (2, 5),
+            // PHPC-1015.
             Self::Php => (1, 4),
+            // Not found in writing: the first that supports MongoDB 3.6, as all others that are.
+            Self::Java => (3, 6),
             Self::C => (1, 9),
             Self::Scala => (2, 2),
+            // The first version there is.
+            Self::Go => (1, 0),
             Self::Kotlin => (4, 10),
         };
         Version { major, minor }
@@ -210,6 +219,10 @@ mod tests {
             ("node@3", SrvSupport::Yes),
             ("java@v3.4.0", SrvSupport::No),
             ("go@2.0", SrvSupport::Yes),
+            ("rust@0.4", SrvSupport::No),
+            ("rust@0.9.2", SrvSupport::Yes),
+            ("csharp@2.4", SrvSupport::No),
+            ("ruby@2.5", SrvSupport::Yes),
             ("python", SrvSupport::Unknown),
         ] {
             assert_eq!(Driver::parse(text).map(Driver::srv), Ok(expect), "{text}");

@@ -24,7 +24,7 @@ pub use lock::{LOCK_FILES, LockedDriver, drivers_in};
 pub use method::Method;
 pub use plan::{
     CONNECT_TIMEOUT_MS, Deployment, Given, Gravity, Load, MAX_IDLE_MS, MIN_POOL, Plan, Platform,
-    Pool, ServicePlan, Verdict, WAIT_QUEUE_MS, Warning, base_demand, plan, share_text,
+    Pool, ServicePlan, Verdict, WAIT_QUEUE_MS, Warning, base_demand, plan, pool_for, share_text,
 };
 pub use reading::{ReadAdvice, read_preference};
 pub use scenario::{Advice, Scenario, Scenarios, fitting_clients, scenarios};

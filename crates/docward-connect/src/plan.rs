@@ -263,11 +263,11 @@ pub struct Plan {
 /// Connections that an instance needs at the same time: operations in a second times seconds, and half as
 /// much again for jitter, rounded up (PF-4).
 pub fn base_demand(qps: Amount, latency_ms: Amount) -> u64 {
-    demand(qps, latency_ms, 1)
+    pool_for(qps, latency_ms, 1)
 }
 
 /// The same, split over `parts` pools. Rounding up once is the same as rounding up twice.
-fn demand(qps: Amount, latency_ms: Amount, parts: u64) -> u64 {
+pub fn pool_for(qps: Amount, latency_ms: Amount, parts: u64) -> u64 {
     // Millionths of operations times millionths of milliseconds, times three halves.
     let product = qps.millionths().saturating_mul(latency_ms.millionths()).saturating_mul(3);
     let divisor = (2 * 1_000 * 1_000_000_000_000_u128).saturating_mul(u128::from(parts.max(1)));
@@ -366,7 +366,7 @@ impl<'a> Sized<'a> {
             (None, Some(qps), Some(latency)) => {
                 // The processes of an instance share its demand, and so do the pools of a process.
                 let parts = processes.saturating_mul(deployment.pools());
-                (demand(qps, latency, parts).max(1), Pool::Formula)
+                (pool_for(qps, latency, parts).max(1), Pool::Formula)
             }
             _ => (given.platform.pool(), Pool::Default),
         };

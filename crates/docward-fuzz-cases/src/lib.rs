@@ -129,3 +129,33 @@ pub fn config(bytes: &[u8]) {
         let _ = diagnostic.to_string();
     }
 }
+
+/// Connection strings: taken apart or refused with a place in the text, left as they are where nothing is
+/// to change, and masked so that what is read as a password is not shown.
+pub fn uri(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let shown = docward_uri::redact(&text);
+    assert_eq!(docward_uri::redact(&shown), shown, "what is masked stays as it is");
+    let parsed = match docward_uri::parse(&text) {
+        Ok(parsed) => parsed,
+        Err(fault) => {
+            assert!(text.get(fault.span.start..fault.span.end).is_some(), "{fault:?}");
+            return;
+        }
+    };
+    assert_eq!(parsed.rewrite(&[]).reveal().reveal(), text.trim(), "nothing was to change");
+    let masked = parsed.redacted();
+    if let Some(password) =
+        parsed.password.as_ref().filter(|password| password.span.end > password.span.start)
+    {
+        let from_password = &text[password.span.start..];
+        assert!(
+            !masked.contains(from_password) && !shown.contains(from_password),
+            "a password is shown"
+        );
+    }
+    for note in &parsed.notes {
+        assert!(text.get(note.span.start..note.span.end).is_some(), "{note:?}");
+    }
+    let _ = parsed.client(docward_model::Purpose::Client);
+}

@@ -151,3 +151,15 @@ fn network() {
     ];
     run(&samples.map(|s| s.as_bytes().to_vec()), docward_fuzz_cases::network, 4000);
 }
+
+#[test]
+fn uri() {
+    let samples = [
+        "mongodb://app:S3cret@10.0.0.1:27017,[fd00::1]:27018/db_shop?replicaSet=rs0&authSource=admin&w=majority",
+        "mongodb+srv://app%3AS3cret@cluster.example.net/?retryWrites=false;maxPoolSize=5;appName=a@b",
+        "mongodb://a:b@x?appName=c@host/db?authMechanismProperties=AWS_SESSION_TOKEN:S3cret,X:y&tls=true",
+        " mongodb://%2Ftmp%2Fmongodb-27017.sock/?readPreferenceTags=dc:ny,rack:1&readPreferenceTags=&maxPolSize=5 ",
+        "cannot reach 'mongodb://ann:S3 cret@host/db' and mongodb://b:S3cret@c: refused",
+    ];
+    run(&samples.map(|s| s.as_bytes().to_vec()), docward_fuzz_cases::uri, 4000);
+}

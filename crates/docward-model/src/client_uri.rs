@@ -258,10 +258,19 @@ impl ClientUri {
         self.app_name.clone().unwrap_or_else(|| self.label())
     }
 
-    /// The string in words: whose it is.
+    /// Whether a program makes the client: what it sets stands beside the string.
+    pub fn is_made_in_code(&self) -> bool {
+        self.site.is_some() && self.driver.is_some()
+    }
+
+    /// The string in words, or the client that code makes: whose it is.
     pub fn owner(&self) -> String {
         match (&self.app_name, self.purpose) {
             (None, Purpose::Source) => "the connection string that was audited".to_owned(),
+            (None, _) if self.is_made_in_code() && self.hosts.is_empty() => {
+                "the client that is made here".to_owned()
+            }
+            _ if self.is_made_in_code() => format!("the client of `{}`", self.key()),
             _ => format!("the connection string of `{}`", self.key()),
         }
     }

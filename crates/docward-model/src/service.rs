@@ -28,10 +28,9 @@ impl DeclaredTopology {
 }
 
 /// What a connection limit is about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitScope {
     /// All connections of the deployment together.
-    #[default]
     Total,
     /// Each server (router or member) has its own.
     PerNode,
@@ -62,7 +61,7 @@ pub struct DeclaredDeployment {
     /// Connections that are accepted.
     pub connection_limit: Option<u64>,
     /// What the limit is about.
-    pub limit_scope: LimitScope,
+    pub limit_scope: Option<LimitScope>,
     /// Addresses that clients come from.
     pub client_ips: Option<u32>,
     /// Whether routers are added or removed often.

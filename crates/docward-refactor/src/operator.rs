@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use docward_model::Namespace;
-use docward_uri::{is_unescaped, user_part};
+use docward_uri::{is_unescaped, servers_told, without_login};
 use mongodb::{
     Client,
     bson::{Document, doc},
@@ -96,7 +96,7 @@ impl Operator {
             .enable_all()
             .build()
             .map_err(|error| Trouble::Unreachable(error.to_string()))?;
-        let words = |error: &Error| redacted(&error.kind.to_string(), uri);
+        let words = |error: &Error| without_login(&words(error), uri);
         let mut options =
             runtime.block_on(async { ClientOptions::parse(uri).await }).map_err(|error| {
                 match &*error.kind {
@@ -191,21 +191,21 @@ fn is_covered(resource: &Document, namespace: &Namespace) -> bool {
     names("db", &namespace.database) && names("collection", &namespace.collection)
 }
 
+/// The driver's words without its decoration.
+fn words(error: &Error) -> String {
+    match &*error.kind {
+        ErrorKind::ServerSelection { message, .. } => servers_told(message),
+        kind => kind.to_string(),
+    }
+}
+
 /// A command that failed, in words.
 pub(crate) fn failed(what: &'static str, error: &Error) -> Trouble {
     match &*error.kind {
         ErrorKind::Command(command) => {
             Trouble::Failed { what, code: Some(command.code), why: command.message.clone() }
         }
-        ErrorKind::ServerSelection { message, .. } => Trouble::Unreachable(message.clone()),
+        ErrorKind::ServerSelection { .. } => Trouble::Unreachable(words(error)),
         kind => Trouble::Failed { what, code: None, why: kind.to_string() },
-    }
-}
-
-/// Words of the driver without the login they may repeat.
-fn redacted(words: &str, uri: &str) -> String {
-    match user_part(uri) {
-        Some(login) if login.contains(':') => words.replace(login, "…"),
-        _ => words.to_owned(),
     }
 }

@@ -105,6 +105,9 @@ impl Page<'_> {
             [] => "audit",
             _ if all_are(SourceKind::Code) => "lint",
             _ if all_are(SourceKind::ConnectionStrings) => "check",
+            _ if self.report.evidence.collections.iter().any(|c| c.checked.is_some()) => {
+                "schema check"
+            }
             _ => "audit",
         };
         if strings > 0 {

@@ -38,9 +38,14 @@ pub(crate) fn signed_off(
     (verdict, mut evidence): (Verdict, String),
 ) -> ChecklistItem {
     let today = settings.today.as_deref();
-    let given = settings.waivers.iter().filter(|w| w.item == id && verdict != Verdict::Pass);
-    let (expired, valid): (Vec<_>, Vec<_>) = given.partition(|waiver| waiver.is_expired(today));
-    if let (Some(waiver), []) = (expired.last(), valid.as_slice()) {
+    let given = settings.waivers.iter().filter(|waiver| waiver.item == id);
+    let (expired, mut valid): (Vec<_>, Vec<_>) = given.partition(|waiver| waiver.is_expired(today));
+    if verdict == Verdict::Pass {
+        if !expired.is_empty() || !valid.is_empty() {
+            evidence.push_str("; its waiver in docward.toml is not needed any more: remove it");
+        }
+        valid.clear();
+    } else if let (Some(waiver), []) = (expired.last(), valid.as_slice()) {
         let day = waiver.expires.as_deref().unwrap_or_default();
         evidence.push_str(&format!("; its waiver expired on {day}"));
     }

@@ -13,9 +13,9 @@ use docward_model::{
     CoreSource, Counted, DeclaredTopology, Deployment, Evidence, Finding, Index, IndexKey,
     IndexUsage, Layer, LimitScope, Location, Namespace, NamespaceOverride, NamespacePattern,
     Network, Peer, PortRange, ProfileName, Protocol, Purpose, Router, RuleGroup, RuleSettings,
-    Server, Service, ServiceClass, Settings, Shard, ShardKey, ShardPart, ShardedCollection,
-    StartOptions, Suppression, ThresholdSetting, ThresholdValue, Topology, User, Value,
-    WorkloadKind,
+    Server, Service, ServiceClass, Settings, Severity, Shard, ShardKey, ShardPart,
+    ShardedCollection, StartOptions, Suppression, ThresholdSetting, ThresholdValue, Topology, User,
+    Value, WorkloadKind,
     code::{Place, SetPath},
 };
 use docward_profile::{Links, Profiler, relate};
@@ -42,6 +42,21 @@ pub(crate) fn check_with(code: &str, settings: &str, body: &str) -> Vec<Finding>
     engine::run(rule, &example.evidence, &example.settings, &mut outcome);
     outcome.findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
     outcome.findings
+}
+
+/// How grave the findings of one rule on an example are, in their order.
+pub(crate) fn severities(code: &str, settings: &str, body: &str) -> Vec<Severity> {
+    check_with(code, settings, body).iter().map(|finding| finding.severity).collect()
+}
+
+/// How many findings of one rule there are on a client's connection string, written without `mongodb://`.
+pub(crate) fn count_on(code: &str, settings: &str, uri: &str) -> usize {
+    check_with(code, settings, &format!("uri mongodb://{uri}")).len()
+}
+
+/// A service declared with these keys, and a client of it with these options.
+pub(crate) fn of_service(keys: &str, options: &str) -> String {
+    format!("service {{\"name\": \"x\"{keys}}}\nuri mongodb://a,b/?appName=x&{options}")
 }
 
 /// Findings of one rule on an example whose first collection a server has counted, too.
@@ -196,8 +211,9 @@ impl Example {
                 settings.deployment.connection_limit = Some(value.parse().expect("a number"));
             }
             "limit-scope" => {
-                let scope = LimitScope::ALL.into_iter().find(|known| known.name() == value);
-                settings.deployment.limit_scope = scope.expect("a scope");
+                settings.deployment.limit_scope =
+                    LimitScope::ALL.into_iter().find(|known| known.name() == value);
+                assert!(settings.deployment.limit_scope.is_some(), "no scope {value}");
             }
             "uri-db" => settings.uri_databases.push(value.to_owned()),
             "shard-key" => {

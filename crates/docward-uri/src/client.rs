@@ -1,11 +1,12 @@
 //! A connection string as rules judge it.
 
 use docward_model::{
-    ClientOption, ClientUri, Location, Password, Purpose, Strength, UriNote, UriPlaces,
+    ClientOption, ClientUri, Location, OptionValue, Password, Purpose, Strength, UriNote, UriPlaces,
 };
 
 use crate::{
-    At, ConnectionString, Typed, escape::decoded, placeholder::is_placeholder, template::has_hole,
+    At, ConnectionString, Typed, UriOption, escape::decoded, placeholder::is_placeholder,
+    secret::MASK, template::has_hole,
 };
 
 impl ConnectionString {
@@ -21,15 +22,22 @@ impl ConnectionString {
 
     fn made(&self, purpose: Purpose, place: Option<&dyn Fn(At) -> Location>) -> ClientUri {
         let at = |offset: usize| place.map(|place| place(self.at(offset)));
-        let text = |name: &str| match self.option(name).map(|option| &option.value.value) {
-            Some(Typed::Text(text)) if !text.is_empty() => Some(text.clone()),
+        let text = |name: &str| match self.option(name) {
+            Some(option) if !self.may_end_a_login(option) => match &option.value.value {
+                Typed::Text(text) if !text.is_empty() => Some(text.clone()),
+                _ => None,
+            },
             _ => None,
         };
         let mut uri = ClientUri {
             purpose,
             srv: self.srv,
             hosts: self.hosts.iter().map(|host| host.value.to_string()).collect(),
-            user: self.user.as_ref().map(|user| user.value.clone()),
+            // A name may hold a colon, but what follows it was rather meant to be the password.
+            user: self.user.as_ref().map(|user| match user.value.split_once(':') {
+                Some((name, _)) => format!("{name}:{MASK}"),
+                None => user.value.clone(),
+            }),
             database: self.database.as_ref().map(|database| database.value.clone()),
             auth_source: text("authSource").unwrap_or_default(),
             mechanism: text("authMechanism"),
@@ -64,6 +72,11 @@ impl ConnectionString {
         uri
     }
 
+    /// Whether an `@` stands in a value: then the value may be a piece of a password.
+    fn may_end_a_login(&self, option: &UriOption) -> bool {
+        self.slice(option.value.span).contains('@')
+    }
+
     /// Options that switch checks of TLS off, as written.
     fn unchecked(&self) -> Vec<String> {
         let off = ["tlsInsecure", "tlsAllowInvalidCertificates", "tlsAllowInvalidHostnames"];
@@ -87,7 +100,7 @@ impl ConnectionString {
 
     /// Options under their canonical names: of several with one name the one that counts.
     fn client_options(&self, at: &dyn Fn(usize) -> Option<Location>) -> Vec<ClientOption> {
-        let counts = |option: &&crate::UriOption| {
+        let counts = |option: &&UriOption| {
             option.name() == "readPreferenceTags"
                 || self.option(option.name()).is_some_and(|last| std::ptr::eq(last, *option))
         };
@@ -96,7 +109,11 @@ impl ConnectionString {
             .map(|option| ClientOption {
                 name: option.name().to_owned(),
                 written: option.key.value.clone(),
-                value: option.value.value.for_rules(),
+                value: if self.may_end_a_login(option) {
+                    OptionValue::Unknown
+                } else {
+                    option.value.value.for_rules()
+                },
                 location: at(option.key.span.start),
             })
             .collect()

@@ -17,9 +17,10 @@ mod rules;
 mod secret;
 mod string;
 mod template;
+mod told;
 mod typed;
 
-pub use defaults::{Defaults, PoolKind, Since, defaults};
+pub use defaults::{Defaults, PoolKind, defaults};
 pub use fault::{Fault, FaultKind};
 pub use options::{OptionInfo, ValueKind, canonical_name, nearest_option, option_info};
 pub use parse::parse;
@@ -27,4 +28,5 @@ pub use rewrite::{Change, Rewritten};
 pub use secret::{Secret, is_unescaped, redact, user_part};
 pub use string::{At, ConnectionString, Host, HostKind, Note, Part, Span, UriOption};
 pub use template::{HOLE, Piece, parse_template};
-pub use typed::{Typed, typed_value};
+pub use told::{servers_told, without_login};
+pub use typed::Typed;

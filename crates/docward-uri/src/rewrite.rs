@@ -3,7 +3,8 @@
 use crate::{
     ConnectionString, Secret, Span,
     escape::encoded_value,
-    secret::{MASK, masked_value, redact},
+    parse::parse_text,
+    secret::{MASK, colon, masked_value, redact},
     template::{HOLE, HOLE_CHARACTER},
 };
 
@@ -79,7 +80,7 @@ impl ConnectionString {
     pub fn masked_column(&self, offset: usize) -> usize {
         let mut before = String::new();
         let mut at = self.whole.start;
-        let mut masks = self.masks(&[]);
+        let mut masks = self.masks();
         masks.sort_by_key(|mask| mask.span);
         for mask in masks.iter().filter(|mask| mask.span.start < offset) {
             before.push_str(self.slice(Span::new(at, mask.span.start)));
@@ -93,44 +94,45 @@ impl ConnectionString {
         before.chars().map(|c| if c == HOLE_CHARACTER { HOLE.chars().count() } else { 1 }).sum()
     }
 
-    /// What hides secrets, where no other edit stands.
-    fn masks(&self, edits: &[Edit]) -> Vec<Edit> {
+    /// What hides secrets.
+    fn masks(&self) -> Vec<Edit> {
         let mut masks = Vec::new();
+        if let Some(user) = &self.user
+            && let Some(at) = colon(self.slice(user.span))
+        {
+            let span = Span::new(user.span.start + at, user.span.end);
+            masks.push(Edit { span, text: format!(":{MASK}") });
+        }
         if let Some(password) = &self.password
             && !password.value.reveal().is_empty()
         {
             masks.push(Edit { span: password.span, text: MASK.to_owned() });
         }
-        let is_free = |span: Span| {
-            edits.iter().all(|edit| edit.span.end <= span.start || edit.span.start >= span.end)
-        };
         for option in &self.options {
             let value = self.slice(option.value.span);
-            // Nobody knows what an unknown option holds.
-            let masked = match &option.info {
-                Some(_) => masked_value(&option.key.value, value),
-                None if value.is_empty() => String::new(),
-                None => MASK.to_owned(),
-            };
-            if masked != value && is_free(option.value.span) {
+            let masked = masked_value(&option.key.value, value);
+            if masked != value {
                 masks.push(Edit { span: option.value.span, text: masked });
             }
         }
         masks
     }
 
-    /// The corrected string.
-    pub fn rewrite(&self, changes: &[Change]) -> Rewritten {
-        let edits = self.edits(changes);
-        let text = Secret::new(self.edited(&edits));
-        let mut masking = self.masks(&edits);
-        masking.extend(edits);
-        // Options that are written anew bring their values with them.
-        let masked = redact(&self.edited(&masking)).replace(HOLE_CHARACTER, HOLE);
-        Rewritten { text, masked }
+    /// The whole text with the password masked, byte for byte otherwise.
+    pub fn redacted(&self) -> String {
+        self.edited(&self.masks()).replace(HOLE_CHARACTER, HOLE)
     }
 
-    fn slice(&self, span: Span) -> &str {
+    /// The corrected string.
+    pub fn rewrite(&self, changes: &[Change]) -> Rewritten {
+        let text = self.edited(&self.edits(changes));
+        // Options that are written anew bring their values with them.
+        let masked = parse_text(text.clone(), vec![(0, 0)])
+            .map_or_else(|_| redact(&text).replace(HOLE_CHARACTER, HOLE), |new| new.redacted());
+        Rewritten { text: Secret::new(text), masked }
+    }
+
+    pub(crate) fn slice(&self, span: Span) -> &str {
         self.text.reveal().get(span.start..span.end).unwrap_or_default()
     }
 

@@ -3,22 +3,12 @@
 use std::fmt;
 
 use crate::{
-    escape::bad_percent,
+    escape::{bad_percent, decoded},
     options::{ValueKind, option_info},
 };
 
 /// What is printed in the place of a password.
 pub(crate) const MASK: &str = "*****";
-
-/// Options whose values are secret.
-pub(crate) const SECRET_OPTIONS: &[&str] = &[
-    "tlscertificatekeyfilepassword",
-    "sslclientcertificatekeypassword",
-    "ssl_pem_passphrase",
-    "sslpass",
-    "proxypassword",
-    "password",
-];
 
 /// A text that neither `Debug` nor `Display` shows.
 #[derive(Clone, PartialEq, Eq)]
@@ -54,15 +44,24 @@ pub fn user_part(uri: &str) -> Option<&str> {
     let (before_options, options) = rest.split_once('?').unwrap_or((rest, ""));
     let to_the_last = || rest.rsplit_once('@').map(|(user, _)| user);
     match before_options.rsplit_once('@') {
-        // `@` and `?` inside of the password: what follows them is no option.
-        Some((user, _)) if user.contains(':') && has_foreign_part(options) => to_the_last(),
+        // `@` and `?` inside of the password: what follows them is no option. Options come behind a slash;
+        // without one, drivers differ in which `@` ends the login.
+        Some((user, behind))
+            if options.contains('@')
+                && colon(user).is_some()
+                && (!behind.contains('/') || has_foreign_part(options)) =>
+        {
+            to_the_last()
+        }
         Some((user, _)) => Some(user),
         // A question mark inside of the password; an option has a name and a value.
         None => {
+            let (_, behind) = options.rsplit_once('@')?;
             let is_option = options.contains('=')
+                && before_options.contains('/')
                 && are_hosts(before_options)
-                && (before_options.contains('/') || !has_foreign_part(options));
-            to_the_last().filter(|_| !options.is_empty() && !is_option)
+                && !behind.contains('?');
+            to_the_last().filter(|_| !is_option)
         }
     }
 }
@@ -157,17 +156,14 @@ fn end_of(uri: &str) -> usize {
     })
 }
 
-/// One connection string with its password masked.
+/// One connection string with its password masked. Whatever stands before its last `@` may be a login.
 fn masked(uri: &str) -> String {
     let start = uri.find("://").map_or(0, |at| at + 3);
     let (scheme, rest) = uri.split_at(start);
-    let (login, rest) = match user_part(uri) {
-        Some(login) => rest.split_at(login.len()),
-        None => ("", rest),
-    };
+    let (login, rest) = rest.split_at(rest.rfind('@').unwrap_or(0));
     let is_odd = |name: &str| name.contains(['@', '/', '?', '#']);
-    let login = match login.split_once(':') {
-        Some((user, _)) if !is_odd(user) => format!("{user}:{MASK}"),
+    let login = match colon(login) {
+        Some(at) if !is_odd(&login[..at]) => format!("{}:{MASK}", &login[..at]),
         // Without a colon it is a name, unless it holds what a name does not: then nobody knows.
         None if !is_odd(login) => login.to_owned(),
         _ => MASK.to_owned(),
@@ -185,14 +181,23 @@ fn masked(uri: &str) -> String {
     out
 }
 
+/// The first colon, also one that is written as a percent code: who writes `user%3Apassword` means a
+/// password, whatever drivers make of it.
+pub(crate) fn colon(text: &str) -> Option<usize> {
+    let encoded = text.to_ascii_lowercase().find("%3a");
+    text.find(':').into_iter().chain(encoded).min()
+}
+
 /// Hosts and path; what stands where a port belongs and is none may be a password.
 fn masked_ports(text: &str) -> String {
     let end = text.find('/').unwrap_or(text.len());
     let (hosts, path) = text.split_at(end);
     let hosts: Vec<String> = hosts
         .split(',')
-        .map(|host| match host.split_once(':') {
-            Some((name, _)) if !is_host(host) => format!("{name}:{MASK}"),
+        .map(|host| match colon(host) {
+            Some(at) if !is_host(host) || !host[at..].starts_with(':') => {
+                format!("{}:{MASK}", &host[..at])
+            }
             _ => host.to_owned(),
         })
         .collect();
@@ -202,28 +207,27 @@ fn masked_ports(text: &str) -> String {
 /// Options with secret values masked.
 fn masked_options(text: &str) -> String {
     let options = text.split_inclusive(['&', ';']).map(|option| {
-        let (body, end) = match option.strip_suffix(['&', ';']) {
-            Some(body) => (body, &option[body.len()..]),
-            None => (option, ""),
-        };
+        let body = option.strip_suffix(['&', ';']).unwrap_or(option);
+        let end = &option[body.len()..];
         match body.split_once('=') {
-            Some((key, value)) => format!("{key}={}{end}", masked_value(key, value)),
-            None => option.to_owned(),
+            Some((key, value)) => format!("{key}={}{end}", masked_value(&decoded(key), value)),
+            None if body.is_empty() => option.to_owned(),
+            None => format!("{MASK}{end}"),
         }
     });
     options.collect()
 }
 
-/// The value of an option, masked where it is secret.
+/// The value of an option, masked where it is secret or may be: nobody knows what an option holds that
+/// no driver knows, and an `@` belongs to a login.
 pub(crate) fn masked_value(key: &str, value: &str) -> String {
-    let key = key.to_ascii_lowercase();
-    if SECRET_OPTIONS.contains(&key.as_str()) {
-        return MASK.to_owned();
+    let kind = option_info(key).map(|info| info.kind);
+    if matches!(kind, None | Some(ValueKind::Secret)) || value.contains('@') {
+        return if value.is_empty() { String::new() } else { MASK.to_owned() };
     }
     let token = "AWS_SESSION_TOKEN";
-    let upper = value.to_ascii_uppercase();
-    match upper.find(token) {
-        Some(at) if key == "authmechanismproperties" => {
+    match value.to_ascii_uppercase().find(token) {
+        Some(at) if key.eq_ignore_ascii_case("authMechanismProperties") => {
             let start = at + token.len();
             let end = value[start..].find(',').map_or(value.len(), |comma| start + comma);
             format!("{}:{MASK}{}", &value[..start], &value[end..])
@@ -248,6 +252,8 @@ mod tests {
             "mongodb://ann:p@x?ss@host/db?w=1",
             "mongodb://ann:p@x?s=s@host/db?w=1",
             "mongodb://ann:12?s=s@host",
+            "mongodb://ann:12?appName=s@host",
+            "mongodb://ann:p@x?appName=s@host",
         ] {
             assert!(is_unescaped(uri), "{uri}");
         }
@@ -282,6 +288,15 @@ mod tests {
             "tried 'mongodb://ann:S3cret S3cret@host/db' and mongodb://b:S3cret@c",
             "mongodb://h/?authMechanismProperties=AWS_SESSION_TOKEN:S3cret,X:y&w=1",
             "mongodb://h/?tlsCertificateKeyFilePassword=S3cret&w=1",
+            "mongodb://h/?w=1;tls%43ertificateKeyFilePassword=S3cret;journal=true",
+            "mongodb://h/?passwd=S3cret",
+            "mongodb://h/?S3cret&w=1",
+            "mongodb://ann%3AS3cret@host/db",
+            "mongodb://ann%3aS3cret",
+            "mongodb://ann:12?appName=S3cret@host/db",
+            "mongodb://ann:12/S3cret?appName=S3cret@host/db",
+            "mongodb://ann:x@y?appName=S3cret@host/db",
+            "mongodb://ann:x;w=1;appName=S3cret;@host/db?w=1",
         ] {
             let redacted = redact(text);
             assert!(!redacted.contains("S3cret"), "{text} -> {redacted}");

@@ -179,9 +179,4 @@ impl ConnectionString {
     pub fn text(&self) -> &str {
         self.text.reveal()
     }
-
-    /// The whole text with the password masked, byte for byte otherwise.
-    pub fn redacted(&self) -> String {
-        self.rewrite(&[]).masked()
-    }
 }

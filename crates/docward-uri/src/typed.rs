@@ -115,13 +115,11 @@ pub(crate) fn read(info: &OptionInfo, text: &str) -> (Typed, Option<Mistake>) {
     }
 }
 
-/// The value of an option that code gives as text.
-pub fn typed_value(info: &OptionInfo, text: &str) -> Typed {
-    read(info, text).0
-}
-
-/// A value in words; long ones are cut.
+/// A value in words; long ones are cut, and what may be a piece of a password is left out.
 fn shown(text: &str) -> String {
+    if text.contains('@') {
+        return "what is there".to_owned();
+    }
     let short: String = text.chars().take(24).collect();
     let more = if short.len() < text.len() { "…" } else { "" };
     format!("`{short}{more}`")

@@ -70,7 +70,6 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     let clients = uris.iter().filter(|uri| uri.purpose == Purpose::Client);
     config.settings.uri_databases.extend(clients.filter_map(|uri| uri.database.clone()));
     let baseline = Baseline::open(&args.baseline, config.baseline.as_deref())?;
-    config.settings.today = today();
     let earlier = args.earlier.as_deref().map(read_earlier).transpose()?;
     if let Some(file) = &args.resume
         && !args.sources.iter().any(|source| is_uri(source))
@@ -190,15 +189,10 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     items.extend(security_checklist(&evidence, &config.settings, &outcome));
     let judged = judged(&outcome, &config.settings, args.metadata_only, &sources);
     let namespaces = evidence.collections.iter().map(|c| c.namespace.to_string()).collect();
+    let skipped = std::mem::take(&mut outcome.skipped);
     let mut report = Report {
-        tool_version: env!("CARGO_PKG_VERSION").into(),
-        profile: config.settings.profile,
         sources,
-        suppressions: suppressions(&config.settings, &outcome),
-        findings: outcome.findings,
-        suppressed: outcome.suppressed,
-        baselined: 0,
-        skipped: outcome.skipped,
+        skipped,
         problems,
         checklist: items,
         interrupted,
@@ -206,9 +200,7 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         judged: Some(judged),
         filter: request.filter,
         namespaces: Some(namespaces),
-        withheld: outcome.withheld.iter().map(|finding| finding.fingerprint.clone()).collect(),
-        compared: None,
-        evidence,
+        ..report(&config.settings, outcome, evidence)
     };
     if let Some(baseline) = baseline {
         baseline.apply(&mut report, &config.settings, args.judging.quiet);
@@ -226,15 +218,46 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     interrupt.writing();
     put(&text, args.reading.output.as_deref())?;
 
-    if !report.problems.is_empty() || interrupted {
-        return Ok(PROBLEMS);
+    let is_open = fail_on != FailOn::Never && report.checklist.iter().any(ChecklistItem::is_open);
+    Ok(match ended(&report, fail_on) {
+        PROBLEMS => PROBLEMS,
+        ended if shown == Shown::Findings => ended,
+        _ if is_open => FINDINGS,
+        _ => CLEAN,
+    })
+}
+
+/// What rules said of evidence, as a report about nothing else yet.
+pub(crate) fn report(settings: &Settings, outcome: Outcome, evidence: Evidence) -> Report {
+    Report {
+        tool_version: env!("CARGO_PKG_VERSION").into(),
+        profile: settings.profile,
+        sources: Vec::new(),
+        suppressions: suppressions(settings, &outcome),
+        withheld: outcome.withheld.iter().map(|finding| finding.fingerprint.clone()).collect(),
+        findings: outcome.findings,
+        suppressed: outcome.suppressed,
+        baselined: 0,
+        skipped: Vec::new(),
+        problems: Vec::new(),
+        checklist: Vec::new(),
+        interrupted: false,
+        show_values: false,
+        judged: None,
+        filter: Filter::default(),
+        namespaces: None,
+        compared: None,
+        evidence,
     }
-    let failed = if shown == Shown::Findings {
-        report.findings.iter().any(|finding| report.fails(finding, fail_on.least()))
-    } else {
-        fail_on != FailOn::Never && report.checklist.iter().any(ChecklistItem::is_open)
-    };
-    Ok(if failed { FINDINGS } else { CLEAN })
+}
+
+/// The exit code that a report ends with.
+pub(crate) fn ended(report: &Report, fail_on: FailOn) -> u8 {
+    if !report.problems.is_empty() || report.interrupted {
+        return PROBLEMS;
+    }
+    let failed = report.findings.iter().any(|finding| report.fails(finding, fail_on.least()));
+    if failed { FINDINGS } else { CLEAN }
 }
 
 /// What a whole reading had learnt when it was interrupted.
@@ -417,7 +440,7 @@ fn judged(
 }
 
 /// What the suppressions of `docward.toml` did.
-pub(crate) fn suppressions(settings: &Settings, outcome: &Outcome) -> Vec<SuppressionUse> {
+fn suppressions(settings: &Settings, outcome: &Outcome) -> Vec<SuppressionUse> {
     let counts = outcome.kept_back.iter().copied();
     let used = settings.suppressions.iter().zip(counts);
     used.map(|(suppression, findings)| SuppressionUse {

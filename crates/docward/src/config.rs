@@ -10,7 +10,7 @@ use docward_config::{Config, Diagnostic};
 use docward_model::{Problem, RuleMeta, Settings};
 use docward_rules::RULES;
 
-use crate::{args::JudgingArgs, complain};
+use crate::{args::JudgingArgs, audit, complain};
 
 /// Metadata of every rule.
 pub(crate) fn metas() -> Vec<&'static RuleMeta> {
@@ -98,6 +98,8 @@ pub(crate) fn with_arguments(mut config: Config, args: &JudgingArgs) -> anyhow::
     config.settings.ignore.extend(args.ignore.iter().cloned());
     config.settings.profile = args.profile.unwrap_or(config.settings.profile);
     config.fail_on = args.fail_on.or(config.fail_on);
+    // Every command that judges asks suppressions for their last day.
+    config.settings.today = audit::today();
     Ok(config)
 }
 

@@ -1,7 +1,8 @@
-//! Ctrl-C, by what it would interrupt: reading ends early and is reported on, judging is given up,
-//! writing is finished. A second Ctrl-C ends the program at once, whatever it is doing.
+//! Ctrl-C and SIGTERM, by what they would interrupt: reading ends early and is reported on, judging is given
+//! up, writing is finished. A second one ends the program at once, whatever it is doing.
 
 use std::{
+    io,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU8, Ordering},
@@ -21,11 +22,11 @@ enum Phase {
     Reading,
     Judging,
     Writing,
-    /// Ctrl-C came while judging: nothing may begin any more.
+    /// A signal came while judging: nothing may begin any more.
     Ending,
 }
 
-/// What is to be done about a Ctrl-C.
+/// What is to be done about a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     /// Go on to the end of this phase; reading looks at `stop` itself.
@@ -36,7 +37,7 @@ enum Answer {
     End,
 }
 
-/// Hears Ctrl-C from now on.
+/// Hears Ctrl-C and SIGTERM from now on.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {
     stop: Arc<AtomicBool>,
@@ -48,7 +49,8 @@ impl Interrupt {
     pub(crate) fn listen() -> Self {
         let interrupt = Self::new();
         let heard = interrupt.clone();
-        let _ = ctrlc::set_handler(move || match heard.answer() {
+        // Where they cannot be heard they end the program, as they do by themselves.
+        let _ = hear(move || match heard.answer() {
             Answer::Finish => {}
             Answer::GiveUp => {
                 complain(
@@ -106,7 +108,35 @@ impl Interrupt {
     }
 }
 
-#[expect(clippy::exit, reason = "Ctrl-C is heard on a thread of its own")]
+/// Calls a function with every Ctrl-C and every SIGTERM. A hangup is left alone: `nohup` counts on that.
+fn hear(act: impl Fn() + Send + 'static) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let (mut interrupt, mut terminate) = {
+        let _inside = runtime.enter();
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
+        }
+        #[cfg(windows)]
+        {
+            use tokio::signal::windows::{ctrl_c, ctrl_shutdown};
+            (ctrl_c()?, ctrl_shutdown()?)
+        }
+    };
+    let listen = async move {
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => act(),
+                _ = terminate.recv() => act(),
+            }
+        }
+    };
+    thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(listen))?;
+    Ok(())
+}
+
+#[expect(clippy::exit, reason = "signals are heard on a thread of its own")]
 fn exit(code: u8) -> ! {
     std::process::exit(i32::from(code))
 }

@@ -7,14 +7,13 @@ use clap::Args;
 use docward_collect::{SourceRequest, SourceSeen, read_source};
 use docward_config::FailOn;
 use docward_model::{
-    Evidence, Filter, Finding, Need, Problem, Report, Settings, Severity, Source, SourceKind,
-    selects,
+    Evidence, Finding, Need, Problem, Report, Settings, Severity, Source, SourceKind, selects,
 };
 use docward_report::View;
 use docward_rules::{Outcome, RULES, judge};
 
 use crate::{
-    CLEAN, FINDINGS, PROBLEMS,
+    CLEAN, PROBLEMS,
     args::{BaselineArgs, Color, JudgingArgs, report_formats},
     audit::{self, Look},
     baseline::Baseline,
@@ -107,7 +106,6 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
         config::known_selector(code)?;
     }
     let baseline = Baseline::open(&args.baseline, config.baseline.as_deref())?;
-    config.settings.today = audit::today();
     narrow(&mut config.settings);
 
     let interrupt = Interrupt::listen();
@@ -163,25 +161,13 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
     }
     let judged = outcome.judged(&config.settings).map(|rule| rule.meta.code.into()).collect();
     let mut report = Report {
-        tool_version: env!("CARGO_PKG_VERSION").into(),
-        profile: config.settings.profile,
         sources,
-        suppressions: audit::suppressions(&config.settings, &outcome),
-        findings: outcome.findings,
-        suppressed: outcome.suppressed,
-        baselined: 0,
-        // What a string or a file does not say is no gap of the run.
-        skipped: Vec::new(),
         problems,
-        checklist: Vec::new(),
         interrupted,
         show_values: args.judging.show_values,
         judged: Some(judged),
-        filter: Filter::default(),
-        namespaces: None,
-        withheld: outcome.withheld.iter().map(|finding| finding.fingerprint.clone()).collect(),
-        compared: None,
-        evidence,
+        // What a string or a file does not say is no gap of the run: nothing is skipped.
+        ..audit::report(&config.settings, outcome, evidence)
     };
     if let Some(baseline) = baseline {
         baseline.apply(&mut report, &config.settings, args.judging.quiet);
@@ -201,12 +187,11 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
         let n = docward_model::text::plural(seen.tests_left_out, "file");
         complain(&format!("note: {n} of tests left out; --include-tests judges them too"));
     }
-    if !report.problems.is_empty() || interrupted {
-        return Ok(PROBLEMS);
-    }
-    let failed = report.findings.iter().any(|finding| report.fails(finding, fail_on.least()));
-    Ok(if failed { FINDINGS } else { CLEAN })
+    Ok(audit::ended(&report, fail_on))
 }
+
+/// Tells of suppressions that hold no more. Whether one is still needed only an audit can tell.
+const EXPIRED_SUPPRESSION: &str = "A001";
 
 /// Only rules that code and connection strings alone can break, unless others were asked for.
 pub(crate) fn narrow(settings: &mut Settings) {
@@ -214,7 +199,7 @@ pub(crate) fn narrow(settings: &mut Settings) {
         let of_code = |need: &Need| matches!(need, Need::Code | Need::Uris);
         let rules = RULES.iter().filter(|rule| {
             rule.meta.needs.iter().all(of_code)
-                && !rule.meta.needs.is_empty()
+                && (!rule.meta.needs.is_empty() || rule.meta.code == EXPIRED_SUPPRESSION)
                 && settings.is_on(&rule.meta)
         });
         settings.select = rules.map(|rule| rule.meta.code.to_owned()).collect();

@@ -362,6 +362,11 @@ fn a_waived_item_is_signed_off() {
     let expired = list(&[]);
     assert_eq!(code(&expired), 1);
     assert!(stdout(&expired).contains("its waiver expired on 2020-01-31"));
+    project.orders(&["\"orderedAt\": {\"$date\": \"2024-01-01T00:00:00Z\"}"]);
+    waive("2999-12-31");
+    let passed = stdout(&list(&["--format", "json"]));
+    assert!(passed.contains("its waiver in docward.toml is not needed any more"), "{passed}");
+    assert!(!passed.contains("the old ledger"), "what passes is not waived");
 }
 
 #[test]

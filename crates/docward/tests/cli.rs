@@ -328,6 +328,15 @@ fn help_has_examples_and_usage_errors_are_2() {
 
 #[test]
 fn an_interrupted_audit_reports_what_it_read() {
+    reports_what_it_read_on("-INT");
+}
+
+#[test]
+fn a_terminated_audit_reports_what_it_read() {
+    reports_what_it_read_on("-TERM");
+}
+
+fn reports_what_it_read_on(signal: &str) {
     let mut child = Command::new(assert_cmd::cargo::cargo_bin("docward"))
         .args(["audit", "-", "--namespace", "db_shop.t_payment", "--format", "json"])
         .stdin(Stdio::piped())
@@ -341,7 +350,7 @@ fn an_interrupted_audit_reports_what_it_read() {
         while stdin.write_all(&line).is_ok() {}
     });
     thread::sleep(Duration::from_millis(700));
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let killed = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     let output = child.wait_with_output().unwrap();
     feeder.join().unwrap();

@@ -48,6 +48,19 @@ fn written(path: &Path, text: &str) -> String {
 }
 
 #[test]
+fn suppressions_hold_until_their_last_day() {
+    let folder = TempDir::new().unwrap();
+    for (day, is_told) in [("2999-12-31", false), ("2020-01-31", true)] {
+        let entry =
+            format!("[[suppress]]\nrule = \"C011\"\nreason = \"an exporter\"\nexpires = {day}\n");
+        let config = settings(&folder, &entry);
+        let (report, _) =
+            check(&["mongodb://10.0.0.1/?directConnection=true", "--config", &config]);
+        assert_eq!(rules(&report).contains(&"C011".to_owned()), is_told, "{day}");
+    }
+}
+
+#[test]
 fn a_string_for_the_own_machine_is_clean() {
     let folder = TempDir::new().unwrap();
     let config = plain(&folder);

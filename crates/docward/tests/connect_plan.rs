@@ -257,6 +257,81 @@ fn cm_0_3_cm_2_4_st_30_choices_of_the_rule_book() {
     assert!(markdown.contains("must be switched on at the provider first (CM-3.2)"), "{markdown}");
 }
 
+/// A plan by a settings file in a directory of its own.
+fn planned(directory: &tempfile::TempDir, arguments: &str) -> (Value, i32) {
+    let file = directory.path().join("docward.toml");
+    json(&format!("plan --config {} {arguments}", file.display()))
+}
+
+#[test]
+fn pf_2_gc_44_services_of_the_settings_are_planned_and_flags_win() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("docward.toml");
+    let services = "[deployment]\ntopology = \"sharded\"\nrouters = 8\nconnection-limit = 3000\n\n\
+        [[service]]\nname = \"orders\"\nclass = \"core\"\npeak-qps = 1000\nlatency-ms = 20\ninstances = 10\nprocesses = 2\n\n\
+        [[service]]\nname = \"web\"\ninstances = 5\npool = 20\n";
+    fs::write(&file, services).unwrap();
+    // ceil(30 / 2 / 8) = 2 of 20 clients, and 20 of 5 clients, on 8 mongos each.
+    let (plan, exit) = planned(&directory, "--method srv");
+    assert_eq!((plan["total"].as_u64(), plan["limit"].as_u64(), exit), (Some(1120), Some(3000), 0));
+    let names: Vec<&str> = plan["services"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|service| service["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["orders", "web"]);
+    let (fewer, exit) = planned(&directory, "--method srv --mongos 4 --limit 1000");
+    assert_eq!(
+        (fewer["total"].as_u64(), fewer["limit"].as_u64(), exit),
+        (Some(720), Some(1000), 0)
+    );
+    let (own, _) = planned(&directory, "--method lb --apps 3 --pool 7");
+    assert_eq!((own["total"].as_u64(), own["limit"].as_u64()), (Some(21), Some(3000)));
+
+    // Found without being named, as the nearest file.
+    let output = Command::new(assert_cmd::cargo::cargo_bin!("docward"))
+        .args(["connect", "plan", "--method", "srv", "--format", "json"])
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    let near: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(near["total"], 1120);
+
+    fs::write(&file, services.replace("instances = 5", "instances = 0")).unwrap();
+    let output =
+        docward(&["connect", "plan", "--method", "srv", "--config", file.to_str().unwrap()]);
+    assert_eq!(code(&output), 2);
+    let place = format!("{}:16:13: ", file.display());
+    assert!(stderr(&output).contains(&place), "{}", stderr(&output));
+    assert!(stdout(&output).is_empty(), "no plan by half of a file");
+}
+
+#[test]
+fn gc_43_a_declared_scope_of_the_limit_is_heard_for_replica_sets() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("docward.toml");
+    let with = |scope: &str, flags: &str| {
+        let text = format!(
+            "[deployment]\ntopology = \"replica-set\"\nmembers = 3\nconnection-limit = 1000\n{scope}"
+        );
+        fs::write(&file, text).unwrap();
+        let flags = format!("--apps 10 --pool 50 --class report {flags}");
+        let (plan, exit) = planned(&directory, flags.trim_end());
+        (
+            plan["limitScope"].as_str().unwrap().to_owned(),
+            plan["sharePercent"].as_f64().unwrap(),
+            exit,
+        )
+    };
+    // 10 x 50 reach each of the three members: 500 to one, 1,500 in all.
+    assert_eq!(with("", ""), ("per-node".to_owned(), 50.0, 0));
+    assert_eq!(with("limit-scope = \"per-node\"", ""), ("per-node".to_owned(), 50.0, 0));
+    assert_eq!(with("limit-scope = \"total\"", ""), ("total".to_owned(), 150.0, 1));
+    let flag = "--limit-scope per-node";
+    assert_eq!(with("limit-scope = \"total\"", flag), ("per-node".to_owned(), 50.0, 0));
+}
+
 #[test]
 fn gc_43_a_running_deployment_tells_limit_and_members() {
     let servers = Launch::replica_set(3).argument("--maxConns").argument("500").start();

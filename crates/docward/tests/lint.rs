@@ -45,6 +45,22 @@ fn places(report: &Value) -> Vec<String> {
         .collect()
 }
 
+#[test]
+fn expired_suppressions_are_told_and_hold_no_more() {
+    let source = "from pymongo import MongoClient\nclient = MongoClient('mongodb://10.0.0.1,10.0.0.2/?retryWrites=false')\n";
+    for (day, told) in [("2999-12-31", &[][..]), ("2020-01-31", &["A001", "C016"])] {
+        let entry = format!("[[suppress]]\nrule = \"C016\"\nreason = \"old\"\nexpires = {day}\n");
+        let folder = project(&[("app.py", source), ("docward.toml", &entry)]);
+        let config = folder.path().join("docward.toml");
+        let found = report(&folder, &["--config", config.to_str().unwrap()]);
+        let findings = found["findings"].as_array().unwrap();
+        let mut codes: Vec<&str> = findings.iter().filter_map(|f| f["rule"].as_str()).collect();
+        codes.retain(|code| ["A001", "C016"].contains(code));
+        codes.sort_unstable();
+        assert_eq!(codes, told, "{day}");
+    }
+}
+
 const APP: &str = "from flask import Flask\nfrom pymongo import MongoClient\napp = Flask(__name__)\n\n@app.route('/')\ndef index():\n    client = MongoClient('mongodb+srv://shop:9dXk2pLw7Q@cluster0.abcde.mongodb.net/shop')\n    client.shop.t_user.update_one({'_id': 1}, {'$push': {'logins': 1.5 * n}})\n    return 'ok'\n";
 
 #[test]

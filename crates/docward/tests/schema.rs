@@ -177,6 +177,7 @@ fn dm_11_3_documents_that_break_a_schema_are_counted_by_constraint() {
     assert!(!stdout(&output).contains("someone@example.com"));
     let shown = docward(&["schema", "check", &schema, &users, "--show-values"]);
     assert!(stdout(&shown).contains("someone@example.com"), "{}", stdout(&shown));
+    assert!(stdout(&shown).starts_with("docward schema check of "), "{}", stdout(&shown));
     let silent = docward(&["schema", "check", &schema, &users, "--fail-on", "never"]);
     assert_eq!(code(&silent), 0);
     let sarif = docward(&["schema", "check", &schema, &users, "--format", "sarif"]);

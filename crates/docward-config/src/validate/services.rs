@@ -44,7 +44,7 @@ fn deployment(raw: &RawDeployment<'_>, out: &mut Diagnostics<'_>) -> DeclaredDep
         routers: count("routers", raw.routers, 1, out).and_then(|n| u32::try_from(n).ok()),
         members: count("members", raw.members, 1, out).and_then(|n| u32::try_from(n).ok()),
         connection_limit: count("connection-limit", raw.connection_limit, 1, out),
-        limit_scope: limit_scope.unwrap_or_default(),
+        limit_scope,
         client_ips: count("client-ips", raw.client_ips, 1, out).and_then(|n| u32::try_from(n).ok()),
         routers_change_often: raw.routers_change_often.map(|often| often.value),
     }

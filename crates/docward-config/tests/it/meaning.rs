@@ -82,7 +82,7 @@ fn every_key_arrives() {
     assert_eq!(deployment.topology, Some(DeclaredTopology::Sharded));
     assert_eq!((deployment.routers, deployment.members), (Some(8), Some(3)));
     assert_eq!(deployment.connection_limit, Some(3000));
-    assert_eq!(deployment.limit_scope, LimitScope::Total);
+    assert_eq!(deployment.limit_scope, Some(LimitScope::Total));
     assert_eq!((deployment.client_ips, deployment.routers_change_often), (Some(20), Some(false)));
     let order = &settings.services[0];
     assert_eq!((order.name.as_str(), order.class), ("order", Some(ServiceClass::Core)));

@@ -1,8 +1,11 @@
 //! Clients: connection strings with the service they belong to and the deployment they lead to.
 
+use std::fmt::Display;
+
+use docward_connect::{Amount, pool_for};
 use docward_model::{
-    ClientUri, DataValue, DeclaredTopology, Draft, Evidence, Location, NoteKind, OptionValue,
-    Purpose, Seen, Service, ServiceClass, Settings, Subject, Topology, Unit, UriNote,
+    ClientUri, DataValue, DeclaredTopology, Draft, Evidence, Level, Location, NoteKind,
+    OptionValue, Purpose, Seen, Service, ServiceClass, Settings, Subject, Topology, Unit, UriNote,
     client_uri::HOLE,
 };
 use docward_uri::nearest_option;
@@ -174,12 +177,10 @@ impl<'a> Client<'a> {
     /// `maxPoolSize` that the service needs, by what is declared about it (PF-4, PF-5).
     pub fn needed_pool(&self, settings: &Settings) -> Option<u32> {
         let service = self.service?;
-        let (qps, latency) = (service.peak_qps?, service.latency_ms?);
-        let processes = f64::from(service.processes.unwrap_or(1));
-        let base = qps / processes * latency / 1000.0 * JITTER;
-        let share = base / f64::from(self.pools(settings));
-        // Figures like 0.1 are not exact, and a hair above a whole number is that number.
-        Some(((share - 1e-9).ceil().max(1.0)) as u32)
+        let qps = Amount::from_f64(service.peak_qps?).ok()?;
+        let latency = Amount::from_f64(service.latency_ms?).ok()?;
+        let pools = u64::from(service.processes.unwrap_or(1)) * u64::from(self.pools(settings));
+        u32::try_from(pool_for(qps, latency, pools)).ok()
     }
 
     /// The place of an option, or of the string.
@@ -199,6 +200,45 @@ impl<'a> Client<'a> {
         self.uri.places.start.clone().or_else(site)
     }
 
+    /// The name under which code sets an option, where that is not the one of connection strings.
+    fn name_in_code(&self, option: &str) -> Option<&str> {
+        let bare = |name: &str| name.replace('_', "").to_ascii_lowercase();
+        let written = self.uri.option(option)?.written.as_str();
+        (self.uri.is_made_in_code() && bare(written) != bare(option)).then_some(written)
+    }
+
+    /// A finding about the value of an option, with the one to write instead.
+    pub fn option_draft(
+        &self,
+        option: &str,
+        value: impl Display,
+        is: impl Display,
+        why: &'static str,
+        better: impl Display,
+    ) -> Draft {
+        let owner = self.uri.owner();
+        let (what, todo) = match self.name_in_code(option) {
+            Some(name) => (
+                format!("{option}={value} (`{name}`) of {owner} {is}"),
+                format!("set `{name}` so that {option} is {better}"),
+            ),
+            None => {
+                (format!("{option}={value} of {owner} {is}"), format!("write {option}={better}"))
+            }
+        };
+        self.draft(self.place(option), what, why, todo)
+            .data("change", Correction::set(option, better))
+    }
+
+    /// A finding about what drivers warn about or refuse.
+    pub fn note_draft(&self, note: &UriNote, level: Level, why: &'static str) -> Draft {
+        let what = format!("{}, in {}", note.what, self.uri.owner());
+        let place = note.location.clone().or_else(|| self.start());
+        self.draft(place, what, why, note.todo.clone())
+            .level(level)
+            .data("option", note.option.as_str())
+    }
+
     /// A finding about the string.
     pub fn draft(
         &self,
@@ -215,9 +255,6 @@ impl<'a> Client<'a> {
         }
     }
 }
-
-/// What is added to the mean demand for a pool (PF-4).
-pub const JITTER: f64 = 1.5;
 
 /// How a string is to change, for [`Draft::data`]: what `connect check` writes into the corrected one.
 #[derive(Clone, Debug, Default)]

@@ -194,12 +194,12 @@ fn question(client: &Client<'_>) -> Draft {
 mod tests {
     use docward_model::Severity::{self, Error, Info, Warn};
 
-    use crate::testing::{check, check_with};
+    use crate::testing::{check, severities};
 
     const SET: &str = r#"server {"authorization": true, "set": "rs0", "members": [{"host": "db1:27017"}, {"host": "db2:27017"}, {"host": "db3:27017"}, {"host": "old:27017", "hidden": true}]}"#;
 
     fn found(settings: &str, body: &str) -> Vec<Severity> {
-        check_with("C010", settings, body).iter().map(|f| f.severity).collect()
+        severities("C010", settings, body)
     }
 
     #[test]

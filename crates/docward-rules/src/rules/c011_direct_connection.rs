@@ -71,19 +71,17 @@ fn direct(client: &Client<'_>) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_with;
+    use crate::testing::{check, count_on};
 
     #[test]
     fn cn_01_1_applications_follow_failovers() {
-        let found = |settings: &str, uri: &str| {
-            check_with("C011", settings, &format!("uri mongodb://{uri}")).len()
-        };
+        let found = |settings: &str, uri: &str| count_on("C011", settings, uri);
         assert_eq!(found("", "db1/?directConnection=true"), 1);
         assert_eq!(found("", "db1/?connect=direct"), 1);
         assert_eq!(found("topology=sharded", "db1/?directConnection=true"), 1);
         assert_eq!(found("topology=standalone", "db1/?directConnection=true"), 0);
         assert_eq!(found("", "localhost/?directConnection=true"), 0);
         assert_eq!(found("", "db1/?directConnection=false"), 0);
-        assert_eq!(check_with("C011", "", "source mongodb://db1/?directConnection=true").len(), 0);
+        assert!(check("C011", "source mongodb://db1/?directConnection=true").is_empty());
     }
 }

@@ -125,10 +125,10 @@ fn home<'a>(evidence: &'a Evidence, client: &Client<'_>) -> Option<&'a str> {
 mod tests {
     use docward_model::Severity::{self, Error, Info, Warn};
 
-    use crate::testing::check;
+    use crate::testing::{check, severities};
 
     fn found(body: &str) -> Vec<Severity> {
-        check("C012", body).iter().map(|f| f.severity).collect()
+        severities("C012", "", body)
     }
 
     #[test]

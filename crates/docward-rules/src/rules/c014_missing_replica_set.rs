@@ -106,10 +106,10 @@ fn report(client: &Client<'_>, name: Option<&str>, cx: &mut Cx<'_>) {
 mod tests {
     use docward_model::Severity::{self, Error, Info, Warn};
 
-    use crate::testing::{check, check_with};
+    use crate::testing::{check, severities};
 
     fn found(settings: &str, body: &str) -> Vec<Severity> {
-        check_with("C014", settings, body).iter().map(|f| f.severity).collect()
+        severities("C014", settings, body)
     }
 
     #[test]

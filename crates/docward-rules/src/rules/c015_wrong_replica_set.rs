@@ -79,13 +79,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 mod tests {
     use docward_model::Severity::{self, Error, Warn};
 
-    use crate::testing::check_with;
+    use crate::testing::severities;
 
     #[test]
     fn cn_01_3_the_name_is_that_of_the_running_set() {
-        let found = |settings: &str, body: &str| -> Vec<Severity> {
-            check_with("C015", settings, body).iter().map(|f| f.severity).collect()
-        };
+        let found =
+            |settings: &str, body: &str| -> Vec<Severity> { severities("C015", settings, body) };
         let set = r#"server {"authorization": true, "set": "cmgo-abc"}"#;
         assert_eq!(found("", &format!("{set}\nuri mongodb://a,b/?replicaSet=x")), [Error]);
         assert!(found("", &format!("{set}\nuri mongodb://a,b/?replicaSet=cmgo-abc")).is_empty());

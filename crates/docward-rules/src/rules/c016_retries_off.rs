@@ -102,13 +102,11 @@ fn speaks_only(client: &Client<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_with;
+    use crate::testing::count_on;
 
     #[test]
     fn cn_01_4_cp_5_cp_6_gc_08_only_what_is_switched_off_is_reported() {
-        let found = |settings: &str, uri: &str| {
-            check_with("C016", settings, &format!("uri mongodb://{uri}")).len()
-        };
+        let found = |settings: &str, uri: &str| count_on("C016", settings, uri);
         assert_eq!(found("", "a,b/?retryWrites=false"), 1);
         assert_eq!(found("", "a,b/?retryReads=false"), 1);
         assert_eq!(found("", "a,b/?retryReads=false&retryWrites=false"), 2);

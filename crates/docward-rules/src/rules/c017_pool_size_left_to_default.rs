@@ -140,7 +140,7 @@ fn rate_as_size(client: &Client<'_>, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::{check, of_service};
 
     #[test]
     fn cn_03_2_cp_4_gc_39_a_missing_size_is_told_with_the_drivers_default() {
@@ -163,10 +163,8 @@ mod tests {
     #[test]
     fn cn_03_2_requests_per_second_are_no_connections() {
         let with = |more: &str, size: u32| {
-            let body = format!(
-                "service {{\"name\": \"x\", \"peak-qps\": 1000{more}}}\nuri mongodb://a,b/?appName=x&maxPoolSize={size}"
-            );
-            check("C017", &body)
+            let keys = format!(", \"peak-qps\": 1000{more}");
+            check("C017", &of_service(&keys, &format!("maxPoolSize={size}")))
         };
         assert_eq!(with("", 1000).len(), 1);
         assert!(with(", \"latency-ms\": 20", 1000)[0].todo.starts_with("write maxPoolSize=30"));

@@ -4,10 +4,7 @@ use docward_model::Evidence;
 
 use crate::{
     Cx, declare_rule,
-    facts::{
-        clients::{Correction, clients},
-        text,
-    },
+    facts::{clients::clients, text},
     threshold,
 };
 
@@ -18,7 +15,8 @@ declare_rule! {
     /// Judges `maxPoolSize`. When requests per second and their time are declared for the service
     /// (`[[service]]` in `docward.toml`), the pool has to have requests × seconds × 1.5 connections, shared
     /// among the routers where the string leads to several; what is above the range is too much. Without
-    /// these figures the usual range holds, 50 to 200. `maxPoolSize=0` has no limit at all.
+    /// these figures the usual range holds, 50 to 200. `maxPoolSize=0` has no limit at all. Strings for the own
+    /// machine pass.
     ///
     /// ## Why it matters
     /// Too small a pool makes requests wait in the application. Too large a one, times all instances,
@@ -32,6 +30,7 @@ declare_rule! {
     /// service {"name": "order", "peak-qps": 1000, "latency-ms": 20}
     /// uri mongodb://10.0.0.1,10.0.0.2/db_order?maxPoolSize=30&appName=order
     /// uri mongodb://10.0.0.1,10.0.0.2/db_stock?maxPoolSize=150
+    /// uri mongodb://localhost/?maxPoolSize=5
     /// ```
     ///
     /// ## How to fix
@@ -59,33 +58,31 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let Some(size) = client.number("maxPoolSize").and_then(|n| u64::try_from(n).ok()) else {
             continue;
         };
-        let owner = client.uri.owner();
+        if client.is_local() {
+            continue;
+        }
         let needed = client.needed_pool(settings).map(u64::from);
-        let (what, why, better) = match needed {
+        let (is, why, better) = match needed {
             _ if size == 0 => (
-                format!("maxPoolSize=0 of {owner} has no limit"),
+                "has no limit".to_owned(),
                 "every slow moment of the server opens more connections, up to what it accepts",
                 needed.unwrap_or(most),
             ),
             Some(needed) if size < needed => (
-                format!(
-                    "maxPoolSize={} of {owner} is less than the {} that the declared requests need",
-                    text::count(size),
-                    text::count(needed)
-                ),
+                format!("is less than the {} that the declared requests need", text::count(needed)),
                 "requests wait in the application for a connection",
                 needed,
             ),
             None if size < least => (
-                format!("maxPoolSize={} of {owner} is less than {least}", text::count(size)),
+                format!("is less than {least}"),
                 "requests wait in the application for a connection when many come at once",
                 least,
             ),
             // A pool that is needed is right, however large.
             _ if size > most && needed.is_none_or(|needed| size > needed) => (
-                format!("maxPoolSize={} of {owner} is more than {most}", text::count(size)),
+                format!("is more than {most}"),
                 "times all instances and servers it exceeds what the server accepts",
-                needed.map_or(most, |needed| needed.max(1)),
+                needed.unwrap_or(most),
             ),
             _ => continue,
         };
@@ -94,51 +91,62 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         {
             continue;
         }
-        let todo = if needed.is_some() {
-            format!("write maxPoolSize={better}")
+        let mut draft =
+            client.option_draft("maxPoolSize", size, is, why, better).data("size", size);
+        if let Some(needed) = needed {
+            draft = draft.data("needed", needed);
         } else {
-            format!(
-                "write maxPoolSize={better}, or declare peak-qps and latency-ms of the service to have it worked out"
-            )
-        };
-        let draft = client
-            .draft(client.place("maxPoolSize"), what, why, todo)
-            .data("size", size)
-            .data("change", Correction::set("maxPoolSize", better));
-        cx.report(match needed {
-            Some(needed) => draft.data("needed", needed),
-            None => draft.clauses(&["PP-1", "CP-4"]),
-        });
+            let other = ", or declare peak-qps and latency-ms of the service to have it worked out";
+            draft.todo.push_str(other);
+            draft = draft.clauses(&["PP-1", "CP-4"]);
+        }
+        cx.report(draft);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{check, check_with};
+    use crate::testing::{check, check_with, count_on, of_service};
 
     fn count(size: u32) -> usize {
-        check("C018", &format!("uri mongodb://a,b/?maxPoolSize={size}")).len()
+        count_on("C018", "", &format!("a,b/?maxPoolSize={size}"))
     }
 
     #[test]
     fn pp_1_cp_4_the_usual_range_is_50_to_200() {
         assert_eq!([49, 50, 150, 200, 201, 0].map(count), [1, 0, 0, 0, 1, 1]);
-        assert_eq!(check_with("C018", "least=5", "uri mongodb://a,b/?maxPoolSize=6").len(), 0);
+        assert_eq!(count_on("C018", "least=5", "a,b/?maxPoolSize=6"), 0);
     }
 
     #[test]
     fn gc_09_pf_4_what_is_needed_goes_before_the_range() {
         let with = |qps: u32, size: u32| {
-            let body = format!(
-                "service {{\"name\": \"x\", \"peak-qps\": {qps}, \"latency-ms\": 20}}\nuri mongodb://a,b/?appName=x&maxPoolSize={size}"
-            );
-            check("C018", &body)
+            let keys = format!(", \"peak-qps\": {qps}, \"latency-ms\": 20");
+            check("C018", &of_service(&keys, &format!("maxPoolSize={size}")))
         };
         assert!(with(1000, 30).is_empty(), "below the range, and enough");
         assert!(with(1000, 29)[0].what.contains("less than the 30"));
         assert!(with(1000, 150).is_empty());
         assert_eq!(with(1000, 400).len(), 1);
         assert!(with(20_000, 600).is_empty(), "above the range, and needed");
+    }
+
+    #[test]
+    fn pp_1_what_code_sets_is_told_as_code_writes_it() {
+        let body = "source app.go\npackage a\nimport \"go.mongodb.org/mongo-driver/mongo\"\nfunc f(ctx context.Context) {\n  client, err := mongo.Connect(ctx, options.Client().ApplyURI(\"mongodb://10.0.0.1,10.0.0.2\").SetMaxPoolSize(5))\n}\n";
+        let found = check("C018", body);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(
+            found[0].what,
+            "maxPoolSize=5 (`SetMaxPoolSize`) of the client of `mongodb://10.0.0.1,10.0.0.2` is less than 50"
+        );
+        let todo = &found[0].todo;
+        assert!(todo.starts_with("set `SetMaxPoolSize` so that maxPoolSize is 50"), "{todo}");
+        let plain = check("C018", "uri mongodb://db1,db2/?maxPoolSize=5");
+        assert_eq!(
+            plain[0].what,
+            "maxPoolSize=5 of the connection string of `mongodb://db1,db2` is less than 50"
+        );
     }
 
     #[test]

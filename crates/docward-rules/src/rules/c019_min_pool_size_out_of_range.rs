@@ -46,25 +46,27 @@ declare_rule! {
 threshold!(LEAST, "least", Int(5), "connections", "PP-2", "the least that a pool keeps open");
 threshold!(MOST, "most", Int(20), "connections", "PP-2", "the most that a pool keeps open");
 
+const COLD_START: &str =
+    "after a start or a quiet night the first requests each wait for a connection and a login";
+
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let (least, most) = (cx.limit(&LEAST) as i64, cx.limit(&MOST) as i64);
     for client in clients(evidence, cx.settings()) {
-        let owner = client.uri.owner();
         let size = client.number("maxPoolSize").filter(|size| *size > 0);
         let given = !client.lacks("minPoolSize");
+        let value = size.map_or(10, |size| size.min(10));
         let Some(min) = client.number("minPoolSize") else {
             let has_pool =
                 client.uri.driver.is_none_or(|driver| defaults(driver).pool == PoolKind::Shared);
             // A pool smaller than the usual minimum needs none.
             let is_small = size.is_some_and(|size| size <= least);
             if size.is_some() && !given && has_pool && !is_small && client.can_lack_options() {
-                let value = size.map_or(10, |size| size.min(10));
                 cx.report(
                     client
                         .draft(
                             client.place("maxPoolSize"),
-                            format!("{owner} has maxPoolSize and no minPoolSize"),
-                            "after a start or a quiet night the first requests each wait for a connection and a login",
+                            format!("{} has maxPoolSize and no minPoolSize", client.uri.owner()),
+                            COLD_START,
                             format!("add minPoolSize={value}"),
                         )
                         .data("change", Correction::set("minPoolSize", value)),
@@ -72,40 +74,21 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             }
             continue;
         };
-        let value = size.map_or(10, |size| size.min(10));
-        let place = client.place("minPoolSize");
-        let change = Correction::set("minPoolSize", value);
-        if let Some(size) = size.filter(|size| min > *size) {
-            let draft = client.draft(
-                place,
-                format!("minPoolSize={min} of {owner} is more than maxPoolSize={size}"),
-                "drivers refuse such a pool, or never fill it",
-                format!("write minPoolSize={value}"),
-            );
-            cx.report(draft.level(Level::Mandatory).data("change", change));
-        } else if min > most || (min < least && size.is_none_or(|size| size > least)) {
-            if client.is_local() {
-                continue;
-            }
-            let (than, why) = if min > most {
-                (
-                    format!("more than {most}"),
-                    "times all instances and servers these connections are open and nobody uses them",
-                )
-            } else {
-                (
-                    format!("less than {least}"),
-                    "after a start or a quiet night the first requests each wait for a connection and a login",
-                )
-            };
-            let draft = client.draft(
-                place,
-                format!("minPoolSize={min} of {owner} is {than}"),
-                why,
-                format!("write minPoolSize={value}"),
-            );
-            cx.report(draft.data("change", change));
-        }
+        let (is, why, level) = if let Some(size) = size.filter(|size| min > *size) {
+            let is = format!("is more than maxPoolSize={size}");
+            (is, "drivers refuse such a pool, or never fill it", Level::Mandatory)
+        } else if client.is_local() {
+            continue;
+        } else if min > most {
+            let why =
+                "times all instances and servers these connections are open and nobody uses them";
+            (format!("is more than {most}"), why, Level::Recommended)
+        } else if min < least && size.is_none_or(|size| size > least) {
+            (format!("is less than {least}"), COLD_START, Level::Recommended)
+        } else {
+            continue;
+        };
+        cx.report(client.option_draft("minPoolSize", min, is, why, value).level(level));
     }
 }
 
@@ -113,11 +96,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 mod tests {
     use docward_model::Severity::{self, Error, Warn};
 
-    use crate::testing::check;
+    use crate::testing::{check, severities};
 
     fn found(options: &str) -> Vec<Severity> {
         let body = format!("uri mongodb://a,b/?{options}");
-        check("C019", &body).iter().map(|f| f.severity).collect()
+        severities("C019", "", &body)
     }
 
     #[test]

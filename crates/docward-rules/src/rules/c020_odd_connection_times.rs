@@ -6,7 +6,7 @@ use docward_uri::defaults;
 use crate::{
     Cx, declare_rule,
     facts::{
-        clients::{Client, Correction, clients},
+        clients::{Client, clients},
         text,
     },
     threshold,
@@ -126,35 +126,24 @@ fn judge(client: &Client<'_>, time: &Time, cx: &mut Cx<'_>) {
         return;
     }
     let (than, why) = if value == 0 {
-        ("no limit".to_owned(), time.too_long)
+        ("is no limit".to_owned(), time.too_long)
     } else if value < time.least {
-        (format!("less than {}", text::count(time.least)), time.too_short)
+        (format!("is less than {}", text::count(time.least)), time.too_short)
     } else if value > time.most {
-        (format!("more than {}", text::count(time.most)), time.too_long)
+        (format!("is more than {}", text::count(time.most)), time.too_long)
     } else {
         return;
     };
-    let draft = client.draft(
-        client.place(option),
-        format!("{option}={value} of {owner} is {than}"),
-        why,
-        format!("write {option}={}", time.usual),
-    );
-    cx.report(
-        draft
-            .clauses(time.clauses)
-            .data("ms", value)
-            .data("change", Correction::set(option, time.usual))
-            .key(key),
-    );
+    let draft = client.option_draft(option, value, than, why, time.usual);
+    cx.report(draft.clauses(time.clauses).data("ms", value).key(key));
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::count_on;
 
     fn count(options: &str) -> usize {
-        check("C020", &format!("uri mongodb://a,b/?{options}")).len()
+        count_on("C020", "", &format!("a,b/?{options}"))
     }
 
     #[test]
@@ -179,6 +168,6 @@ mod tests {
         for (value, expected) in [(9_999, 1), (10_000, 0), (30_000, 0), (30_001, 1)] {
             assert_eq!(count(&format!("connectTimeoutMS={value}")), expected, "{value}");
         }
-        assert!(check("C020", "uri mongodb://localhost/?connectTimeoutMS=500").is_empty());
+        assert_eq!(count_on("C020", "", "localhost/?connectTimeoutMS=500"), 0);
     }
 }

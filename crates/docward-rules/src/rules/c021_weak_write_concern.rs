@@ -124,13 +124,13 @@ fn by_default(evidence: &Evidence, version: Option<(u32, u32)>) -> Option<bool> 
 mod tests {
     use docward_model::Severity::{self, Error, Info, Warn};
 
-    use crate::testing::check_with;
+    use crate::testing::severities;
 
     fn found(settings: &str, more: &str, options: &str) -> Vec<Severity> {
         let body = format!(
             "{more}\nservice {{\"name\": \"bank\", \"class\": \"core\"}}\nservice {{\"name\": \"log\", \"class\": \"general\"}}\nuri mongodb://a,b,c/?{options}"
         );
-        check_with("C021", settings, &body).iter().map(|f| f.severity).collect()
+        severities("C021", settings, &body)
     }
 
     #[test]

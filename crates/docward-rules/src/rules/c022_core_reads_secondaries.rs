@@ -69,15 +69,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::{check, of_service};
 
     #[test]
     fn rp_1_ap_s1_2_cp_3_st_18_balances_are_read_from_the_primary() {
         let found = |class: &str, mode: &str| {
-            let body = format!(
-                "service {{\"name\": \"bank\", \"class\": \"{class}\"}}\nuri mongodb://a,b/?appName=bank&readPreference={mode}"
-            );
-            check("C022", &body).len()
+            let class = format!(", \"class\": \"{class}\"");
+            check("C022", &of_service(&class, &format!("readPreference={mode}"))).len()
         };
         for mode in ["secondary", "secondaryPreferred", "nearest", "primaryPreferred"] {
             assert_eq!(found("core", mode), 1, "{mode}");

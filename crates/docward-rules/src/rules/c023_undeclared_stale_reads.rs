@@ -140,13 +140,11 @@ fn must_be_current(client: &Client<'_>, what: &str) -> docward_model::Draft {
 mod tests {
     use docward_model::Severity::{self, Error, Info, Warn};
 
-    use crate::testing::check;
+    use crate::testing::{of_service, severities};
 
     fn found(service: &str, more: &str) -> Vec<Severity> {
-        let body = format!(
-            "{more}\nservice {{\"name\": \"x\"{service}}}\nuri mongodb://a,b/?appName=x&readPreference=secondaryPreferred"
-        );
-        check("C023", &body).iter().map(|f| f.severity).collect()
+        let client = of_service(service, "readPreference=secondaryPreferred");
+        severities("C023", "", &format!("{more}\n{client}"))
     }
 
     #[test]
@@ -175,9 +173,7 @@ mod tests {
 
     #[test]
     fn gc_10_cp_3_an_unknown_service_is_a_question() {
-        let with = |uri: &str| -> Vec<Severity> {
-            check("C023", &format!("uri {uri}")).iter().map(|f| f.severity).collect()
-        };
+        let with = |uri: &str| -> Vec<Severity> { severities("C023", "", &format!("uri {uri}")) };
         assert_eq!(with("mongodb://a,b/?readPreference=secondary"), [Info]);
         assert!(with("mongodb://a,b/?readPreference=primaryPreferred").is_empty());
         assert!(with("mongodb://a,b/").is_empty());

@@ -86,14 +86,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::{check, of_service};
 
     #[test]
     fn rp_3_rp_4_rp_5_ap_s1_2_each_class_has_its_place_to_read() {
         let todo = |class: &str, mode: &str| {
-            let body = format!(
-                "service {{\"name\": \"x\", \"class\": \"{class}\"}}\nuri mongodb://a,b/?appName=x&{mode}"
-            );
+            let body = of_service(&format!(", \"class\": \"{class}\""), mode);
             check("C024", &body).first().map(|finding| finding.todo.clone())
         };
         let write = |mode: &str| Some(format!("write readPreference={mode}"));

@@ -74,15 +74,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::{check, of_service};
 
     #[test]
     fn gc_29_sdk_all_1_core_services_wait_for_elections() {
         let found = |class: &str, ms: u32| {
-            let body = format!(
-                "service {{\"name\": \"x\", \"class\": \"{class}\"}}\nuri mongodb://a,b/?appName=x&serverSelectionTimeoutMS={ms}"
-            );
-            check("C025", &body).len()
+            let class = format!(", \"class\": \"{class}\"");
+            check("C025", &of_service(&class, &format!("serverSelectionTimeoutMS={ms}"))).len()
         };
         assert_eq!(found("core", 5_000), 1);
         assert_eq!(found("core", 15_000), 0);

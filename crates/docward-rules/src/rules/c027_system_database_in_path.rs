@@ -69,13 +69,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 mod tests {
     use docward_model::Severity::{self, Info, Warn};
 
-    use crate::testing::check;
+    use crate::testing::severities;
 
     #[test]
     fn dm_01_2_the_default_database_is_a_business_database() {
         let found = |path: &str| -> Vec<Severity> {
             let body = format!("uri mongodb://u@a,b/{path}");
-            check("C027", &body).iter().map(|f| f.severity).collect()
+            severities("C027", "", &body)
         };
         assert_eq!(found("admin?authSource=admin"), [Info]);
         assert_eq!(found("local"), [Warn]);

@@ -63,16 +63,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 NoteKind::NoEffect => (Level::Information, "it looks as if it did something"),
                 NoteKind::Refused | NoteKind::Contradiction => continue,
             };
-            let draft = client
-                .draft(
-                    note.location.clone().or_else(|| client.start()),
-                    format!("{}, in {}", note.what, client.uri.owner()),
-                    why,
-                    note.todo.clone(),
-                )
-                .level(level)
-                .data("option", note.option.as_str())
-                .key(format!("{} {:?} {}", client.uri.key(), note.kind, note.option));
+            let key = format!("{} {:?} {}", client.uri.key(), note.kind, note.option);
+            let draft = client.note_draft(note, level, why).key(key);
             let draft = match renamed(&client, note) {
                 Some(edit) => draft.edit(edit),
                 None => draft,

@@ -57,16 +57,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 ),
                 _ => continue,
             };
-            let draft = client
-                .draft(
-                    note.location.clone().or_else(|| client.start()),
-                    format!("{}, in {}", note.what, client.uri.owner()),
-                    why,
-                    note.todo.clone(),
-                )
-                .level(level)
-                .data("option", note.option.as_str())
-                .key(format!("{} {}", client.uri.key(), note.option));
+            let key = format!("{} {}", client.uri.key(), note.option);
+            let draft = client.note_draft(note, level, why).key(key);
             cx.report(match correction(&note.option, client.uri.hosts.len()) {
                 Some(change) => draft.data("change", change),
                 None => draft,
@@ -78,18 +70,18 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 /// Only what cannot change the meaning of a string that works: those that are refused work nowhere.
 fn correction(option: &str, hosts: usize) -> Option<Correction> {
     match option {
-        "directConnection" => Some(Correction::remove(option)),
         "loadBalanced" if hosts > 1 => Some(Correction::remove(option)),
-        "srvMaxHosts" | "srvServiceName" | "maxStalenessSeconds" | "readPreferenceTags" => {
-            Some(Correction::remove(option))
-        }
-        "tlsInsecure"
+        "directConnection"
+        | "srvMaxHosts"
+        | "srvServiceName"
+        | "maxStalenessSeconds"
+        | "readPreferenceTags"
+        | "tlsInsecure"
         | "tlsAllowInvalidCertificates"
         | "tlsAllowInvalidHostnames"
         | "tlsDisableOCSPEndpointCheck"
         | "tlsDisableCertificateRevocationCheck" => Some(Correction::remove(option)),
-        "w" => Some(Correction::set("w", "majority")),
-        "journal" => Some(Correction::set("w", "majority")),
+        "w" | "journal" => Some(Correction::set("w", "majority")),
         "authSource" => Some(Correction::set("authSource", "admin")),
         _ => None,
     }
@@ -99,12 +91,12 @@ fn correction(option: &str, hosts: usize) -> Option<Correction> {
 mod tests {
     use docward_model::Severity::{self, Error, Warn};
 
-    use crate::testing::check;
+    use crate::testing::severities;
 
     #[test]
     fn sdk_all_1_what_drivers_refuse_is_an_error() {
         let found = |rest: &str| -> Vec<Severity> {
-            check("C029", &format!("uri mongodb://{rest}")).iter().map(|f| f.severity).collect()
+            severities("C029", "", &format!("uri mongodb://{rest}"))
         };
         for rest in [
             "a,b/?directConnection=true",

@@ -141,8 +141,8 @@ fn demand<'a>(client: Client<'a>, settings: &Settings) -> Option<Demand<'a>> {
     let default = client.uri.driver.map_or(100, |driver: Driver| defaults(driver).max_pool_size);
     let size = given.or(service.pool.map(u64::from)).unwrap_or(u64::from(default));
     let routers = match settings.deployment.limit_scope {
-        LimitScope::Total => u64::from(client.pools(settings)),
-        LimitScope::PerNode => 1,
+        Some(LimitScope::PerNode) => 1,
+        Some(LimitScope::Total) | None => u64::from(client.pools(settings)),
     };
     Some(Demand { client, pools: u64::from(service.clients()) * routers, size })
 }

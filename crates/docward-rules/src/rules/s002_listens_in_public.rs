@@ -140,13 +140,13 @@ fn connecting(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::{check, severities};
     use docward_model::Severity;
 
     fn bound(address: &str) -> Vec<Severity> {
         let body =
             format!(r#"server {{"authorization": true, "bind": ["127.0.0.1", "{address}"]}}"#);
-        check("S002", &body).iter().map(|f| f.severity).collect()
+        severities("S002", "", &body)
     }
 
     #[test]
@@ -157,9 +157,7 @@ mod tests {
     }
     #[test]
     fn se_2_connection_strings_are_looked_at() {
-        let found = |body: &str| -> Vec<Severity> {
-            check("S002", body).iter().map(|f| f.severity).collect()
-        };
+        let found = |body: &str| -> Vec<Severity> { severities("S002", "", body) };
         assert_eq!(found("uri mongodb://8.8.8.8"), [Severity::Warn]);
         assert_eq!(found("source mongodb://[2001:4860::1]:27017"), [Severity::Warn]);
         assert!(found("uri mongodb://10.0.0.5:27017,db.example.net").is_empty());

@@ -181,7 +181,7 @@ fn fewer_roles(user: &User, Powers { own, held }: &Powers<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::{check, severities};
     use docward_model::{Safety, Severity};
 
     fn fix(server: &str) -> String {
@@ -254,7 +254,7 @@ mod tests {
         let body = format!(
             r#"server {{"authorization": true, "users": [{{"user": "{user}", "roles": [{roles}]}}]}}"#
         );
-        check("S004", &body).iter().map(|f| f.severity).collect()
+        severities("S004", "", &body)
     }
 
     #[test]

@@ -139,11 +139,11 @@ fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::{check, severities};
     use docward_model::Severity;
 
     fn found(uri: &str) -> Vec<Severity> {
-        check("S009", &format!("uri mongodb{uri}")).iter().map(|f| f.severity).collect()
+        severities("S009", "", &format!("uri mongodb{uri}"))
     }
 
     #[test]

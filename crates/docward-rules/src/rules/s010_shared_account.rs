@@ -213,11 +213,11 @@ fn several_clients(account: &Account<'_>, clients: u64, cx: &mut Cx<'_>) {
 mod tests {
     use std::collections::BTreeSet;
 
-    use crate::testing::check;
+    use crate::testing::{check, severities};
     use docward_model::Severity;
 
     fn found(body: &str) -> Vec<Severity> {
-        check("S010", body).iter().map(|f| f.severity).collect()
+        severities("S010", "", body)
     }
 
     const USERS: &str = r#"server {"authorization": true, "users": [

@@ -81,13 +81,12 @@ fn is_atlas(hosts: &[String]) -> bool {
 mod tests {
     use docward_model::Severity::{self, Info, Warn};
 
-    use crate::testing::check;
+    use crate::testing::severities;
 
     #[test]
     fn cm_1_4_gc_51_se_7_srv_brings_tls() {
-        let found = |rest: &str| -> Vec<Severity> {
-            check("S011", &format!("uri mongodb{rest}")).iter().map(|f| f.severity).collect()
-        };
+        let found =
+            |rest: &str| -> Vec<Severity> { severities("S011", "", &format!("uri mongodb{rest}")) };
         assert_eq!(found("+srv://c.tencentmdb.com/test?ssl=false"), [Warn]);
         assert_eq!(found("+srv://c.tencentcdb.com/admin"), [Info]);
         assert!(found("+srv://c.example.net/?tls=true").is_empty());

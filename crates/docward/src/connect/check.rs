@@ -11,15 +11,13 @@ use anyhow::bail;
 use clap::Args;
 use docward_config::FailOn;
 use docward_model::{
-    Deployment, Driver, Evidence, Filter, Need, Report, RuleMeta, Settings, Severity, Source,
-    SourceKind,
+    Deployment, Driver, Evidence, Need, Report, RuleMeta, Settings, Severity, Source, SourceKind,
 };
 use docward_report::{Format, View};
 use docward_rules::{RULES, judge};
 
 use self::strings::Given;
 use crate::{
-    CLEAN, FINDINGS, PROBLEMS,
     args::{Color, JudgingArgs, report_formats},
     audit::{self, Look},
     config, put,
@@ -127,25 +125,11 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     let evidence = evidence(&given, &mut config.settings);
     let outcome = judge(&evidence, &config.settings);
     let report = Report {
-        tool_version: env!("CARGO_PKG_VERSION").into(),
-        profile: config.settings.profile,
         sources: sources(&given),
-        suppressions: Vec::new(),
-        findings: outcome.findings,
-        suppressed: outcome.suppressed,
-        baselined: 0,
-        // What a string does not show was not asked for.
-        skipped: Vec::new(),
         problems,
-        checklist: Vec::new(),
-        interrupted: false,
-        show_values: false,
         judged: Some(rules.iter().map(|rule| rule.code.into()).collect()),
-        filter: Filter::default(),
-        namespaces: None,
-        withheld: outcome.withheld.iter().map(|finding| finding.fingerprint.clone()).collect(),
-        compared: None,
-        evidence,
+        // What a string does not show was not asked for: nothing is skipped.
+        ..audit::report(&config.settings, outcome, evidence)
     };
     let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
     let look = Look {
@@ -166,11 +150,7 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         _ => {}
     }
     put(&text, args.output.as_deref())?;
-    if !report.problems.is_empty() {
-        return Ok(PROBLEMS);
-    }
-    let failed = report.findings.iter().any(|finding| report.fails(finding, fail_on.least()));
-    Ok(if failed { FINDINGS } else { CLEAN })
+    Ok(audit::ended(&report, fail_on))
 }
 
 /// The rules that a connection string alone lets judge, as far as they are switched on.

@@ -9,17 +9,13 @@ use docward_connect::{
     drivers_in,
 };
 use docward_model::{DeclaredTopology, LimitScope, Settings, Topology};
-use docward_report::{Look, Shape, choice};
+use docward_report::{Shape, choice};
 
 use super::{
-    inputs::{self, Live},
+    inputs::{self, AroundArgs, Live, counts},
     plan::scopes,
 };
-use crate::{
-    CLEAN,
-    args::{Color, words},
-    audit, config, put,
-};
+use crate::{CLEAN, args::words};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -31,8 +27,6 @@ Examples:
   docward connect choose --mongos 8 --routers-change-often --format json
 
 What is not given comes from [deployment] and [[service]] of docward.toml.";
-
-const MOST: u64 = 1_000_000_000;
 
 /// Shapes of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -59,15 +53,15 @@ pub(crate) struct ChooseArgs {
     #[arg(long, value_parser = topologies())]
     topology: Option<DeclaredTopology>,
 
-    /// Routers that clients reach
-    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u64).range(1..=MOST), allow_negative_numbers = true)]
+    /// mongos (routers) that clients reach
+    #[arg(long, value_name = "M", value_parser = counts(), allow_negative_numbers = true)]
     mongos: Option<u64>,
 
     /// Members of the replica set
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = counts(), allow_negative_numbers = true)]
     members: Option<u64>,
 
-    /// Addresses that clients come from
+    /// Different addresses that clients come from: a balancer spreads few of them unevenly
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     client_ips: Option<u32>,
 
@@ -75,7 +69,7 @@ pub(crate) struct ChooseArgs {
     #[arg(long, value_name = "LANG[@VERSION]", value_parser = Driver::parse)]
     driver: Vec<Driver>,
 
-    /// A lock file or manifest that names drivers; may be given several times
+    /// A lock file or manifest that names drivers, such as go.mod or poetry.lock; may be given several times
     #[arg(long, value_name = "FILE")]
     lock: Vec<PathBuf>,
 
@@ -83,20 +77,20 @@ pub(crate) struct ChooseArgs {
     #[arg(long, value_name = "V", value_parser = version)]
     server_version: Option<Version>,
 
-    /// Routers are added or removed often
+    /// mongos are added or removed often
     #[arg(long)]
     routers_change_often: bool,
 
-    /// Traffic must be steered to single routers
+    /// Traffic must be steered to single mongos
     #[arg(long)]
     precise_control: bool,
 
     /// Clients at the same time: instances times processes
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = counts(), allow_negative_numbers = true)]
     apps: Option<u64>,
 
     /// maxPoolSize of each
-    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u64).range(1..=MOST), allow_negative_numbers = true, requires = "apps")]
+    #[arg(long, value_name = "P", value_parser = counts(), allow_negative_numbers = true, requires = "apps")]
     pool: Option<u64>,
 
     /// Operations in a second of each, from which the smallest pool that works follows
@@ -108,38 +102,25 @@ pub(crate) struct ChooseArgs {
     latency_ms: Option<Amount>,
 
     /// Connections that are accepted
-    #[arg(long, value_name = "L", value_parser = clap::value_parser!(u64).range(1..=MOST), allow_negative_numbers = true)]
+    #[arg(long, value_name = "L", value_parser = counts(), allow_negative_numbers = true)]
     limit: Option<u64>,
 
-    /// Whether the limit is about the whole deployment or about each server
+    /// Whether the limit is about the whole deployment or about each server (default: total; each server
+    /// for replica sets and for what a running deployment says)
     #[arg(long, value_parser = scopes())]
     limit_scope: Option<LimitScope>,
-
-    /// A running deployment: its topology, version, routers and limit
-    #[arg(long, value_name = "URI")]
-    uri: Option<String>,
-
-    /// Settings (default: the nearest docward.toml)
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
 
     /// Shape of the answer
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
 
-    /// Write it to a file
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
-
-    /// Colours
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
-    color: Color,
+    #[command(flatten)]
+    around: AroundArgs,
 }
 
 /// Runs the command.
 pub(super) fn choose(args: &ChooseArgs) -> anyhow::Result<u8> {
-    let settings = config::settings(args.config.as_deref(), &[])?;
-    let live = args.uri.as_deref().map(inputs::live).transpose()?;
+    let (settings, live) = args.around.known()?;
     let locked = locked(args)?;
     let input = input(args, &settings, live.as_ref(), &locked)?;
     let shape = match args.format {
@@ -147,9 +128,7 @@ pub(super) fn choose(args: &ChooseArgs) -> anyhow::Result<u8> {
         Format::Json => Shape::Json,
         Format::Markdown => Shape::Markdown,
     };
-    let color = audit::wants_color(args.color, args.output.is_some());
-    let look = Look { color, width: audit::terminal_width() };
-    put(&choice(&decide(&input), &locked, shape, look), args.output.as_deref())?;
+    args.around.put(&choice(&decide(&input), &locked, shape, args.around.look()))?;
     Ok(CLEAN)
 }
 
@@ -235,16 +214,11 @@ fn budget(
     live: Option<&Live>,
     topology: DeclaredTopology,
 ) -> anyhow::Result<Option<Budget>> {
-    let declared = &settings.deployment;
+    let is_set = topology != DeclaredTopology::Sharded;
+    let scope =
+        args.limit_scope.unwrap_or_else(|| inputs::limit_scope(args.limit, live, settings, is_set));
     let live_limit = live.and_then(|live| live.limit);
-    let limit = args.limit.or(live_limit).or(declared.connection_limit);
-    let per_node =
-        topology != DeclaredTopology::Sharded || (args.limit.is_none() && live_limit.is_some());
-    let scope = args.limit_scope.unwrap_or(if per_node {
-        LimitScope::PerNode
-    } else {
-        declared.limit_scope
-    });
+    let limit = args.limit.or(live_limit).or(settings.deployment.connection_limit);
     let (clients, pool, load) = match args.apps {
         Some(apps) => (apps, args.pool, args.qps.zip(args.latency_ms)),
         None => {

@@ -1,12 +1,80 @@
 //! What `connect plan` and `connect choose` know before they begin: `docward.toml`, and a running
 //! deployment when one is named.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, bail};
+use clap::Args;
 use docward_collect::{Request, collect, is_uri};
 use docward_connect::{Amount, Method};
-use docward_model::{ClientUri, Filter, NamespacePattern, Purpose, Server, Topology};
+use docward_model::{
+    ClientUri, Filter, LimitScope, NamespacePattern, Purpose, Server, Settings, Topology,
+};
+use docward_report::Look;
 
-use crate::{complain, interrupt::Interrupt, progress::Bar};
+use crate::{args::Color, audit, complain, config, interrupt::Interrupt, progress::Bar, put};
+
+/// The largest count that is taken: more is a slip of the keyboard.
+const MOST: u64 = 1_000_000_000;
+
+/// Counts on the command line.
+pub(super) fn counts() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..=MOST)
+}
+
+/// Where facts come from and where the answer goes.
+#[derive(Args, Debug)]
+pub(super) struct AroundArgs {
+    /// A running deployment: its topology, servers, version and the connections it accepts
+    #[arg(long, value_name = "URI")]
+    uri: Option<String>,
+
+    /// Settings (default: the nearest docward.toml)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Write the answer to a file
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Colours
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
+}
+
+impl AroundArgs {
+    /// The settings, and what a running deployment says when one is named.
+    pub(super) fn known(&self) -> anyhow::Result<(Settings, Option<Live>)> {
+        let settings = config::settings(self.config.as_deref(), &[])?;
+        Ok((settings, self.uri.as_deref().map(live).transpose()?))
+    }
+
+    /// How an answer is to look.
+    pub(super) fn look(&self) -> Look {
+        let color = audit::wants_color(self.color, self.output.is_some());
+        Look { color, width: audit::terminal_width() }
+    }
+
+    /// Prints the answer, or writes it.
+    pub(super) fn put(&self, text: &str) -> anyhow::Result<()> {
+        put(text, self.output.as_deref())
+    }
+}
+
+/// What the limit on connections is about, unless `--limit-scope` says (GC-43). What a server says is about
+/// that server; where nobody says, members of a set have limits one by one, and routers one together.
+pub(super) fn limit_scope(
+    limit: Option<u64>,
+    live: Option<&Live>,
+    settings: &Settings,
+    is_set: bool,
+) -> LimitScope {
+    if limit.is_none() && live.is_some_and(|live| live.limit.is_some()) {
+        return LimitScope::PerNode;
+    }
+    let usual = if is_set { LimitScope::PerNode } else { LimitScope::Total };
+    settings.deployment.limit_scope.unwrap_or(usual)
+}
 
 /// Routers that were silent for longer than this before the newest sign of life, in seconds, do not count;
 /// the same figure as in rule C003.

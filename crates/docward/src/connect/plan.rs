@@ -1,55 +1,69 @@
 //! `docward connect plan`: pool sizes, and what they come to.
 
-use std::path::PathBuf;
-
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum, builder::PossibleValue};
 use docward_connect::{Amount, Deployment, Given, Load, Method, Platform, plan as size, scenarios};
 use docward_model::{DeclaredTopology, LimitScope, ServiceClass, Settings, text};
-use docward_report::{Look, PlanReport, Shape, plan_fails, plan_report};
+use docward_report::{PlanReport, Shape, plan_fails, plan_report};
 
-use super::inputs::{self, Live};
-use crate::{
-    CLEAN, FINDINGS,
-    args::{Color, words},
-    audit, config, put,
-};
+use super::inputs::{self, AroundArgs, Live, counts};
+use crate::{CLEAN, FINDINGS, args::words};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
   docward connect plan --apps 20 --method lb --mongos 8 --limit 3000 --qps 1000 --latency-ms 20
-  docward connect plan --apps 20 --method srv --mongos 8 --limit 3000 --qps 1000 --latency-ms 20 --scale-mongos 16
+  docward connect plan --apps 20 --method srv --mongos 8 --pool 10 --scale-mongos 16
   docward connect plan --apps 25 --method lb --limit 3000 --pool 100 --add-apps 5
-  docward connect plan --apps 20 --processes 4 --method replica-set --members 3 --limit 3000 --pool 50
-  docward connect plan --platform serverless --apps 2 --processes 500 --method lb --limit 3000
-  docward connect plan --apps 1 --method lb --pool 500 --qps 50000     which mean time that is enough for
-  docward connect plan --apps 20 --pool 100 --uri \"$MONGODB_URI\"       limit and servers from a running deployment
-  docward connect plan                                                 [deployment] and [[service]] of docward.toml
-  docward connect plan --format html --output plan.html
+  docward connect plan --apps 20 --processes 4 --method replica-set --members 3 --pool 50
+  docward connect plan --platform serverless --apps 2 --processes 500 --method lb
+  docward connect plan --apps 1 --method lb --pool 500 --qps 50000
+                                       the mean time of an operation that the pool is enough for
+  docward connect plan --apps 20 --pool 100 --uri \"$MONGODB_URI\"
+                                       limit and servers from a running deployment
+  docward connect plan --method srv    [deployment] and [[service]] of docward.toml
+  docward connect plan --method srv --format html --output plan.html
 
 Exit codes: 0 within 80 % of the limit, 1 above, 2 could not run.";
 
-/// The largest count that is taken: more is a slip of the keyboard.
-const MOST: u64 = 1_000_000_000;
-
-fn counts() -> clap::builder::RangedU64ValueParser {
-    clap::value_parser!(u64).range(1..=MOST)
-}
-
 pub(super) fn methods() -> impl clap::builder::TypedValueParser<Value = Method> {
-    words(&Method::ALL, |method| PossibleValue::new(method.name()).help(method.text()))
+    words(&Method::ALL, |method| {
+        PossibleValue::new(method.name()).help(match method {
+            Method::Srv => "mongodb+srv:// with one DNS name that leads to all mongos",
+            Method::LoadBalancer => "the address of a load balancer in front of the mongos",
+            other => other.text(),
+        })
+    })
 }
 
 pub(super) fn scopes() -> impl clap::builder::TypedValueParser<Value = LimitScope> {
-    words(&LimitScope::ALL, |scope| PossibleValue::new(scope.name()))
+    words(&LimitScope::ALL, |scope| {
+        PossibleValue::new(scope.name()).help(match scope {
+            LimitScope::Total => "all connections to the deployment together",
+            LimitScope::PerNode => "the connections to one mongos or one member",
+        })
+    })
 }
 
 pub(super) fn classes() -> impl clap::builder::TypedValueParser<Value = ServiceClass> {
-    words(&ServiceClass::ALL, |class| PossibleValue::new(class.name()))
+    words(&ServiceClass::ALL, |class| {
+        PossibleValue::new(class.name()).help(match class {
+            ServiceClass::Core => "money, orders, accounts: reads the primary",
+            ServiceClass::General => "an ordinary service: reads the primary while there is one",
+            ServiceClass::ReadHeavy => "mostly reads, and may read what is a little old",
+            ServiceClass::Report => "reports and analysis: reads secondaries",
+            ServiceClass::Regional => "serves several regions: reads the nearest member",
+        })
+    })
 }
 
 fn platforms() -> impl clap::builder::TypedValueParser<Value = Platform> {
-    words(&Platform::ALL, |platform| PossibleValue::new(platform.name()))
+    words(&Platform::ALL, |platform| {
+        PossibleValue::new(platform.name()).help(match platform {
+            Platform::Process => "lives long and keeps a pool",
+            Platform::Serverless => "functions that are started per request",
+            Platform::PhpFpm => "workers with one connection each",
+        })
+    })
 }
 
 /// Read preferences as connection strings spell them.
@@ -76,11 +90,11 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "N", value_parser = counts(), default_value = "1", allow_negative_numbers = true)]
     processes: u64,
 
-    /// What it runs in: functions and PHP workers keep no pool of their own
+    /// What the application runs in
     #[arg(long, value_parser = platforms(), default_value = "process", requires = "apps")]
     platform: Platform,
 
-    /// What the application may expect of its reads
+    /// What the application may expect of its reads; it decides which servers they go to
     #[arg(long, value_parser = classes(), requires = "apps")]
     class: Option<ServiceClass>,
 
@@ -88,7 +102,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_parser = methods())]
     method: Option<Method>,
 
-    /// Routers that clients reach
+    /// mongos (routers) that clients reach
     #[arg(long, value_name = "M", value_parser = counts(), allow_negative_numbers = true)]
     mongos: Option<u64>,
 
@@ -96,7 +110,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "N", value_parser = counts(), allow_negative_numbers = true)]
     members: Option<u64>,
 
-    /// Connections that are accepted
+    /// Connections that are accepted (default: what docward.toml or a running deployment says, else 3000)
     #[arg(long, value_name = "L", value_parser = counts(), allow_negative_numbers = true)]
     limit: Option<u64>,
 
@@ -121,33 +135,20 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "MODE", value_parser = MODES, requires = "apps")]
     read_preference: Option<String>,
 
-    /// Also with so many applications more; several numbers with commas
+    /// Plan for so many more instances, too; several numbers with commas
     #[arg(long, value_name = "N", value_parser = counts(), value_delimiter = ',', default_value = "5", allow_negative_numbers = true)]
     add_apps: Vec<u64>,
 
-    /// Also with so many routers
+    /// Plan for so many mongos, too
     #[arg(long, value_name = "M", value_parser = counts(), allow_negative_numbers = true)]
     scale_mongos: Option<u64>,
-
-    /// A running deployment: how many servers there are and how many connections they accept
-    #[arg(long, value_name = "URI")]
-    uri: Option<String>,
-
-    /// Settings (default: the nearest docward.toml)
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
 
     /// Shape of the plan
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
 
-    /// Write it to a file
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
-
-    /// Colours
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
-    color: Color,
+    #[command(flatten)]
+    around: AroundArgs,
 }
 
 /// The limit of the rule book's stories, when nobody says another.
@@ -155,8 +156,7 @@ const USUAL_LIMIT: u64 = 3_000;
 
 /// Runs the command. Exit code 1 when the plan breaks the budget.
 pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<u8> {
-    let settings = config::settings(args.config.as_deref(), &[])?;
-    let live = args.uri.as_deref().map(inputs::live).transpose()?;
+    let (settings, live) = args.around.known()?;
     let mut origins = Vec::new();
     let given = services(args, &settings, &mut origins)?;
     let deployment = deployment(args, &settings, live.as_ref(), &mut origins)?;
@@ -179,9 +179,7 @@ pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<u8> {
         Format::Markdown => Shape::Markdown,
         Format::Html => Shape::Html,
     };
-    let color = audit::wants_color(args.color, args.output.is_some());
-    let look = Look { color, width: audit::terminal_width() };
-    put(&plan_report(&report, shape, look), args.output.as_deref())?;
+    args.around.put(&plan_report(&report, shape, args.around.look()))?;
     Ok(if plan_fails(&report) { FINDINGS } else { CLEAN })
 }
 
@@ -235,18 +233,14 @@ fn deployment(
     };
     let live_limit = live.and_then(|live| live.limit);
     let limit = from(args.limit, live_limit, declared.connection_limit, "limit");
+    let scope =
+        args.limit_scope.unwrap_or_else(|| inputs::limit_scope(args.limit, live, settings, is_set));
     if limit.is_none() {
         origins.push(format!(
             "limit: not given; {} is assumed, as the rule book's examples do",
             text::count(USUAL_LIMIT)
         ));
     }
-    // What a server says about its connections is about that server.
-    let scope = match args.limit_scope {
-        Some(scope) => scope,
-        None if is_set || (args.limit.is_none() && live_limit.is_some()) => LimitScope::PerNode,
-        None => declared.limit_scope,
-    };
     let needs_routers = method.has_pool_per_router()
         || (method == Method::LoadBalancer && scope == LimitScope::PerNode);
     if needs_routers && routers.is_none() {

@@ -55,7 +55,8 @@ pub(crate) struct SdkArgs {
     #[arg(long, value_name = "1|2", value_parser = clap::value_parser!(u8).range(1..=2))]
     go_version: Option<u8>,
 
-    /// How to connect: one way, or all four with the replica set's for the shared client
+    /// The way to connect that the client has; with `all`, four, of which the shared client takes the
+    /// replica set's
     #[arg(long, value_enum, default_value_t = Wanted::All)]
     method: Wanted,
 

@@ -14,7 +14,6 @@ use super::{
     load::{self, Loaded},
 };
 use crate::{
-    CLEAN, FINDINGS, PROBLEMS,
     audit::{self, Look},
     complain, config,
     interrupt::Interrupt,
@@ -83,24 +82,14 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     let outcome = judge(&evidence, &config.settings);
     let namespaces = evidence.collections.iter().map(|c| c.namespace.to_string()).collect();
     let report = Report {
-        tool_version: env!("CARGO_PKG_VERSION").into(),
-        profile: config.settings.profile,
         sources,
-        suppressions: Vec::new(),
-        findings: outcome.findings,
-        suppressed: outcome.suppressed,
-        baselined: 0,
-        skipped: Vec::new(),
         problems,
-        checklist: Vec::new(),
         interrupted,
         show_values: args.judging.show_values,
         judged: Some(vec![RULE.into()]),
         filter: request.filter,
         namespaces: Some(namespaces),
-        withheld: outcome.withheld.iter().map(|finding| finding.fingerprint.clone()).collect(),
-        compared: None,
-        evidence,
+        ..audit::report(&config.settings, outcome, evidence)
     };
     let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
     let look = Look {
@@ -114,11 +103,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     let text = audit::render(&report, &look, View::Findings, fail_on);
     interrupt.writing();
     put(&text, args.reading.output.as_deref())?;
-    if !report.problems.is_empty() || interrupted {
-        return Ok(PROBLEMS);
-    }
-    let failed = report.findings.iter().any(|finding| report.fails(finding, fail_on.least()));
-    Ok(if failed { FINDINGS } else { CLEAN })
+    Ok(audit::ended(&report, fail_on))
 }
 
 /// How one collection fared, in a line.

@@ -5,7 +5,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use docward_bson::value::to_value;
 use docward_model::{Namespace, Value};
-use docward_uri::is_unescaped;
+use docward_uri::{is_unescaped, without_login};
 use docward_workload::own_name;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use mongodb::{
@@ -20,7 +20,7 @@ use mongodb::{
 };
 use tokio::{runtime::Runtime, task::JoinHandle};
 
-use super::trouble::{LiveTrouble, is_forbidden, redact, words};
+use super::trouble::{LiveTrouble, is_forbidden, words};
 
 /// How long to look for a server, unless the connection string says.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -151,9 +151,9 @@ impl Session {
         let mut options = options.map_err(|error| {
             let trouble = match &*error.kind {
                 ErrorKind::DnsResolve { message, .. } => {
-                    LiveTrouble::UnknownHost(redact(message, uri))
+                    LiveTrouble::UnknownHost(without_login(message, uri))
                 }
-                _ => LiveTrouble::BadUri(redact(&words(&error), uri)),
+                _ => LiveTrouble::BadUri(without_login(&words(&error), uri)),
             };
             (unnamed, trouble)
         })?;
@@ -184,7 +184,7 @@ impl Session {
         let client = client.map_err(|error| {
             let trouble = match &*error.kind {
                 ErrorKind::InvalidTlsConfig { message, .. } => LiveTrouble::Tls(message.clone()),
-                _ => LiveTrouble::BadUri(redact(&words(&error), uri)),
+                _ => LiveTrouble::BadUri(without_login(&words(&error), uri)),
             };
             (name.clone(), trouble)
         })?;
@@ -204,7 +204,7 @@ impl Session {
             }
             Ok(_) => Ok(session),
             Err(error) => {
-                let why = redact(&words(&error), uri);
+                let why = without_login(&words(&error), uri);
                 let trouble = match &*error.kind {
                     ErrorKind::Authentication { .. } => LiveTrouble::Login { user, why },
                     ErrorKind::ServerSelection { .. } | ErrorKind::Io(_) => session

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use docward_uri::user_part;
+use docward_uri::servers_told;
 use mongodb::error::{Error, ErrorKind};
 
 /// A situation in which a server did not give what was asked for.
@@ -116,56 +116,7 @@ pub(super) fn is_passing(error: &Error) -> bool {
 pub(super) fn words(error: &Error) -> String {
     match &*error.kind {
         ErrorKind::Command(command) => format!("{} ({})", command.message, command.code_name),
-        ErrorKind::ServerSelection { message, .. } => servers(message),
+        ErrorKind::ServerSelection { message, .. } => servers_told(message),
         kind => kind.to_string(),
-    }
-}
-
-/// What the driver says of each server when none would do: address and error, or else its type.
-fn servers(message: &str) -> String {
-    let mut told = Vec::new();
-    for server in message.split("Address: ").skip(1) {
-        let mut parts = server.split(", ");
-        let address = parts.next().unwrap_or_default();
-        let state = match server.split_once("Error: Kind: ") {
-            Some((_, error)) => error.split(", labels: ").next().unwrap_or_default(),
-            None => parts.next().unwrap_or_default().trim_end_matches([' ', '}', ']', ',']),
-        };
-        told.push(format!("{address}: {state}"));
-    }
-    if told.is_empty() { message.to_owned() } else { told.join("; ") }
-}
-
-/// Text in which nothing of the connection string's user part appears.
-pub(super) fn redact(text: &str, uri: &str) -> String {
-    let Some(user) = user_part(uri) else { return text.to_owned() };
-    let mut text = text.replace(user, "…");
-    for part in user.split([':', '@', '/', '?']).filter(|part| part.len() > 1) {
-        text = text.replace(part, "…");
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn servers_are_told_without_decoration() {
-        let message = r#"Server selection timeout: No available servers. Topology: { Type: ReplicaSetNoPrimary, Servers: [ { Address: a:1, Type: Unknown, Error: Kind: I/O error: Connection refused (os error 111), labels: {"X"}, source: None, server response: None }, { Address: b:1, Type: RsSecondary } ] }"#;
-        assert_eq!(
-            servers(message),
-            "a:1: I/O error: Connection refused (os error 111); b:1: Type: RsSecondary"
-        );
-        assert_eq!(servers("something else"), "something else");
-    }
-
-    #[test]
-    fn passwords_are_not_repeated() {
-        let uri = "mongodb://ann:p@ss/w@host/?x=1";
-        assert_eq!(redact("bad port: pq", "mongodb://ann:pq?ss@host"), "bad port: …");
-        assert_eq!(redact("bad host: ss/w@host", uri), "bad host: …/w@host");
-        assert_eq!(redact("in ann:p@ss/w@host", uri), "in …@host");
-        assert_eq!(redact("no user", "mongodb://host"), "no user");
     }
 }

@@ -1,0 +1,81 @@
+//! What the driver says when a deployment does not answer, in few words and without the login.
+
+use crate::secret::user_part;
+
+/// What the driver says of each server when none would do: its address, and what is the matter with it. A
+/// message of another kind stays as it is.
+pub fn servers_told(message: &str) -> String {
+    let servers = message.split("Address: ").skip(1).map(|server| {
+        let mut parts = server.split(", ");
+        let address = parts.next().unwrap_or_default();
+        let state = match server.split_once("Error: Kind: ") {
+            Some((_, error)) => short(error.split(", labels: ").next().unwrap_or_default()),
+            None => {
+                let kind = parts.next().unwrap_or_default().trim_end_matches([' ', '}', ']', ',']);
+                match kind.strip_prefix("Type: ").unwrap_or(kind) {
+                    "Unknown" => "no answer".to_owned(),
+                    "RsPrimary" => "a primary".to_owned(),
+                    "RsSecondary" => "a secondary".to_owned(),
+                    "RsArbiter" => "an arbiter".to_owned(),
+                    other => other.to_owned(),
+                }
+            }
+        };
+        format!("{address}: {state}")
+    });
+    let servers: Vec<String> = servers.collect();
+    if servers.is_empty() { message.to_owned() } else { servers.join("; ") }
+}
+
+/// An error without what only programmers read: `connection refused` for `I/O error: Connection refused
+/// (os error 111)`.
+fn short(error: &str) -> String {
+    if error.contains("failed to lookup address information") {
+        return "the name is not known here".to_owned();
+    }
+    let error = error.strip_prefix("I/O error: ").unwrap_or(error);
+    let error = error.split(" (os error ").next().unwrap_or(error).trim();
+    let mut rest = error.chars();
+    let is_word = error.chars().nth(1).is_some_and(char::is_lowercase);
+    match rest.next() {
+        Some(first) if is_word => first.to_lowercase().chain(rest).collect(),
+        _ => error.to_owned(),
+    }
+}
+
+/// Text in which nothing of the connection string's user part appears.
+pub fn without_login(text: &str, uri: &str) -> String {
+    let Some(user) = user_part(uri) else { return text.to_owned() };
+    let mut text = text.replace(user, "…");
+    for part in user.split([':', '@', '/', '?']).filter(|part| part.len() > 1) {
+        text = text.replace(part, "…");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_told_without_decoration() {
+        let message = r#"Server selection timeout: No available servers. Topology: { Type: ReplicaSetNoPrimary, Servers: [ { Address: a:1, Type: Unknown, Error: Kind: I/O error: Connection refused (os error 111), labels: {"X"}, source: None, server response: None }, { Address: b:1, Type: RsSecondary }, { Address: c:1, Type: Unknown } ] }"#;
+        assert_eq!(
+            servers_told(message),
+            "a:1: connection refused; b:1: a secondary; c:1: no answer"
+        );
+        assert_eq!(servers_told("something else"), "something else");
+        let unknown = "I/O error: failed to lookup address information: Name or service not known";
+        assert_eq!(short(unknown), "the name is not known here");
+        assert_eq!(short("I/O error: TLS handshake failed"), "TLS handshake failed");
+    }
+
+    #[test]
+    fn sc_7_passwords_are_not_repeated() {
+        let uri = "mongodb://ann:p@ss/w@host/?x=1";
+        assert_eq!(without_login("bad port: pq", "mongodb://ann:pq?ss@host"), "bad port: …");
+        assert_eq!(without_login("bad host: ss/w@host", uri), "bad host: …/w@host");
+        assert_eq!(without_login("in ann:p@ss/w@host", uri), "in …@host");
+        assert_eq!(without_login("no user", "mongodb://host"), "no user");
+    }
+}
