@@ -14,8 +14,10 @@ mod loaded;
 mod lower;
 mod models;
 mod options;
+mod passwords;
 mod remarks;
 mod secrets;
+mod settings;
 mod survey;
 mod targets;
 #[cfg(test)]
@@ -151,7 +153,7 @@ pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
             let places = Places::new(text);
             secrets::in_text(text, 0, file, &places, false, is_sample, &mut out);
             if kind == FileKind::Settings {
-                secrets::passwords_in_settings(text, file, &places, is_sample, &mut out);
+                settings::passwords(text, file, &places, is_sample, &mut out);
             }
         }
     }

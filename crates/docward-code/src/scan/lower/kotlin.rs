@@ -33,6 +33,13 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
         }
         "function_declaration" | "anonymous_function" => {
             let marks = marks(l, node, scope);
+            // Defaults of parameters stand beside them, and are values like others.
+            for child in part(node, "function_value_parameters").map(parts).unwrap_or_default() {
+                if child.kind() != "parameter" {
+                    let expr = l.node(child, scope);
+                    l.eval(expr, scope);
+                }
+            }
             let function = Function {
                 name: l.field_text(node, "name"),
                 parameters: parameters(l, node),
@@ -110,6 +117,11 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             }
             if let Some(getter) = part(node, "getter") {
                 l.node(getter, scope);
+            }
+            // Annotations with a default: `@Value("\${spring.data.mongodb.uri:mongodb://…}")`.
+            if let Some(modifiers) = part(node, "modifiers") {
+                let expr = l.node(modifiers, scope);
+                l.eval(expr, scope);
             }
             Kind::Other(Vec::new())
         }

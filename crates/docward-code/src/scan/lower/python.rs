@@ -189,10 +189,7 @@ fn defined<'t>(
 fn defaults<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) {
     let list = node.child_by_field_name("parameters");
     for child in list.map(parts).unwrap_or_default() {
-        if let Some(value) = child.child_by_field_name("value") {
-            let expr = l.node(value, scope);
-            l.eval(expr, scope);
-        }
+        l.block_field(child, "value", scope);
     }
 }
 

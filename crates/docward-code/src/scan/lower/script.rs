@@ -302,11 +302,19 @@ fn function<'t>(
     marks: Vec<Mark<'t>>,
     scope: ScopeId,
 ) -> ScopeId {
+    // Defaults of parameters are values like others.
+    for child in node.child_by_field_name("parameters").map(parts).unwrap_or_default() {
+        let default = if child.kind() == "assignment_pattern" { "right" } else { "value" };
+        l.block_field(child, default, scope);
+    }
     let parameters = match node.child_by_field_name("parameters") {
         Some(list) => parts(list)
             .into_iter()
             .map(|child| {
-                let name = child.child_by_field_name("pattern").unwrap_or(child);
+                let name = child
+                    .child_by_field_name("pattern")
+                    .or_else(|| child.child_by_field_name("left"))
+                    .unwrap_or(child);
                 (l.text(name), l.field_text(child, "type").trim_start_matches([':', ' ']))
             })
             .collect(),
