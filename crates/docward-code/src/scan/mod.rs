@@ -13,6 +13,7 @@ mod language;
 mod loaded;
 mod lower;
 mod models;
+mod names;
 mod options;
 mod passwords;
 mod remarks;
@@ -138,6 +139,7 @@ pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
             scan.updates();
             scan.loaded();
             scan.calls();
+            scan.names();
             scan.models();
             scan.strings();
             // What runs once and by hand is no service: nobody pools there, nothing grows.
@@ -146,7 +148,8 @@ pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
                 out.code.appends.clear();
                 out.code.remade_clients.clear();
                 out.code.read_then_writes.clear();
-                out.code.request_reads.clear();
+                out.code.counts.clear();
+                out.code.pipelines.clear();
             }
         }
         FileKind::OtherCode | FileKind::Settings => {

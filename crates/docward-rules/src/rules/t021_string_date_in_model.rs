@@ -99,3 +99,27 @@ fn says_time(name: &str) -> bool {
     };
     words::is_time(name) && is_point && !is_of_day && !OTHERWISE.contains(&last.as_str())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn dm_09_1_structs_of_go_that_are_stored() {
+        let count = |text: &str| check("T021", &format!("source a.go\npackage a\n{text}")).len();
+        let class = "type Post struct {\n Title string `bson:\"title\"`\n CreatedAt string `bson:\"createdAt\"`\n}\n";
+        assert_eq!(count(class), 0, "a body of a request has tags as well");
+        for stored in [
+            "func f(c *mongo.Collection) { c.InsertOne(ctx, Post{Title: \"a\"}) }",
+            "func f(c *mongo.Collection) { p := &Post{Title: \"a\"}\n c.InsertOne(ctx, p) }",
+            "func f(c *mongo.Collection, p *Post) { c.ReplaceOne(ctx, bson.M{\"_id\": 1}, p) }",
+            "func f(c *mongo.Collection) {\n var p Post\n c.InsertOne(ctx, p)\n}",
+        ] {
+            assert_eq!(count(&format!("{class}{stored}")), 1, "{stored}");
+        }
+        let read = "func f(c *mongo.Collection) { var p Post\n c.Aggregate(ctx, x).Decode(&p) }";
+        assert_eq!(count(&format!("{class}{read}")), 0);
+        let with_id = class.replace("struct {", "struct {\n ID primitive.ObjectID `bson:\"_id\"`");
+        assert_eq!(count(&with_id), 1);
+    }
+}

@@ -153,8 +153,15 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
         "call_expression" => {
             let held = parts(node);
             let Some(first) = held.first() else { return Kind::Other(Vec::new()) };
-            let callee = l.node(*first, scope);
+            let mut callee = l.node(*first, scope);
             let mut args = Vec::new();
+            // `get("/") { … }` is one call, whose last argument is the function.
+            if matches!(callee.kind, Kind::Call(_))
+                && held.iter().skip(1).all(|child| child.kind() == "annotated_lambda")
+                && let Kind::Call(inner) = std::mem::replace(&mut callee.kind, Kind::Null)
+            {
+                (callee, args) = (inner.callee, inner.args);
+            }
             for child in held.iter().skip(1) {
                 match child.kind() {
                     "value_arguments" => args.extend(arguments(l, *child, scope)),
