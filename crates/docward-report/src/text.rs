@@ -152,8 +152,7 @@ pub(crate) fn summary(report: &Report) -> String {
         let sources = report.sources.iter().filter(|source| source.kind == kind);
         sources.map(|source| source.documents).sum()
     };
-    let (strings, files) =
-        (count_of(SourceKind::ConnectionStrings), count_of(SourceKind::Code));
+    let (strings, files) = (count_of(SourceKind::ConnectionStrings), count_of(SourceKind::Code));
     let is_code = !report.sources.is_empty()
         && report.sources.iter().all(|source| source.kind == SourceKind::Code);
     parts.push(if is_code {

@@ -129,7 +129,9 @@ fn files_that_nobody_may_write_are_left_as_they_are() {
     assert!(stdout(&output).contains("is read-only, and was left as it is"), "{}", stdout(&output));
     assert!(stderr(&output).contains("mended 1 place in 1 file"), "{}", stderr(&output));
     assert_eq!(fs::read_to_string(&locked).unwrap(), before);
-    assert!(fs::read_to_string(folder.path().join("open.py")).unwrap().contains("retryWrites=true"));
+    assert!(
+        fs::read_to_string(folder.path().join("open.py")).unwrap().contains("retryWrites=true")
+    );
 }
 
 #[test]

@@ -101,11 +101,16 @@ impl<'u, 't> Scan<'u, 't> {
                 line: declared.line,
                 column: declared.column,
             };
+            // `// amount in cents`: whole numbers, whatever the language calls them.
+            let mut types = types(&schema);
+            if self.says_cents(declared.line) {
+                types.retain(|kind| *kind != BsonType::Double);
+            }
             self.out.code.fields.push(DeclaredField {
                 place: Place { location, function: None },
                 model: model.name.clone(),
                 collection: model.collection.clone(),
-                types: types(&schema),
+                types,
                 allowed: allowed(&schema),
                 made_by: None,
                 max_items: schema.get("maxItems").and_then(|n| match n {
@@ -116,6 +121,18 @@ impl<'u, 't> Scan<'u, 't> {
                 path,
             });
         }
+    }
+
+    /// Whether a comment on the line, or on the one before it, says that a field counts the smallest unit.
+    fn says_cents(&self, line: u32) -> bool {
+        let line = usize::try_from(line).unwrap_or(usize::MAX);
+        let near = self.text.lines().skip(line.saturating_sub(2)).take(2);
+        near.filter_map(|text| text.split_once("//").or_else(|| text.split_once('#'))).any(
+            |(_, remark)| {
+                let lower = remark.to_ascii_lowercase();
+                ["cents", "minor unit", "pence", "smallest unit"].iter().any(|w| lower.contains(w))
+            },
+        )
     }
 
     /// Classes of MongoEngine: `price = FloatField()`.

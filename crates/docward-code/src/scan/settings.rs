@@ -100,7 +100,10 @@ fn is_password(key: &str) -> bool {
 /// The keys, unless something else may have got into them.
 fn shown(path: &str) -> &str {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    if path.len() <= 100 && path.chars().all(is_plain) { path } else { last_key(path) }
+    let last = last_key(path);
+    // A key that says it all needs none of those above it.
+    let is_whole = !last.contains("mongo") && path.len() <= 100 && path.chars().all(is_plain);
+    if is_whole { path } else { last }
 }
 
 fn is_address(key: &str) -> bool {

@@ -74,23 +74,11 @@ const BUILDERS: [(&str, AppendKind); 9] = [
     ("pushToArray", AppendKind::Push),
 ];
 
-/// What makes a document, or an id for one.
-const MAKES: [&str; 14] = [
-    "insertOne",
-    "insert_one",
-    "InsertOne",
-    "create",
-    "insert",
-    "ObjectId",
-    "ObjectID",
-    "NewObjectID",
-    "uuid4",
-    "uuidv4",
-    "v4",
-    "randomUUID",
-    "NewObjectId",
-    "objectId",
-];
+/// What makes a document.
+const MAKES: [&str; 5] = ["insertOne", "insert_one", "InsertOne", "create", "insert"];
+/// What makes an id for one.
+const MAKES_ID: [&str; 8] =
+    ["ObjectId", "ObjectID", "NewObjectID", "NewObjectId", "uuid4", "uuidv4", "v4", "randomUUID"];
 
 impl<'u, 't> Scan<'u, 't> {
     /// Finds every update of the file.
@@ -187,17 +175,26 @@ impl<'u, 't> Scan<'u, 't> {
         scope: ScopeId,
     ) -> Option<&'static str> {
         let made = |expr: &'u Expr<'t>, scope: ScopeId| {
-            let mut root = expr;
-            while let Kind::Member(of, _) | Kind::Index(of, _) = &root.kind {
-                root = of;
-            }
-            let Kind::Name(name) = &root.kind else { return false };
+            // An id, or the id of what was made.
+            let (name, is_id) = match &expr.kind {
+                Kind::Name(name) => (*name, true),
+                Kind::Member(of, "_id" | "id" | "insertedId" | "inserted_id" | "InsertedID") => {
+                    let Kind::Name(name) = &of.kind else { return false };
+                    (*name, false)
+                }
+                _ => return false,
+            };
             let Some((function, _)) = self.values.unit.function(scope) else { return false };
             let given = self.values.given(name, scope);
             !given.is_empty()
                 && given.iter().all(|(at, value)| {
                     self.values.unit.is_in(*at, function)
-                        && value.call().and_then(Call::method).is_some_and(|m| MAKES.contains(&m))
+                        && value.call().is_some_and(|call| {
+                            let makes = if is_id { &MAKES_ID[..] } else { &MAKES[..] };
+                            // `new ObjectId(text)` only reads one.
+                            call.method().is_some_and(|method| makes.contains(&method))
+                                && !(is_id && call.positional(0).is_some())
+                        })
                 })
         };
         // `updateOne({_id: made.insertedId}, …)`, `UpdateByID(ctx, made.InsertedID, …)`.
@@ -428,6 +425,15 @@ impl<'u, 't> Scan<'u, 't> {
             .filter_map(|field| field.name)
             .collect();
         filter.iter().find_map(|entry| {
+            // `...availableSeats(max)`: a filter that another function makes, and that is about room.
+            if entry.is_spread
+                && let Some(name) = entry.value.call().and_then(Call::method)
+                && ["seat", "limit", "max", "capacity", "quota", "room", "available"]
+                    .iter()
+                    .any(|word| name.to_ascii_lowercase().contains(word))
+            {
+                return Some(format!("`{name}` narrows the filter"));
+            }
             // `[`items.${MAX - 1}`]: {$exists: false}`.
             if let Some(computed) = entry.computed
                 && let Some(Fragment::Text(start, _)) =

@@ -374,12 +374,17 @@ mod tests {
             // One of a few.
             "if (!ROLES.includes(x)) { return; } db.collection('t').updateOne({_id: user._id}, {$addToSet: {members: x}});",
             "if (!names[x]) { return; } db.collection('t').updateOne({_id: user._id}, {$addToSet: {members: x}});",
+            // A filter about room that another function makes.
+            "db.collection('t').updateOne({_id: user._id, ...availableSeatFilter(x)}, {$push: {members: x}});",
             // One document per day.
             "db.collection('t').updateOne({sensor: x.id, day}, {$push: {readings: x}, $inc: {n: 1}}, {upsert: true});",
         ] {
             assert!(paths("a.js", &js(body)).is_empty(), "{body}");
         }
         for body in [
+            "const id = new ObjectId(user.id); await db.collection('t').updateOne({_id: id}, {$push: {events: x}});",
+            "const r = await db.collection('n').insertOne({a: 1}); await db.collection('t').updateOne({_id: r.parentId}, {$push: {events: x}});",
+            "db.collection('t').updateOne({_id: user._id, ...tenantFilter(x)}, {$push: {members: x}});",
             // Somebody else's id, a test for one, a list that is no constant, a day without an upsert.
             "const r = await db.collection('t').findOne({a: 1}); await db.collection('t').updateOne({_id: r._id}, {$push: {events: x}});",
             "if (user.events.length > 0) { db.collection('t').updateOne({_id: user._id}, {$push: {events: x}}); }",

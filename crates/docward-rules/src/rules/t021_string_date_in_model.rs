@@ -1,12 +1,14 @@
 //! DM-09.1: dates declared as text.
 
-use std::collections::BTreeSet;
+use docward_model::{
+    BsonType, Evidence,
+    code::{Code, DeclaredField},
+};
 
-use docward_model::{BsonType, Evidence};
-
-use crate::facts::{names, words};
-
-use crate::{Cx, declare_rule, facts::code};
+use crate::{
+    Cx, declare_rule,
+    facts::{code, names, words},
+};
 
 declare_rule! {
     /// # String date in a model
@@ -47,35 +49,26 @@ declare_rule! {
 }
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let Some(found) = &evidence.code else { return };
-    let mut places = BTreeSet::new();
-    for field in &found.fields {
-        let leaf = field.path.rsplit('.').next().unwrap_or(&field.path).trim_end_matches("[]");
-        let is_text = field.types.contains(&BsonType::String)
-            && field.types.iter().all(|kind| matches!(kind, BsonType::String | BsonType::Null));
-        // Results of a grouping have dates of their own making.
-        let is_result = field.path.starts_with("_id.")
-            || field.path.split('.').rev().skip(1).any(|part| {
-                matches!(part.trim_end_matches("[]"), "filter" | "filters" | "query" | "params")
-            });
-        if !is_text || is_result || !field.allowed.is_empty() || !says_time(leaf) {
-            continue;
-        }
-        if !places.insert(&field.place.location) {
-            continue;
-        }
-        cx.report(
-            code::draft(
-                evidence,
-                &field.place,
-                &format!("{} {}", field.model, field.path),
-                format!("`{}` of `{}` is a point in time kept as text", field.path, field.model),
-                "text sorts and compares only while everybody writes one form; date operators and TTL indexes do not work on it",
-                "declare a date, and convert what is stored with $toDate",
-            )
-            .data("path", field.path.as_str()),
-        );
+    for (field, _) in code::fields(evidence, is_time) {
+        cx.report(code::field_draft(
+            evidence,
+            field,
+            "is a point in time kept as text",
+            "text sorts and compares only while everybody writes one form; date operators and TTL indexes do not work on it",
+            "declare a date, and convert what is stored with $toDate",
+        ));
     }
+}
+
+fn is_time(_: &Code, field: &DeclaredField, leaf: &str) -> bool {
+    let is_text = field.types.contains(&BsonType::String)
+        && field.types.iter().all(|kind| matches!(kind, BsonType::String | BsonType::Null));
+    // Results of a grouping have dates of their own making.
+    let is_result = field.path.starts_with("_id.")
+        || field.path.split('.').rev().skip(1).any(|part| {
+            matches!(part.trim_end_matches("[]"), "filter" | "filters" | "query" | "params")
+        });
+    is_text && !is_result && field.allowed.is_empty() && says_time(leaf)
 }
 
 /// Whether a name says a point in time. `runtime`, `timezone` and formats of dates do not.
