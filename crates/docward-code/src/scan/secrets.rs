@@ -243,8 +243,7 @@ pub(super) fn in_text(
         };
         let cut = pieces(string);
         let Ok(parsed) = docward_uri::parse_template(&cut) else {
-            let is_whole = cut.iter().all(|piece| matches!(piece, Piece::Text(_)));
-            if let Some(shown) = unreadable(string).filter(|_| is_whole) {
+            if let Some(shown) = unreadable(string) {
                 let place = Place { location: location(offset + at), function: None };
                 out.code.secrets.push(broken(place, shown, commented, in_sample));
             }
@@ -290,11 +289,14 @@ pub(super) fn in_text(
     }
 }
 
-/// A password with signs that should have been escaped is a password all the same: the string without it.
+/// A password with signs that should have been escaped is a password all the same: the string without it. What is
+/// filled in, and forms that only show how to write one (`[user:password@]host`), are none.
 fn unreadable(string: &str) -> Option<String> {
+    let is_whole = pieces(string).iter().all(|piece| matches!(piece, Piece::Text(_)));
     let login = docward_uri::user_part(string)?;
-    let (_, password) = login.split_once(':')?;
-    (!password.is_empty()).then(|| docward_uri::redact(string))
+    let (user, password) = login.split_once(':')?;
+    let is_form = user.starts_with('[') || is_word(password) || password.contains(['[', ']']);
+    (is_whole && !password.is_empty() && !is_form).then(|| docward_uri::redact(string))
 }
 
 fn broken(place: Place, shown: String, in_remark: bool, in_sample: bool) -> CodeSecret {

@@ -50,6 +50,11 @@ pub(super) fn passwords(
         if !is_password(key) || !is_secret(&setting.value) || is_filled_in(&setting.value) {
             continue;
         }
+        let is_word = is_word(&setting.value) || names_a_key(&setting.value);
+        // Below a key about MongoDB, `password: password` names a field as often as it is one.
+        if is_word && !key.contains("mongo") {
+            continue;
+        }
         let place = places.at(setting.at);
         out.code.secrets.push(CodeSecret {
             place: Place {
@@ -67,7 +72,7 @@ pub(super) fn passwords(
             in_remark: false,
             in_sample,
             literal: None,
-            is_word: is_word(&setting.value) || names_a_key(&setting.value),
+            is_word,
         });
     }
 }
@@ -228,6 +233,12 @@ fn pairs_into(line: &str, prefix: &str, at: usize, file: &str, depth: u32, out: 
         }
         return;
     }
+    // `- 'MONGO_PASSWORD=…'`: the pair is in quotes.
+    let quoted = line.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let line = quoted
+        .and_then(|quote| line.strip_prefix(quote)?.strip_suffix(quote))
+        .filter(|inner| !inner.contains(['"', '\'']))
+        .unwrap_or(line);
     let Some((key, value)) = line.split_once(['=', ':']) else { return };
     let key = plain_key(key.trim().trim_end_matches([' ', '\\']));
     let key = key.strip_prefix("env ").or(key.strip_prefix("export ")).unwrap_or(&key);

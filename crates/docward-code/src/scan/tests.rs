@@ -413,6 +413,13 @@ fn sc_7_what_is_no_password_stays_silent() {
         ("a.py", "u = 'mongodb://%s:%s@db.shop.io' % (user, password)"),
         ("a.py", "raise Error('expected mongodb://user:pass@host/db')"),
         (
+            "a.js",
+            "const form = 'mongodb://[username:password@]host1[:port1][,host2[:port2]][/[database][?options]]';",
+        ),
+        ("a.go", "package a\nvar u = \"mongodb://$(MONGO_USER):$(MONGO_PW)@localhost:$(PORT)\""),
+        ("a.yaml", "mongoRealm:\n  prop-password: password\n"),
+        ("a.yaml", "environment:\n  - 'MONGO_PASSWORD=secret'\n"),
+        (
             "a.go",
             "package a\nvar u = fmt.Sprintf(\"mongodb://%s:%s@%s/x\", os.Getenv(\"U\"), os.Getenv(\"P\"), host)",
         ),

@@ -7,7 +7,10 @@ use docward_model::{
     code::{CodeName, NameKind},
 };
 
-use crate::{Cx, Outcome, RULES, declare_rule, engine, facts::code};
+use crate::{
+    Cx, Outcome, RULES, declare_rule, engine,
+    facts::{code, server},
+};
 
 declare_rule! {
     /// # Name in code
@@ -105,8 +108,9 @@ fn is_known(evidence: &Evidence, name: &CodeName) -> bool {
     match name.kind {
         NameKind::Database => evidence.databases.contains(&name.name),
         NameKind::Collection => {
-            // The two halves of a bucket of GridFS.
-            name.name.ends_with(".files")
+            // The server's own (`$cmd.sys.inprog`), and the two halves of a bucket of GridFS.
+            server::is_own_collection("", &name.name)
+                || name.name.ends_with(".files")
                 || name.name.ends_with(".chunks")
                 || evidence.collections.iter().any(|c| c.namespace.collection == name.name)
         }
@@ -207,7 +211,7 @@ mod tests {
             ("a.js", "const knex = require('knex');\nknex.db('Shop').collection('Users');"),
             (
                 "a.py",
-                "from pymongo import MongoClient\ndb = MongoClient(URI)['admin']\ndb['fs.files'].find_one()\n",
+                "from pymongo import MongoClient\ndb = MongoClient(URI)['admin']\ndb['fs.files'].find_one()\ndb['$cmd.sys.inprog'].find_one()\n",
             ),
         ] {
             assert!(names(file, text).is_empty(), "{text}: {:?}", names(file, text));
