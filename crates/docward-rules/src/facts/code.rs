@@ -27,10 +27,10 @@ pub fn draft(
 
 /// Fields of models that a rule is about, each with the last part of its path. A part that several models hold
 /// is one place, and one field.
-pub fn fields<'e>(
-    evidence: &'e Evidence,
+pub fn fields(
+    evidence: &Evidence,
     is_meant: impl Fn(&Code, &DeclaredField, &str) -> bool,
-) -> Vec<(&'e DeclaredField, &'e str)> {
+) -> Vec<(&DeclaredField, &str)> {
     let mut places = BTreeSet::new();
     let mut out = Vec::new();
     if let Some(code) = &evidence.code {
