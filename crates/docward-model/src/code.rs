@@ -25,8 +25,10 @@ pub struct Code {
     pub shardings: Vec<Sharding>,
     /// Values that are read, changed in memory and written back.
     pub read_then_writes: Vec<ReadThenWrite>,
-    /// Counting and joining while a request waits.
-    pub request_reads: Vec<RequestRead>,
+    /// Documents that are counted.
+    pub counts: Vec<CodeCount>,
+    /// Pipelines that read.
+    pub pipelines: Vec<Pipeline>,
     /// Collections that are written in one transaction.
     pub transactions: Vec<Transaction>,
     /// Clients that are made again and again.
@@ -199,6 +201,8 @@ pub struct CodeName {
     pub name: String,
     /// Whether something is written there.
     pub written: bool,
+    /// Whether the name itself stands there, rather than a variable.
+    pub is_literal: bool,
 }
 
 /// A collection that is created by a statement.
@@ -236,36 +240,49 @@ pub struct ReadThenWrite {
     pub read_line: u32,
     /// The collection or model, when it can be told.
     pub collection: Option<String>,
-    /// The field.
+    /// The field; empty for the whole document.
     pub path: String,
-    /// Whether it is the array truncated in memory (DM-08.4) rather than a value changed.
-    pub truncates: bool,
+    /// What is done to it.
+    pub change: Change,
 }
 
-/// What is done for each request.
+/// What is done to a value between reading and writing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestReadKind {
-    /// Documents are counted.
-    Count,
-    /// Collections are joined.
-    Lookup,
+pub enum Change {
+    /// An array is cut in memory (DM-08.4).
+    Truncated,
+    /// A number is added to or taken from.
+    Number,
+    /// Text is added to.
+    Text,
+    /// Something is added; of what type cannot be told.
+    Value,
+    /// The whole document is put back.
+    Document,
 }
 
-/// A count or join while a request waits.
+/// Documents that are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestRead {
+pub struct CodeCount {
     /// Where.
     pub place: Place,
-    /// What.
-    pub kind: RequestReadKind,
     /// The collection, when it can be told.
     pub collection: Option<String>,
-    /// The collection that is joined, for [`RequestReadKind::Lookup`].
-    pub joined: Option<String>,
-    /// Fields of the filter, for [`RequestReadKind::Count`].
+    /// Fields of the filter.
     pub fields: Vec<String>,
     /// Whether it is in a handler of requests.
     pub in_handler: bool,
+}
+
+/// A pipeline that reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pipeline {
+    /// Where.
+    pub place: Place,
+    /// The collection, when it can be told.
+    pub collection: Option<String>,
+    /// Collections that it joins with `$lookup`, sorted. Stages that cannot be read join nothing.
+    pub joined: Vec<String>,
 }
 
 /// Collections that are written in one transaction.
@@ -326,7 +343,8 @@ impl Code {
             creations,
             shardings,
             read_then_writes,
-            request_reads,
+            counts,
+            pipelines,
             transactions,
             remade_clients,
             refused_calls,
@@ -343,7 +361,8 @@ impl Code {
         self.creations.extend(creations);
         self.shardings.extend(shardings);
         self.read_then_writes.extend(read_then_writes);
-        self.request_reads.extend(request_reads);
+        self.counts.extend(counts);
+        self.pipelines.extend(pipelines);
         self.transactions.extend(transactions);
         self.remade_clients.extend(remade_clients);
         self.refused_calls.extend(refused_calls);

@@ -148,13 +148,20 @@ pub(crate) fn summary(report: &Report) -> String {
     if !report.problems.is_empty() {
         parts.push(part(report.problems.len(), "problem"));
     }
-    let strings = report.sources.iter().filter(|s| s.kind == SourceKind::ConnectionStrings);
-    let strings: u64 = strings.map(|source| source.documents).sum();
-    if report.documents() > 0 || strings == 0 {
-        parts.push(format!("{} read", text::plural(report.documents(), "document")));
+    let count_of = |kind: SourceKind| -> u64 {
+        let sources = report.sources.iter().filter(|source| source.kind == kind);
+        sources.map(|source| source.documents).sum()
+    };
+    let (strings, files) = (count_of(SourceKind::ConnectionStrings), count_of(SourceKind::Code));
+    let is_code = !report.sources.is_empty()
+        && report.sources.iter().all(|source| source.kind == SourceKind::Code);
+    parts.push(if is_code {
+        format!("{} read", text::plural(files, "file"))
+    } else if report.documents() > 0 || strings == 0 {
+        format!("{} read", text::plural(report.documents(), "document"))
     } else {
-        parts.push(format!("{} read", text::plural(strings, "connection string")));
-    }
+        format!("{} read", text::plural(strings, "connection string"))
+    });
     parts.join(" · ")
 }
 

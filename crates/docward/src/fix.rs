@@ -35,6 +35,15 @@ pub(crate) fn apply(findings: &mut Vec<Finding>) -> Fixed {
     let mut fixed = Fixed::default();
     let mut done = BTreeSet::new();
     for file in mended {
+        // Whoever forbids writing means it, also where the operating system would let us.
+        if fs::metadata(&file.file).is_ok_and(|metadata| metadata.permissions().readonly()) {
+            problems.push(Problem {
+                source: file.file,
+                message: "is read-only, and was left as it is; make it writable and run again"
+                    .to_owned(),
+            });
+            continue;
+        }
         match write_whole(Path::new(&file.file), &file.after) {
             Ok(()) => {
                 fixed.files += 1;

@@ -133,6 +133,35 @@ fn mending_changes_what_is_beyond_doubt_and_nothing_else() {
 }
 
 #[test]
+fn files_that_nobody_may_write_are_left_as_they_are() {
+    let before = "from pymongo import MongoClient\na = MongoClient('mongodb://db.shop.io/?retryWrites=false')\n";
+    let folder = project(&[("locked.py", before), ("open.py", before)]);
+    let locked = folder.path().join("locked.py");
+    let mut permissions = fs::metadata(&locked).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&locked, permissions).unwrap();
+    let output = docward(&["lint", &path(&folder), "--fix"]);
+    assert_eq!(code(&output), 2, "{}", stdout(&output));
+    assert!(stdout(&output).contains("is read-only, and was left as it is"), "{}", stdout(&output));
+    assert!(stderr(&output).contains("mended 1 place in 1 file"), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(&locked).unwrap(), before);
+    assert!(
+        fs::read_to_string(folder.path().join("open.py")).unwrap().contains("retryWrites=true")
+    );
+}
+
+#[test]
+fn the_summary_counts_files() {
+    let folder = project(&[("a.py", "import pymongo\n"), ("b.py", "import pymongo\n")]);
+    for more in [&[][..], &["--quiet"]] {
+        let mut args = vec!["lint", folder.path().to_str().unwrap(), "--profile", "neutral"];
+        args.extend(more);
+        let text = stdout(&docward(&args));
+        assert!(text.contains("2 files read") && !text.contains("document"), "{text}");
+    }
+}
+
+#[test]
 fn comments_allow_findings_with_a_reason() {
     let line = "db.t_user.updateOne({_id}, {$push: {logins: e}});";
     let with = |comment: &str| {

@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 
 use docward_model::code::{
-    CodeName, Creation, DeclaredField, NameKind, RequestRead, RequestReadKind, Sharding,
-    Transaction,
+    CodeCount, CodeName, Creation, DeclaredField, NameKind, Pipeline, Sharding, Transaction,
 };
 
 use super::{
@@ -84,7 +83,7 @@ impl<'u, 't> Scan<'u, 't> {
                 "countDocuments" | "count_documents" | "CountDocuments" => {
                     self.count(call, at, scope);
                 }
-                "aggregate" | "Aggregate" => self.lookups(call, scope),
+                "aggregate" | "Aggregate" => self.pipeline(call, at, scope),
                 "withTransaction" | "with_transaction" | "WithTransaction" | "startTransaction"
                 | "start_transaction" | "StartTransaction" => self.transaction(call, at, scope),
                 "ping" | "Ping" => {
@@ -197,48 +196,37 @@ impl<'u, 't> Scan<'u, 't> {
         let collection = call.receiver().and_then(|of| self.values.target(of, scope));
         let in_handler = handlers::handler_around(self.values.unit, scope, self.file).is_some();
         let place = self.place(at, scope);
-        self.out.code.request_reads.push(RequestRead {
+        self.out.code.counts.push(CodeCount {
             place,
-            kind: RequestReadKind::Count,
             collection: collection.map(|target| target.collection),
-            joined: None,
             fields,
             in_handler,
         });
     }
 
-    fn lookups(&mut self, call: &'u Call<'t>, scope: ScopeId) {
+    /// A pipeline that reads, with what it joins.
+    fn pipeline(&mut self, call: &'u Call<'t>, at: usize, scope: ScopeId) {
         let collection =
             call.receiver().and_then(|of| self.values.target(of, scope)).map(|t| t.collection);
-        let in_handler = handlers::handler_around(self.values.unit, scope, self.file).is_some();
-        let mut found = Vec::new();
+        let mut joined = BTreeSet::new();
+        let mut writes = false;
         for arg in &call.args {
             let (value, at) = self.values.follow(&arg.value, scope);
             value.visit(&mut |expr| {
-                if let Kind::Object(entries) = &expr.kind {
-                    for entry in entries.iter().filter(|entry| entry.name() == Some("$lookup")) {
-                        let from = self
-                            .values
-                            .document(&entry.value, at)
-                            .unwrap_or_default()
-                            .into_iter()
-                            .find(|field| field.is("from"))
-                            .and_then(|field| self.values.text(field.value, field.scope));
-                        found.push((entry.at, from));
-                    }
+                let Kind::Object(entries) = &expr.kind else { return };
+                writes |= entries.iter().any(|e| matches!(e.name(), Some("$out" | "$merge")));
+                for entry in entries.iter().filter(|entry| entry.name() == Some("$lookup")) {
+                    let fields = self.values.document(&entry.value, at).unwrap_or_default();
+                    let from = fields.into_iter().find(|field| field.is("from"));
+                    joined
+                        .extend(from.and_then(|field| self.values.text(field.value, field.scope)));
                 }
             });
         }
-        for (at, joined) in found {
+        if !writes {
             let place = self.place(at, scope);
-            self.out.code.request_reads.push(RequestRead {
-                place,
-                kind: RequestReadKind::Lookup,
-                collection: collection.clone(),
-                joined,
-                fields: Vec::new(),
-                in_handler,
-            });
+            let joined = joined.into_iter().collect();
+            self.out.code.pipelines.push(Pipeline { place, collection, joined });
         }
     }
 
@@ -293,6 +281,7 @@ impl<'u, 't> Scan<'u, 't> {
                 database: None,
                 name: database.clone(),
                 written,
+                is_literal: false,
             });
         }
         self.out.code.names.push(CodeName {
@@ -301,6 +290,9 @@ impl<'u, 't> Scan<'u, 't> {
             database: target.database,
             name: target.collection,
             written,
+            // `db.users` of the shell.
+            is_literal: self.values.is_shell
+                && matches!(call.receiver().map(|of| &of.kind), Some(Kind::Member(of, _)) if matches!(of.kind, Kind::Name("db"))),
         });
     }
 

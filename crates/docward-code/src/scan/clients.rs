@@ -549,14 +549,45 @@ impl<'u, 't> Scan<'u, 't> {
         }
         unit.statements.iter().any(|statement| {
             let StatementKind::Assign { target, .. } = &statement.kind else { return false };
+            // `clients[name] = …` is kept in `clients`.
+            let (target, is_item) = match &target.kind {
+                Kind::Index(of, _) => (&**of, true),
+                _ => (target, false),
+            };
+            let outlives = |path: &str| match is_item {
+                true => !self.values.given(path, id).iter().any(|(at, _)| unit.is_in(*at, id)),
+                false => self.outlives(path, text),
+            };
             unit.is_in(statement.scope, id)
                 && target.path().is_some_and(|path| {
-                    tested.iter().any(|tested| {
-                        *tested == path
-                            || tested.starts_with(&format!("{path}."))
-                            || path.starts_with(&format!("{tested}."))
-                    })
+                    outlives(&path)
+                        && tested.iter().any(|tested| {
+                            *tested == path
+                                || tested.starts_with(&format!("{path}."))
+                                || path.starts_with(&format!("{tested}."))
+                        })
                 })
+        })
+    }
+
+    /// Whether what is assigned to a name outlives the function: not the names of a function of Python, and
+    /// not what Flask throws away after each request.
+    fn outlives(&self, path: &str, function: &str) -> bool {
+        let unit = self.values.unit;
+        let root = path.split('.').next().unwrap_or(path);
+        if unit.language != Language::Python {
+            return true;
+        }
+        if path.contains('.') {
+            return !(matches!(root, "g" | "request")
+                && unit.import(root).is_some_and(|import| import.module == "flask"));
+        }
+        function.lines().any(|line| {
+            let line = line.trim_start();
+            ["global ", "nonlocal "]
+                .iter()
+                .filter_map(|word| line.strip_prefix(word))
+                .any(|names| names.split(',').any(|name| name.trim() == path))
         })
     }
 

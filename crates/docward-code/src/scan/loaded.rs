@@ -1,11 +1,11 @@
 //! Documents that are loaded, changed in memory and saved: arrays that grow that way, and values of which
 //! the last writer wins.
 
-use docward_model::code::{Append, AppendKind, Cap, ReadThenWrite};
+use docward_model::code::{Append, AppendKind, Cap, Change, ReadThenWrite};
 
 use super::{
     Scan,
-    ir::{Expr, Kind, ScopeId, StatementKind},
+    ir::{Expr, Key, Kind, ScopeId, StatementKind},
 };
 
 /// Methods that load one document.
@@ -97,7 +97,7 @@ impl<'u, 't> Scan<'u, 't> {
                     read_line,
                     collection: collection.clone(),
                     path: path.clone(),
-                    truncates: true,
+                    change: Change::Truncated,
                 });
             }
             let cap = if trims || tests {
@@ -132,12 +132,13 @@ impl<'u, 't> Scan<'u, 't> {
             let collection = collection.name();
             let read_line = self.location(unit.scopes[function].at).line;
             let path = (*field).to_owned();
+            let change = change_of(value);
             self.out.code.read_then_writes.push(ReadThenWrite {
                 place,
                 read_line,
                 collection,
                 path,
-                truncates: false,
+                change,
             });
         }
     }
@@ -156,12 +157,12 @@ impl<'u, 't> Scan<'u, 't> {
                     if is_sum(value)
                         && let Some(root) = summed(value, last)
                     {
-                        found.push((field.scope, field.at, root, name.clone()));
+                        found.push((field.scope, field.at, root, name.clone(), change_of(value)));
                     }
                 }
             }
         });
-        for (scope, at, root, path) in found {
+        for (scope, at, root, path, change) in found {
             if let Some(collection) = self.loaded_from(&root, scope) {
                 let place = self.place(at, scope);
                 let read_line = place.location.line;
@@ -171,9 +172,77 @@ impl<'u, 't> Scan<'u, 't> {
                     read_line,
                     collection,
                     path,
-                    truncates: false,
+                    change,
                 });
             }
+        }
+        self.put_back();
+    }
+
+    /// `doc = find_one(…)`, then `replace_one(filter, doc)`.
+    fn put_back(&mut self) {
+        let mut found = Vec::new();
+        self.values.unit.each(|scope, expr| {
+            let Some(call) = expr.call() else { return };
+            let is_replace = matches!(
+                call.method(),
+                Some(
+                    "replaceOne"
+                        | "replace_one"
+                        | "ReplaceOne"
+                        | "findOneAndReplace"
+                        | "find_one_and_replace"
+                        | "FindOneAndReplace"
+                )
+            );
+            // `db.users.save(doc)` of old drivers and of the shell.
+            let of = call.receiver();
+            let is_save = call.method() == Some("save")
+                && of.is_some_and(|of| self.values.target(of, scope).is_some_and(|t| !t.is_model));
+            if !is_replace && !is_save {
+                return;
+            }
+            let has_more_than_id = call.args.iter().take(2).any(|arg| {
+                let fields = self.values.document(&arg.value, scope);
+                fields.is_some_and(|fields| {
+                    fields.len() > 1
+                        && fields.iter().any(|field| field.is("_id"))
+                        && !fields.iter().any(|field| field.is_spread)
+                })
+            });
+            let root = call.args.iter().find_map(|arg| match &arg.value.kind {
+                Kind::Name(name) => Some((*name).to_owned()),
+                Kind::Object(entries) => entries.iter().find_map(|entry| match &entry.key {
+                    Key::Spread => entry.value.path(),
+                    _ => None,
+                }),
+                _ => None,
+            });
+            if let Some(root) = root.filter(|_| !has_more_than_id) {
+                found.push((scope, expr.at, root));
+            }
+        });
+        for (scope, at, root) in found {
+            let Some((function, _)) = self.values.unit.function(scope) else { continue };
+            // Read by the same function, and not filled in by another.
+            let given = self.values.given(&root, scope);
+            if !given.iter().all(|(at, _)| self.values.unit.is_in(*at, function)) {
+                continue;
+            }
+            let Some(collection) =
+                given.into_iter().find_map(|(at, value)| self.load(value, at, 0))
+            else {
+                continue;
+            };
+            let place = self.place(at, scope);
+            let read_line = place.location.line;
+            self.out.code.read_then_writes.push(ReadThenWrite {
+                place,
+                read_line,
+                collection: collection.name(),
+                path: String::new(),
+                change: Change::Document,
+            });
         }
     }
 
@@ -292,6 +361,24 @@ impl<'u, 't> super::values::Values<'u, 't> {
                 || module.contains("models")
                 || self.known.models.contains_key(import.local)
         })
+    }
+}
+
+/// What is added to a value.
+fn change_of(value: &Expr<'_>) -> Change {
+    // The key in `doc["log"] + line` is no text that is added.
+    fn has(expr: &Expr<'_>, what: fn(&Kind<'_>) -> bool) -> bool {
+        match &expr.kind {
+            Kind::Binary(_, left, right) => what(&expr.kind) || has(left, what) || has(right, what),
+            kind => what(kind),
+        }
+    }
+    if has(value, |kind| matches!(kind, Kind::Text(_))) {
+        Change::Text
+    } else if has(value, |kind| matches!(kind, Kind::Number(_) | Kind::Binary("-" | "*", ..))) {
+        Change::Number
+    } else {
+        Change::Value
     }
 }
 

@@ -13,9 +13,12 @@ mod language;
 mod loaded;
 mod lower;
 mod models;
+mod names;
 mod options;
+mod passwords;
 mod remarks;
 mod secrets;
+mod settings;
 mod survey;
 mod targets;
 #[cfg(test)]
@@ -136,6 +139,7 @@ pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
             scan.updates();
             scan.loaded();
             scan.calls();
+            scan.names();
             scan.models();
             scan.strings();
             // What runs once and by hand is no service: nobody pools there, nothing grows.
@@ -144,14 +148,15 @@ pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
                 out.code.appends.clear();
                 out.code.remade_clients.clear();
                 out.code.read_then_writes.clear();
-                out.code.request_reads.clear();
+                out.code.counts.clear();
+                out.code.pipelines.clear();
             }
         }
         FileKind::OtherCode | FileKind::Settings => {
             let places = Places::new(text);
             secrets::in_text(text, 0, file, &places, false, is_sample, &mut out);
             if kind == FileKind::Settings {
-                secrets::passwords_in_settings(text, file, &places, is_sample, &mut out);
+                settings::passwords(text, file, &places, is_sample, &mut out);
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Fields that models declare, for rules about types: money, dates, codes, ids.
 
+use std::collections::BTreeSet;
+
 use bson::{Bson, Document};
 use docward_model::{
     BsonType, Location,
@@ -26,14 +28,17 @@ impl<'u, 't> Scan<'u, 't> {
             _ => None,
         };
         if let Some(library) = library {
+            let stored =
+                if library == Library::Go { self.stored_structs() } else { BTreeSet::new() };
             for model in crate::read(library, self.text).models {
                 // Bodies of requests are models as well; only what is stored counts.
                 if library == Library::Pydantic && model.collection.is_none() && !model.embedded {
                     continue;
                 }
                 // Go gives tags to results of groupings and to bodies of requests as well; what is stored has
-                // an `_id`, and no document in its place.
-                if library == Library::Go && !has_own_id(&model) {
+                // an `_id`, and no document in its place, or is given to a collection.
+                let is_stored = has_own_id(&model) || stored.contains(&model.name);
+                if library == Library::Go && !is_stored {
                     continue;
                 }
                 self.declared(&model);
@@ -43,6 +48,47 @@ impl<'u, 't> Scan<'u, 't> {
             self.mongoengine();
         }
         self.identified();
+    }
+
+    /// Structs of Go that the file gives to a collection: `InsertOne(ctx, User{…})`, or a variable of the type.
+    fn stored_structs(&self) -> BTreeSet<String> {
+        let unit = self.values.unit;
+        let mut stored = BTreeSet::new();
+        unit.each(|scope, expr| {
+            let Some(call) = expr.call() else { return };
+            if !matches!(
+                call.method(),
+                Some("InsertOne" | "Insert" | "ReplaceOne" | "FindOneAndReplace")
+            ) {
+                return;
+            }
+            for arg in &call.args {
+                let written = self.text.get(arg.value.at..arg.value.end).unwrap_or_default();
+                let made = |text: &str| {
+                    let name = text.trim_start_matches(['&', '*', ' ']).split('{').next()?.trim();
+                    name.starts_with(char::is_uppercase).then(|| name.to_owned())
+                };
+                if matches!(arg.value.kind, Kind::Object(_)) {
+                    stored.extend(made(written));
+                }
+                let Kind::Name(name) = &arg.value.kind else { continue };
+                for (_, value) in self.values.given(name, scope) {
+                    if matches!(value.kind, Kind::Object(_)) {
+                        let text = self.text.get(value.at..value.end).unwrap_or_default();
+                        stored.extend(made(text));
+                    }
+                }
+                if let Some((id, function)) = unit.function(scope) {
+                    let parameter = function.parameters.iter().find(|(other, _)| other == name);
+                    stored.extend(parameter.and_then(|(_, class)| made(class)));
+                    let scope = &unit.scopes[id];
+                    let text = self.text.get(scope.at..scope.end).unwrap_or_default();
+                    let start = format!("var {name} ");
+                    stored.extend(text.lines().find_map(|l| made(l.trim().strip_prefix(&start)?)));
+                }
+            }
+        });
+        stored
     }
 
     fn declared(&mut self, model: &Model) {
@@ -55,11 +101,16 @@ impl<'u, 't> Scan<'u, 't> {
                 line: declared.line,
                 column: declared.column,
             };
+            // `// amount in cents`: whole numbers, whatever the language calls them.
+            let mut types = types(&schema);
+            if self.says_cents(declared.line) {
+                types.retain(|kind| *kind != BsonType::Double);
+            }
             self.out.code.fields.push(DeclaredField {
                 place: Place { location, function: None },
                 model: model.name.clone(),
                 collection: model.collection.clone(),
-                types: types(&schema),
+                types,
                 allowed: allowed(&schema),
                 made_by: None,
                 max_items: schema.get("maxItems").and_then(|n| match n {
@@ -70,6 +121,18 @@ impl<'u, 't> Scan<'u, 't> {
                 path,
             });
         }
+    }
+
+    /// Whether a comment on the line, or on the one before it, says that a field counts the smallest unit.
+    fn says_cents(&self, line: u32) -> bool {
+        let line = usize::try_from(line).unwrap_or(usize::MAX);
+        let near = self.text.lines().skip(line.saturating_sub(2)).take(2);
+        near.filter_map(|text| text.split_once("//").or_else(|| text.split_once('#'))).any(
+            |(_, remark)| {
+                let lower = remark.to_ascii_lowercase();
+                ["cents", "minor unit", "pence", "smallest unit"].iter().any(|w| lower.contains(w))
+            },
+        )
     }
 
     /// Classes of MongoEngine: `price = FloatField()`.

@@ -1,5 +1,7 @@
 //! Options of clients that code gives, under the names that connection strings have.
 
+use std::collections::BTreeSet;
+
 use docward_model::OptionValue;
 
 use super::{
@@ -187,6 +189,10 @@ impl<'u, 't> Values<'u, 't> {
     /// One method of a chain.
     fn link(&self, call: &'u Call<'t>, scope: ScopeId, steps: u32, out: &mut Chain<'u, 't>) {
         let Some(method) = call.method() else { return };
+        // A builder's name leads to all that is called on it, also to what the chain came from.
+        if !out.linked.insert((call.callee.at, call.callee.end)) {
+            return;
+        }
         match method {
             "ApplyURI" | "applyConnectionString" | "connectionString" => {
                 let uri = call.positional(0).map(|arg| match arg.call() {
@@ -316,6 +322,8 @@ pub(crate) struct Chain<'u, 't> {
     pub(crate) whole: bool,
     is_lambda: bool,
     text: &'t str,
+    /// Calls that were looked at.
+    linked: BTreeSet<(usize, usize)>,
 }
 
 impl<'t> Chain<'_, 't> {
@@ -329,6 +337,7 @@ impl<'t> Chain<'_, 't> {
             whole: true,
             is_lambda: false,
             text,
+            linked: BTreeSet::new(),
         }
     }
 

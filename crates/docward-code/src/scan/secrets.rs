@@ -1,13 +1,19 @@
 //! Connection strings that stand anywhere: in constants, in comments, in settings. Their passwords are
 //! secrets in the wrong place.
 
+use std::borrow::Cow;
+
 use docward_model::{
     ClientSite, Location, Password, Purpose,
     code::{CodeSecret, Place, SecretKind},
 };
 use docward_uri::Piece;
 
-use super::{Scan, Scanned, ir::Kind, values::Fragment};
+use super::{
+    Scan, Scanned,
+    ir::{Expr, Function, Kind, ScopeId, ScopeKind},
+    values::{Folded, Fragment},
+};
 use crate::place::Places;
 
 const SCHEMES: [&str; 2] = ["mongodb://", "mongodb+srv://"];
@@ -16,38 +22,67 @@ impl<'u, 't> Scan<'u, 't> {
     /// Connection strings that no client of the file uses.
     pub(super) fn strings(&mut self) {
         let mut found = Vec::new();
-        self.values.unit.each(|scope, expr| {
-            let may_be_text = match &expr.kind {
-                Kind::Text(_) | Kind::Binary("+" | "||" | "??" | "?:" | "%", ..) => true,
-                Kind::Call(call) => call.args.len() <= 3,
-                _ => false,
+        let mut within = Vec::new();
+        let mut see = |scope: ScopeId, expr: &'u Expr<'t>| {
+            let folded = match &expr.kind {
+                Kind::Text(_) | Kind::Binary("+" | "||" | "??" | "?:" | "%", ..) => {
+                    self.values.fold(expr, scope)
+                }
+                Kind::Call(call) if call.args.len() <= 12 => self.values.fold(expr, scope),
+                // Names of entries are texts as well.
+                Kind::Object(entries) => {
+                    let named = entries.iter().filter_map(|e| Some((e.name()?, e.at)));
+                    found.extend(named.filter_map(|(name, at)| {
+                        let fragments = vec![Fragment::Text(name.to_owned(), Some(at + 1))];
+                        trimmed(Folded { fragments, fallback: false }).map(|f| (scope, f))
+                    }));
+                    return;
+                }
+                _ => return,
             };
-            if !may_be_text {
-                return;
+            match trimmed(folded) {
+                Some(string) => found.push((scope, string)),
+                None if matches!(expr.kind, Kind::Text(_)) => within.push((expr.at, expr.end)),
+                None => {}
             }
-            let folded = self.values.fold(expr, scope);
-            if let Some(Fragment::Text(text, Some(at))) = folded.fragments.first()
-                && SCHEMES.iter().any(|scheme| text.starts_with(scheme))
-                // A test for the scheme is no connection string.
-                && (folded.fragments.len() > 1 || !SCHEMES.contains(&text.as_str()))
+        };
+        self.values.unit.each(&mut see);
+        // Annotations and decorators.
+        for (id, scope) in self.values.unit.scopes.iter().enumerate() {
+            if let ScopeKind::Class { marks, .. } | ScopeKind::Function(Function { marks, .. }) =
+                &scope.kind
             {
-                found.push((scope, *at, folded));
+                for arg in marks.iter().flat_map(|mark| &mark.args) {
+                    arg.value.visit(&mut |expr| see(id, expr));
+                }
             }
-        });
-        for (scope, at, folded) in found {
+        }
+        for (scope, (at, folded)) in found {
             if self.seen_strings.contains(&at) {
                 continue;
             }
             let fallback = folded.fallback;
-            if let Some(mut client) = self.parsed(&folded, scope)
-                && !fallback
-            {
-                let location = self.location(at);
-                client.site = Some(ClientSite { location, is_whole: false });
-                self.out.clients.push(client);
+            match self.parsed(&folded, scope) {
+                Some(mut client) if !fallback => {
+                    let location = self.location(at);
+                    client.site = Some(ClientSite { location, is_whole: false });
+                    self.out.clients.push(client);
+                }
+                Some(_) => {}
+                None => {
+                    if let Some(shown) = folded.whole().and_then(|text| unreadable(&text)) {
+                        let place = self.place(at, scope);
+                        let in_sample = self.is_sample;
+                        self.out.code.secrets.push(CodeSecret {
+                            fallback,
+                            ..broken(place, shown, false, in_sample)
+                        });
+                    }
+                }
             }
             self.seen_strings.insert(at);
         }
+        self.strings_within(within);
         for (from, to) in &self.values.unit.remarks {
             let text = self.text.get(*from..*to).unwrap_or_default();
             in_text(text, *from, self.file, &self.places, true, self.is_sample, self.out);
@@ -55,53 +90,75 @@ impl<'u, 't> Scan<'u, 't> {
         self.passwords();
     }
 
-    /// `password="…"` beside the connection string.
-    fn passwords(&mut self) {
-        let mut found = Vec::new();
-        self.values.unit.each(|scope, expr| {
-            let Some(call) = expr.call() else { return };
-            let is_client = matches!(
-                call.method(),
-                Some(
-                    "MongoClient"
-                        | "AsyncIOMotorClient"
-                        | "AsyncMongoClient"
-                        | "createCredential"
-                        | "connect"
-                )
-            );
-            if !is_client {
-                return;
+    /// Connection strings in the middle of a text: `--uri=mongodb://…`, `${URI:mongodb://…}`. Only passwords
+    /// count that nobody wrote to be filled in: messages and help have such.
+    fn strings_within(&mut self, texts: Vec<(usize, usize)>) {
+        for (from, to) in texts {
+            let text = self.text.get(from..to).unwrap_or_default();
+            if !has_scheme(text) || self.seen_strings.range(from..to).next().is_some() {
+                continue;
             }
-            let of_mongo =
-                call.method() != Some("connect") || self.values.unit.imports_from("mongoengine");
-            if let Some(value) = call.named("password").filter(|_| of_mongo)
-                && value.text().is_some_and(|text| is_secret(&text))
-            {
-                let local = call
-                    .named("host")
-                    .or(call.positional(0))
-                    .and_then(|host| self.values.text(host, scope))
-                    .is_some_and(|host| is_local(&host));
-                let text = value.text().unwrap_or_default().into_owned();
-                found.push((scope, value.at, local, text));
+            let mut found = Scanned::default();
+            in_text(text, from, self.file, &self.places, false, self.is_sample, &mut found);
+            self.seen_strings.insert(from);
+            let secrets = found.code.secrets.into_iter().filter(|secret| !secret.is_word);
+            for secret in secrets {
+                // A default in a placeholder: `${URI:…}`.
+                let fallback = text.contains("${");
+                self.out.code.secrets.push(CodeSecret { fallback, ..secret });
             }
-        });
-        for (scope, at, local, text) in found {
-            let place = self.place(at, scope);
-            self.out.code.secrets.push(CodeSecret {
-                place,
-                kind: SecretKind::Password,
-                shown: "password=*****".to_owned(),
-                fallback: false,
-                local,
-                in_remark: false,
-                in_sample: self.is_sample,
-                literal: None,
-                is_word: is_word(&text),
-            });
         }
     }
+}
+
+/// A text without blanks around it (blocks of several lines have them) whose scheme is in small letters, and
+/// where it begins; `None` when it is no connection string.
+fn trimmed(mut folded: Folded) -> Option<(usize, Folded)> {
+    let only = folded.fragments.len() == 1;
+    if let Some(Fragment::Text(last, _)) = folded.fragments.last_mut() {
+        last.truncate(last.trim_end().len());
+    }
+    let Some(Fragment::Text(text, Some(at))) = folded.fragments.first_mut() else { return None };
+    let blanks = text.len() - text.trim_start().len();
+    text.drain(..blanks);
+    *at += blanks;
+    let scheme = SCHEMES.into_iter().find(|scheme| starts_with_ignoring_case(text, scheme))?;
+    text.replace_range(..scheme.len(), scheme);
+    // A test for the scheme is no connection string.
+    let at = *at;
+    let is_test = only && text == scheme;
+    (!is_test).then_some((at, folded))
+}
+
+fn starts_with_ignoring_case(text: &str, start: &str) -> bool {
+    text.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
+}
+
+fn has_scheme(text: &str) -> bool {
+    schemes(text).next().is_some()
+}
+
+/// Where connection strings begin, and how long their schemes are as they are written: in any case, and as
+/// properties (`mongodb\://`) and JSON (`mongodb:\/\/`) may have them.
+fn schemes(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
+    memchr::memmem::find_iter(text.as_bytes(), b"//")
+        .filter_map(|slashes| before(text, slashes))
+        .chain(
+            memchr::memmem::find_iter(text.as_bytes(), br"\/\/")
+                .filter_map(|slashes| before(text, slashes)),
+        )
+}
+
+/// The scheme that ends before two slashes.
+fn before(text: &str, slashes: usize) -> Option<(usize, usize)> {
+    let slashes_len = if text.as_bytes()[slashes] == b'\\' { 4 } else { 2 };
+    let head = text[..slashes].strip_suffix(':')?;
+    let head = head.strip_suffix('\\').unwrap_or(head);
+    ["mongodb", "mongodb+srv"].into_iter().find_map(|word| {
+        let start = head.len().checked_sub(word.len())?;
+        let is_word = head.get(start..)?.eq_ignore_ascii_case(word);
+        is_word.then(|| (start, slashes + slashes_len - start))
+    })
 }
 
 /// Whether a password is one of the words that people write where one is to be filled in.
@@ -134,7 +191,7 @@ pub(super) fn is_word(password: &str) -> bool {
 }
 
 /// Whether a text is a password rather than something that is filled in.
-fn is_secret(text: &str) -> bool {
+pub(super) fn is_secret(text: &str) -> bool {
     let probe = format!("mongodb://u:{}@h", text.replace(['@', '/', ':', '?', '#', '%'], "_"));
     !text.is_empty()
         && docward_uri::parse(&probe).is_ok_and(|parsed| {
@@ -152,88 +209,124 @@ pub(super) fn in_text(
     in_sample: bool,
     out: &mut Scanned,
 ) {
-    for scheme in SCHEMES {
-        for (at, _) in text.match_indices(scheme) {
-            let rest = shortened(&text[at..], MAX_STRING);
-            // One string ends where the next begins, whatever is in between.
-            let next = rest[scheme.len()..].find("mongodb://").map(|n| n + scheme.len());
-            let rest = &rest[..next.unwrap_or(rest.len())];
-            let end = end_of_string(rest);
-            let string = rest[..end].trim_end_matches(['.', ',', ';', ')']);
-            if string.len() <= scheme.len() {
-                continue;
+    for (at, scheme) in schemes(text) {
+        let rest = shortened(&text[at..], MAX_STRING);
+        // One string ends where the next begins, whatever is in between.
+        let next = rest[scheme..].find("mongodb://").map(|n| n + scheme);
+        let rest = &rest[..next.unwrap_or(rest.len())];
+        let written = rest.get(..scheme).unwrap_or_default();
+        // Escapes of the form that the file is in.
+        let is_escaped = written.contains('\\');
+        let is_capital = written.contains(|c: char| c.is_ascii_uppercase());
+        let plain = if is_escaped || is_capital {
+            Cow::Owned(unescaped(rest, scheme))
+        } else {
+            Cow::Borrowed(rest)
+        };
+        let end = end_of_string(&plain);
+        let string = plain[..end].trim_end_matches(['.', ',', ';', ')']);
+        if SCHEMES.iter().any(|scheme| string.len() <= scheme.len() && scheme.starts_with(string)) {
+            continue;
+        }
+        let line_start = tail_start(text, at);
+        let line_start =
+            text[line_start..at].rfind('\n').map_or(line_start, |n| line_start + n + 1);
+        let before = text[line_start..at].trim_start();
+        let commented = in_remark
+            || before.starts_with('#')
+            || before.starts_with("//")
+            || before.starts_with("* ")
+            || before.starts_with("<!--");
+        let location = |at: usize| {
+            let place = places.at(at);
+            Location { file: file.to_owned(), line: place.line, column: place.column }
+        };
+        let cut = pieces(string);
+        let Ok(parsed) = docward_uri::parse_template(&cut) else {
+            if let Some(shown) = unreadable(string) {
+                let place = Place { location: location(offset + at), function: None };
+                out.code.secrets.push(broken(place, shown, commented, in_sample));
             }
-            let line_start = tail_start(text, at);
-            let line_start =
-                text[line_start..at].rfind('\n').map_or(line_start, |n| line_start + n + 1);
-            let before = text[line_start..at].trim_start();
-            let commented = in_remark
-                || before.starts_with('#')
-                || before.starts_with("//")
-                || before.starts_with("* ")
-                || before.starts_with("<!--");
-            let location = |at: usize| {
-                let place = places.at(at);
-                Location { file: file.to_owned(), line: place.line, column: place.column }
-            };
-            let cut = pieces(string);
-            let Ok(parsed) = docward_uri::parse_template(&cut) else {
-                // A password with signs that should have been escaped is a password all the same.
-                let is_login = docward_uri::user_part(string).is_some_and(|login| {
-                    login.split_once(':').is_some_and(|(_, password)| !password.is_empty())
-                });
-                if is_login && cut.iter().all(|piece| matches!(piece, Piece::Text(_))) {
-                    out.code.secrets.push(CodeSecret {
-                        place: Place { location: location(offset + at), function: None },
-                        kind: SecretKind::ConnectionString,
-                        shown: docward_uri::redact(string),
-                        fallback: false,
-                        local: false,
-                        in_remark: commented,
-                        in_sample,
-                        is_word: false,
-                        literal: None,
-                    });
-                }
-                continue;
-            };
-            let starts: Vec<usize> = cut
-                .iter()
-                .scan(0, |from, piece| {
-                    let start = *from;
-                    *from += match piece {
-                        Piece::Text(text) => text.len(),
-                        Piece::Hole => 0,
-                    };
-                    Some(start)
-                })
-                .collect();
-            let mut client = parsed.client_at(Purpose::Client, &|here| {
-                let within = starts.get(here.piece).copied().unwrap_or(0) + here.offset;
-                location(offset + at + within.min(string.len()))
+            continue;
+        };
+        let starts: Vec<usize> = cut
+            .iter()
+            .scan(0, |from, piece| {
+                let start = *from;
+                *from += match piece {
+                    Piece::Text(text) => text.len(),
+                    Piece::Hole => 0,
+                };
+                Some(start)
+            })
+            .collect();
+        let mut client = parsed.client_at(Purpose::Client, &|here| {
+            let within = starts.get(here.piece).copied().unwrap_or(0) + here.offset;
+            let within = if is_escaped { 0 } else { within };
+            location(offset + at + within.min(string.len()))
+        });
+        if matches!(client.password, Password::Given(_)) {
+            out.code.secrets.push(CodeSecret {
+                place: Place { location: location(offset + at), function: None },
+                kind: SecretKind::ConnectionString,
+                shown: parsed.redacted(),
+                fallback: false,
+                local: !client.srv && client.hosts.iter().all(|host| is_local(host)),
+                in_remark: commented,
+                in_sample,
+                literal: None,
+                is_word: is_word(parsed.password.as_ref().map_or("", |p| p.value.reveal())),
             });
-            if matches!(client.password, Password::Given(_)) {
-                out.code.secrets.push(CodeSecret {
-                    place: Place { location: location(offset + at), function: None },
-                    kind: SecretKind::ConnectionString,
-                    shown: parsed.redacted(),
-                    fallback: false,
-                    local: !client.srv && client.hosts.iter().all(|host| is_local(host)),
-                    in_remark: commented,
-                    in_sample,
-                    literal: None,
-                    is_word: is_word(parsed.password.as_ref().map_or("", |p| p.value.reveal())),
-                });
-            }
-            // Tails of the oplog read `local` on purpose; a path with two parts is somebody's own form.
-            let is_own = before.to_ascii_lowercase().contains("oplog")
-                || parsed.database.as_ref().is_some_and(|name| name.value.contains('/'));
-            if !commented && !in_sample && !is_own {
-                client.site = Some(ClientSite { location: location(offset + at), is_whole: false });
-                out.clients.push(client);
-            }
+        }
+        // Tails of the oplog read `local` on purpose; a path with two parts is somebody's own form.
+        let is_own = before.to_ascii_lowercase().contains("oplog")
+            || parsed.database.as_ref().is_some_and(|name| name.value.contains('/'));
+        // With capitals no driver takes it.
+        if !commented && !in_sample && !is_own && !is_capital {
+            client.site = Some(ClientSite { location: location(offset + at), is_whole: false });
+            out.clients.push(client);
         }
     }
+}
+
+/// A password with signs that should have been escaped is a password all the same: the string without it. What is
+/// filled in, and forms that only show how to write one (`[user:password@]host`), are none.
+fn unreadable(string: &str) -> Option<String> {
+    let is_whole = pieces(string).iter().all(|piece| matches!(piece, Piece::Text(_)));
+    let login = docward_uri::user_part(string)?;
+    let (user, password) = login.split_once(':')?;
+    let is_form = user.starts_with('[') || is_word(password) || password.contains(['[', ']']);
+    (is_whole && !password.is_empty() && !is_form).then(|| docward_uri::redact(string))
+}
+
+fn broken(place: Place, shown: String, in_remark: bool, in_sample: bool) -> CodeSecret {
+    CodeSecret {
+        place,
+        kind: SecretKind::ConnectionString,
+        shown,
+        fallback: false,
+        local: false,
+        in_remark,
+        in_sample,
+        is_word: false,
+        literal: None,
+    }
+}
+
+/// A connection string as it is meant: without backslashes before signs, its scheme in small letters.
+fn unescaped(text: &str, scheme: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (head, rest) = text.split_at(scheme);
+    out.extend(head.chars().filter(|c| *c != '\\').map(|c| c.to_ascii_lowercase()));
+    let mut characters = rest.chars().peekable();
+    while let Some(c) = characters.next() {
+        let is_escape = c == '\\'
+            && characters.peek().is_some_and(|next| matches!(next, ':' | '/' | '=' | '#' | '!'));
+        if !is_escape {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Longer texts are no connection strings.
@@ -316,61 +409,6 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
 
 fn close(text: &str, at: usize, end: &str) -> Option<usize> {
     text[at..].find(end).map(|n| at + n + end.len())
-}
-
-/// Settings: lines whose key is about a password of MongoDB.
-pub(super) fn passwords_in_settings(
-    text: &str,
-    file: &str,
-    places: &Places<'_>,
-    in_sample: bool,
-    out: &mut Scanned,
-) {
-    let mut offset = 0;
-    for line in text.split_inclusive('\n') {
-        let start = offset;
-        offset += line.len();
-        let trimmed = line.trim();
-        // Templates of Helm compute; what they are filled with stands elsewhere.
-        if trimmed.starts_with(['#', '/', ';', '<']) || trimmed.contains("{{") {
-            continue;
-        }
-        let Some((key, value)) = trimmed.split_once(['=', ':']) else { continue };
-        let key = key.trim().trim_matches(['"', '\'', '-', ' ']).to_ascii_lowercase();
-        let about_mongo = key.contains("mongo");
-        let about_password = key.ends_with("password")
-            || key.ends_with("passwd")
-            || key.ends_with("_pwd")
-            || key.ends_with(".pwd");
-        let value = value.trim().trim_end_matches(',').trim_matches(['"', '\'']);
-        if !about_mongo || !about_password || !is_secret(value) || value.contains(['$', '{', '(']) {
-            continue;
-        }
-        let at = start + line.len() - line.trim_start().len();
-        let place = places.at(at);
-        let lower = file.to_ascii_lowercase();
-        out.code.secrets.push(CodeSecret {
-            place: Place {
-                location: Location {
-                    file: file.to_owned(),
-                    line: place.line,
-                    column: place.column,
-                },
-                function: None,
-            },
-            kind: SecretKind::Password,
-            shown: format!("{key}=*****"),
-            fallback: false,
-            // Containers that somebody starts on their own machine.
-            local: ["compose", "docker", ".github/", ".gitlab-ci", ".circleci"]
-                .iter()
-                .any(|part| lower.contains(part)),
-            in_remark: false,
-            in_sample,
-            literal: None,
-            is_word: is_word(value),
-        });
-    }
 }
 
 /// Whether a host is this machine, or a container beside it.

@@ -18,7 +18,7 @@ pub(crate) struct Target {
 const MAX_STEPS: u32 = 8;
 
 /// Methods that lead from a database to a collection.
-const COLLECTION_METHODS: [&str; 9] = [
+pub(super) const COLLECTION_METHODS: [&str; 9] = [
     "collection",
     "getCollection",
     "get_collection",
@@ -30,7 +30,7 @@ const COLLECTION_METHODS: [&str; 9] = [
     "with_options",
 ];
 /// Methods that lead from a client to a database.
-const DATABASE_METHODS: [&str; 9] = [
+pub(super) const DATABASE_METHODS: [&str; 9] = [
     "db",
     "getDatabase",
     "get_database",
@@ -142,7 +142,7 @@ impl<'u, 't> Values<'u, 't> {
     }
 
     /// Whether an expression is a database.
-    fn is_database(&self, expr: &'u Expr<'t>, scope: ScopeId, steps: u32) -> bool {
+    pub(super) fn is_database(&self, expr: &'u Expr<'t>, scope: ScopeId, steps: u32) -> bool {
         if steps > MAX_STEPS {
             return false;
         }

@@ -232,3 +232,206 @@ fn tests_and_scripts_are_told_by_their_paths() {
     }
     assert!(is_script("db/migrations/001.js") && !is_script("src/app.js"));
 }
+
+/// What is shown of secrets that count as such, each with its line; the password itself is in none.
+fn secrets(file: &str, text: &str) -> Vec<String> {
+    let found = scanned(file, text).code.secrets;
+    assert!(!format!("{found:?}").contains("9dXk2pLw7Q"), "{found:?}");
+    let counts =
+        found.into_iter().filter(|s| !(s.is_word || s.local || s.in_sample || s.in_remark));
+    counts.map(|s| format!("{}: {}", s.place.location.line, s.shown)).collect()
+}
+
+#[test]
+fn sc_7_passwords_beside_the_string_are_found() {
+    for (file, text, shown) in [
+        (
+            "a.js",
+            "const {MongoClient} = require('mongodb');\nnew MongoClient(process.env.URI, {auth: {username: 'a', password: '9dXk2pLw7Q'}});",
+            "2: auth.password=*****",
+        ),
+        (
+            "a.js",
+            "const mongoose = require('mongoose');\nconst o = {user: 'a', pass: '9dXk2pLw7Q'};\nmongoose.connect(process.env.URI, o);",
+            "2: pass=*****",
+        ),
+        (
+            "config.js",
+            "module.exports = {mongodb: {host: 'db.shop.io', user: 'a', password: '9dXk2pLw7Q'}};",
+            "1: password=*****",
+        ),
+        (
+            "a.py",
+            "from pymongo import MongoClient\nPW = '9dXk2pLw7Q'\nMongoClient('db.shop.io', username='a', password=PW)\n",
+            "3: password=*****",
+        ),
+        (
+            "a.go",
+            "package a\nimport \"go.mongodb.org/mongo-driver/mongo/options\"\nfunc f() {\n cred := options.Credential{Username: \"a\", Password: \"9dXk2pLw7Q\"}\n o := options.Client().ApplyURI(uri).SetAuth(cred)\n}",
+            "4: Password=*****",
+        ),
+        (
+            "A.java",
+            "import com.mongodb.MongoCredential;\nclass A { MongoCredential c = MongoCredential.createCredential(\"a\", \"admin\", \"9dXk2pLw7Q\".toCharArray()); }",
+            "2: password=*****",
+        ),
+        (
+            "A.kt",
+            "import com.mongodb.MongoCredential\nval c = MongoCredential.createScramSha256Credential(\"a\", \"admin\", \"9dXk2pLw7Q\".toCharArray())\n",
+            "2: password=*****",
+        ),
+    ] {
+        assert_eq!(secrets(file, text), [shown], "{text}");
+        let asked = text.replace("'9dXk2pLw7Q'", "secret").replace("\"9dXk2pLw7Q\"", "secret");
+        assert!(secrets(file, &asked).is_empty(), "{asked}");
+    }
+}
+
+#[test]
+fn sc_7_strings_put_together_by_functions_are_found() {
+    for (file, text) in [
+        (
+            "a.go",
+            "package a\nvar u = fmt.Sprintf(\"mongodb://%s:%s@%s/x\", \"a\", \"9dXk2pLw7Q\", host)",
+        ),
+        (
+            "a.go",
+            "package a\nvar u = strings.Join([]string{\"mongodb://a:\", \"9dXk2pLw7Q\", \"@db.shop.io\"}, \"\")",
+        ),
+        (
+            "A.java",
+            "class A { String u = String.format(\"mongodb://%s:%2$s@db.shop.io\", \"a\", \"9dXk2pLw7Q\"); }",
+        ),
+        (
+            "A.java",
+            "class A { String u = \"\"\"\n    mongodb://a:9dXk2pLw7Q@db.shop.io/x\n    \"\"\"; }",
+        ),
+        (
+            "A.java",
+            "class A { @Value(\"${spring.data.mongodb.uri:mongodb://a:9dXk2pLw7Q@db.shop.io/x}\") String u; }",
+        ),
+        ("A.kt", "val u = \"mongodb://%s:%s@db.shop.io\".format(\"a\", \"9dXk2pLw7Q\")"),
+        (
+            "A.kt",
+            "class A { @Value(\"\\${uri:mongodb://a:9dXk2pLw7Q@db.shop.io/x}\") lateinit var u: String }",
+        ),
+        ("A.kt", "@Config(uri = \"mongodb://a:9dXk2pLw7Q@db.shop.io/x\")\nclass A"),
+        ("A.kt", "fun f(uri: String = \"mongodb://a:9dXk2pLw7Q@db.shop.io/x\") {}"),
+        ("a.py", "u = 'mongodb://{}:{}@db.shop.io'.format('a', '9dXk2pLw7Q')"),
+        ("a.py", "u = 'mongodb://{u}:{p}@db.shop.io'.format(u='a', p='9dXk2pLw7Q')"),
+        ("a.py", "u = 'mongodb://%s:%s@db.shop.io' % ('a', '9dXk2pLw7Q')"),
+        ("a.py", "u = 'mongodb://%(u)s:%(p)s@db.shop.io' % {'u': 'a', 'p': '9dXk2pLw7Q'}"),
+        ("a.py", "u = ''.join(['mongodb://a:', '9dXk2pLw7Q', '@db.shop.io'])"),
+        ("a.py", "u = 'MongoDB://a:9dXk2pLw7Q@db.shop.io/x'"),
+        ("a.py", "CLIENTS = {'mongodb://a:9dXk2pLw7Q@db.shop.io/x': 1}"),
+        ("a.py", "run('mongodump --uri=mongodb://a:9dXk2pLw7Q@db.shop.io/x')"),
+        ("a.ts", "function f(uri: string = 'mongodb://a:9dXk2pLw7Q@db.shop.io/x') {}"),
+        ("a.js", "const f = (uri = 'mongodb://a:9dXk2pLw7Q@db.shop.io/x') => uri;"),
+        ("a.js", "const u = ['mongodb://a:', '9dXk2pLw7Q', '@db.shop.io'].join('');"),
+        ("a.js", "const u = 'mongodb://a:9dXk/2pLw7Q@db.shop.io/x';"),
+        ("a.properties", "spring.data.mongodb.uri=mongodb\\://a\\:9dXk2pLw7Q@db.shop.io/x\n"),
+        ("a.json", "{\"uri\": \"mongodb:\\/\\/a:9dXk2pLw7Q@db.shop.io\\/x\"}\n"),
+        ("a.env", "URL=MONGODB://a:9dXk2pLw7Q@db.shop.io/x\n"),
+    ] {
+        assert_eq!(secrets(file, text).len(), 1, "{text}: {:?}", secrets(file, text));
+    }
+}
+
+#[test]
+fn sc_7_nested_settings_are_found() {
+    for (file, text, shown) in [
+        (
+            "a.yaml",
+            "spring:\n  data:\n    mongodb:\n      host: db.shop.io\n      password: 9dXk2pLw7Q\n",
+            "5: spring.data.mongodb.password=*****",
+        ),
+        ("a.yaml", "mongodb: {user: a, password: 9dXk2pLw7Q}\n", "1: mongodb.password=*****"),
+        (
+            "a.json",
+            "{\n  \"mongodb\": {\n    \"auth\": {\n      \"password\": \"9dXk2pLw7Q\"\n    }\n  }\n}\n",
+            "4: mongodb.auth.password=*****",
+        ),
+        (
+            "a.json",
+            "{\"mongo\": {\"user\": \"a\", \"pass\": \"9dXk2pLw7Q\"}}\n",
+            "1: mongo.pass=*****",
+        ),
+        (".env", "MONGO_PASS=9dXk2pLw7Q\n", "1: mongo_pass=*****"),
+        (
+            ".env",
+            "export MONGO_INITDB_ROOT_PASSWORD='9dXk2pLw7Q'\n",
+            "1: mongo_initdb_root_password=*****",
+        ),
+        (
+            "pod.yaml",
+            "env:\n  - name: MONGO_PASSWORD\n    value: 9dXk2pLw7Q\n",
+            "3: mongo_password=*****",
+        ),
+        ("a.toml", "[mongodb]\npassword = \"9dXk2pLw7Q\"\n", "2: mongodb.password=*****"),
+        (
+            "a.tf",
+            "resource \"mongodbatlas_database_user\" \"a\" {\n  password = \"9dXk2pLw7Q\"\n}\n",
+            "2: password=*****",
+        ),
+    ] {
+        assert_eq!(secrets(file, text), [shown], "{text}");
+    }
+}
+
+#[test]
+fn sc_7_what_is_no_password_stays_silent() {
+    for (file, text) in [
+        (
+            ".env",
+            "MONGO_PASS=\nMONGO_PASSWORD=${PW}\nMONGO_PWD=$PW\nMONGO_PASSWORD=<password>\nMONGO_PASS=changeme\n",
+        ),
+        (".env", "MONGO_HOST=localhost\nMONGO_PASSWORD=9dXk2pLw7Q\n"),
+        (".env.example", "MONGO_PASSWORD=9dXk2pLw7Q\n"),
+        (
+            "docker-compose.yml",
+            "services:\n  mongo:\n    environment:\n      MONGO_INITDB_ROOT_PASSWORD: 9dXk2pLw7Q\n",
+        ),
+        (
+            "a.yaml",
+            "mongodb:\n  password: ''\n  username: 9dXk2pLw7Q\nother:\n  password: 9dXk2pLw7Q\n",
+        ),
+        (
+            "a.yaml",
+            "mongodb:\n  auth:\n    existingSecretPasswordKey: root\n    password: mongodb-root-password\n  redisPassword: 9dXk2pLw7Q\n",
+        ),
+        (
+            "a.yaml",
+            "- name: MONGO_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      key: 9dXk2pLw7Q\n- name: OTHER\n  value: 9dXk2pLw7Q\n",
+        ),
+        ("a.tf", "resource \"mongodbatlas_database_user\" \"a\" {\n  password = var.password\n}\n"),
+        ("a.yaml", "mongodb-compass: 9dXk2pLw7Q\nmongodb:\n  password: null\n"),
+        (
+            "a.js",
+            "const pg = new Client({host: 'h', password: '9dXk2pLw7Q'});\nconst mysql = {connection: {host: 'h', password: '9dXk2pLw7Q'}};",
+        ),
+        ("a.py", "u = 'mongodb://{}:{}@db.shop.io'.format(user, password)"),
+        ("a.py", "u = 'mongodb://%s:%s@db.shop.io' % (user, password)"),
+        ("a.py", "raise Error('expected mongodb://user:pass@host/db')"),
+        (
+            "a.js",
+            "const form = 'mongodb://[username:password@]host1[:port1][,host2[:port2]][/[database][?options]]';",
+        ),
+        ("a.go", "package a\nvar u = \"mongodb://$(MONGO_USER):$(MONGO_PW)@localhost:$(PORT)\""),
+        ("a.yaml", "mongoRealm:\n  prop-password: password\n"),
+        ("a.yaml", "environment:\n  - 'MONGO_PASSWORD=secret'\n"),
+        (
+            "a.go",
+            "package a\nvar u = fmt.Sprintf(\"mongodb://%s:%s@%s/x\", os.Getenv(\"U\"), os.Getenv(\"P\"), host)",
+        ),
+        (
+            "A.java",
+            "class A { String u = String.format(\"mongodb://%s:%s@%s\", user, password, host); boolean b = u.startsWith(\"mongodb+srv://\"); }",
+        ),
+        (
+            "A.kt",
+            "class A(val c: MongoCredential = MongoCredential.createCredential(user, \"admin\", password.toCharArray()))",
+        ),
+    ] {
+        assert!(secrets(file, text).is_empty(), "{text}: {:?}", secrets(file, text));
+    }
+}

@@ -74,6 +74,12 @@ const BUILDERS: [(&str, AppendKind); 9] = [
     ("pushToArray", AppendKind::Push),
 ];
 
+/// What makes a document.
+const MAKES: [&str; 5] = ["insertOne", "insert_one", "InsertOne", "create", "insert"];
+/// What makes an id for one.
+const MAKES_ID: [&str; 8] =
+    ["ObjectId", "ObjectID", "NewObjectID", "NewObjectId", "uuid4", "uuidv4", "v4", "randomUUID"];
+
 impl<'u, 't> Scan<'u, 't> {
     /// Finds every update of the file.
     pub(super) fn updates(&mut self) {
@@ -146,9 +152,167 @@ impl<'u, 't> Scan<'u, 't> {
         };
         let filter = documents.iter().find(|document| !is_update(document)).cloned();
         let filter = filter.unwrap_or_default();
+        let whole = self.bounded_document(call, &filter, scope);
         for document in documents.iter().filter(|document| is_update(document)) {
+            let from = self.out.code.appends.len();
             self.operators(document, &filter, collection.as_deref(), seen);
+            if let Some(why) = whole {
+                for append in &mut self.out.code.appends[from..] {
+                    if append.cap == Cap::None {
+                        append.cap = Cap::Guard(why.to_owned());
+                    }
+                }
+            }
         }
+    }
+
+    /// What bounds all arrays of the document that a filter leads to: it was made by the same function, or there
+    /// is one for each day or hour.
+    fn bounded_document(
+        &self,
+        call: &'u Call<'t>,
+        filter: &[Field<'u, 't>],
+        scope: ScopeId,
+    ) -> Option<&'static str> {
+        let made = |expr: &'u Expr<'t>, scope: ScopeId| {
+            // An id, or the id of what was made.
+            let (name, is_id) = match &expr.kind {
+                Kind::Name(name) => (*name, true),
+                Kind::Member(of, "_id" | "id" | "insertedId" | "inserted_id" | "InsertedID") => {
+                    let Kind::Name(name) = &of.kind else { return false };
+                    (*name, false)
+                }
+                _ => return false,
+            };
+            let Some((function, _)) = self.values.unit.function(scope) else { return false };
+            let given = self.values.given(name, scope);
+            !given.is_empty()
+                && given.iter().all(|(at, value)| {
+                    self.values.unit.is_in(*at, function)
+                        && value.call().is_some_and(|call| {
+                            let makes = if is_id { &MAKES_ID[..] } else { &MAKES[..] };
+                            // `new ObjectId(text)` only reads one.
+                            call.method().is_some_and(|method| makes.contains(&method))
+                                && !(is_id && call.positional(0).is_some())
+                        })
+                })
+        };
+        // `updateOne({_id: made.insertedId}, …)`, `UpdateByID(ctx, made.InsertedID, …)`.
+        let by_id = matches!(call.method(), Some("UpdateByID" | "UpdateId" | "findByIdAndUpdate"))
+            .then(|| call.args.iter().map(|arg| (&arg.value, scope)))
+            .into_iter()
+            .flatten();
+        let ids = filter.iter().filter(|field| field.is("_id")).map(|f| (f.value, f.scope));
+        if ids.chain(by_id).any(|(value, scope)| made(value, scope)) {
+            return Some("the same function makes the document");
+        }
+        let is_period = |name: &str| {
+            let lower = name.to_ascii_lowercase();
+            ["hour", "day", "date", "minute", "month", "week", "bucket", "period"]
+                .iter()
+                .any(|part| lower.ends_with(part))
+        };
+        // The documents are made as time goes on: each holds what belongs to one period.
+        let upserts = call.args.iter().any(|arg| {
+            arg.name == Some("upsert")
+                || mentions(&arg.value, "upsert")
+                || ["SetUpsert", "upsert"].iter().any(|m| mentions_call(&arg.value, m))
+        });
+        let by_period = filter.iter().any(|field| {
+            field.name.as_deref().is_some_and(is_period)
+                && self.values.document(field.value, field.scope).is_none()
+        });
+        (upserts && by_period).then_some("there is a document for each period")
+    }
+
+    /// Whether the function tests, before it adds, how long the array is, or whether the value is one of a few
+    /// that stand in the code.
+    fn is_tested(&self, path: &str, value: &'u Expr<'t>, scope: ScopeId) -> Option<&'static str> {
+        let unit = self.values.unit;
+        let (function, _) = unit.function(scope)?;
+        let text = self.text.get(unit.scopes[function].at..unit.scopes[function].end)?;
+        let leaf = path.rsplit('.').next().unwrap_or(path);
+        let is_plain =
+            !leaf.is_empty() && leaf.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        if is_plain {
+            // `user.items.length >= 10`, `len(user["items"]) > MAX`.
+            let lengths = [
+                format!("{leaf}.length"),
+                format!("{leaf}?.length"),
+                format!("{leaf}.size()"),
+                format!("{leaf}.size"),
+            ];
+            let after = lengths.iter().any(|length| {
+                text.match_indices(length.as_str()).any(|(at, _)| {
+                    compares_with_a_bound(&text[at + length.len()..])
+                        && !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_')
+                })
+            });
+            let within = text.match_indices("len(").any(|(at, _)| {
+                let Some(end) = text[at..].find(')') else { return false };
+                let inside = text[at + 4..at + end].trim_end_matches(['"', '\'', ']', ' ']);
+                inside.to_ascii_lowercase().ends_with(&leaf.to_ascii_lowercase())
+                    && compares_with_a_bound(&text[at + end + 1..])
+            });
+            if after || within {
+                return Some("its length is tested in the same function");
+            }
+        }
+        let path = value.path()?;
+        let mut is_listed = false;
+        unit.each(|at, expr| {
+            if !unit.is_in(at, function) {
+                return;
+            }
+            let same = |expr: &Expr<'t>| expr.path().as_deref() == Some(path.as_str());
+            let list = match &expr.kind {
+                Kind::Call(call)
+                    if matches!(
+                        call.method(),
+                        Some("includes" | "has" | "contains" | "Contains" | "containsKey")
+                    ) && call.args.iter().any(|arg| same(&arg.value)) =>
+                {
+                    match call.method() {
+                        Some("Contains") => call.positional(0),
+                        _ => call.receiver(),
+                    }
+                }
+                Kind::Index(of, at) if same(at) => Some(&**of),
+                _ => None,
+            };
+            is_listed |= list.is_some_and(|list| self.is_fixed(list, at));
+        });
+        // `if role not in ROLES`.
+        is_listed |= [" in ", " not in "].iter().any(|word| {
+            text.match_indices(&format!("{path}{word}")).any(|(at, found)| {
+                let list = text[at + found.len()..].trim_start();
+                list.starts_with(['[', '(', '{'])
+                    || list
+                        .split(|c: char| !c.is_alphanumeric() && c != '_' && c != '.')
+                        .next()
+                        .is_some_and(|name| is_capital(name.rsplit('.').next().unwrap_or(name)))
+            })
+        });
+        is_listed.then_some("only values are added that are listed in the code")
+    }
+
+    /// Whether a list, set or map stands in the code itself.
+    fn is_fixed(&self, expr: &'u Expr<'t>, scope: ScopeId) -> bool {
+        let (value, _) = self.values.follow(expr, scope);
+        let is_made = value.call().is_some_and(|call| {
+            matches!(
+                call.method(),
+                Some("Set" | "Map" | "of" | "listOf" | "setOf" | "mapOf" | "asList" | "frozenset")
+            ) && call.args.iter().any(|arg| {
+                matches!(arg.value.kind, Kind::List(_) | Kind::Object(_) | Kind::Text(_))
+            })
+        });
+        let is_literal = match &value.kind {
+            Kind::List(items) => !items.is_empty(),
+            Kind::Object(entries) => !entries.is_empty(),
+            _ => false,
+        };
+        is_made || is_literal || expr.last_name().is_some_and(is_capital)
     }
 
     /// The operators of an update.
@@ -181,7 +345,12 @@ impl<'u, 't> Scan<'u, 't> {
                     "$push" | "$addToSet" | "$pushAll" => {
                         let is_set = operator == "$addToSet";
                         let kind = if is_set { AppendKind::AddToSet } else { AppendKind::Push };
-                        let cap = self.cap(&field, filter, update);
+                        let mut cap = self.cap(&field, filter, update);
+                        if cap == Cap::None
+                            && let Some(why) = self.is_tested(&path, field.value, field.scope)
+                        {
+                            cap = Cap::Guard(why.to_owned());
+                        }
                         self.out.code.appends.push(Append { place, kind, collection, path, cap });
                     }
                     "$set" | "$inc" | "$unset" | "$min" | "$max" | "$mul" | "$setOnInsert"
@@ -256,6 +425,15 @@ impl<'u, 't> Scan<'u, 't> {
             .filter_map(|field| field.name)
             .collect();
         filter.iter().find_map(|entry| {
+            // `...availableSeats(max)`: a filter that another function makes, and that is about room.
+            if entry.is_spread
+                && let Some(name) = entry.value.call().and_then(Call::method)
+                && ["seat", "limit", "max", "capacity", "quota", "room", "available"]
+                    .iter()
+                    .any(|word| name.to_ascii_lowercase().contains(word))
+            {
+                return Some(format!("`{name}` narrows the filter"));
+            }
             // `[`items.${MAX - 1}`]: {$exists: false}`.
             if let Some(computed) = entry.computed
                 && let Some(Fragment::Text(start, _)) =
@@ -403,10 +581,7 @@ impl<'u, 't> Scan<'u, 't> {
 
 /// `Role.ADMIN`, `EntityVisibility.archived.value`, `ROLE_ADMIN`: one of a few values.
 fn is_enumerated(expr: &Expr<'_>) -> bool {
-    let is_constant = |name: &str| {
-        name.len() > 2
-            && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
-    };
+    let is_constant = is_capital;
     expr.path().is_some_and(|path| match path.split_once('.') {
         Some((root, rest)) => {
             root.starts_with(char::is_uppercase)
@@ -414,6 +589,33 @@ fn is_enumerated(expr: &Expr<'_>) -> bool {
         }
         None => is_constant(&path),
     })
+}
+
+/// `MAX_ITEMS`: a constant, by its name.
+fn is_capital(name: &str) -> bool {
+    name.len() > 2 && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+}
+
+/// Whether what follows a length compares it with a number (not zero) or a constant.
+fn compares_with_a_bound(after: &str) -> bool {
+    let after = after.trim_start();
+    let Some(rest) = [">=", "<=", ">", "<", "===", "=="].iter().find_map(|s| after.strip_prefix(s))
+    else {
+        return false;
+    };
+    let bound: String = rest
+        .trim_start()
+        .chars()
+        .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '.'))
+        .collect();
+    match bound.parse::<f64>() {
+        Ok(number) => number > 1.0,
+        Err(_) => {
+            let last = bound.rsplit('.').next().unwrap_or_default();
+            let lower = last.to_ascii_lowercase();
+            is_capital(last) || lower.starts_with("max") || lower.contains("limit")
+        }
+    }
 }
 
 /// Whether a key is used somewhere in an expression.

@@ -211,9 +211,16 @@ impl<'u, 't> Values<'u, 't> {
                 self.fold_into(left, scope, steps + 1, out);
                 self.fold_into(right, scope, steps + 1, out);
             }
-            // `"…%s…" % values`: the text with holes.
-            Kind::Binary("%", left, _) if matches!(left.kind, Kind::Text(_)) => {
-                self.formatted(left, scope, steps, "%", out);
+            // `"…%s…" % values`.
+            Kind::Binary("%", left, right) if matches!(left.kind, Kind::Text(_)) => {
+                let filled = match &self.follow(right, scope).0.kind {
+                    Kind::List(items) => items.iter().map(|item| (None, item)).collect(),
+                    Kind::Object(entries) => {
+                        entries.iter().map(|entry| (entry.name(), &entry.value)).collect()
+                    }
+                    _ => vec![(None, &**right)],
+                };
+                self.formatted(left, &filled, scope, steps, Signs::Percent, out);
             }
             Kind::Binary("||" | "??" | "?:", left, right) => {
                 let mut first = Folded::default();
@@ -251,16 +258,33 @@ impl<'u, 't> Values<'u, 't> {
                         }
                         None => out.fragments.push(Fragment::Hole),
                     }
-                } else if method == "format"
-                    && call.receiver().is_some_and(|of| matches!(of.kind, Kind::Text(_)))
+                } else if matches!(method, "format" | "formatted")
+                    && let Some(of) = call.receiver()
+                    && matches!(
+                        self.follow(of, scope).0.kind,
+                        Kind::Text(_) | Kind::Binary("+", ..)
+                    )
                 {
-                    if let Some(of) = call.receiver() {
-                        self.formatted(of, scope, steps, "{", out);
-                    }
+                    let signs =
+                        if self.unit.language.is_jvm() { Signs::Percent } else { Signs::Braces };
+                    let filled: Vec<_> =
+                        call.args.iter().map(|arg| (arg.name, &arg.value)).collect();
+                    self.formatted(of, &filled, scope, steps, signs, out);
                 } else if matches!(path.as_str(), "fmt.Sprintf" | "String.format" | "util.format") {
+                    let filled: Vec<_> =
+                        call.args.iter().skip(1).map(|arg| (arg.name, &arg.value)).collect();
                     match call.positional(0) {
-                        Some(text) => self.formatted(text, scope, steps, "%", out),
+                        Some(text) => {
+                            self.formatted(text, &filled, scope, steps, Signs::Percent, out);
+                        }
                         None => out.fragments.push(Fragment::Hole),
+                    }
+                } else if let Some((items, between)) = self.joined(call, scope) {
+                    for (n, item) in items.into_iter().enumerate() {
+                        if n > 0 && !between.is_empty() {
+                            out.fragments.push(Fragment::Text(between.clone(), None));
+                        }
+                        self.fold_into(item, scope, steps + 1, out);
                     }
                 } else if matches!(method, "toString" | "trim" | "strip" | "trimEnd")
                     && let Some(of) = call.receiver()
@@ -295,21 +319,84 @@ impl<'u, 't> Values<'u, 't> {
         self.known.constants.get(&key)?.as_deref()
     }
 
-    /// A text whose placeholders are filled in: the text between them.
+    /// Texts put one behind the other with something in between: `"".join([…])`, `[…].join("")`,
+    /// `strings.Join([]string{…}, "")`, `String.join("", …)`, `"…".concat(…)`.
+    fn joined(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<(Vec<&'u Expr<'t>>, String)> {
+        let of = call.receiver()?;
+        let all = || call.args.iter().map(|arg| &arg.value);
+        match call.method()? {
+            "join" if matches!(of.kind, Kind::Name("String")) => {
+                Some((all().skip(1).collect(), self.text(call.positional(0)?, scope)?))
+            }
+            "join" => match self.list(of, scope) {
+                Some(items) => {
+                    let between = match call.positional(0) {
+                        Some(between) => self.text(between, scope)?,
+                        None => ",".to_owned(),
+                    };
+                    Some((items.iter().collect(), between))
+                }
+                None => {
+                    let items = self.list(call.positional(0)?, scope)?;
+                    Some((items.iter().collect(), self.text(of, scope)?))
+                }
+            },
+            "Join" if matches!(of.kind, Kind::Name("strings")) => {
+                let items = self.list(call.positional(0)?, scope)?;
+                Some((items.iter().collect(), self.text(call.positional(1)?, scope)?))
+            }
+            "concat" if matches!(of.kind, Kind::Text(_)) => {
+                Some((std::iter::once(of).chain(all()).collect(), String::new()))
+            }
+            _ => None,
+        }
+    }
+
+    /// A text whose placeholders are filled in, by position or by name. What is filled in only when a
+    /// variable is not set stays a hole.
     fn formatted(
         &self,
         text: &'u Expr<'t>,
+        filled: &[(Option<&str>, &'u Expr<'t>)],
         scope: ScopeId,
         steps: u32,
-        sign: &str,
+        signs: Signs,
         out: &mut Folded,
     ) {
         let mut plain = Folded::default();
         self.fold_into(text, scope, steps + 1, &mut plain);
+        let mut next = 0;
         for fragment in plain.fragments {
-            match fragment {
-                Fragment::Text(text, at) => split_format(&text, at, sign, out),
-                Fragment::Hole => out.fragments.push(Fragment::Hole),
+            let Fragment::Text(text, at) = fragment else {
+                out.fragments.push(Fragment::Hole);
+                continue;
+            };
+            for piece in pieces_of_format(&text, signs) {
+                let slot = match piece {
+                    FormatPiece::Text(from, to) => {
+                        let at = at.map(|at| at + from);
+                        out.fragments.push(Fragment::Text(text[from..to].to_owned(), at));
+                        continue;
+                    }
+                    FormatPiece::Slot(slot) => slot,
+                };
+                let value = match slot {
+                    Slot::Next => {
+                        next += 1;
+                        filled.get(next - 1)
+                    }
+                    Slot::Nth(n) => filled.get(n),
+                    Slot::Named(name) => filled.iter().find(|(key, _)| *key == Some(name)),
+                };
+                let mut inner = Folded::default();
+                if let Some((_, value)) = value {
+                    self.fold_into(value, scope, steps + 1, &mut inner);
+                }
+                if inner.fallback || inner.fragments.is_empty() {
+                    out.fragments.push(Fragment::Hole);
+                } else {
+                    out.fragments.extend(inner.fragments);
+                }
             }
         }
     }
@@ -490,41 +577,83 @@ pub(crate) fn stem(module: &str) -> String {
     last.unwrap_or(module).to_owned()
 }
 
-fn split_format(text: &str, at: Option<usize>, sign: &str, out: &mut Folded) {
-    let mut from = 0;
-    let bytes = text.as_bytes();
-    let mut here = 0;
-    while here < bytes.len() {
-        let hole = match sign {
-            "{" if bytes[here] == b'{' => text[here..].find('}').map(|n| n + 1),
-            "%" if bytes[here] == b'%' => text[here + 1..]
-                .find(|c: char| c.is_ascii_alphabetic() && c != 'l')
-                // A percent code of a URL is no placeholder.
-                .filter(|n| {
-                    !text[here + 1..]
-                        .get(..2)
-                        .is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
-                        || *n == 0
-                })
-                .map(|n| n + 2),
+/// How a language marks what is filled into a text.
+#[derive(Clone, Copy, PartialEq)]
+enum Signs {
+    /// `%s`, `%1$s`, `%[1]s`, `%(name)s`.
+    Percent,
+    /// `{}`, `{0}`, `{name}`.
+    Braces,
+}
+
+enum FormatPiece<'f> {
+    /// Characters, from and to.
+    Text(usize, usize),
+    Slot(Slot<'f>),
+}
+
+/// What is filled in.
+enum Slot<'f> {
+    Next,
+    Nth(usize),
+    Named(&'f str),
+}
+
+fn pieces_of_format(text: &str, signs: Signs) -> Vec<FormatPiece<'_>> {
+    let mut out = Vec::new();
+    let (mut from, mut here) = (0, 0);
+    while here < text.len() {
+        let slot = match (signs, text.as_bytes()[here]) {
+            (Signs::Percent, b'%') => percent_slot(&text[here + 1..]),
+            (Signs::Braces, b'{') => text[here..].find('}').map(|end| {
+                let name = text[here + 1..here + end].split([':', '!']).next().unwrap_or_default();
+                let slot = match name.parse() {
+                    Ok(n) => Slot::Nth(n),
+                    Err(_) if name.is_empty() => Slot::Next,
+                    Err(_) => Slot::Named(name),
+                };
+                (slot, end)
+            }),
             _ => None,
         };
-        match hole {
-            Some(length) if here + length <= text.len() => {
-                if here > from {
-                    out.fragments
-                        .push(Fragment::Text(text[from..here].to_owned(), at.map(|at| at + from)));
-                }
-                out.fragments.push(Fragment::Hole);
-                here += length;
-                from = here;
-            }
-            _ => here += 1,
+        let Some((slot, length)) = slot else {
+            here += 1;
+            continue;
+        };
+        if here > from {
+            out.push(FormatPiece::Text(from, here));
         }
+        out.push(FormatPiece::Slot(slot));
+        here += length + 1;
+        from = here;
     }
     if from < text.len() {
-        out.fragments.push(Fragment::Text(text[from..].to_owned(), at.map(|at| at + from)));
+        out.push(FormatPiece::Text(from, text.len()));
     }
+    out
+}
+
+/// What follows a percent sign, and how long it is; `None` for a percent code of a URL.
+fn percent_slot(rest: &str) -> Option<(Slot<'_>, usize)> {
+    if let Some(named) = rest.strip_prefix('(') {
+        let end = named.find(')')?;
+        let sign = named[end + 1..].find(|c: char| c.is_ascii_alphabetic())?;
+        return Some((Slot::Named(&named[..end]), end + sign + 3));
+    }
+    let sign = rest.find(|c: char| c.is_ascii_alphabetic() && c != 'l')?;
+    let is_code = rest.get(..2).is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
+    if (is_code && sign > 0) || sign > 8 {
+        return None;
+    }
+    // `%[1]s` of Go, `%1$s` of Java count from one.
+    let digits: String =
+        rest.chars().skip_while(|c| *c == '[').take_while(char::is_ascii_digit).collect();
+    let is_index = rest.starts_with('[') || rest[..sign].contains('$');
+    let slot = match digits.parse::<usize>() {
+        Ok(n) if is_index && n > 0 => Slot::Nth(n - 1),
+        _ => Slot::Next,
+    };
+    Some((slot, sign + 1))
 }
 
 /// A whole number as languages write it.

@@ -1,8 +1,10 @@
 //! Findings in source code: where they are, and what tells them apart from run to run.
 
+use std::collections::BTreeSet;
+
 use docward_model::{
     Draft, Evidence, Namespace, Seen, Subject, Unit,
-    code::{Append, Place},
+    code::{Append, Code, DeclaredField, Place},
 };
 
 /// A finding at a place. Its fingerprint holds while lines move: file, function and what it is about.
@@ -21,6 +23,38 @@ pub fn draft(
             place.location.file,
             place.function.as_deref().unwrap_or_default()
         ))
+}
+
+/// Fields of models that a rule is about, each with the last part of its path. A part that several models hold
+/// is one place, and one field.
+pub fn fields(
+    evidence: &Evidence,
+    is_meant: impl Fn(&Code, &DeclaredField, &str) -> bool,
+) -> Vec<(&DeclaredField, &str)> {
+    let mut places = BTreeSet::new();
+    let mut out = Vec::new();
+    if let Some(code) = &evidence.code {
+        for field in &code.fields {
+            let leaf = field.path.rsplit('.').next().unwrap_or(&field.path).trim_end_matches("[]");
+            if is_meant(code, field, leaf) && places.insert(&field.place.location) {
+                out.push((field, leaf));
+            }
+        }
+    }
+    out
+}
+
+/// A finding about a field of a model; what is wrong with it, in words.
+pub fn field_draft(
+    evidence: &Evidence,
+    field: &DeclaredField,
+    what: &str,
+    why: &'static str,
+    todo: &'static str,
+) -> Draft {
+    let about = format!("{} {}", field.model, field.path);
+    let what = format!("`{}` of `{}` {what}", field.path, field.model);
+    draft(evidence, &field.place, &about, what, why, todo).data("path", field.path.as_str())
 }
 
 /// How many files were looked at.

@@ -86,4 +86,13 @@ mod tests {
         assert_eq!(count("[::1]:27017,[::1]"), 1);
         assert_eq!(check("C030", "template mongodb://{},{}/").len(), 0);
     }
+
+    #[test]
+    fn cm_3_1_hosts_of_a_builder_are_counted_once() {
+        let java = "source A.java\nimport com.mongodb.client.MongoClients;\nclass A { MongoClient c = MongoClients.create(MongoClientSettings.builder().applyToClusterSettings(b -> b.hosts(Arrays.asList(new ServerAddress(\"db1.shop.io\"), new ServerAddress(\"db2.shop.io\")))).build()); }";
+        assert_eq!(check("C030", java).len(), 0);
+        assert_eq!(check("C030", &java.replace("db2", "db1")).len(), 1);
+        let kotlin = "source A.kt\nimport com.mongodb.client.MongoClients\nval c = MongoClients.create(MongoClientSettings.builder().applyToClusterSettings { b -> b.hosts(listOf(ServerAddress(\"db1.shop.io\"))) }.build())\n";
+        assert_eq!(check("C030", kotlin).len(), 0);
+    }
 }

@@ -127,6 +127,37 @@ mod tests {
     }
 
     #[test]
+    fn cn_02_1_what_lives_as_long_as_a_request_is_not_kept() {
+        let flask = "from flask import Flask, g\nfrom pymongo import MongoClient\napp = Flask(__name__)\ndef get_db():\n    if 'client' not in g:\n        g.client = MongoClient(URI)\n    return g.client.shop\n@app.route('/')\ndef x():\n    return get_db().t_user.find_one()\n";
+        assert_eq!(count("a.py", flask), 1);
+        let old = flask.replace("    if 'client' not in g:\n        g.client = MongoClient(URI)\n    return g.client.shop", "    db = getattr(g, '_db', None)\n    if db is None:\n        db = g._db = MongoClient(URI)\n    return db");
+        assert_eq!(count("a.py", &old), 1);
+        // An object that lives on, and a table of the module.
+        let kept =
+            flask.replace("not in g:", "not in app.config:").replace("g.client", "app.client");
+        let kept = kept.replace("'client' not in app.config", "app.client is None");
+        assert_eq!(count("a.py", &kept), 0);
+        let table = "from pymongo import MongoClient\nclients = {}\n@app.route('/')\ndef x(name):\n    if name not in clients:\n        clients[name] = MongoClient(URI)\n    return clients[name].a.b.find_one()\n";
+        assert_eq!(count("a.py", table), 0);
+        let local = table
+            .replace("clients = {}\n", "")
+            .replace("def x(name):\n", "def x(name):\n    clients = {}\n");
+        assert_eq!(count("a.py", &local), 1);
+    }
+
+    #[test]
+    fn cn_02_1_handlers_of_ktor() {
+        let ktor = "import com.mongodb.kotlin.client.coroutine.MongoClient\nfun Application.module() {\n    routing {\n        get(\"/users\") {\n            val client = MongoClient.create(uri)\n            call.respond(client.getDatabase(\"db_shop\"))\n        }\n    }\n}\n";
+        assert_eq!(count("A.kt", ktor), 1);
+        let nested = ktor
+            .replace("get(\"/users\") {", "route(\"/a\") { post {")
+            .replace("        }\n    }\n}", "        } }\n    }\n}");
+        assert_eq!(count("A.kt", &nested), 1);
+        let once = "import com.mongodb.kotlin.client.coroutine.MongoClient\nfun Application.module() {\n    val client = MongoClient.create(uri)\n    routing {\n        get(\"/users\") {\n            call.respond(client.getDatabase(\"db_shop\"))\n        }\n    }\n}\n";
+        assert_eq!(count("A.kt", once), 0);
+    }
+
+    #[test]
     fn cn_02_1_a_function_that_makes_one_each_time_is_found_through_its_caller() {
         let text = "from fastapi import FastAPI\nfrom pymongo import MongoClient\napp = FastAPI()\ndef get_db():\n    client = MongoClient(URI)\n    return client.shop\n@app.get('/')\ndef read():\n    return get_db().t_user.find_one()\n";
         let found = check("C040", &format!("source a.py\n{text}"));

@@ -22,8 +22,9 @@ declare_rule! {
     /// `Updates.push` and Spring's `Update.push`, and elements added to a document that was loaded and is
     /// saved again. A filter that matches only while there is room (`count: {$lt: 60}` with `$inc`,
     /// `"items.99": {$exists: false}`, `$size`) bounds it, so does cutting or testing the length in the same
-    /// function, and `maxItems` of the model. Values that stand in the code itself
-    /// (`$addToSet: {roles: "admin"}`) are few. A statement alone does not tell a list of roles from a list of
+    /// function, and `maxItems` of the model. So does a document that the same function makes, or of which there is
+    /// one for each day or hour (a part of a date in the filter, with an upsert). Values that stand in the code
+    /// itself (`$addToSet: {roles: "admin"}`), or are looked up in a list that does, are few. A statement alone does not tell a list of roles from a list of
     /// logins: it is a warning where the name says something of which there is more each day (`comments`,
     /// `events`, `loginHistory`, `memberIds`), and a note elsewhere. `$push` of a `$group` stage stores nothing, and what migrations and other
     /// scripts do once grows nothing.
@@ -352,6 +353,51 @@ mod tests {
         ] {
             assert!(paths(file, text).is_empty(), "{text}: {:?}", paths(file, text));
         }
+    }
+
+    #[test]
+    fn dm_08_2_documents_made_here_and_tests_before_bound_it() {
+        let js = |body: &str| {
+            format!(
+                "const {{MongoClient}} = require('mongodb');\nconst ROLES = ['a', 'b'];\nconst names = {{a: 1, b: 2}};\nasync function f(db, x, user, day) {{ {body} }}"
+            )
+        };
+        let open = "db.collection('t').updateOne({_id: user._id}, {$push: {events: x}});";
+        assert_eq!(paths("a.js", &js(open)), ["events"]);
+        for body in [
+            // The id was made by the same function.
+            "const r = await db.collection('t').insertOne({a: 1}); for (const e of x) { await db.collection('t').updateOne({_id: r.insertedId}, {$push: {events: e}}); }",
+            "const id = new ObjectId(); await db.collection('t').insertOne({_id: id}); await db.collection('t').updateOne({_id: id}, {$push: {events: x}});",
+            // Its length is tested.
+            "if (user.events.length >= 20) { throw new Error('full'); } db.collection('t').updateOne({_id: user._id}, {$push: {events: x}});",
+            "if (user.events.length < MAX_EVENTS) { db.collection('t').updateOne({_id: user._id}, {$push: {events: x}}); }",
+            // One of a few.
+            "if (!ROLES.includes(x)) { return; } db.collection('t').updateOne({_id: user._id}, {$addToSet: {members: x}});",
+            "if (!names[x]) { return; } db.collection('t').updateOne({_id: user._id}, {$addToSet: {members: x}});",
+            // A filter about room that another function makes.
+            "db.collection('t').updateOne({_id: user._id, ...availableSeatFilter(x)}, {$push: {members: x}});",
+            // One document per day.
+            "db.collection('t').updateOne({sensor: x.id, day}, {$push: {readings: x}, $inc: {n: 1}}, {upsert: true});",
+        ] {
+            assert!(paths("a.js", &js(body)).is_empty(), "{body}");
+        }
+        for body in [
+            "const id = new ObjectId(user.id); await db.collection('t').updateOne({_id: id}, {$push: {events: x}});",
+            "const r = await db.collection('n').insertOne({a: 1}); await db.collection('t').updateOne({_id: r.parentId}, {$push: {events: x}});",
+            "db.collection('t').updateOne({_id: user._id, ...tenantFilter(x)}, {$push: {members: x}});",
+            // Somebody else's id, a test for one, a list that is no constant, a day without an upsert.
+            "const r = await db.collection('t').findOne({a: 1}); await db.collection('t').updateOne({_id: r._id}, {$push: {events: x}});",
+            "if (user.events.length > 0) { db.collection('t').updateOne({_id: user._id}, {$push: {events: x}}); }",
+            "if (user.members.includes(x)) { return; } db.collection('t').updateOne({_id: user._id}, {$push: {members: x}});",
+            "db.collection('t').updateOne({_id: user._id, day}, {$push: {readings: x}});",
+        ] {
+            assert_eq!(paths("a.js", &js(body)).len(), 1, "{body}");
+        }
+        let py = "from pymongo import MongoClient\nROLES = ('a', 'b')\ndef f(db, x):\n    if x not in ROLES:\n        return\n    db.t.update_one({'_id': 1}, {'$addToSet': {'members': x}})\n";
+        assert!(paths("a.py", py).is_empty());
+        assert_eq!(paths("a.py", &py.replace("not in ROLES", "not in others")), ["members"]);
+        let go = "package a\nfunc f(ctx context.Context, c *mongo.Collection, e Event) {\n r, _ := c.InsertOne(ctx, bson.M{\"a\": 1})\n c.UpdateByID(ctx, r.InsertedID, bson.M{\"$push\": bson.M{\"events\": e}})\n}";
+        assert!(paths("a.go", go).is_empty());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! DM-08.4: arrays cut by the application.
 
-use docward_model::Evidence;
+use docward_model::{Evidence, code::Change};
 
 use crate::{Cx, declare_rule, facts::code};
 
@@ -51,7 +51,8 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
-    for write in found.read_then_writes.iter().filter(|write| write.truncates) {
+    let cut = found.read_then_writes.iter().filter(|write| write.change == Change::Truncated);
+    for write in cut {
         cx.report(code::draft(
             evidence,
             &write.place,

@@ -1,11 +1,8 @@
 //! AP-S2.3: collections that are always joined.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{
-    Evidence, Severity,
-    code::{RequestRead, RequestReadKind},
-};
+use docward_model::{Evidence, Severity, code::Pipeline};
 
 use crate::{Cx, declare_rule, facts::code, threshold};
 
@@ -13,8 +10,9 @@ declare_rule! {
     /// # Always joined
     ///
     /// ## What it checks
-    /// Mentions collections that source code joins with `$lookup` in every pipeline it runs on them, in three
-    /// places or more: what is always read together may as well be stored together.
+    /// Mentions collections that source code joins with `$lookup` to the same other one in nearly every pipeline
+    /// that reads them (95 of 100, at least two): what is always read together may as well be stored together.
+    /// Pipelines whose stages cannot be read count as ones that join nothing.
     ///
     /// ## Why it matters
     /// Each join is a second read for every document, and cannot use more than one index. Documents that hold
@@ -46,44 +44,102 @@ declare_rule! {
     maturity: Preview,
     scope: Everywhere,
     needs: [Code],
-    thresholds: [MIN_PLACES],
+    thresholds: [MIN_PLACES, MIN_SHARE],
     check: Deployment(check),
 }
 
 threshold!(
     MIN_PLACES,
     "min-places",
-    Int(3),
-    "places",
+    Int(2),
+    "pipelines",
     "no figure in source",
-    "places from which a join counts as the rule"
+    "pipelines from which a join counts as the rule"
+);
+threshold!(
+    MIN_SHARE,
+    "min-share",
+    Float(0.95),
+    "share",
+    "AP-S2.3",
+    "share of a collection's pipelines that join the other one"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
     let least = cx.count(&MIN_PLACES);
-    let mut pairs: BTreeMap<(&str, &str), Vec<&RequestRead>> = BTreeMap::new();
-    for read in found.request_reads.iter().filter(|read| read.kind == RequestReadKind::Lookup) {
-        if let (Some(collection), Some(joined)) = (&read.collection, &read.joined) {
-            pairs.entry((collection, joined)).or_default().push(read);
+    let share = cx.limit(&MIN_SHARE);
+    let mut by_collection: BTreeMap<&str, Vec<&Pipeline>> = BTreeMap::new();
+    for pipeline in &found.pipelines {
+        if let Some(collection) = &pipeline.collection {
+            by_collection.entry(collection).or_default().push(pipeline);
         }
     }
-    for ((collection, joined), places) in pairs {
-        if (places.len() as u64) < least {
-            continue;
+    for (collection, pipelines) in by_collection {
+        let joined: BTreeSet<&String> = pipelines.iter().flat_map(|p| &p.joined).collect();
+        for joined in joined {
+            let joining: Vec<_> = pipelines.iter().filter(|p| p.joined.contains(joined)).collect();
+            let is_rule = joining.len() as f64 >= share * pipelines.len() as f64;
+            let Some(first) = joining.first().filter(|_| is_rule && joining.len() as u64 >= least)
+            else {
+                continue;
+            };
+            let all = if joining.len() == pipelines.len() { "all" } else { "nearly all" };
+            cx.report(
+                code::draft(
+                    evidence,
+                    &first.place,
+                    &format!("{collection} {joined}"),
+                    format!("`{joined}` is joined to `{collection}` in {all} of its {} pipelines", pipelines.len()),
+                    "each join is a second read for every document; what is always read together may be stored together",
+                    "embed it where it belongs to one document only, or copy the few fields that are shown and keep the reference",
+                )
+                .data("places", joining.len())
+                .severity(Severity::Info),
+            );
         }
-        let Some(first) = places.first() else { continue };
-        cx.report(
-            code::draft(
-                evidence,
-                &first.place,
-                &format!("{collection} {joined}"),
-                format!("`{joined}` is joined to `{collection}` in {} places", places.len()),
-                "each join is a second read for every document; what is always read together may be stored together",
-                "embed it where it belongs to one document only, or copy the few fields that are shown and keep the reference",
-            )
-            .data("places", places.len())
-            .severity(Severity::Info),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    /// A function for each text: a pipeline on `t_order`.
+    fn count(stages: &[&str]) -> usize {
+        let mut text = "source a.js\nconst {MongoClient} = require('mongodb');\n".to_owned();
+        for (n, stages) in stages.iter().enumerate() {
+            text += &format!(
+                "async function f{n}(db, more) {{ return db.collection('t_order').aggregate({stages}); }}\n"
+            );
+        }
+        check("R021", &text).len()
+    }
+
+    #[test]
+    fn ap_s2_3_ck_9_only_what_every_pipeline_joins_is_the_rule() {
+        let join =
+            "[{$lookup: {from: 't_customer', localField: 'c', foreignField: '_id', as: 'c'}}]";
+        let other = "[{$lookup: {from: 't_shop', localField: 's', foreignField: '_id', as: 's'}}]";
+        let none = "[{$match: {x: 1}}]";
+        assert_eq!(count(&[join, join]), 1);
+        assert_eq!(count(&[join]), 0, "one is no rule");
+        assert_eq!(count(&[join, join, join, none]), 0, "three of four");
+        assert_eq!(count(&[join, join, other]), 0, "two partners");
+        assert_eq!(count(&[join, join, "more"]), 0, "one cannot be read");
+        let mut many = vec![join; 19];
+        many.push(none);
+        assert_eq!(count(&many), 1, "95 of 100");
+        let twice = join.replace(
+            "[{",
+            "[{$lookup: {from: 't_customer', localField: 'd', foreignField: '_id', as: 'd'}}, {",
         );
+        assert_eq!(count(&[&twice]), 0, "two joins of one pipeline are one place");
+    }
+
+    #[test]
+    fn ap_s4_3_pipelines_that_write_are_no_reads() {
+        let write = "[{$lookup: {from: 't_customer', localField: 'c', foreignField: '_id', as: 'c'}}, {$merge: {into: 't_all'}}]";
+        assert_eq!(count(&[write, write]), 0);
     }
 }

@@ -12,7 +12,9 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports passwords of MongoDB in source code and settings: connection strings with a password, also
-    /// put together from pieces, and passwords given beside one. The password is never printed. What is
+    /// put together from pieces (`+`, templates, `Sprintf`, `format`, `join`) or with escapes of the file
+    /// around them, and passwords given beside one: options of clients, credentials, keys of settings that
+    /// are about MongoDB by themselves or by what they stand under. The password is never printed. What is
     /// filled in later (`<password>`, `${PASSWORD}`, `*****`) is no password. Words that stand for one
     /// (`password`, `changeme`), passwords that lead to this
     /// machine or to a container beside it, defaults for when a variable is not set, comments and example

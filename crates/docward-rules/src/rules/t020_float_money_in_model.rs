@@ -1,12 +1,14 @@
 //! DM-09.2: money declared as a floating-point number.
 
-use std::collections::BTreeSet;
+use docward_model::{
+    BsonType, Evidence, Severity,
+    code::{Code, DeclaredField},
+};
 
-use docward_model::{BsonType, Evidence, Severity};
-
-use crate::facts::{amounts, names};
-
-use crate::{Cx, declare_rule, facts::code};
+use crate::{
+    Cx, declare_rule,
+    facts::{amounts, code, names},
+};
 
 declare_rule! {
     /// # Float money in a model
@@ -50,51 +52,43 @@ declare_rule! {
 }
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let Some(found) = &evidence.code else { return };
-    let mut places = BTreeSet::new();
-    for field in &found.fields {
-        let leaf = field.path.rsplit('.').next().unwrap_or(&field.path).trim_end_matches("[]");
-        let is_float = field.types.contains(&BsonType::Double);
-        if !is_float || !field.allowed.is_empty() || !amounts::is_money_name(leaf) {
-            continue;
-        }
-        // `amount` beside `unit` counts days or grams; a part that several models hold is one place.
-        let parent = field.path.strip_suffix(leaf).unwrap_or_default();
-        let has_unit = found.fields.iter().any(|other| {
-            other.model == field.model
-                && other
-                    .path
-                    .strip_prefix(parent)
-                    .is_some_and(|name| names::words(name).last().is_some_and(|w| w == "unit"))
-        });
-        if (names::words(leaf).last().is_some_and(|word| word == "amount") && has_unit)
-            || !places.insert(&field.place.location)
-        {
-            continue;
-        }
+    for (field, leaf) in code::fields(evidence, is_money) {
         cx.report(
-            code::draft(
+            code::field_draft(
                 evidence,
-                &field.place,
-                &format!("{} {}", field.model, field.path),
-                format!(
-                    "`{}` of `{}` holds money as a floating-point number",
-                    field.path, field.model
-                ),
+                field,
+                "holds money as a floating-point number",
                 "a double cannot hold most decimal fractions: sums drift by cents",
                 "declare a decimal, or whole minor units in a long, and convert what is stored",
             )
-            .data("path", field.path.as_str())
             // Costs are as often estimates as they are bookings.
-            .severity(
-                if names::words(leaf).last().is_some_and(|word| word == "cost") {
-                    Severity::Info
-                } else {
-                    Severity::Warn
-                },
-            ),
+            .severity(if ends_with(leaf, "cost") {
+                Severity::Info
+            } else {
+                Severity::Warn
+            }),
         );
     }
+}
+
+fn is_money(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
+    let is_float = field.types.contains(&BsonType::Double);
+    if !is_float || !field.allowed.is_empty() || !amounts::is_money_name(leaf) {
+        return false;
+    }
+    // `amount` beside `unit` counts days or grams.
+    let parent = field.path.strip_suffix(leaf).unwrap_or_default();
+    let has_unit = || {
+        found.fields.iter().any(|other| {
+            other.model == field.model
+                && other.path.strip_prefix(parent).is_some_and(|name| ends_with(name, "unit"))
+        })
+    };
+    !(ends_with(leaf, "amount") && has_unit())
+}
+
+fn ends_with(name: &str, word: &str) -> bool {
+    names::words(name).last().is_some_and(|last| last == word)
 }
 
 #[cfg(test)]
@@ -128,5 +122,12 @@ mod tests {
             ),
             1
         );
+    }
+
+    #[test]
+    fn dm_09_2_cents_are_whole_numbers() {
+        let text = "source a.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({\n  // amount in cents\n  amount: {type: Number},\n  price: Number,\n});\nmodule.exports = mongoose.model('Pay', s);";
+        assert_eq!(check("T020", text).len(), 1, "only the one without the remark");
+        assert_eq!(check("T020", &text.replace("cents", "dollars")).len(), 2);
     }
 }

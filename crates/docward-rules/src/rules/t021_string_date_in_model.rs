@@ -1,12 +1,14 @@
 //! DM-09.1: dates declared as text.
 
-use std::collections::BTreeSet;
+use docward_model::{
+    BsonType, Evidence,
+    code::{Code, DeclaredField},
+};
 
-use docward_model::{BsonType, Evidence};
-
-use crate::facts::{names, words};
-
-use crate::{Cx, declare_rule, facts::code};
+use crate::{
+    Cx, declare_rule,
+    facts::{code, names, words},
+};
 
 declare_rule! {
     /// # String date in a model
@@ -47,35 +49,26 @@ declare_rule! {
 }
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let Some(found) = &evidence.code else { return };
-    let mut places = BTreeSet::new();
-    for field in &found.fields {
-        let leaf = field.path.rsplit('.').next().unwrap_or(&field.path).trim_end_matches("[]");
-        let is_text = field.types.contains(&BsonType::String)
-            && field.types.iter().all(|kind| matches!(kind, BsonType::String | BsonType::Null));
-        // Results of a grouping have dates of their own making.
-        let is_result = field.path.starts_with("_id.")
-            || field.path.split('.').rev().skip(1).any(|part| {
-                matches!(part.trim_end_matches("[]"), "filter" | "filters" | "query" | "params")
-            });
-        if !is_text || is_result || !field.allowed.is_empty() || !says_time(leaf) {
-            continue;
-        }
-        if !places.insert(&field.place.location) {
-            continue;
-        }
-        cx.report(
-            code::draft(
-                evidence,
-                &field.place,
-                &format!("{} {}", field.model, field.path),
-                format!("`{}` of `{}` is a point in time kept as text", field.path, field.model),
-                "text sorts and compares only while everybody writes one form; date operators and TTL indexes do not work on it",
-                "declare a date, and convert what is stored with $toDate",
-            )
-            .data("path", field.path.as_str()),
-        );
+    for (field, _) in code::fields(evidence, is_time) {
+        cx.report(code::field_draft(
+            evidence,
+            field,
+            "is a point in time kept as text",
+            "text sorts and compares only while everybody writes one form; date operators and TTL indexes do not work on it",
+            "declare a date, and convert what is stored with $toDate",
+        ));
     }
+}
+
+fn is_time(_: &Code, field: &DeclaredField, leaf: &str) -> bool {
+    let is_text = field.types.contains(&BsonType::String)
+        && field.types.iter().all(|kind| matches!(kind, BsonType::String | BsonType::Null));
+    // Results of a grouping have dates of their own making.
+    let is_result = field.path.starts_with("_id.")
+        || field.path.split('.').rev().skip(1).any(|part| {
+            matches!(part.trim_end_matches("[]"), "filter" | "filters" | "query" | "params")
+        });
+    is_text && !is_result && field.allowed.is_empty() && says_time(leaf)
 }
 
 /// Whether a name says a point in time. `runtime`, `timezone` and formats of dates do not.
@@ -98,4 +91,28 @@ fn says_time(name: &str) -> bool {
         _ => false,
     };
     words::is_time(name) && is_point && !is_of_day && !OTHERWISE.contains(&last.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn dm_09_1_structs_of_go_that_are_stored() {
+        let count = |text: &str| check("T021", &format!("source a.go\npackage a\n{text}")).len();
+        let class = "type Post struct {\n Title string `bson:\"title\"`\n CreatedAt string `bson:\"createdAt\"`\n}\n";
+        assert_eq!(count(class), 0, "a body of a request has tags as well");
+        for stored in [
+            "func f(c *mongo.Collection) { c.InsertOne(ctx, Post{Title: \"a\"}) }",
+            "func f(c *mongo.Collection) { p := &Post{Title: \"a\"}\n c.InsertOne(ctx, p) }",
+            "func f(c *mongo.Collection, p *Post) { c.ReplaceOne(ctx, bson.M{\"_id\": 1}, p) }",
+            "func f(c *mongo.Collection) {\n var p Post\n c.InsertOne(ctx, p)\n}",
+        ] {
+            assert_eq!(count(&format!("{class}{stored}")), 1, "{stored}");
+        }
+        let read = "func f(c *mongo.Collection) { var p Post\n c.Aggregate(ctx, x).Decode(&p) }";
+        assert_eq!(count(&format!("{class}{read}")), 0);
+        let with_id = class.replace("struct {", "struct {\n ID primitive.ObjectID `bson:\"_id\"`");
+        assert_eq!(count(&with_id), 1);
+    }
 }

@@ -1,10 +1,14 @@
 //! DM-09.5: states declared as numbers.
 
-use docward_model::Evidence;
+use docward_model::{
+    Evidence,
+    code::{Code, DeclaredField},
+};
 
-use crate::facts::words;
-
-use crate::{Cx, declare_rule, facts::code};
+use crate::{
+    Cx, declare_rule,
+    facts::{code, words},
+};
 
 declare_rule! {
     /// # Numeric status in a model
@@ -45,24 +49,20 @@ declare_rule! {
 }
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let Some(found) = &evidence.code else { return };
-    for field in &found.fields {
-        let leaf = field.path.rsplit('.').next().unwrap_or(&field.path).trim_end_matches("[]");
-        let is_number = |value: &String| value.parse::<f64>().is_ok();
-        let numbers = field.allowed.iter().filter(|value| *value != "null");
-        if field.allowed.len() < 2 || !numbers.clone().all(is_number) || !words::is_status(leaf) {
-            continue;
-        }
-        cx.report(
-            code::draft(
-                evidence,
-                &field.place,
-                &format!("{} {}", field.model, field.path),
-                format!("`{}` of `{}` is a state kept as a number", field.path, field.model),
-                "nobody can read the numbers, and when the list changes old documents change their meaning",
-                "use words, and convert what is stored",
-            )
-            .data("path", field.path.as_str()),
-        );
+    for (field, _) in code::fields(evidence, is_numbered) {
+        cx.report(code::field_draft(
+            evidence,
+            field,
+            "is a state kept as a number",
+            "nobody can read the numbers, and when the list changes old documents change their meaning",
+            "use words, and convert what is stored",
+        ));
     }
+}
+
+fn is_numbered(_: &Code, field: &DeclaredField, leaf: &str) -> bool {
+    let mut values = field.allowed.iter().filter(|value| *value != "null");
+    field.allowed.len() > 1
+        && values.all(|value| value.parse::<f64>().is_ok())
+        && words::is_status(leaf)
 }

@@ -1,6 +1,6 @@
 //! CK-15: values read, changed in memory and written back.
 
-use docward_model::Evidence;
+use docward_model::{Evidence, code::Change};
 
 use crate::{Cx, declare_rule, facts::code};
 
@@ -8,8 +8,11 @@ declare_rule! {
     /// # Stale write-back
     ///
     /// ## What it checks
-    /// Reports code that reads a value, changes it in memory and writes it back: `doc.count += 1; doc.save()`, or
-    /// `$set: {count: doc.count + 1}` with a `doc` read before, in one function.
+    /// Reports code that reads a value, changes it in memory and writes it back: `doc.count += 1; doc.save()`,
+    /// `$set: {count: doc.count + 1}` with a `doc` read before, or `replaceOne(filter, doc)` with the whole
+    /// document, in one function. A filter that asks for more than the `_id` (a version, a state) loses nothing
+    /// and is not meant. `save` of a mapper that sends what changed only (Mongoose), or that knows versions
+    /// (Spring Data), is left alone unless a value is worked out from itself.
     ///
     /// ## Why it matters
     /// Between the two, another process reads the same value: both write, and one change is lost. Counters,
@@ -52,21 +55,33 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
-    for write in found.read_then_writes.iter().filter(|write| !write.truncates) {
+    for write in &found.read_then_writes {
+        let path = &write.path;
+        let inc = format!("{{$inc: {{{path}: …}}}}");
+        let concat = format!("[{{$set: {{{path}: {{$concat: [\"${path}\", …]}}}}}}]");
+        let todo = match write.change {
+            Change::Truncated => continue,
+            Change::Number => format!("{inc}, or findOneAndUpdate when the new value is needed"),
+            Change::Text => format!("let the server add to it: updateOne(filter, {concat})"),
+            Change::Value => {
+                format!("let the server do it: {inc} for a number, {concat} for text")
+            }
+            Change::Document => "updateOne with $set, $inc, $push of what changes; or put a version into the filter and try again when it has moved on".to_owned(),
+        };
+        let of = code::of(write.collection.as_deref());
+        let what = match write.change {
+            Change::Document => {
+                format!("a document{of} is read, changed in memory and put back as a whole")
+            }
+            _ => format!("`{path}`{of} is read, changed in memory and written back"),
+        };
         cx.report(code::draft(
             evidence,
             &write.place,
-            &write.path,
-            format!(
-                "`{}`{} is read, changed in memory and written back",
-                write.path,
-                code::of(write.collection.as_deref())
-            ),
+            if path.is_empty() { "document" } else { path },
+            what,
             "another process that does the same at that moment loses its change",
-            format!(
-                "{{$inc: {{{}: …}}}}, or findOneAndUpdate when the new value is needed",
-                write.path
-            ),
+            todo,
         ));
     }
 }
@@ -82,7 +97,31 @@ mod tests {
         assert_eq!(count(python), 1);
         assert_eq!(count(&python.replace("'$set': {'n': doc['n'] + 1}", "'$inc': {'n': 1}")), 0);
         assert_eq!(count(&python.replace("doc['n'] + 1", "other + 1")), 0);
+        let text = python.replace("doc['n'] + 1", "doc['n'] + ' more'");
+        let found = check("W020", &text);
+        assert!(found[0].todo.contains("$concat") && !found[0].todo.contains("$inc"), "{found:?}");
         let fresh = "source a.js\nconst mongoose = require('mongoose');\nasync function f() { const post = new Post(); post.views += 1; await post.save(); }";
         assert_eq!(count(fresh), 0);
+    }
+
+    #[test]
+    fn ck_15_a_whole_document_put_back_is_a_race() {
+        let count = |text: &str| check("W020", text).len();
+        let python = "source a.py\nfrom pymongo import MongoClient\ndef f(db):\n    doc = db.t.find_one({'_id': 1})\n    doc['n'] = 2\n    db.t.replace_one({'_id': 1}, doc)\n";
+        assert_eq!(count(python), 1);
+        assert_eq!(count(&python.replace("replace_one({'_id': 1}, doc)", "save(doc)")), 1);
+        let node = "source a.js\nconst {MongoClient} = require('mongodb');\nasync function f(db, id) { const doc = await db.collection('t').findOne({_id: id}); await db.collection('t').replaceOne({_id: id}, {...doc, n: 2}); }";
+        assert_eq!(count(node), 1);
+        // A version in the filter, another document, one that was not read.
+        assert_eq!(
+            count(
+                &python.replace("replace_one({'_id': 1}", "replace_one({'_id': 1, 'v': doc['v']}")
+            ),
+            0
+        );
+        assert_eq!(count(&python.replace("{'_id': 1}, doc)", "{'_id': 1}, other)")), 0);
+        assert_eq!(count(&python.replace("db.t.find_one({'_id': 1})", "{'a': 1}")), 0);
+        let mapper = "source a.js\nconst mongoose = require('mongoose');\nconst Post = mongoose.model('Post', s);\nasync function f(id) { const post = await Post.findById(id); post.title = 'x'; await post.save(); }";
+        assert_eq!(count(mapper), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! AP-S2.4 and SN-18: counts worked out for each request.
 
-use docward_model::{Evidence, Severity, code::RequestReadKind};
+use docward_model::{Evidence, Severity};
 
 use crate::{Cx, declare_rule, facts::code};
 
@@ -47,9 +47,7 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
-    let counts = found.request_reads.iter().filter(|read| {
-        read.kind == RequestReadKind::Count && read.in_handler && !read.fields.is_empty()
-    });
+    let counts = found.counts.iter().filter(|read| read.in_handler && !read.fields.is_empty());
     for read in counts {
         let fields: Vec<String> = read.fields.iter().map(|field| format!("`{field}`")).collect();
         cx.report(

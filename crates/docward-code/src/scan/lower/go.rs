@@ -4,10 +4,7 @@ use std::borrow::Cow;
 
 use tree_sitter::Node;
 
-use super::{
-    Arg, Entry, Expr, Function, Key, Kind, Lower, Part, ScopeId, ScopeKind, StatementKind, entry,
-    unescaped,
-};
+use super::{Arg, Entry, Expr, Function, Key, Kind, Lower, ScopeId, entry};
 use crate::tree::parts;
 
 pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
@@ -40,22 +37,12 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             pairs(l, targets, values, false, scope);
             Kind::Other(Vec::new())
         }
-        "for_statement" => {
-            let inner = l.enter(ScopeKind::Loop, scope, node);
-            let held = l.children(node, inner);
-            held.into_iter().for_each(|expr| l.eval(expr, inner));
-            Kind::Other(Vec::new())
-        }
+        "for_statement" => l.whole_loop(node, scope),
         "if_statement" => {
             l.block_field(node, "initializer", scope);
             l.branches(node, scope)
         }
-        "return_statement" => {
-            for expr in l.children(node, scope) {
-                l.put(scope, StatementKind::Return(expr));
-            }
-            Kind::Other(Vec::new())
-        }
+        "return_statement" => l.returned(node, scope),
         "import_spec" => {
             let path = l.field_text(node, "path").trim_matches(['"', '`']);
             // `/v2` at the end is a version, not a name.
@@ -121,17 +108,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             }
             if entries.is_empty() { Kind::List(items) } else { Kind::Object(entries) }
         }
-        "interpreted_string_literal" => {
-            let mut held = Vec::new();
-            let mut cursor = node.walk();
-            for child in node.named_children(&mut cursor) {
-                held.push(match child.kind() {
-                    "escape_sequence" => Part::Text(unescaped(l.text(child)), child.start_byte()),
-                    _ => l.literal(child),
-                });
-            }
-            Kind::Text(held)
-        }
+        "interpreted_string_literal" => l.fragments(node, scope),
         "raw_string_literal" => l.quoted(node, 1),
         "int_literal" | "float_literal" => Kind::Number(l.text(node)),
         "true" => Kind::Bool(true),
@@ -140,11 +117,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
         "identifier" | "type_identifier" | "field_identifier" | "package_identifier" => {
             Kind::Name(l.text(node))
         }
-        "binary_expression" => Kind::Binary(
-            l.field_text(node, "operator"),
-            l.boxed(node, "left", scope),
-            l.boxed(node, "right", scope),
-        ),
+        "binary_expression" => l.binary(node, scope),
         "unary_expression" => l.field(node, "operand", scope).kind,
         "type_declaration" => Kind::Other(Vec::new()),
         _ => l.rest(node, scope),

@@ -2,9 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{
-    Arg, Expr, Function, Kind, Lower, Mark, Part, ScopeId, ScopeKind, StatementKind, unescaped,
-};
+use super::{Arg, Expr, Function, Kind, Lower, Mark, ScopeId, ScopeKind};
 use crate::tree::{part, parts};
 
 pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
@@ -57,11 +55,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
                 let value = l.field(declarator, "value", scope);
                 l.assign(target, value, false, scope);
             }
-            // Annotations with a default: `@Value("${spring.data.mongodb.uri:mongodb://…}")`.
-            if let Some(modifiers) = part(node, "modifiers") {
-                let expr = l.node(modifiers, scope);
-                l.eval(expr, scope);
-            }
+            l.modifiers(node, scope);
             Kind::Other(Vec::new())
         }
         "resource" => {
@@ -71,28 +65,15 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             Kind::Other(Vec::new())
         }
         "assignment_expression" => {
-            let target = l.field(node, "left", scope);
-            let value = l.field(node, "right", scope);
             let adds = l.field_text(node, "operator") != "=";
-            l.assign(target, value, adds, scope);
-            Kind::Other(Vec::new())
+            l.assignment(node, adds, scope)
         }
         "for_statement" => l.repeat(node, &["init", "condition", "update"], scope),
         "enhanced_for_statement" => l.repeat(node, &["value"], scope),
         "while_statement" | "do_statement" => l.repeat(node, &["condition"], scope),
         "if_statement" => l.branches(node, scope),
-        "return_statement" => {
-            for expr in l.children(node, scope) {
-                l.put(scope, StatementKind::Return(expr));
-            }
-            Kind::Other(Vec::new())
-        }
-        "import_declaration" => {
-            let path = parts(node).first().map(|path| l.text(*path)).unwrap_or_default();
-            let (module, name) = path.rsplit_once('.').unwrap_or(("", path));
-            l.import(name, module, name);
-            Kind::Other(Vec::new())
-        }
+        "return_statement" => l.returned(node, scope),
+        "import_declaration" => l.imported_path(node),
         "method_invocation" => {
             let name = l.field_text(node, "name");
             let callee = match node.child_by_field_name("object") {
@@ -122,19 +103,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
         }
         "field_access" => Kind::Member(l.boxed(node, "object", scope), l.field_text(node, "field")),
         "array_access" => Kind::Index(l.boxed(node, "array", scope), l.boxed(node, "index", scope)),
-        "string_literal" => {
-            let mut held = Vec::new();
-            let mut cursor = node.walk();
-            for child in node.named_children(&mut cursor) {
-                match child.kind() {
-                    "escape_sequence" => {
-                        held.push(Part::Text(unescaped(l.text(child)), child.start_byte()));
-                    }
-                    _ => held.push(l.literal(child)),
-                }
-            }
-            Kind::Text(held)
-        }
+        "string_literal" => l.fragments(node, scope),
         "decimal_integer_literal" | "decimal_floating_point_literal" | "hex_integer_literal" => {
             Kind::Number(l.text(node))
         }
@@ -142,11 +111,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
         "false" => Kind::Bool(false),
         "null_literal" => Kind::Null,
         "identifier" | "this" | "type_identifier" => Kind::Name(l.text(node)),
-        "binary_expression" => Kind::Binary(
-            l.field_text(node, "operator"),
-            l.boxed(node, "left", scope),
-            l.boxed(node, "right", scope),
-        ),
+        "binary_expression" => l.binary(node, scope),
         "array_initializer" => Kind::List(l.children(node, scope)),
         "cast_expression" => l.field(node, "value", scope).kind,
         _ => l.rest(node, scope),

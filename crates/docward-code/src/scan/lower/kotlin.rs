@@ -4,9 +4,7 @@ use std::borrow::Cow;
 
 use tree_sitter::Node;
 
-use super::{
-    Arg, Expr, Function, Kind, Lower, Mark, Part, ScopeId, ScopeKind, StatementKind, unescaped,
-};
+use super::{Arg, Expr, Function, Kind, Lower, Mark, Part, ScopeId, ScopeKind};
 use crate::tree::{part, parts};
 
 pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
@@ -33,6 +31,13 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
         }
         "function_declaration" | "anonymous_function" => {
             let marks = marks(l, node, scope);
+            // Defaults of parameters stand beside them, and are values like others.
+            for child in part(node, "function_value_parameters").map(parts).unwrap_or_default() {
+                if child.kind() != "parameter" {
+                    let expr = l.node(child, scope);
+                    l.eval(expr, scope);
+                }
+            }
             let function = Function {
                 name: l.field_text(node, "name"),
                 parameters: parameters(l, node),
@@ -111,38 +116,28 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             if let Some(getter) = part(node, "getter") {
                 l.node(getter, scope);
             }
+            l.modifiers(node, scope);
             Kind::Other(Vec::new())
         }
         "assignment" => {
-            let target = l.field(node, "left", scope);
-            let value = l.field(node, "right", scope);
             let adds = l.field_text(node, "operator") != "=";
-            l.assign(target, value, adds, scope);
-            Kind::Other(Vec::new())
+            l.assignment(node, adds, scope)
         }
-        "for_statement" | "while_statement" | "do_while_statement" => {
-            let inner = l.enter(ScopeKind::Loop, scope, node);
-            let held = l.children(node, inner);
-            held.into_iter().for_each(|expr| l.eval(expr, inner));
-            Kind::Other(Vec::new())
-        }
-        "return_expression" => {
-            for expr in l.children(node, scope) {
-                l.put(scope, StatementKind::Return(expr));
-            }
-            Kind::Other(Vec::new())
-        }
-        "import" => {
-            let path = parts(node).first().map(|path| l.text(*path)).unwrap_or_default();
-            let (module, name) = path.rsplit_once('.').unwrap_or(("", path));
-            l.import(name, module, name);
-            Kind::Other(Vec::new())
-        }
+        "for_statement" | "while_statement" | "do_while_statement" => l.whole_loop(node, scope),
+        "return_expression" => l.returned(node, scope),
+        "import" => l.imported_path(node),
         "call_expression" => {
             let held = parts(node);
             let Some(first) = held.first() else { return Kind::Other(Vec::new()) };
-            let callee = l.node(*first, scope);
+            let mut callee = l.node(*first, scope);
             let mut args = Vec::new();
+            // `get("/") { … }` is one call, whose last argument is the function.
+            if matches!(callee.kind, Kind::Call(_))
+                && held.iter().skip(1).all(|child| child.kind() == "annotated_lambda")
+                && let Kind::Call(inner) = std::mem::replace(&mut callee.kind, Kind::Null)
+            {
+                (callee, args) = (inner.callee, inner.args);
+            }
             for child in held.iter().skip(1) {
                 match child.kind() {
                     "value_arguments" => args.extend(arguments(l, *child, scope)),
@@ -174,25 +169,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
                 _ => l.rest(node, scope),
             }
         }
-        "string_literal" | "multiline_string_literal" => {
-            let mut held = Vec::new();
-            let mut cursor = node.walk();
-            for child in node.named_children(&mut cursor) {
-                match child.kind() {
-                    "string_content" => held.push(l.literal(child)),
-                    "escape_sequence" => {
-                        held.push(Part::Text(unescaped(l.text(child)), child.start_byte()));
-                    }
-                    "interpolation" => {
-                        let inner = parts(child).first().map(|inner| l.node(*inner, scope));
-                        let inner = inner.unwrap_or_else(|| Expr::nothing(child.start_byte()));
-                        held.push(Part::Hole(Box::new(inner)));
-                    }
-                    _ => {}
-                }
-            }
-            Kind::Text(held)
-        }
+        "string_literal" | "multiline_string_literal" => l.fragments(node, scope),
         "number_literal" | "float_literal" => Kind::Number(l.text(node)),
         "identifier" | "this_expression" => match l.text(node) {
             "true" => Kind::Bool(true),
@@ -200,11 +177,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             "null" => Kind::Null,
             name => Kind::Name(name),
         },
-        "binary_expression" => Kind::Binary(
-            l.field_text(node, "operator"),
-            l.boxed(node, "left", scope),
-            l.boxed(node, "right", scope),
-        ),
+        "binary_expression" => l.binary(node, scope),
         // `User::comments` and `a to b`: KMongo and documents.
         "infix_expression" => {
             let held = parts(node);

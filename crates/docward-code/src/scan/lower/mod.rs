@@ -20,7 +20,7 @@ use super::{
         Statement, StatementKind, Unit,
     },
 };
-use crate::tree::Source;
+use crate::tree::{Source, part, parts};
 
 /// Code that people write is not nested deeper; what is deeper is left out.
 const MAX_DEPTH: u32 = 150;
@@ -146,6 +146,83 @@ impl<'t> Lower<'_, 't> {
         self.put(scope, StatementKind::Assign { target, value, adds });
     }
 
+    /// `left = right`.
+    fn assignment(&mut self, node: Node<'_>, adds: bool, scope: ScopeId) -> Kind<'t> {
+        let target = self.field(node, "left", scope);
+        let value = self.field(node, "right", scope);
+        self.assign(target, value, adds, scope);
+        Kind::Other(Vec::new())
+    }
+
+    /// What a function returns.
+    fn returned(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+        for expr in self.children(node, scope) {
+            self.put(scope, StatementKind::Return(expr));
+        }
+        Kind::Other(Vec::new())
+    }
+
+    fn binary(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+        Kind::Binary(
+            self.field_text(node, "operator"),
+            self.boxed(node, "left", scope),
+            self.boxed(node, "right", scope),
+        )
+    }
+
+    /// A loop without a head of its own.
+    fn whole_loop(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+        let inner = self.enter(ScopeKind::Loop, scope, node);
+        for expr in self.children(node, inner) {
+            self.eval(expr, inner);
+        }
+        Kind::Other(Vec::new())
+    }
+
+    /// `import a.b.C`, where the last name is the one used.
+    fn imported_path(&mut self, node: Node<'_>) -> Kind<'t> {
+        let path = parts(node).first().map(|path| self.text(*path)).unwrap_or_default();
+        let (module, name) = path.rsplit_once('.').unwrap_or(("", path));
+        self.import(name, module, name);
+        Kind::Other(Vec::new())
+    }
+
+    /// Annotations of a field are values like others: `@Value("${spring.data.mongodb.uri:mongodb://…}")`.
+    fn modifiers(&mut self, node: Node<'_>, scope: ScopeId) {
+        if let Some(modifiers) = part(node, "modifiers") {
+            let expr = self.node(modifiers, scope);
+            self.eval(expr, scope);
+        }
+    }
+
+    /// A decorator: a name, or a call.
+    fn mark(&mut self, node: Node<'_>, scope: ScopeId) -> Option<Mark<'t>> {
+        let held = parts(node).into_iter().next()?;
+        let expr = self.node(held, scope);
+        match expr.kind {
+            Kind::Call(call) => Some(Mark { path: call.callee.path()?, args: call.args }),
+            _ => Some(Mark { path: expr.path()?, args: Vec::new() }),
+        }
+    }
+
+    /// A text of fragments, escapes and what is filled in.
+    fn fragments(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+        let mut held = Vec::new();
+        let mut cursor = node.walk();
+        for child in node.named_children(&mut cursor) {
+            held.push(match child.kind() {
+                "escape_sequence" => Part::Text(unescaped(self.text(child)), child.start_byte()),
+                "template_substitution" | "interpolation" => {
+                    let inner = parts(child).first().map(|inner| self.node(*inner, scope));
+                    let inner = inner.unwrap_or_else(|| Expr::nothing(child.start_byte()));
+                    Part::Hole(Box::new(inner))
+                }
+                _ => self.literal(child),
+            });
+        }
+        Kind::Text(held)
+    }
+
     /// A loop: its head runs in the scope around, its body again and again.
     fn repeat(&mut self, node: Node<'_>, head: &[&str], scope: ScopeId) -> Kind<'t> {
         for field in head {
@@ -166,14 +243,12 @@ impl<'t> Lower<'_, 't> {
             self.eval(expr.clone(), scope);
             expr
         });
-        let mut cursor = node.walk();
         let fields: Vec<Node<'_>> = ["consequence", "alternative"]
             .into_iter()
             .flat_map(|field| {
                 node.children_by_field_name(field, &mut node.walk()).collect::<Vec<_>>()
             })
             .collect();
-        let _ = &mut cursor;
         for branch in fields {
             let inner = self.enter(ScopeKind::Branch(condition.clone()), scope, branch);
             let expr = self.node(branch, inner);

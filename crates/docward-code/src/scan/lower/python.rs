@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use tree_sitter::Node;
 
 use super::{
-    Arg, Function, Key, Kind, Lower, Mark, Part, ScopeId, ScopeKind, StatementKind, entry, joined,
-    unescaped,
+    Arg, Function, Key, Kind, Lower, Mark, Part, ScopeId, ScopeKind, entry, joined, unescaped,
 };
 use crate::{
     scan::ir::Entry,
@@ -30,7 +29,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             let marks: Vec<Mark<'t>> = parts(node)
                 .into_iter()
                 .filter(|child| child.kind() == "decorator")
-                .filter_map(|child| mark(l, child, scope))
+                .filter_map(|child| l.mark(child, scope))
                 .collect();
             match node.child_by_field_name("definition") {
                 Some(definition) => defined(l, definition, marks, scope),
@@ -66,25 +65,9 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             l.assign(target, what, false, scope);
             Kind::Other(Vec::new())
         }
-        "assignment" => {
-            let target = l.field(node, "left", scope);
-            let value = l.field(node, "right", scope);
-            l.assign(target, value, false, scope);
-            Kind::Other(Vec::new())
-        }
-        "augmented_assignment" => {
-            let target = l.field(node, "left", scope);
-            let value = l.field(node, "right", scope);
-            l.assign(target, value, true, scope);
-            Kind::Other(Vec::new())
-        }
-        "return_statement" => {
-            let held = l.children(node, scope);
-            for expr in held {
-                l.put(scope, StatementKind::Return(expr));
-            }
-            Kind::Other(Vec::new())
-        }
+        "assignment" => l.assignment(node, false, scope),
+        "augmented_assignment" => l.assignment(node, true, scope),
+        "return_statement" => l.returned(node, scope),
         "import_statement" => {
             for name in parts(node) {
                 if name.kind() == "aliased_import" {
@@ -147,11 +130,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             Kind::Object(entries)
         }
         "list" | "tuple" | "set" | "expression_list" => Kind::List(l.children(node, scope)),
-        "binary_operator" => Kind::Binary(
-            l.field_text(node, "operator"),
-            l.boxed(node, "left", scope),
-            l.boxed(node, "right", scope),
-        ),
+        "binary_operator" => l.binary(node, scope),
         "boolean_operator" => Kind::Binary(
             if l.field_text(node, "operator") == "or" { "||" } else { "&&" },
             l.boxed(node, "left", scope),
@@ -189,10 +168,7 @@ fn defined<'t>(
 fn defaults<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) {
     let list = node.child_by_field_name("parameters");
     for child in list.map(parts).unwrap_or_default() {
-        if let Some(value) = child.child_by_field_name("value") {
-            let expr = l.node(value, scope);
-            l.eval(expr, scope);
-        }
+        l.block_field(child, "value", scope);
     }
 }
 
@@ -211,15 +187,6 @@ fn parameters<'t>(l: &Lower<'_, 't>, node: Node<'_>) -> Vec<(&'t str, &'t str)> 
             (l.text(name), l.field_text(child, "type"))
         })
         .collect()
-}
-
-fn mark<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Option<Mark<'t>> {
-    let held = parts(node).into_iter().next()?;
-    let expr = l.node(held, scope);
-    match expr.kind {
-        Kind::Call(call) => Some(Mark { path: call.callee.path()?, args: call.args }),
-        _ => Some(Mark { path: expr.path()?, args: Vec::new() }),
-    }
 }
 
 fn arguments<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Vec<Arg<'t>> {

@@ -4,10 +4,7 @@ use std::borrow::Cow;
 
 use tree_sitter::Node;
 
-use super::{
-    Arg, Expr, Function, Key, Kind, Lower, Mark, Part, ScopeId, ScopeKind, StatementKind, entry,
-    unescaped,
-};
+use super::{Arg, Expr, Function, Key, Kind, Lower, Mark, ScopeId, ScopeKind, entry};
 use crate::{
     scan::ir::Entry,
     tree::{part, parts},
@@ -21,7 +18,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             let mut marks = Vec::new();
             for child in parts(node) {
                 match child.kind() {
-                    "decorator" => marks.extend(mark(l, child, scope)),
+                    "decorator" => marks.extend(l.mark(child, scope)),
                     "method_definition" => {
                         function(l, child, std::mem::take(&mut marks), scope);
                     }
@@ -124,12 +121,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
         "for_in_statement" => l.repeat(node, &["right"], scope),
         "while_statement" | "do_statement" => l.repeat(node, &["condition"], scope),
         "if_statement" => l.branches(node, scope),
-        "return_statement" => {
-            for expr in l.children(node, scope) {
-                l.put(scope, StatementKind::Return(expr));
-            }
-            Kind::Other(Vec::new())
-        }
+        "return_statement" => l.returned(node, scope),
         "import_statement" => {
             let module = node
                 .child_by_field_name("source")
@@ -169,8 +161,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
         "subscript_expression" => {
             Kind::Index(l.boxed(node, "object", scope), l.boxed(node, "index", scope))
         }
-        "string" => text(l, node, scope),
-        "template_string" => text(l, node, scope),
+        "string" | "template_string" => l.fragments(node, scope),
         "number" => Kind::Number(l.text(node)),
         "true" => Kind::Bool(true),
         "false" => Kind::Bool(false),
@@ -183,11 +174,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
         | "super" => Kind::Name(l.text(node)),
         "object" => Kind::Object(object(l, node, scope)),
         "array" => Kind::List(l.children(node, scope)),
-        "binary_expression" => Kind::Binary(
-            l.field_text(node, "operator"),
-            l.boxed(node, "left", scope),
-            l.boxed(node, "right", scope),
-        ),
+        "binary_expression" => l.binary(node, scope),
         // Types and markup of components hold nothing of interest.
         "type_annotation"
         | "type_arguments"
@@ -284,16 +271,7 @@ fn class<'t>(
 fn marks<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Vec<Mark<'t>> {
     let decorators: Vec<_> =
         parts(node).into_iter().filter(|child| child.kind() == "decorator").collect();
-    decorators.into_iter().filter_map(|child| mark(l, child, scope)).collect()
-}
-
-fn mark<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Option<Mark<'t>> {
-    let held = parts(node).into_iter().next()?;
-    let expr = l.node(held, scope);
-    match expr.kind {
-        Kind::Call(call) => Some(Mark { path: call.callee.path()?, args: call.args }),
-        _ => Some(Mark { path: expr.path()?, args: Vec::new() }),
-    }
+    decorators.into_iter().filter_map(|child| l.mark(child, scope)).collect()
 }
 
 fn function<'t>(
@@ -302,11 +280,19 @@ fn function<'t>(
     marks: Vec<Mark<'t>>,
     scope: ScopeId,
 ) -> ScopeId {
+    // Defaults of parameters are values like others.
+    for child in node.child_by_field_name("parameters").map(parts).unwrap_or_default() {
+        let default = if child.kind() == "assignment_pattern" { "right" } else { "value" };
+        l.block_field(child, default, scope);
+    }
     let parameters = match node.child_by_field_name("parameters") {
         Some(list) => parts(list)
             .into_iter()
             .map(|child| {
-                let name = child.child_by_field_name("pattern").unwrap_or(child);
+                let name = child
+                    .child_by_field_name("pattern")
+                    .or_else(|| child.child_by_field_name("left"))
+                    .unwrap_or(child);
                 (l.text(name), l.field_text(child, "type").trim_start_matches([':', ' ']))
             })
             .collect(),
@@ -373,24 +359,4 @@ fn object<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Vec<Entr
         }
     }
     entries
-}
-
-fn text<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
-    let mut held = Vec::new();
-    let mut cursor = node.walk();
-    for child in node.named_children(&mut cursor) {
-        match child.kind() {
-            "string_fragment" => held.push(l.literal(child)),
-            "escape_sequence" => {
-                held.push(Part::Text(unescaped(l.text(child)), child.start_byte()))
-            }
-            "template_substitution" => {
-                let inner = parts(child).first().map(|inner| l.node(*inner, scope));
-                let inner = inner.unwrap_or_else(|| Expr::nothing(child.start_byte()));
-                held.push(Part::Hole(Box::new(inner)));
-            }
-            _ => {}
-        }
-    }
-    Kind::Text(held)
 }

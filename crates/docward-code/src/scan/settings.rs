@@ -1,0 +1,283 @@
+//! Settings: keys that are about a password of MongoDB, however they are nested.
+//!
+//! Lines are read one by one with the keys above them (by indentation, by section or by braces), which is
+//! what YAML, JSON as people write it, properties, TOML, INI, Terraform and `.env` have in common.
+
+use docward_model::{
+    Location,
+    code::{CodeSecret, Place, SecretKind},
+};
+
+use super::{
+    Scanned,
+    secrets::{is_local, is_secret, is_word},
+};
+use crate::place::Places;
+
+/// A key with all above it, and its value.
+struct Setting {
+    /// In small letters, `spring.data.mongodb.password`.
+    path: String,
+    value: String,
+    at: usize,
+}
+
+/// Files a secret for each password of MongoDB.
+pub(super) fn passwords(
+    text: &str,
+    file: &str,
+    places: &Places<'_>,
+    in_sample: bool,
+    out: &mut Scanned,
+) {
+    let lower = file.to_ascii_lowercase();
+    let all = settings(text, &lower);
+    let about_mongo = |setting: &&Setting| setting.path.contains("mongo");
+    // Where the servers are, as far as the file says.
+    let hosts: Vec<&str> = all
+        .iter()
+        .filter(about_mongo)
+        .filter(|setting| is_address(last_key(&setting.path)) && !setting.value.is_empty())
+        .map(|setting| host_of(&setting.value))
+        .collect();
+    let is_local_host = !hosts.is_empty() && hosts.iter().all(|host| is_local(host));
+    // Containers that somebody starts on their own machine.
+    let is_container = ["compose", "docker", ".github/", ".gitlab-ci", ".circleci"]
+        .iter()
+        .any(|part| lower.contains(part));
+    for setting in all.iter().filter(about_mongo) {
+        let key = last_key(&setting.path);
+        if !is_password(key) || !is_secret(&setting.value) || is_filled_in(&setting.value) {
+            continue;
+        }
+        let is_word = is_word(&setting.value) || names_a_key(&setting.value);
+        // Below a key about MongoDB, `password: password` names a field as often as it is one.
+        if is_word && !key.contains("mongo") {
+            continue;
+        }
+        let place = places.at(setting.at);
+        out.code.secrets.push(CodeSecret {
+            place: Place {
+                location: Location {
+                    file: file.to_owned(),
+                    line: place.line,
+                    column: place.column,
+                },
+                function: None,
+            },
+            kind: SecretKind::Password,
+            shown: format!("{}=*****", shown(&setting.path)),
+            fallback: false,
+            local: is_container || is_local_host,
+            in_remark: false,
+            in_sample,
+            literal: None,
+            is_word,
+        });
+    }
+}
+
+fn last_key(path: &str) -> &str {
+    path.rsplit(['.', ' ']).next().unwrap_or(path)
+}
+
+fn is_password(key: &str) -> bool {
+    // Under a service named after MongoDB stand passwords of others as well.
+    const OTHERS: [&str; 12] = [
+        "redis",
+        "mysql",
+        "postgres",
+        "rabbit",
+        "smtp",
+        "mail",
+        "elastic",
+        "basicauth",
+        "keystore",
+        "truststore",
+        "jwt",
+        "grafana",
+    ];
+    let is_other = ["bypass", "compass"].iter().any(|word| key.ends_with(word))
+        || OTHERS.iter().any(|word| key.contains(word));
+    !is_other && ["password", "passwd", "pass", "pwd"].iter().any(|word| key.ends_with(word))
+}
+
+/// The keys, unless something else may have got into them.
+fn shown(path: &str) -> &str {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let last = last_key(path);
+    // A key that says it all needs none of those above it.
+    let is_whole = !last.contains("mongo") && path.len() <= 100 && path.chars().all(is_plain);
+    if is_whole { path } else { last }
+}
+
+fn is_address(key: &str) -> bool {
+    ["host", "hostname", "hosts", "url", "uri", "server", "address"]
+        .iter()
+        .any(|word| key.ends_with(word))
+}
+
+fn host_of(value: &str) -> &str {
+    let rest = value.split_once("://").map_or(value, |(_, rest)| rest);
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
+    rest.split(['/', '?', ',']).next().unwrap_or(rest)
+}
+
+/// Whether a value is computed, looked up or decrypted where it is used.
+fn is_filled_in(value: &str) -> bool {
+    value.contains(['$', '{', '(', ' '])
+        || value.starts_with(['*', '&', '!', '<', '|', '>', '@', '['])
+        || ["null", "~", "true", "false", "none", "undefined", "nil"]
+            .iter()
+            .any(|word| value.eq_ignore_ascii_case(word))
+        || ["vault:", "secret:", "file:", "ssm:", "aws:", "op://", "var.", "local.", "data."]
+            .iter()
+            .any(|start| value.starts_with(start))
+}
+
+/// `mongodb-root-password`: the name under which a secret is kept, not the secret.
+fn names_a_key(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let is_name = lower.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'-' | b'_' | b'.'));
+    is_name && ["password", "passwd", "secret", "key", "example"].iter().any(|w| lower.contains(w))
+}
+
+/// All keys with their values.
+fn settings(text: &str, file: &str) -> Vec<Setting> {
+    let mut out = Vec::new();
+    // Keys above, each with its indentation.
+    let mut above: Vec<(usize, String)> = Vec::new();
+    let mut section = String::new();
+    // `- name: MONGO_PASSWORD` of a list, whose value is on a line of its own.
+    let mut named: Option<String> = None;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let offset = start;
+        start += line.len();
+        let trimmed = line.trim();
+        // Templates of Helm compute; what they are filled with stands elsewhere.
+        if trimmed.is_empty()
+            || trimmed.len() > MAX_LINE
+            || trimmed.starts_with(['#', '/', ';', '<'])
+            || trimmed.contains("{{")
+        {
+            continue;
+        }
+        if let Some(name) = trimmed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            section = name.trim_matches(['[', ']', '"', ' ']).to_ascii_lowercase();
+            above.clear();
+            continue;
+        }
+        let indent = line.len() - line.trim_start().len();
+        let at = offset + indent;
+        let is_item = trimmed.starts_with("- ");
+        let content = trimmed.trim_start_matches(['-', ' ']);
+        let depth = indent + (trimmed.len() - content.len());
+        above.retain(|(outer, _)| *outer < depth);
+        if is_item {
+            named = None;
+        }
+        let keys: Vec<&str> = std::iter::once(section.as_str())
+            .chain(above.iter().map(|(_, key)| key.as_str()))
+            .filter(|key| !key.is_empty())
+            .collect();
+        let prefix = keys.join(".");
+        // A block: `key:`, `"key": {`, `resource "a" "b" {`.
+        let opens = content.ends_with('{') && !content.contains('}');
+        let head = content.trim_end_matches('{').trim_end();
+        let head = head.trim_end_matches([':', '=']).trim_end();
+        if opens || content.ends_with(':') {
+            above.push((depth, plain_key(head)));
+            continue;
+        }
+        let found = pairs(content, &prefix, at, file);
+        for setting in found {
+            match last_key(&setting.path) {
+                "name" => named = Some(setting.value.to_ascii_lowercase()),
+                "value" => out.extend(named.take().map(|name| Setting {
+                    path: name,
+                    value: setting.value.clone(),
+                    at: setting.at,
+                })),
+                _ => {}
+            }
+            out.push(setting);
+        }
+    }
+    out
+}
+
+/// Longer lines are data.
+const MAX_LINE: usize = 2000;
+
+fn plain_key(text: &str) -> String {
+    let words: Vec<&str> =
+        text.split_whitespace().map(|word| word.trim_matches(['"', '\'', ','])).collect();
+    words.join(" ").to_ascii_lowercase()
+}
+
+/// The keys and values of one line, also those in `{…}`.
+fn pairs(line: &str, prefix: &str, at: usize, file: &str) -> Vec<Setting> {
+    let mut out = Vec::new();
+    pairs_into(line, prefix, at, file, 0, &mut out);
+    out
+}
+
+fn pairs_into(line: &str, prefix: &str, at: usize, file: &str, depth: u32, out: &mut Vec<Setting>) {
+    let line = line.trim().trim_end_matches(',');
+    if let Some(inner) = line.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+        if depth < 8 {
+            for part in split_at_commas(inner) {
+                pairs_into(part, prefix, at, file, depth + 1, out);
+            }
+        }
+        return;
+    }
+    // `- 'MONGO_PASSWORD=…'`: the pair is in quotes.
+    let quoted = line.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let line = quoted
+        .and_then(|quote| line.strip_prefix(quote)?.strip_suffix(quote))
+        .filter(|inner| !inner.contains(['"', '\'']))
+        .unwrap_or(line);
+    let Some((key, value)) = line.split_once(['=', ':']) else { return };
+    let key = plain_key(key.trim().trim_end_matches([' ', '\\']));
+    let key = key.strip_prefix("env ").or(key.strip_prefix("export ")).unwrap_or(&key);
+    let value = value.trim_start_matches('=').trim();
+    let path = if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
+    if value.starts_with('{') && value.ends_with('}') {
+        return pairs_into(value, &path, at, file, depth + 1, out);
+    }
+    let quoted = value.starts_with(['"', '\'']);
+    // Without quotes, Terraform and code name something.
+    if !quoted && (file.ends_with(".tf") || file.ends_with(".hcl")) {
+        return;
+    }
+    let value = match value.chars().next().filter(|_| quoted) {
+        Some(quote) => value[1..].split(quote).next().unwrap_or_default(),
+        // A comment behind it.
+        None => value.split(" #").next().unwrap_or(value).trim(),
+    };
+    out.push(Setting { path, value: value.to_owned(), at });
+}
+
+/// The parts of a text between commas that are in no quotes and no braces.
+fn split_at_commas(text: &str) -> Vec<&str> {
+    let (mut depth, mut quote, mut from) = (0_i32, None, 0);
+    let mut out = Vec::new();
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            (_, Some(_)) => {}
+            ('"' | '\'', None) => quote = Some(c),
+            ('{' | '[', None) => depth += 1,
+            ('}' | ']', None) => depth -= 1,
+            (',', None) if depth == 0 => {
+                out.push(&text[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    out.push(&text[from..]);
+    out
+}

@@ -1,0 +1,240 @@
+//! DM-02 and DM-03: names of databases and collections, by code.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use docward_model::{
+    Collection, DataValue, Deployment, Evidence, Finding, Namespace, Settings, Subject,
+    code::{CodeName, NameKind},
+};
+
+use crate::{
+    Cx, Outcome, RULES, declare_rule, engine,
+    facts::{code, server},
+};
+
+declare_rule! {
+    /// # Name in code
+    ///
+    /// ## What it checks
+    /// Judges the names of databases and collections that stand in source code as they are (`client.db("Shop")`,
+    /// `db["Users"]`, `mongoose.model("User", schema, "users")`, `@Document("users")`) by the rules for names in a
+    /// deployment: prefix (N002, N006), characters (N003, N007), length (N004) and `system.` (N009), with their
+    /// settings. Each name is one finding, at the first place it stands. Names that a variable holds, that are put
+    /// together, or that the deployment itself shows are not judged here.
+    ///
+    /// ## Why it matters
+    /// A name is cheap to change before the first document is written, and a migration afterwards.
+    ///
+    /// ## Example
+    /// ```javascript,fires
+    /// const {MongoClient} = require('mongodb');
+    /// const users = new MongoClient(process.env.MONGODB_URI).db('db_shop').collection('user-address');
+    /// ```
+    /// ```javascript,clean
+    /// const {MongoClient} = require('mongodb');
+    /// const users = new MongoClient(process.env.MONGODB_URI).db('db_shop').collection('t_user_address');
+    /// const others = new MongoClient(process.env.MONGODB_URI).db('db_shop').collection(process.env.COLLECTION);
+    /// ```
+    ///
+    /// ## How to fix
+    /// Change the name here and everywhere it stands; where data is stored under it already, rename the collection
+    /// in the same step.
+    ///
+    /// ## When to ignore it
+    /// The name is given by a product you do not write. The `neutral` profile reports only names that servers
+    /// refuse.
+    N021, "name-in-code",
+    level: Recommended,
+    clauses: ["DM-02.1", "DM-02.2", "DM-02.3", "DM-03.1", "DM-03.2", "DM-03.4"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Code],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+/// The rules that judge a name by itself; of several that speak about one, the first of the loudest is told.
+const JUDGES: [&str; 6] = ["N009", "N004", "N003", "N007", "N002", "N006"];
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(found) = &evidence.code else { return };
+    let mut first: BTreeMap<(NameKind, &str), &CodeName> = BTreeMap::new();
+    for name in found.names.iter().filter(|name| name.is_literal && !is_known(evidence, name)) {
+        first
+            .entry((name.kind, &name.name))
+            .and_modify(|had| {
+                if name.place.location < had.place.location {
+                    *had = name;
+                }
+            })
+            .or_insert(name);
+    }
+    for ((kind, name), finding) in judged(first.keys().copied(), cx.settings()) {
+        let Some(named) = first.get(&(kind, name.as_str())) else { continue };
+        let of = match kind {
+            NameKind::Database => "database",
+            NameKind::Collection => "collection",
+        };
+        // What a deployment holds under the name, code does not say.
+        let what = match finding.rule.as_ref() {
+            "N002" => format!("database `{name}` does not begin with the house prefix"),
+            _ => finding.what,
+        };
+        let todo = match finding.data.get("proposal") {
+            Some(DataValue::Text(proposal)) if !proposal.is_empty() => {
+                format!("name it `{proposal}`, here and wherever else it stands")
+            }
+            _ => finding.todo,
+        };
+        cx.report(
+            code::draft(
+                evidence,
+                &named.place,
+                &format!("{of} {name}"),
+                what,
+                "a name is cheap to change before the first document is written, and a migration afterwards",
+                format!("{todo} ({})", finding.rule),
+            )
+            .data("name", name.as_str())
+            .data("rule", finding.rule.as_ref())
+            .severity(finding.severity)
+            .level(finding.level),
+        );
+    }
+}
+
+/// Whether the deployment has it: then its name is judged there.
+fn is_known(evidence: &Evidence, name: &CodeName) -> bool {
+    match name.kind {
+        NameKind::Database => evidence.databases.contains(&name.name),
+        NameKind::Collection => {
+            // The server's own (`$cmd.sys.inprog`), and the two halves of a bucket of GridFS.
+            server::is_own_collection("", &name.name)
+                || name.name.ends_with(".files")
+                || name.name.ends_with(".chunks")
+                || evidence.collections.iter().any(|c| c.namespace.collection == name.name)
+        }
+    }
+}
+
+/// What the rules about names say of names that are nowhere but in code.
+fn judged<'n>(
+    names: impl Iterator<Item = (NameKind, &'n str)>,
+    settings: &Settings,
+) -> BTreeMap<(NameKind, String), Finding> {
+    let mut evidence = Evidence {
+        deployment: Deployment { names_are_real: true, ..Deployment::default() },
+        ..Evidence::default()
+    };
+    let mut seen = BTreeSet::new();
+    for (kind, name) in names.filter(|name| seen.insert(*name)) {
+        match kind {
+            NameKind::Database => evidence.databases.push(name.to_owned()),
+            NameKind::Collection => {
+                evidence.collections.push(Collection::named(Namespace::new("", name)));
+            }
+        }
+    }
+    // Which rules were selected is about findings under their own codes.
+    let settings = Settings { select: Vec::new(), ..settings.clone() };
+    let mut outcome = Outcome::default();
+    for code in JUDGES {
+        let rule = RULES.iter().copied().find(|rule| rule.meta.code == code);
+        if let Some(rule) = rule.filter(|rule| settings.is_on(&rule.meta)) {
+            engine::run(rule, &evidence, &settings, &mut outcome);
+        }
+    }
+    let mut out: BTreeMap<(NameKind, String), Finding> = BTreeMap::new();
+    for finding in outcome.findings {
+        let key = match &finding.at {
+            Subject::Database(name) => (NameKind::Database, name.clone()),
+            Subject::Collection(ns) => (NameKind::Collection, ns.collection.clone()),
+            _ => continue,
+        };
+        let is_louder = out.get(&key).is_none_or(|had| finding.severity > had.severity);
+        if is_louder {
+            out.insert(key, finding);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::Severity;
+
+    use crate::testing::{check, check_with};
+
+    fn names(file: &str, text: &str) -> Vec<String> {
+        let found = check("N021", &format!("source {file}\n{text}"));
+        let mut names: Vec<_> = found
+            .iter()
+            .map(|finding| match finding.data.get("name") {
+                Some(docward_model::DataValue::Text(name)) => name.clone(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn dm_02_1_dm_03_1_dm_03_2_literal_names_of_every_language() {
+        let python = "from pymongo import MongoClient\nclient = MongoClient(URI)\ndb = client['Shop']\ndb['Users'].find_one()\nclient.get_database('db_ok').get_collection('t_ok').find_one()\n";
+        assert_eq!(names("a.py", python), ["Shop", "Users"]);
+        let node = "const {MongoClient} = require('mongodb');\nconst db = client.db('Shop');\ndb.collection('Users').find();\ndb.createCollection('Orders');";
+        assert_eq!(names("a.js", node), ["Orders", "Shop", "Users"]);
+        let mongoose = "const mongoose = require('mongoose');\nconst a = new mongoose.Schema({x: String}, {collection: 'Users'});\nmodule.exports = mongoose.model('User', a, 'Orders');";
+        assert_eq!(names("a.js", mongoose), ["Orders", "Users"]);
+        let go = "package a\nimport \"go.mongodb.org/mongo-driver/mongo\"\nfunc f(c *mongo.Client) { c.Database(\"Shop\").Collection(\"Users\") }";
+        assert_eq!(names("a.go", go), ["Shop", "Users"]);
+        let java = "import com.mongodb.client.MongoClient;\nimport org.springframework.data.mongodb.core.mapping.Document;\n@Document(collection = \"Users\") class A { void f(MongoClient c) { c.getDatabase(\"Shop\").getCollection(\"Orders\"); } }";
+        assert_eq!(names("A.java", java), ["Orders", "Shop", "Users"]);
+        let kotlin = "import org.springframework.data.mongodb.core.mapping.Document\n@Document(\"Users\")\ndata class A(val id: String)\n";
+        assert_eq!(names("A.kt", kotlin), ["Users"]);
+        let engine = "from mongoengine import Document\nclass A(Document):\n    meta = {'collection': 'Users'}\n";
+        assert_eq!(names("a.py", engine), ["Users"]);
+        assert_eq!(names("a.mongodb", "db.Users.find({})\n"), ["Users"]);
+    }
+
+    #[test]
+    fn dm_03_1_variables_and_other_databases_are_not_judged() {
+        for (file, text) in [
+            (
+                "a.js",
+                "const {MongoClient} = require('mongodb');\nconst NAME = 'Users';\nclient.db(process.env.DB).collection(NAME);\nclient.db(`x_${tenant}`);",
+            ),
+            (
+                "a.js",
+                "const {getFirestore} = require('firebase-admin/firestore');\nconst mongo = require('mongodb');\ndb.collection('Users');",
+            ),
+            ("a.js", "const knex = require('knex');\nknex.db('Shop').collection('Users');"),
+            (
+                "a.py",
+                "from pymongo import MongoClient\ndb = MongoClient(URI)['admin']\ndb['fs.files'].find_one()\ndb['$cmd.sys.inprog'].find_one()\n",
+            ),
+        ] {
+            assert!(names(file, text).is_empty(), "{text}: {:?}", names(file, text));
+        }
+    }
+
+    #[test]
+    fn dm_02_2_dm_03_4_the_neutral_profile_knows_no_prefix() {
+        let text = "source a.js\nconst {MongoClient} = require('mongodb');\nconst db = client.db('Shop');\ndb.collection('Users');\ndb.collection('system.orders');\nclient.db('a.b');";
+        let found = check_with("N021", "profile=neutral", text);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found.iter().all(|finding| finding.severity == Severity::Error));
+    }
+
+    #[test]
+    fn dm_02_3_a_name_is_told_once_at_its_first_place() {
+        let long = "a".repeat(70);
+        let text = format!(
+            "source a.js\nconst {{MongoClient}} = require('mongodb');\nclient.db('{long}');\nclient.db('{long}');\n"
+        );
+        let found = check("N021", &text);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].location.as_ref().map(|at| at.line), Some(2));
+        assert_eq!(found[0].severity, Severity::Error, "{found:?}");
+    }
+}
