@@ -352,7 +352,8 @@ impl<'m> Layout<'m> {
         above: &mut Vec<&'m str>,
         into: &mut Vec<Planned>,
     ) {
-        if relationship.parent == relationship.child {
+        let paired = decision.patterns.contains(&Pattern::Junction);
+        if relationship.parent == relationship.child && !paired {
             return;
         }
         let Some(child) = self.model.entity(&relationship.child) else { return };

@@ -197,6 +197,12 @@ pub(crate) fn of_relationship(
     bounds: &Bounds,
 ) -> Made {
     let mut made = Made { patterns: Vec::new(), remarks: Vec::new(), questions: Vec::new() };
+    if relationship.parent == relationship.child && relationship.is_shared() {
+        // Who follows whom is no tree: each has several on both sides.
+        made.patterns.push(Pattern::Junction);
+        made.computed(model, relationship, Choice::Reference);
+        return made;
+    }
     if relationship.parent == relationship.child {
         made.patterns.push(Pattern::Tree);
         made.patterns.push(Pattern::ParentInChild);

@@ -229,7 +229,11 @@ impl Deciding<'_> {
             ruling.how = format!("vetoed: {because}");
         }
         let tree = relationship.parent == relationship.child;
-        if tree {
+        if tree && relationship.is_shared() {
+            ruling.choice = Choice::Reference;
+            ruling.decided_by = &["ER-T.6", "PT-junction.1"];
+            ruling.how = "many of an entity belong to many of the same".to_owned();
+        } else if tree {
             ruling.choice = Choice::Reference;
             ruling.decided_by = &["PT-ref.1"];
             ruling.how =
