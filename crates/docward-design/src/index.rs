@@ -85,6 +85,20 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan, _all: &
     }
     expiry(layout, collection, &mut found);
     collection.indexes = merged(found);
+    // Before 5.0 two indexes of the same keys are refused, whatever documents they are for.
+    let keys: Vec<_> = collection
+        .indexes
+        .iter()
+        .filter(|index| index.below.is_none())
+        .map(|index| index.keys.clone())
+        .collect();
+    for index in collection.indexes.iter_mut().filter(|index| index.below.is_some()) {
+        if keys.contains(&index.keys)
+            && let Some((_, falls)) = index.keys.last_mut()
+        {
+            *falls = true;
+        }
+    }
 }
 
 fn references(fields: &[Planned]) -> impl Iterator<Item = String> + '_ {

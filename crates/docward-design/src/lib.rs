@@ -10,6 +10,7 @@ mod collection;
 mod compare;
 mod decide;
 mod derive;
+pub mod emit;
 pub mod example;
 mod facts;
 mod fault;

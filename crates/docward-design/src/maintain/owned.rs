@@ -18,14 +18,13 @@ impl<'m> Plans<'m> {
     ) -> Option<Script> {
         let parent = self.place(&relationship.parent)?;
         let home = self.home(&relationship.child)?;
-        if matches!(home.purpose, Purpose::Bucket(_)) {
-            // Readings are appended to buckets; see the script of the entity.
+        if home.purpose != Purpose::Entity {
+            // Readings go to buckets or a time series; see the script of the entity.
             return None;
         }
         let child_entity = self.layout.model.entity(&relationship.child)?;
         let naming = self.layout.naming;
         let held = naming.id_of(&relationship.parent);
-        // A time series holds it in the meta field, together with others.
         if !home.fields.iter().any(|field| field.name == held) {
             return None;
         }

@@ -82,7 +82,7 @@ impl<'m> Plans<'m> {
             },
             self.between(entity, home, bucket, &series, (&read, &period)),
         ];
-        let mut sample = self.sample(entity, &inside.fields, &[]);
+        let mut sample = self.maker(true).object(&inside.fields, Some(entity), &entity.name, 0);
         let of_series = self.maker(true).document(home);
         for field in &series {
             if let Some(value) = of_series.get(&field.name) {
