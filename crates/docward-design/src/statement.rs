@@ -136,7 +136,8 @@ pub enum Step {
     Let(&'static str, Statement),
     /// A statement whose result is the function's.
     Return(Statement),
-    /// Tried again as long as another writer is first (error 11000).
+    /// Tried again as long as another writer is first (error 11000). Results have names: the shell does not
+    /// wait for a statement in `return`, so what it refuses would not be caught.
     Retry(Vec<Step>),
 }
 
@@ -218,10 +219,12 @@ fn write(steps: &[Step], indent: usize, text: &mut String) {
                 text.push_str(&format!("{space}return {};\n", statement.shell(indent)));
             }
             Step::Retry(steps) => {
-                text.push_str(&format!("{space}for (;;) {{\n{space}  try {{\n"));
+                text.push_str(&format!(
+                    "{space}for (let attempt = 0; ; attempt++) {{\n{space}  try {{\n"
+                ));
                 write(steps, indent + 4, text);
                 text.push_str(&format!(
-                    "{space}  }} catch (error) {{\n{space}    if (error.code !== 11000) throw error;\n{space}  }}\n{space}}}\n"
+                    "{space}  }} catch (error) {{\n{space}    if (error.code !== 11000 || attempt === 100) throw error;\n{space}  }}\n{space}}}\n"
                 ));
             }
         }

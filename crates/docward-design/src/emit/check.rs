@@ -52,6 +52,12 @@ function plain(value) {
 function stages(plan) {
   return JSON.stringify(plan.queryPlanner.winningPlan);
 }
+/** Waits for all, so that nothing is still written when the first failure ends the check. */
+async function together(work) {
+  const ended = await Promise.allSettled(work);
+  const bad = ended.find((one) => one.status === "rejected");
+  if (bad) throw bad.reason;
+}
 var section = "";
 "#;
 

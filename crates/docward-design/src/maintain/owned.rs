@@ -386,7 +386,7 @@ impl<'m> Plans<'m> {
         }
         if !totals.is_empty() {
             lines.push("let all = [];".to_owned());
-            lines.push(format!("await Promise.all(Array.from({{ length: 20 }}, async (_, i) => {add}(at, root._id, one(100 + i))));"));
+            lines.push(format!("await together(Array.from({{ length: 20 }}, async (_, i) => {add}(at, root._id, one(100 + i))));"));
             let refresh = [format!("all = {all};"), again.clone()];
             lines.extend(refresh.iter().cloned());
             lines.extend(totals.iter().cloned());

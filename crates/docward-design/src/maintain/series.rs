@@ -62,7 +62,10 @@ impl<'m> Plans<'m> {
         steps.push(Step::Note(
             "A full bucket no longer matches, so the upsert opens another. Of two writers that open one at the same time the unique index refuses one, which tries again and appends.".to_owned(),
         ));
-        steps.push(Step::Retry(vec![Step::Return(append)]));
+        steps.push(Step::Retry(vec![
+            Step::Let("done", append),
+            Step::Code("return done;".to_owned()),
+        ]));
         let add = js::function(&["append", &entity.name]);
         let read = js::function(&["list", &entity.name, "between"]);
         let mut clauses = vec!["PT-bucket.4", "SN-08", "GC-37"];
@@ -115,7 +118,7 @@ impl<'m> Plans<'m> {
                 most + 1
             ),
             format!(
-                "await Promise.all(Array.from({{ length: 8 }}, async (_, writer) => {{\n  for (let i = 0; i < 10; i++) {add}(at, {{ ...one(0), {}: new Date({day} + {} + writer * 10 + i) }});\n}}));",
+                "await together(Array.from({{ length: 8 }}, async (_, writer) => {{\n  for (let i = 0; i < 10; i++) {add}(at, {{ ...one(0), {}: new Date({day} + {} + writer * 10 + i) }});\n}}));",
                 docward_model::shell::key(&bucket.time),
                 10 * span
             ),
