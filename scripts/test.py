@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Everything that must pass before a change lands. Needs Rust and Python, nothing else: the server that
 some tests talk to is found or fetched by scripts/mongod.py, the browser by scripts/browser.py, drivers of
-other languages by scripts/clients.py. Where a browser or a driver cannot be had its tests are skipped, and
-the last line says so.
+other languages by scripts/clients.py, the shell by scripts/mongosh.py. Where a browser, a driver or the
+shell cannot be had its tests are skipped, and the last line says so.
 
     python3 scripts/test.py            all steps
     python3 scripts/test.py NAME...    only these steps (see --list)
@@ -20,6 +20,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # What scripts/browser.py says when there is no browser and none can be installed.
 NO_BROWSER = 3
+# What scripts/mongosh.py says when there is no shell and none can be installed.
+NO_SHELL = 3
 
 STEPS = [
     ("fmt", ["cargo", "fmt", "--all", "--check"]),
@@ -27,6 +29,7 @@ STEPS = [
     ("servers", [sys.executable, "scripts/mongod.py", "--all"]),
     ("browser", [sys.executable, "scripts/browser.py", "--install"]),
     ("clients", [sys.executable, "scripts/clients.py", "--install"]),
+    ("mongosh", [sys.executable, "scripts/mongosh.py", "--install"]),
     ("tests", ["cargo", "test", "--workspace", "--quiet"]),
     ("examples", ["cargo", "xtask", "examples", "--check"]),
     ("tidy", ["cargo", "xtask", "tidy"]),
@@ -87,6 +90,9 @@ def main():
         if name == "browser" and code == NO_BROWSER:
             os.environ["DOCWARD_NO_BROWSER"] = "1"
             skipped.append("the HTML report was not tested in a browser")
+            code = 0
+        if name == "mongosh" and code == NO_SHELL:
+            skipped.append("the scripts of designs were not run by a shell")
             code = 0
         print(f"== {name}: {time.monotonic() - start:.0f} s", flush=True)
         if code != 0:

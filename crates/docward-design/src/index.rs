@@ -4,7 +4,7 @@ use docward_model::{BsonType, DesignRead, Matching};
 
 use crate::collection::{CollectionPlan, Purpose};
 use crate::layout::{Layout, Origin, Planned};
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, Window};
 
 /// An index.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,8 @@ pub struct IndexPlan {
     pub unique: bool,
     /// Only documents in which a field has a value (PT-poly.2).
     pub only: Option<(String, String)>,
+    /// Only documents in which a number is below another: buckets with room left (GC-37).
+    pub below: Option<(String, u64)>,
     /// Seconds after which documents go.
     pub expire_after: Option<u64>,
     /// What it serves.
@@ -29,6 +31,7 @@ impl IndexPlan {
             keys,
             unique: false,
             only: None,
+            below: None,
             expire_after: None,
             serves: vec![serves.into()],
             notes: Vec::new(),
@@ -91,6 +94,20 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
             index.keys.len() > given.len()
                 || index.keys.iter().zip(given).any(|((name, _), given)| name != given)
         });
+    }
+    // Before 5.0 two indexes of the same keys are refused, whatever documents they are for.
+    let keys: Vec<_> = collection
+        .indexes
+        .iter()
+        .filter(|index| index.below.is_none())
+        .map(|index| index.keys.clone())
+        .collect();
+    for index in collection.indexes.iter_mut().filter(|index| index.below.is_some()) {
+        if keys.contains(&index.keys)
+            && let Some((_, falls)) = index.keys.last_mut()
+        {
+            *falls = true;
+        }
     }
 }
 
@@ -359,17 +376,22 @@ fn unique(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<Inde
     if matches!(collection.purpose, Purpose::TimeSeries { .. }) {
         return;
     }
-    if let Purpose::Bucket(_) = collection.purpose {
-        // The append finds its bucket by series, period and room left (PT-bucket.4).
-        let mut keys: Vec<(String, bool)> = collection
+    if let Purpose::Bucket(bucket) = &collection.purpose {
+        // The append finds its bucket by series, period and room left (PT-bucket.4). Of two writers that
+        // open a bucket at the same time one is refused and appends to the other's (GC-37).
+        let by_count = matches!(bucket.window, Window::Events(_));
+        let keys: Vec<(String, bool)> = collection
             .fields
             .iter()
             .take_while(|field| field.name != "count")
             .filter(|field| field.name != "_id")
+            // Buckets that end by their number begin with whatever comes first.
+            .filter(|field| !(by_count && field.origin == Origin::Pattern("bucket")))
             .map(|field| (field.name.clone(), false))
             .collect();
-        keys.push(("count".to_owned(), false));
-        found.push(IndexPlan::on(keys, "appending to the open bucket"));
+        let open = IndexPlan::on(keys, "appending to the open bucket, of which there is one");
+        let below = Some(("count".to_owned(), bucket.most));
+        found.push(IndexPlan { unique: true, below, ..open });
         return;
     }
     let Some(entity) = layout.model.entity(&collection.entity) else { return };
@@ -401,12 +423,12 @@ fn expiry(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<Inde
 /// An index that another begins with is not needed, unless it is unique, partial or lets documents go.
 fn merged(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
     let mut kept: Vec<IndexPlan> = Vec::new();
-    let plain =
-        |index: &IndexPlan| !index.unique && index.only.is_none() && index.expire_after.is_none();
+    let whole = |index: &IndexPlan| index.only.is_none() && index.below.is_none();
+    let plain = |index: &IndexPlan| whole(index) && !index.unique && index.expire_after.is_none();
     for index in found {
-        if let Some(same) =
-            kept.iter_mut().find(|have| have.keys == index.keys && have.only == index.only)
-        {
+        if let Some(same) = kept.iter_mut().find(|have| {
+            have.keys == index.keys && have.only == index.only && have.below == index.below
+        }) {
             same.unique |= index.unique;
             same.expire_after = same.expire_after.or(index.expire_after);
             same.serves.extend(index.serves);
@@ -415,14 +437,14 @@ fn merged(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
         }
         if plain(&index)
             && let Some(longer) =
-                kept.iter_mut().find(|have| have.only.is_none() && have.begins_with(&index))
+                kept.iter_mut().find(|have| whole(have) && have.begins_with(&index))
         {
             longer.serves.extend(index.serves);
             continue;
         }
         let (shorter, rest): (Vec<_>, Vec<_>) = kept
             .into_iter()
-            .partition(|have| plain(have) && index.only.is_none() && index.begins_with(have));
+            .partition(|have| plain(have) && whole(&index) && index.begins_with(have));
         kept = rest;
         let mut index = index;
         index.serves.extend(shorter.into_iter().flat_map(|have| have.serves));

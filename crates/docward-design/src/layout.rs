@@ -331,8 +331,7 @@ impl<'m> Layout<'m> {
                     ));
                 }
                 Pattern::ParentInChild => {
-                    let name = relationship.field.clone();
-                    let name = name.unwrap_or_else(|| self.naming.id_of(parent));
+                    let name = self.naming.parent_field(relationship);
                     into.push(Planned::new(name, BsonType::ObjectId, reference.clone()));
                 }
                 Pattern::ParentsInChild => {
@@ -392,13 +391,18 @@ impl<'m> Layout<'m> {
                         Pattern::Outlier { page } => Some(*page),
                         _ => None,
                     });
+                    let capped = decision.patterns.iter().find_map(|pattern| match pattern {
+                        Pattern::CappedArray { newest } => Some(*newest),
+                        _ => None,
+                    });
                     into.push(if single {
                         Planned {
                             required: spread.p50 >= 1,
                             ..Planned::object(role, origin, fields)
                         }
                     } else {
-                        let max = outlier.map_or(spread.max, |page| spread.max.min(page));
+                        let most = capped.unwrap_or(spread.max);
+                        let max = outlier.map_or(most, |page| spread.max.min(page));
                         Planned::list(role, origin, fields, Spread { max, ..spread })
                     });
                     if outlier.is_some() {
@@ -410,7 +414,7 @@ impl<'m> Layout<'m> {
                     let origin = Origin::Reference(relationship.child.clone());
                     if single {
                         into.push(Planned::new(
-                            relationship.field.clone().unwrap_or_else(|| self.naming.id_of(role)),
+                            self.naming.child_field(relationship),
                             BsonType::ObjectId,
                             origin,
                         ));
@@ -452,7 +456,8 @@ impl<'m> Layout<'m> {
                         p50: cap(spread.p50),
                         p95: cap(spread.p95),
                         p99: cap(spread.p99),
-                        max: cap(spread.max),
+                        // Statements cut at so many, however few children were declared.
+                        max: *newest,
                     };
                     let name = self.preview(relationship);
                     into.push(Planned::list(
@@ -535,7 +540,8 @@ impl<'m> Layout<'m> {
         let inside: Vec<Planned> = all.into_iter().filter(|field| !is_series(field)).collect();
         let statistics: Vec<Planned> = inside
             .iter()
-            .filter(|field| is_number(field.kind))
+            // Of a field that readings may lack, sum and count would not give the mean.
+            .filter(|field| is_number(field.kind) && field.required)
             .flat_map(|field| {
                 ["min", "max", "sum"].map(|word| {
                     let name = self.naming.field(&[&field.name, word]);

@@ -1,6 +1,6 @@
 //! Names of the collections and fields that a design makes, in the style the model is written in.
 
-use docward_model::{DesignModel, ProfileName, words};
+use docward_model::{DesignModel, ProfileName, Relationship, words};
 
 /// How names are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,16 @@ impl Naming {
             }
         }
         name
+    }
+
+    /// The field of a child that holds its parent's id: as declared, else `customerId`.
+    pub fn parent_field(self, relationship: &Relationship) -> String {
+        relationship.field.clone().unwrap_or_else(|| self.id_of(&relationship.parent))
+    }
+
+    /// The field of a parent that holds the id of its one child: as declared, else `productId`.
+    pub fn child_field(self, relationship: &Relationship) -> String {
+        relationship.field.clone().unwrap_or_else(|| self.id_of(relationship.role()))
     }
 
     /// `customerId` for `customer` or `customers`.

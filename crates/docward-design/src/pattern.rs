@@ -418,6 +418,18 @@ fn date_field(entity: &Entity) -> Option<String> {
     dates.next().is_none().then(|| first.name.clone())
 }
 
+/// The field that tells the kinds of an entity apart: one that lists them, or `type`.
+pub(crate) fn discriminator(entity: &Entity) -> String {
+    entity
+        .fields
+        .iter()
+        .find(|field| {
+            !field.values.is_empty()
+                && entity.variants.iter().all(|variant| field.values.contains(&variant.name))
+        })
+        .map_or_else(|| "type".to_owned(), |field| field.name.clone())
+}
+
 /// Patterns of an entity by itself.
 pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Made {
     let mut made = Made { patterns: Vec::new(), remarks: Vec::new(), questions: Vec::new() };
@@ -425,14 +437,7 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
         made.series(model, entity, bytes);
     }
     if !entity.variants.is_empty() {
-        let discriminator = entity
-            .fields
-            .iter()
-            .find(|field| {
-                !field.values.is_empty()
-                    && entity.variants.iter().all(|variant| field.values.contains(&variant.name))
-            })
-            .map_or_else(|| "type".to_owned(), |field| field.name.clone());
+        let discriminator = discriminator(entity);
         made.patterns.push(Pattern::Polymorphic { discriminator });
     }
     if entity.attributes.len() >= 3 {

@@ -1,0 +1,137 @@
+//! Pictures as Mermaid text: the model before, the collections after.
+
+use docward_model::{BsonType, DesignModel, EntityField, Relationship};
+
+use crate::layout::{Origin, Planned};
+use crate::plan::Design;
+
+/// Entities and how they belong together.
+pub(super) fn model(model: &DesignModel) -> String {
+    let mut text = String::from("erDiagram\n");
+    for relationship in &model.relationships {
+        text.push_str(&format!(
+            "  {} {} {} : {}\n",
+            name(&relationship.parent),
+            ends(relationship),
+            name(&relationship.child),
+            quoted(relationship.role())
+        ));
+    }
+    for entity in &model.entities {
+        text.push_str(&format!("  {} {{\n", name(&entity.name)));
+        for field in &entity.fields {
+            text.push_str(&format!("    {} {}\n", declared(field), word(&field.name)));
+        }
+        for variant in &entity.variants {
+            for field in &variant.fields {
+                text.push_str(&format!(
+                    "    {} {} {}\n",
+                    declared(field),
+                    word(&field.name),
+                    quoted(&format!("{} only", variant.name))
+                ));
+            }
+        }
+        text.push_str("  }\n");
+    }
+    text
+}
+
+/// Collections, with what is embedded, copied and kept in them.
+pub(super) fn design(design: &Design) -> String {
+    let mut text = String::from("erDiagram\n");
+    for collection in &design.collections {
+        let mut lines = Vec::new();
+        fields(&collection.name, &collection.fields, &mut lines, &mut text);
+        text.push_str(&format!("  {} {{\n{}  }}\n", name(&collection.name), lines.concat()));
+    }
+    // References between collections.
+    for collection in &design.collections {
+        for field in &collection.fields {
+            let Origin::Reference(entity) = &field.origin else { continue };
+            let target = design
+                .collections
+                .iter()
+                .find(|c| c.entity == *entity && c.purpose == crate::collection::Purpose::Entity);
+            let Some(target) = target else { continue };
+            let end = if field.kind == BsonType::Array { "}o--o{" } else { "}o--||" };
+            text.push_str(&format!(
+                "  {} {end} {} : {}\n",
+                name(&collection.name),
+                name(&target.name),
+                quoted(&field.name)
+            ));
+        }
+    }
+    text
+}
+
+/// Lines of a box; objects inside get boxes of their own.
+fn fields(owner: &str, of: &[Planned], lines: &mut Vec<String>, text: &mut String) {
+    for field in of {
+        let kind = match (field.kind, field.element) {
+            (BsonType::Array, Some(element)) => format!("{}[]", element.name()),
+            (BsonType::Array, None) => "object[]".to_owned(),
+            (kind, _) => kind.name().to_owned(),
+        };
+        let key = if field.origin == Origin::Id { " PK" } else { "" };
+        let note = match field.origin.note() {
+            Some(note) => format!(" {}", quoted(&note)),
+            None => String::new(),
+        };
+        lines.push(format!("    {kind} {}{key}{note}\n", word(&field.name)));
+        if !field.fields.is_empty() {
+            let below = format!("{owner}.{}", field.name);
+            let mut inner = Vec::new();
+            fields(&below, &field.fields, &mut inner, text);
+            let end = if field.kind == BsonType::Array { "||--o{" } else { "||--o|" };
+            text.push_str(&format!(
+                "  {} {end} {} : {}\n  {} {{\n{}  }}\n",
+                name(owner),
+                name(&below),
+                quoted(&field.name),
+                name(&below),
+                inner.concat()
+            ));
+        }
+    }
+}
+
+fn ends(relationship: &Relationship) -> &'static str {
+    let many = relationship.children.is_none_or(|children| children.max > 1);
+    match (relationship.is_shared(), many) {
+        (false, true) => "||--o{",
+        (false, false) => "||--o|",
+        (true, true) => "}o--o{",
+        (true, false) => "}o--o|",
+    }
+}
+
+fn declared(field: &EntityField) -> String {
+    match (field.kind, field.element) {
+        (BsonType::Array, Some(element)) => format!("{}[]", element.name()),
+        (BsonType::Array, None) => "object[]".to_owned(),
+        (kind, _) => kind.name().to_owned(),
+    }
+}
+
+/// The name of a box, in quotes: any letter but those may stand in it.
+fn name(text: &str) -> String {
+    quoted(text)
+}
+
+fn quoted(text: &str) -> String {
+    let clean: String =
+        text.chars().map(|c| if c == '"' || c.is_control() { '\'' } else { c }).collect();
+    format!("\"{}\"", clean.replace('`', ""))
+}
+
+/// The name of a line: letters, digits and underscores.
+fn word(text: &str) -> String {
+    let made: String = text.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+    if made.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+        made
+    } else {
+        format!("_{made}")
+    }
+}

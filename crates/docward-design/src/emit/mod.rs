@@ -1,0 +1,267 @@
+//! What a design is delivered as: scripts for mongosh, validators, functions for every pattern, a check that
+//! runs them all, pictures and a page that explains them. Text only; nothing is written here.
+
+mod check;
+mod mermaid;
+mod readme;
+mod shard;
+
+use bson::{Bson, Document, doc};
+use docward_model::{DesignModel, ProfileName, shell::quote};
+
+use crate::collection::{CollectionPlan, Purpose};
+use crate::example::example;
+use crate::index::IndexPlan;
+use crate::js;
+use crate::maintain::{Plans, scripts};
+use crate::plan::Design;
+use crate::statement::{Script, wrapped};
+use crate::validator::validator;
+
+/// Every file of a design: its path and its text.
+pub fn files(model: &DesignModel, design: &Design, profile: ProfileName) -> Vec<(String, String)> {
+    let plans = Plans::new(model, design, profile);
+    let scripts = scripts(model, design, profile);
+    let mut files = vec![
+        ("README.md".to_owned(), readme::page(model, design, &scripts)),
+        ("01-collections.js".to_owned(), collections(model, design)),
+        ("02-indexes.js".to_owned(), indexes(model, design)),
+        ("03-shard.js".to_owned(), shard::script(design)),
+        ("check.js".to_owned(), check::script(model, &plans, &scripts)),
+        ("model.mmd".to_owned(), mermaid::model(model)),
+        ("design.mmd".to_owned(), mermaid::design(design)),
+    ];
+    for collection in &design.collections {
+        if let Some(validator) = validator(model, collection) {
+            let path = format!("validators/{}.json", file_name(&collection.name));
+            files.push((path, json(&validator)));
+        }
+        let path = format!("examples/{}.json", file_name(&collection.name));
+        files.push((path, json(&example(model, collection))));
+    }
+    for script in &scripts {
+        files.push((format!("patterns/{}", script.file()), pattern(script)));
+    }
+    files
+}
+
+/// A collection's name as that of a file: names may hold what paths must not.
+fn file_name(name: &str) -> String {
+    let made: String = name
+        .chars()
+        .map(|c| if c.is_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' })
+        .collect();
+    if made.starts_with('.') { format!("_{made}") } else { made }
+}
+
+/// Relaxed extended JSON, indented.
+fn json(document: &Document) -> String {
+    let value = Bson::from(document.clone()).into_relaxed_extjson();
+    format!("{value:#}\n")
+}
+
+/// The first lines of every script.
+fn heading(text: &str) -> String {
+    wrapped(text, 96).into_iter().map(|line| format!("// {line}\n")).collect()
+}
+
+/// The database a script works in.
+fn database(design: &Design) -> String {
+    format!(
+        "var database = typeof database === \"string\" ? database : {};\n",
+        quote(&design.database)
+    )
+}
+
+fn collections(model: &DesignModel, design: &Design) -> String {
+    let mut text = heading(
+        "Creates the collections with their validators (strict, error). A collection that is there gets the validator of the design; run it as often as you like. Set `database` before to use another database.",
+    );
+    text.push_str(&database(design));
+    text.push_str(CREATE);
+    for collection in &design.collections {
+        text.push_str(&format!(
+            "\ncreateOrChange(db.getSiblingDB(database), {}, {});\n",
+            quote(&collection.name),
+            js::object(&options(model, collection), 0)
+        ));
+    }
+    text
+}
+
+const CREATE: &str = r#"
+function createOrChange(db, name, options) {
+  const found = db.getCollectionInfos({ name });
+  if (found.length === 0) {
+    db.createCollection(name, options);
+    print(`created ${name}`);
+    return;
+  }
+  const change = { collMod: name };
+  if (options.timeseries) {
+    if (found[0].type !== "timeseries") throw new Error(`${name} is there and is no time series`);
+    // "off" is what the server takes for readings that are kept forever.
+    change.expireAfterSeconds = options.expireAfterSeconds ?? "off";
+  } else {
+    Object.assign(change, options);
+  }
+  db.runCommand(change);
+  print(`changed ${name}`);
+}
+"#;
+
+/// What a collection is created with.
+pub fn options(model: &DesignModel, collection: &CollectionPlan) -> Document {
+    let mut made = Document::new();
+    if let Purpose::TimeSeries { time, meta, granularity } = &collection.purpose {
+        let series = doc! { "timeField": time, "metaField": meta, "granularity": *granularity };
+        made.insert("timeseries", series);
+        if let Some(days) = collection.kept_days {
+            made.insert("expireAfterSeconds", number((days * 86_400.0) as u64));
+        }
+    }
+    if let Some(validator) = validator(model, collection) {
+        made.insert("validator", validator);
+        made.insert("validationLevel", "strict");
+        made.insert("validationAction", "error");
+    }
+    made
+}
+
+fn number(value: u64) -> Bson {
+    i32::try_from(value).map_or_else(|_| Bson::Int64(value as i64), Bson::Int32)
+}
+
+fn indexes(model: &DesignModel, design: &Design) -> String {
+    let mut text = heading(
+        "Creates the indexes: equality, then sort, then range (CK-12). An index that is there stays as it is; run it as often as you like. Set `database` before to use another database.",
+    );
+    text.push_str(&database(design));
+    for collection in &design.collections {
+        for index in &collection.indexes {
+            text.push('\n');
+            for line in index.serves.iter().chain(&index.notes) {
+                text.push_str(&heading(line));
+            }
+            if let Some(why) = not_here(model, collection, index) {
+                text.push_str(&heading(&format!("Not created: {why}.")));
+                continue;
+            }
+            let (keys, options) = index_of(index);
+            let mut parts = vec![js::object(&keys, 2)];
+            if !options.is_empty() {
+                parts.push(js::object(&options, 2));
+            }
+            let open = format!(
+                "db.getSiblingDB(database).getCollection({}).createIndex(",
+                quote(&collection.name)
+            );
+            text.push_str(&js::enclosed(&open, parts, ");\n", 0));
+        }
+    }
+    text
+}
+
+/// Keys and options of an index, as `createIndex` takes them.
+pub fn index_of(index: &IndexPlan) -> (Document, Document) {
+    let keys = index
+        .keys
+        .iter()
+        .map(|(name, falls)| (name.clone(), Bson::Int32(if *falls { -1 } else { 1 })))
+        .collect();
+    let mut options = Document::new();
+    if index.unique {
+        options.insert("unique", true);
+    }
+    let mut only = Document::new();
+    if let Some((field, value)) = &index.only {
+        only.insert(field, value);
+    }
+    if let Some((field, bound)) = &index.below {
+        only.insert(field, doc! { "$lt": number(*bound) });
+    }
+    if !only.is_empty() {
+        options.insert("partialFilterExpression", only);
+    }
+    if let Some(seconds) = index.expire_after {
+        options.insert("expireAfterSeconds", number(seconds));
+    }
+    (keys, options)
+}
+
+/// Why the server would not take an index.
+fn not_here(
+    model: &DesignModel,
+    collection: &CollectionPlan,
+    index: &IndexPlan,
+) -> Option<&'static str> {
+    let Purpose::TimeSeries { time, meta, .. } = &collection.purpose else { return None };
+    let on_series = index
+        .keys
+        .iter()
+        .all(|(name, _)| name == time || name == meta || name.starts_with(&format!("{meta}.")));
+    if index.unique {
+        return Some("a time series has no unique index (GC-30)");
+    }
+    if !on_series && model.deployment.server < (6, 0) {
+        return Some("before 6.0 a time series is indexed by its time and meta field alone");
+    }
+    None
+}
+
+/// Functions that several files need.
+const PICK: &str = r#"
+/** The fields wanted, as far as they are there. */
+function pick(from, fields) {
+  return Object.fromEntries(fields.filter((f) => from[f] !== undefined).map((f) => [f, from[f]]));
+}
+"#;
+
+const TRANSACTION: &str = r#"
+/** Runs `work` with a database of one transaction: all of it happens, or nothing. Transient errors are tried again. */
+function inTransaction(db, work) {
+  const session = db.getMongo().startSession();
+  const has = (error, label) => typeof error.hasErrorLabel === "function" && error.hasErrorLabel(label);
+  try {
+    for (;;) {
+      session.startTransaction({ readConcern: { level: "snapshot" }, writeConcern: { w: "majority" } });
+      try {
+        const result = work(session.getDatabase(db.getName()));
+        for (;;) {
+          try {
+            session.commitTransaction();
+            return result;
+          } catch (error) {
+            if (!has(error, "UnknownTransactionCommitResult")) throw error;
+          }
+        }
+      } catch (error) {
+        try {
+          session.abortTransaction();
+        } catch (ignored) {
+          // It has ended already.
+        }
+        if (!has(error, "TransientTransactionError")) throw error;
+      }
+    }
+  } finally {
+    session.endSession();
+  }
+}
+"#;
+
+fn pattern(script: &Script) -> String {
+    let mut text = heading(&format!(
+        "{} Functions for mongosh: load this file, then call them with a database. In an application, write the same statements with its driver.",
+        script.intro
+    ));
+    let jobs: Vec<String> = script.jobs.iter().map(crate::statement::Job::shell).collect();
+    let body = jobs.join("\n");
+    if body.contains("pick(") {
+        text.push_str(PICK);
+    }
+    if body.contains("inTransaction(") {
+        text.push_str(TRANSACTION);
+    }
+    format!("{text}\n{body}")
+}

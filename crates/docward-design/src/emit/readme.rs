@@ -1,0 +1,123 @@
+//! The page that explains the files and the decisions behind them.
+
+use docward_connect::{Deployment, Given, Method, plan};
+use docward_model::{DesignModel, LimitScope};
+
+use crate::plan::Design;
+use crate::statement::Script;
+
+pub(super) fn page(model: &DesignModel, design: &Design, scripts: &[Script]) -> String {
+    let mut text = format!("# {}\n\nDatabase `{}`.\n\n## Files\n\n", design.name, design.database);
+    text.push_str("| file | what it is |\n|---|---|\n");
+    let mut row = |file: &str, what: &str| text.push_str(&format!("| `{file}` | {what} |\n"));
+    row("01-collections.js", "creates the collections with validators; may be run again");
+    row("02-indexes.js", "creates the indexes; may be run again");
+    row("03-shard.js", "shards them and sets zones; does nothing where there are no shards");
+    row("validators/", "the validators alone, as extended JSON");
+    row("examples/", "one document of each collection");
+    for script in scripts {
+        let names: Vec<String> = script.jobs.iter().map(|job| format!("`{}`", job.name)).collect();
+        row(&format!("patterns/{}", script.file()), &names.join(", "));
+    }
+    row("check.js", "runs all of it in a scratch database and says what does not hold");
+    row("model.mmd, design.mmd", "the model before and the collections after, for Mermaid");
+    text.push_str("\n```sh\nmongosh \"$URI\" 01-collections.js 02-indexes.js\nmongosh \"$URI\" 03-shard.js   # on a sharded cluster\nmongosh \"$URI\" check.js      # on a test deployment\n```\n");
+    text.push_str(
+        "\n## Decisions\n\n| relationship | decision | by | because |\n|---|---|---|---|\n",
+    );
+    for decision in &design.decisions {
+        let mut clauses: Vec<&str> = decision.ruling.decided_by.to_vec();
+        clauses.extend(decision.patterns.iter().flat_map(|pattern| pattern.clauses()));
+        clauses.sort_unstable();
+        clauses.dedup();
+        let patterns: Vec<&str> = decision.patterns.iter().map(|p| p.name()).collect();
+        text.push_str(&format!(
+            "| `{}` | {}{} | {} | {} |\n",
+            decision.relationship,
+            decision.verdict.name(),
+            if patterns.is_empty() { String::new() } else { format!(": {}", patterns.join(", ")) },
+            clauses.join(", "),
+            cell(&decision.ruling.how)
+        ));
+    }
+    for advice in design.entities.iter().filter(|advice| !advice.patterns.is_empty()) {
+        for pattern in &advice.patterns {
+            text.push_str(&format!(
+                "| `{}` | {} | {} | |\n",
+                advice.entity,
+                pattern.name(),
+                pattern.clauses().join(", ")
+            ));
+        }
+    }
+    let without: Vec<&str> = design
+        .decisions
+        .iter()
+        .filter(|d| !d.patterns.is_empty() && !scripts.iter().any(|s| s.about == d.relationship))
+        .map(|d| d.relationship.as_str())
+        .collect();
+    if !without.is_empty() {
+        text.push_str(&format!(
+            "\nWithout functions, because one end lies inside of a list, or is a series with functions of its own: {}.\n",
+            without.join(", ")
+        ));
+    }
+    text.push_str(&test_plan(scripts));
+    text.push_str(&pools(model));
+    text
+}
+
+fn test_plan(scripts: &[Script]) -> String {
+    let mut text = String::from(
+        "\n## Test plan\n\n`check.js` does all of this, in a database of its own that it drops at the end:\n\n- running 01 and 02 twice is fine; every validator takes its example and refuses a wrong type (error 121)\n",
+    );
+    for script in scripts {
+        // The words of the checks are the plan.
+        let mut said: Vec<&str> = script
+            .check
+            .iter()
+            .filter_map(|line| {
+                line.split("expect(\"").nth(1).or_else(|| line.split("refused(\"").nth(1))
+            })
+            .filter_map(|rest| rest.split('"').next())
+            .collect();
+        said.dedup();
+        let mut once: Vec<&str> = Vec::new();
+        for what in said {
+            if !once.contains(&what) {
+                once.push(what);
+            }
+        }
+        text.push_str(&format!("- `{}`: {}\n", script.file(), once.join("; ")));
+    }
+    text
+}
+
+/// The largest pool that leaves a fifth of the connections free (ALG-3).
+fn pools(model: &DesignModel) -> String {
+    let (Some(limit), Some(clients)) =
+        (model.deployment.connection_limit, model.deployment.clients)
+    else {
+        return String::new();
+    };
+    if limit == 0 || clients == 0 {
+        return String::new();
+    }
+    let method =
+        if model.deployment.shards > 1 { Method::LoadBalancer } else { Method::ReplicaSet };
+    let deployment =
+        Deployment { method, routers: 1, members: None, limit, scope: LimitScope::Total };
+    let given =
+        Given { name: "clients".to_owned(), instances: clients, processes: 1, ..Given::default() };
+    let planned = plan(&deployment, &[given]);
+    let Some(service) = planned.services.first() else { return String::new() };
+    format!(
+        "\n## Pools\n\n{clients} clients and {limit} connections: `maxPoolSize` of at most {} each keeps to 80% ({} connections). `docward connect plan` works it out by demand (CN-03.1, ALG-3).\n",
+        service.cap, planned.budget
+    )
+}
+
+/// Text that does not end a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}

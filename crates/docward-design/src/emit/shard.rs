@@ -1,0 +1,115 @@
+//! Shard keys and zones as a script (SK-9 to SK-11). It was written by the documentation of `mongos`; on
+//! anything else it does nothing and says so.
+
+use bson::{Bson, Document};
+use docward_model::shell::{key, quote};
+
+use super::{database, heading};
+use crate::collection::CollectionPlan;
+use crate::js;
+use crate::plan::Design;
+use crate::shard::ShardPlan;
+
+pub(super) fn script(design: &Design) -> String {
+    let mut text = heading(
+        "Shards the collections, and puts zones on shards (SK-11). It does nothing on a deployment that is not sharded. Set `database` before to use another database.",
+    );
+    text.push_str(&database(design));
+    let sharded: Vec<(&CollectionPlan, &ShardPlan)> = design
+        .collections
+        .iter()
+        .filter_map(|collection| Some((collection, collection.shard.as_ref()?)))
+        .collect();
+    if sharded.is_empty() {
+        text.push_str("\nprint(\"the design is for one shard: nothing to do\");\n");
+        return text;
+    }
+    let zones: Vec<&String> = sharded
+        .iter()
+        .map(|(_, plan)| &plan.zones)
+        .find(|zones| !zones.is_empty())
+        .into_iter()
+        .flatten()
+        .collect();
+    if !zones.is_empty() {
+        text.push_str("\n// Names of the shards of each zone, as `sh.status()` shows them. Fill them in, or set `shardsOf` before.\n");
+        let list: Vec<String> = zones.iter().map(|zone| format!("{}: []", key(zone))).collect();
+        text.push_str(&format!(
+            "var shardsOf = typeof shardsOf === \"object\" ? shardsOf : {{ {} }};\n",
+            list.join(", ")
+        ));
+    }
+    text.push_str("\nfunction shardAll() {\n");
+    text.push_str("  if (db.hello().msg !== \"isdbgrid\") {\n    print(\"this is no sharded cluster: nothing was done\");\n    return;\n  }\n");
+    if !zones.is_empty() {
+        text.push_str("  for (const [zone, shards] of Object.entries(shardsOf)) {\n    if (shards.length === 0) throw new Error(`no shard is named for the zone ${zone}: fill in shardsOf`);\n    for (const shard of shards) sh.addShardToZone(shard, zone);\n  }\n");
+    }
+    text.push_str("  sh.enableSharding(database);\n");
+    for (collection, plan) in sharded {
+        text.push('\n');
+        text.push_str(&one(collection, plan));
+    }
+    text.push_str("}\n\nshardAll();\n");
+    text
+}
+
+fn one(collection: &CollectionPlan, plan: &ShardPlan) -> String {
+    let mut text = String::new();
+    let space = |lines: String| lines.lines().map(|line| format!("  {line}\n")).collect::<String>();
+    for (clause, holds, why) in &plan.key.checks {
+        let mark = match holds {
+            Some(true) => "holds",
+            Some(false) => "FAILS",
+            None => "open",
+        };
+        text.push_str(&space(heading(&format!("{clause} {mark}: {why}"))));
+    }
+    for index in collection.indexes.iter().filter(|index| index.unique) {
+        let fields = &plan.key.fields;
+        let leads = fields.len() <= index.keys.len()
+            && fields
+                .iter()
+                .zip(&index.keys)
+                .all(|((name, hashed), (key, _))| name == key && !hashed);
+        if !leads {
+            let names: Vec<&str> = index.keys.iter().map(|(name, _)| name.as_str()).collect();
+            text.push_str(&space(heading(&format!(
+                "The unique index on {} does not begin with this key, and the server refuses to shard with it: drop it or choose a key that leads it.",
+                names.join(", ")
+            ))));
+        }
+    }
+    let keys: Document = plan
+        .key
+        .fields
+        .iter()
+        .map(|(name, hashed)| {
+            (name.clone(), if *hashed { Bson::from("hashed") } else { Bson::Int32(1) })
+        })
+        .collect();
+    let namespace = format!("`${{database}}.{}`", escaped(&collection.name));
+    text.push_str(&format!("  sh.shardCollection({namespace}, {});\n", js::object(&keys, 2)));
+    for zone in &plan.zones {
+        // From the least to the greatest of everything that begins with the zone's value.
+        let bound = |end: Bson| {
+            let mut made = Document::new();
+            for (i, (name, _)) in plan.key.fields.iter().enumerate() {
+                made.insert(name, if i == 0 { Bson::from(zone.as_str()) } else { end.clone() });
+            }
+            made
+        };
+        let parts = vec![
+            namespace.clone(),
+            js::object(&bound(Bson::MinKey), 4),
+            js::object(&bound(Bson::MaxKey), 4),
+            quote(zone),
+        ];
+        text.push_str(&format!("  {}\n", js::enclosed("sh.updateZoneKeyRange(", parts, ");", 2)));
+    }
+    text
+}
+
+/// A name inside of a template.
+fn escaped(name: &str) -> String {
+    name.replace('\\', "\\\\").replace('`', "\\`").replace("${", "\\${")
+}

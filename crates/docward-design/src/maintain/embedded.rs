@@ -1,0 +1,375 @@
+//! Children inside their parent (PT-embed.1): a list with a bound, the newest N (PT-slice.1), or pages for
+//! the few parents that have very many (PT-outlier.1).
+
+use bson::{Bson, Document, doc};
+use docward_model::{BsonType, Relationship, shell::quote};
+
+use super::{Place, Plans, factory, unless_matched};
+use crate::collection::Purpose;
+use crate::js::{self, given, member_of};
+use crate::layout::{Origin, Planned};
+use crate::pattern::Pattern;
+use crate::plan::Decision;
+use crate::statement::{Job, Method, Script, Statement, Step};
+
+/// What the functions speak of.
+struct Inside<'m> {
+    relationship: &'m Relationship,
+    parent: Place<'m>,
+    field: &'m Planned,
+    /// The path of the list.
+    list: String,
+    parent_id: String,
+    element: String,
+}
+
+impl<'m> Plans<'m> {
+    pub(super) fn embedded(
+        &self,
+        relationship: &'m Relationship,
+        decision: &'m Decision,
+    ) -> Option<Script> {
+        let parent = self.place(&relationship.parent)?;
+        let naming = self.layout.naming;
+        let field = parent
+            .fields
+            .iter()
+            .find(|field| field.origin == Origin::Embedded(relationship.name.clone()))?;
+        let list = format!("{}{}", parent.path, field.name);
+        let inside = Inside {
+            relationship,
+            list,
+            parent_id: js::parameter(&naming.id_of(&relationship.parent)),
+            element: js::parameter(&naming.singular(relationship.role())),
+            parent,
+            field,
+        };
+        let (pattern, jobs, more) = if field.kind == BsonType::Object {
+            self.one_inside(&inside)
+        } else if decision.patterns.iter().any(|p| matches!(p, Pattern::Outlier { .. })) {
+            self.pages(&inside, decision)?
+        } else {
+            self.list_inside(&inside, decision)
+        };
+        let child = self.layout.model.entity(&relationship.child)?;
+        let summary = self.summary(relationship, decision, &inside.parent);
+        let varied: Vec<&str> = summary.sums.iter().map(|(field, ..)| *field).collect();
+        let first = field.fields.iter().find(|f| f.origin == Origin::Own && f.values.is_empty());
+        // Elements are told apart by one field.
+        let sample = self.sample(child, &field.fields, &varied);
+        let parents = quote(&inside.parent.collection.name);
+        let mut check = vec![
+            format!("const root = {};", self.made(inside.parent.collection)),
+            format!("at.getCollection({parents}).insertOne(root);"),
+            format!("const one = {};", factory(&told_apart(sample, first))),
+        ];
+        check.extend(more);
+        Some(Script {
+            about: relationship.name.clone(),
+            pattern,
+            intro: format!("`{}`: {}.", relationship.name, decision.ruling.how),
+            jobs,
+            check,
+        })
+    }
+
+    fn one_inside(&self, inside: &Inside<'m>) -> (&'static str, Vec<Job>, Vec<String>) {
+        let r = inside.relationship;
+        let set = doc! { "$set": { &inside.list: given(&inside.element) } };
+        let by_id = doc! { "_id": given(&inside.parent_id) };
+        let parents = &inside.parent.collection.name;
+        let name = self.name("set", r, false);
+        let job = Job {
+            name: name.clone(),
+            parameters: vec![inside.parent_id.clone(), inside.element.clone()],
+            does: format!("Sets the `{}` of a `{}`: one document, one write.", r.role(), r.parent),
+            clauses: vec!["PT-embed.1"],
+            steps: vec![
+                Step::Let("done", Statement::update(parents, by_id, set)),
+                unless_matched(&r.parent),
+            ],
+        };
+        let check = vec![
+            format!("{name}(at, root._id, one(1));"),
+            format!(
+                "refused(\"no parent, nothing set\", null, () => {name}(at, new ObjectId(), one(1)));"
+            ),
+            now(parents),
+            format!(
+                "expect(\"it is part of the parent\", typeof {}, \"object\");",
+                read(&inside.list)
+            ),
+        ];
+        ("embedded", vec![job], check)
+    }
+
+    fn list_inside(
+        &self,
+        inside: &Inside<'m>,
+        decision: &'m Decision,
+    ) -> (&'static str, Vec<Job>, Vec<String>) {
+        let r = inside.relationship;
+        let (list, parents) = (&inside.list, &inside.parent.collection.name);
+        let capped = decision.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::CappedArray { newest } => Some(*newest),
+            _ => None,
+        });
+        let most = inside.field.items.map_or(999, |items| items.max);
+        let summary = self.summary(r, decision, &inside.parent);
+        let mut filter = doc! { "_id": given(&inside.parent_id) };
+        if capped.is_none() {
+            filter.insert(format!("{list}.{}", most.saturating_sub(1)), doc! { "$exists": false });
+        }
+        let update: Bson = if summary.sums.is_empty() {
+            match capped {
+                Some(newest) => doc! {
+                    "$push": { list: { "$each": [given(&inside.element)], "$slice": -(newest as i32) } }
+                }
+                .into(),
+                None => doc! { "$push": { list: given(&inside.element) } }.into(),
+            }
+        } else {
+            let mut set = summary.added(&inside.element, 1);
+            let before = doc! { "$ifNull": [format!("${list}"), []] };
+            let all = doc! { "$concatArrays": [before, [{ "$literal": given(&inside.element) }]] };
+            set.insert(
+                list,
+                match capped {
+                    Some(newest) => doc! { "$slice": [all, -(newest as i32)] },
+                    None => all,
+                },
+            );
+            let averages = doc! { "$set": summary.averages() };
+            vec![Bson::from(doc! { "$set": set }), averages.into()].into()
+        };
+        let add = self.name("add", r, false);
+        let (pattern, does, mut clauses) = match capped {
+            Some(newest) => (
+                "capped-array",
+                format!(
+                    "Appends one and keeps the newest {newest}, cut by the server in the same write; older ones are gone."
+                ),
+                vec!["PT-slice.1", "SN-06", "DM-08.4"],
+            ),
+            None => (
+                "embedded",
+                format!("Appends one; refused when `{list}` holds {most}, its bound."),
+                vec!["PT-embed.1", "DM-08.2"],
+            ),
+        };
+        clauses.extend(summary.clauses.iter());
+        let does = if summary.is_empty() { does } else { format!("{does} {}.", summary.words()) };
+        let what =
+            if capped.is_some() { r.parent.clone() } else { format!("{} with room", r.parent) };
+        let jobs = vec![Job {
+            name: add.clone(),
+            parameters: vec![inside.parent_id.clone(), inside.element.clone()],
+            does,
+            clauses,
+            steps: vec![
+                Step::Let("done", Statement::update(parents, filter, update)),
+                unless_matched(&what),
+            ],
+        }];
+        let mut check = Vec::new();
+        let many = match capped {
+            Some(newest) => newest + newest.div_ceil(2),
+            None => most.min(20),
+        };
+        check.push("const sent = [];".to_owned());
+        check.push(format!(
+            "for (let i = 0; i < {many}; i++) {{\n  sent.push(one(i));\n  {add}(at, root._id, sent[i]);\n}}"
+        ));
+        check.push(now(parents));
+        match capped {
+            Some(newest) => check.push(format!(
+                "expect(\"{many} pushes leave the newest {newest}, in order (SN-06)\", plain({}), plain(sent.slice(-{newest})));",
+                read(list)
+            )),
+            None => {
+                check.push(format!("expect(\"all are there, in order\", plain({}), plain(sent));", read(list)));
+                if most <= 20 {
+                    check.push(format!(
+                        "refused(\"the list has a bound (DM-08.2)\", null, () => {add}(at, root._id, one({most})));"
+                    ));
+                }
+            }
+        }
+        for (field, sum, average) in &summary.sums {
+            let total =
+                format!("sent.reduce((sum, one) => sum + Number({}), 0)", member_of("one", field));
+            check.push(format!("expect(\"the sum is right\", Number({}), {total});", read(sum)));
+            check.push(format!(
+                "expect(\"the average is exact (GC-35)\", near(Number({}), {total} / sent.length), true);",
+                read(average)
+            ));
+        }
+        (pattern, jobs, check)
+    }
+
+    /// The first page in the parent, the others beside it.
+    fn pages(
+        &self,
+        inside: &Inside<'m>,
+        decision: &'m Decision,
+    ) -> Option<(&'static str, Vec<Job>, Vec<String>)> {
+        let r = inside.relationship;
+        let overflow = self
+            .design
+            .collections
+            .iter()
+            .find(|collection| collection.purpose == Purpose::Overflow(r.name.clone()))?;
+        let page = decision.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::Outlier { page } => Some(*page),
+            _ => None,
+        })?;
+        let (list, parents) = (&inside.list, &inside.parent.collection.name);
+        let (id, element) = (&inside.parent_id, &inside.element);
+        let held = self.layout.naming.id_of(&r.parent);
+        let flag =
+            format!("{}{}", inside.parent.path, self.layout.naming.field(&["has", "overflow"]));
+        let pages = overflow.name.as_str();
+        let last_place = format!("{}.{}", r.role(), page - 1);
+        let mut room = doc! { "_id": given(id) };
+        room.insert(format!("{list}.{}", page - 1), doc! { "$exists": false });
+        let append = |collection: &str, filter: Document, list: &str| {
+            Statement::update(collection, filter, doc! { "$push": { list: given(element) } })
+        };
+        let newest = Statement::find(pages, doc! { &held: given(id) })
+            .then("sort", doc! { "page": -1 })
+            .then("limit", 1);
+        let mut in_last = doc! { &held: given(id), "page": given("page") };
+        in_last.insert(last_place, doc! { "$exists": false });
+        let opened = doc! {
+            &held: given(id), "page": given("last.length === 0 ? 2 : page + 1"), r.role(): [given(element)],
+        };
+        let marked =
+            Statement::update(parents, doc! { "_id": given(id) }, doc! { "$set": { &flag: true } });
+        let (add, list_all) = (self.name("add", r, false), self.name("list", r, true));
+        let summary = self.summary(r, decision, &inside.parent);
+        let mut clauses = vec!["PT-outlier.1", "GC-04"];
+        clauses.extend(summary.clauses.iter());
+        let mut start = Vec::new();
+        if !summary.is_empty() {
+            let update: Bson = if summary.sums.is_empty() {
+                summary.arrival(element, "")
+            } else {
+                let set = summary.added(element, 1);
+                let averages = doc! { "$set": summary.averages() };
+                vec![Bson::from(doc! { "$set": set }), averages.into()].into()
+            };
+            start.push(Step::Run(Statement::update(parents, doc! { "_id": given(id) }, update)));
+        }
+        start.extend([
+            Step::Note(format!("While the parent has room, its place {} is empty.", page - 1)),
+            Step::Let("done", append(parents, room, list)),
+            Step::Code("if (done.matchedCount === 1) return 1;".to_owned()),
+            Step::Note("Readers must know of pages before there is one.".to_owned()),
+            Step::Let("found", marked),
+            Step::Code(format!(
+                "if (found.matchedCount === 0) throw new Error({});",
+                quote(&format!("there is no such {}", r.parent))
+            )),
+            Step::Note(
+                "The unique index lets one writer open a page; the others find it.".to_owned(),
+            ),
+            Step::Retry(vec![
+                Step::Let("last", newest),
+                Step::Code("const page = last.length === 0 ? 2 : last[0].page;".to_owned()),
+                Step::Let("added", append(pages, in_last, r.role())),
+                Step::Code("if (added.matchedCount === 1) return page;".to_owned()),
+                Step::Run(Statement::insert(pages, opened)),
+                Step::Code("return last.length === 0 ? 2 : page + 1;".to_owned()),
+            ]),
+        ]);
+        let whole = Statement::new(parents, Method::FindOne, [doc! { "_id": given(id) }.into()]);
+        let rest =
+            Statement::find(pages, doc! { &held: given(id) }).then("sort", doc! { "page": 1 });
+        let at = |object: &str, path: &str| {
+            path.split('.').fold(object.to_owned(), |at, part| member_of(&at, part))
+        };
+        let jobs = vec![
+            Job {
+                name: add.clone(),
+                parameters: vec![id.clone(), element.clone()],
+                does: format!(
+                    "Appends one: to the parent while it holds fewer than {page}, then to the last page in `{pages}`, then to a new page. Returns the number of the page; the parent is page 1."
+                ),
+                clauses,
+                steps: start,
+            },
+            Job {
+                name: list_all.clone(),
+                parameters: vec![id.clone()],
+                does: "All of them in order. The pages are asked for only where the parent says there are some.".to_owned(),
+                clauses: vec!["PT-outlier.1"],
+                steps: vec![
+                    Step::Let("parent", whole),
+                    super::owned::missing("parent", &r.parent),
+                    Step::Code(format!(
+                        "if (!{}) return {};",
+                        at("parent", &flag),
+                        at("parent", list)
+                    )),
+                    Step::Let("pages", rest),
+                    Step::Code(format!(
+                        "return {}.concat(...pages.map((page) => {}));",
+                        at("parent", list),
+                        member_of("page", r.role())
+                    )),
+                ],
+            },
+        ];
+        let many = page * 2 + page / 2;
+        let mut check = vec![
+            "const sent = [];".to_owned(),
+            format!(
+                "for (let i = 0; i < {many}; i++) {{\n  sent.push(one(i));\n  {add}(at, root._id, sent[i]);\n}}"
+            ),
+            now(parents),
+            format!(
+                "expect(\"the parent holds {page} (PT-outlier.1)\", {}.length, {page});",
+                read(list)
+            ),
+            format!("expect(\"and says that there are more\", {}, true);", read(&flag)),
+            format!(
+                "expect(\"pages from 2 on\", at.getCollection({}).find({}).sort({{ page: 1 }}).toArray().map((page) => [page.page, {}.length]), [[2, {page}], [3, {}]]);",
+                quote(pages),
+                js::object(&doc! { &held: given("root._id") }, 0),
+                member_of("page", r.role()),
+                many - 2 * page
+            ),
+            format!(
+                "expect(\"the reader has {many}, in order\", plain({list_all}(at, root._id)), plain(sent));"
+            ),
+        ];
+        if let Some(count) = &summary.count {
+            check.push(format!("expect(\"the count is right\", Number({}), {many});", read(count)));
+        }
+        Some(("outlier", jobs, check))
+    }
+}
+
+/// A sample whose first field differs from element to element.
+fn told_apart(mut sample: Document, first: Option<&Planned>) -> Document {
+    if let Some(field) = first
+        && matches!(field.kind, BsonType::String | BsonType::Int | BsonType::Long)
+        && !matches!(sample.get(&field.name), Some(Bson::JavaScriptCode(_)))
+        && sample.contains_key(&field.name)
+    {
+        let expression = match field.kind {
+            BsonType::String => format!("{} + i", quote(&format!("{} ", field.name))),
+            _ => "i".to_owned(),
+        };
+        sample.insert(field.name.clone(), given(expression));
+    }
+    sample
+}
+
+fn now(parents: &str) -> String {
+    format!("const now = at.getCollection({}).findOne({{ _id: root._id }});", quote(parents))
+}
+
+fn read(path: &str) -> String {
+    path.split('.').fold("now".to_owned(), |at, part| member_of(&at, part))
+}

@@ -1,0 +1,379 @@
+//! Patterns of an entity by itself: versions, archive, attributes, kinds, and counts that are kept roughly.
+
+use bson::{Bson, doc};
+use docward_model::{BsonType, Entity, Relationship, shell::quote};
+
+use super::{Plans, factory};
+use crate::collection::{CollectionPlan, Purpose};
+use crate::js::{self, SPREAD, given, member_of};
+use crate::pattern::Pattern;
+use crate::plan::Decision;
+use crate::statement::{Job, Method, Script, Statement, Step};
+
+/// Documents that are moved to the archive at a time.
+const BATCH: i32 = 1000;
+
+impl<'m> Plans<'m> {
+    pub(super) fn of_entity(&self, entity: &'m Entity, pattern: &'m Pattern) -> Option<Script> {
+        match pattern {
+            Pattern::Bucket(bucket) => self.bucket(entity, bucket),
+            Pattern::TimeSeries { .. } => self.time_series(entity),
+            Pattern::DocumentVersioning => self.versions(entity),
+            Pattern::Archive { days } => self.archive(entity, *days),
+            Pattern::Attribute { .. } => self.attributes(entity),
+            Pattern::Polymorphic { discriminator } => self.kinds(entity, discriminator),
+            _ => None,
+        }
+    }
+
+    fn beside(&self, entity: &Entity, purpose: &Purpose) -> Option<&'m CollectionPlan> {
+        self.design
+            .collections
+            .iter()
+            .find(|collection| collection.entity == entity.name && collection.purpose == *purpose)
+    }
+
+    fn versions(&self, entity: &'m Entity) -> Option<Script> {
+        let home = self.place(&entity.name).filter(|place| place.path.is_empty())?.collection;
+        let versions = self.beside(entity, &Purpose::Versions)?;
+        let held = self.layout.naming.id_of(&entity.name);
+        let id = js::parameter(&held);
+        let current = doc! { "_id": given(&id), "version": given("version") };
+        let copy =
+            doc! { SPREAD: given("found"), "_id": given("new ObjectId()"), &held: given(&id) };
+        let conflict = quote("somebody else has changed it meanwhile: read it again");
+        let save = js::function(&["save", &entity.name]);
+        let list = js::function(&["list versions of", &entity.name]);
+        let jobs = vec![
+            Job {
+                name: save.clone(),
+                parameters: vec![id.clone(), "version".to_owned(), "changes".to_owned()],
+                does: "Changes a document of the version that was read, and keeps that version. The copy is made first: a crash in between leaves a copy of what is still current, and the next attempt finds it there.".to_owned(),
+                clauses: Vec::new(),
+                steps: vec![
+                    Step::Let("found", Statement::new(&home.name, Method::FindOne, [current.clone().into()])),
+                    Step::Code(format!("if (found === null) throw new Error({conflict});")),
+                    Step::Code("try {".to_owned()),
+                    Step::Code(format!("  {};", Statement::insert(&versions.name, copy).shell(2))),
+                    Step::Code("} catch (error) {\n  if (error.code !== 11000) throw error;\n}".to_owned()),
+                    Step::Let(
+                        "done",
+                        Statement::update(
+                            &home.name,
+                            current,
+                            doc! { "$set": given("changes"), "$inc": { "version": 1 } },
+                        ),
+                    ),
+                    Step::Code(format!("if (done.matchedCount === 0) throw new Error({conflict});")),
+                    Step::Code("return version + 1;".to_owned()),
+                ],
+            },
+            Job {
+                name: list.clone(),
+                parameters: vec![id.clone()],
+                does: "Old versions, newest first.".to_owned(),
+                clauses: Vec::new(),
+                steps: vec![Step::Return(
+                    Statement::find(&versions.name, doc! { &held: given(&id) })
+                        .then("sort", doc! { "version": -1 }),
+                )],
+            },
+        ];
+        let field =
+            entity.fields.iter().find(|f| f.kind == BsonType::String && f.values.is_empty());
+        let changes = field.map_or_else(
+            || "{ revised: true }".to_owned(),
+            |f| js::object(&doc! { &f.name: given("\"revised \" + unique()") }, 0),
+        );
+        let check = vec![
+            format!("const root = {};", self.made(home)),
+            format!("at.getCollection({}).insertOne(root);", quote(&home.name)),
+            format!("expect(\"the next version\", {save}(at, root._id, 1, {changes}), 2);"),
+            format!(
+                "refused(\"an old version is not changed\", null, () => {save}(at, root._id, 1, {changes}));"
+            ),
+            format!("{save}(at, root._id, 2, {changes});"),
+            format!(
+                "expect(\"old versions are kept\", {list}(at, root._id).map((one) => one.version), [2, 1]);"
+            ),
+            format!(
+                "expect(\"one document is current\", at.getCollection({}).findOne({{ _id: root._id }}).version, 3);",
+                quote(&home.name)
+            ),
+        ];
+        Some(Script {
+            about: entity.name.clone(),
+            pattern: "document-versioning",
+            intro: format!(
+                "Old versions of `{}` go to `{}`; queries for current ones never meet them.",
+                entity.name, versions.name
+            ),
+            jobs,
+            check,
+        })
+    }
+
+    fn archive(&self, entity: &'m Entity, days: u64) -> Option<Script> {
+        let home = self.place(&entity.name).filter(|place| place.path.is_empty())?.collection;
+        let archive = self.beside(entity, &Purpose::Archive)?;
+        let date = &entity.fields.iter().find(|field| field.kind == BsonType::Date)?.name;
+        let old = doc! { date: { "$lt": given("before") } };
+        let some = Statement::new(&home.name, Method::Find, [old.into(), doc! { "_id": 1 }.into()])
+            .then("sort", doc! { date: 1 })
+            .then("limit", BATCH);
+        let these = doc! { "_id": { "$in": given("ids") } };
+        let merge = vec![
+            Bson::from(doc! { "$match": these.clone() }),
+            doc! { "$merge": { "into": &archive.name, "on": "_id", "whenMatched": "replace" } }
+                .into(),
+        ];
+        let name = js::function(&["archive", &entity.name]);
+        let merged = Statement::new(&home.name, Method::Aggregate, [merge.into()]);
+        let gone = Statement::new(&home.name, Method::DeleteMany, [these.into()]);
+        let job = Job {
+            name: name.clone(),
+            parameters: vec!["today = new Date()".to_owned()],
+            does: format!(
+                "Moves documents whose `{date}` is more than {days} days ago to `{}`, {BATCH} at a time. Deleted is what was copied, by its ids: what comes in between with an old date waits for the next run. It can be stopped and started at any time.",
+                archive.name
+            ),
+            clauses: Vec::new(),
+            steps: vec![
+                Step::Code(format!("const before = new Date(today.getTime() - {days} * 86400000);\nlet moved = 0;")),
+                Step::Code("for (;;) {".to_owned()),
+                Step::Code(format!("  const found = {};", some.shell(2))),
+                Step::Code("  const ids = found.map((one) => one._id);\n  if (ids.length === 0) return moved;".to_owned()),
+                Step::Code(format!("  {};", merged.shell(2))),
+                Step::Code(format!("  {};", gone.shell(2))),
+                Step::Code("  moved += ids.length;\n}".to_owned()),
+            ],
+        };
+        let collection = quote(&home.name);
+        let day = crate::example::day(self.layout.model);
+        let at = |days: i64| format!("new Date({day} - {days} * 86400000)");
+        let set = |days: i64| {
+            js::object(&doc! { SPREAD: given(self.made(home)), date: given(at(days)) }, 0)
+        };
+        let check = vec![
+            format!("at.getCollection({collection}).deleteMany({{}});"),
+            format!(
+                "at.getCollection({collection}).insertMany([{}, {}, {}]);",
+                set(days as i64 + 2),
+                set(days as i64 + 1),
+                set(days as i64 - 1)
+            ),
+            format!("expect(\"two are old\", {name}(at, {}), 2);", at(0)),
+            format!(
+                "expect(\"they are in the archive\", at.getCollection({}).countDocuments({{}}), 2);",
+                quote(&archive.name)
+            ),
+            format!(
+                "expect(\"one is left\", at.getCollection({collection}).countDocuments({{}}), 1);"
+            ),
+            format!("expect(\"nothing more to do\", {name}(at, {}), 0);", at(0)),
+        ];
+        Some(Script {
+            about: entity.name.clone(),
+            pattern: "archive",
+            intro: format!(
+                "`{}` is hardly read after {days} days and goes to a place of its own.",
+                entity.name
+            ),
+            jobs: vec![job],
+            check,
+        })
+    }
+
+    fn attributes(&self, entity: &'m Entity) -> Option<Script> {
+        let home = self.place(&entity.name).filter(|place| place.path.is_empty())?.collection;
+        let find = js::function(&["find", &entity.name, "by attribute"]);
+        let set = js::function(&["set", &entity.name, "attribute"]);
+        let id = js::parameter(&self.layout.naming.id_of(&entity.name));
+        let pair = doc! { "k": given("name"), "v": given("value") };
+        let most = home
+            .fields
+            .iter()
+            .find(|field| field.name == "attributes")
+            .and_then(|field| field.items)
+            .map_or(999, |items| items.max);
+        let known = doc! { "_id": given(&id), "attributes.k": given("name") };
+        let change = doc! { "$set": { "attributes.$.v": given("value") } };
+        let mut room = doc! { "_id": given(&id), "attributes.k": { "$ne": given("name") } };
+        room.insert(format!("attributes.{}", most - 1), doc! { "$exists": false });
+        let jobs = vec![
+            Job {
+                name: find.clone(),
+                parameters: vec!["name".to_owned(), "value".to_owned()],
+                does: "Finds by any of the attributes: one index on name and value serves them all. `$elemMatch` makes name and value those of one element.".to_owned(),
+                clauses: Vec::new(),
+                steps: vec![Step::Return(Statement::find(
+                    &home.name,
+                    doc! { "attributes": { "$elemMatch": pair.clone() } },
+                ))],
+            },
+            Job {
+                name: set.clone(),
+                parameters: vec![id, "name".to_owned(), "value".to_owned()],
+                does: "Sets an attribute: changes the element that is there, or adds one.".to_owned(),
+                clauses: vec!["DM-08.2"],
+                steps: vec![
+                    Step::Let("done", Statement::update(&home.name, known, change)),
+                    Step::Code("if (done.matchedCount === 1) return true;".to_owned()),
+                    Step::Let(
+                        "added",
+                        Statement::update(&home.name, room, doc! { "$push": { "attributes": pair } }),
+                    ),
+                    Step::Code("return added.matchedCount === 1;".to_owned()),
+                ],
+            },
+        ];
+        let first = entity.attributes.first()?;
+        let kind = entity.field(first)?.kind;
+        let value = js::value(&self.maker(false).scalar(first, kind, &[], 7), 0);
+        let name = quote(first);
+        let collection = quote(&home.name);
+        let check = vec![
+            format!("const root = {{ ...{}, attributes: [] }};", self.made(home)),
+            format!("at.getCollection({collection}).insertOne(root);"),
+            format!("expect(\"it is added\", {set}(at, root._id, {name}, {value}), true);"),
+            format!("expect(\"it is changed\", {set}(at, root._id, {name}, {value}), true);"),
+            format!(
+                "expect(\"there is one of a name\", at.getCollection({collection}).findOne({{ _id: root._id }}).attributes.length, 1);"
+            ),
+            format!(
+                "expect(\"it is found\", {find}(at, {name}, {value}).some((one) => String(one._id) === String(root._id)), true);"
+            ),
+        ];
+        Some(Script {
+            about: entity.name.clone(),
+            pattern: "attribute",
+            intro: format!(
+                "Fields of `{}` that are alike and searched alike are a list of names and values.",
+                entity.name
+            ),
+            jobs,
+            check,
+        })
+    }
+
+    fn kinds(&self, entity: &'m Entity, discriminator: &str) -> Option<Script> {
+        let home = self.place(&entity.name).filter(|place| place.path.is_empty())?.collection;
+        let name = js::function(&["list", &entity.name, "of kind"]);
+        let filter = doc! { SPREAD: given("more"), discriminator: given("kind") };
+        let job = Job {
+            name: name.clone(),
+            parameters: vec!["kind".to_owned(), "more = {}".to_owned()],
+            does: format!(
+                "Documents of one kind. Indexes of fields that one kind has are used only when `{discriminator}` is named."
+            ),
+            clauses: vec!["PT-poly.1", "PT-poly.2", "SN-09"],
+            steps: vec![Step::Return(Statement::find(&home.name, filter))],
+        };
+        let collection = quote(&home.name);
+        let kind = quote(&entity.variants.first()?.name);
+        let mut check = vec![
+            format!("const root = {};", self.made(home)),
+            format!("at.getCollection({collection}).insertOne(root);"),
+            format!(
+                "expect(\"its kind is found\", {name}(at, {kind}).some((one) => String(one._id) === String(root._id)), true);"
+            ),
+            format!(
+                "refused(\"no document is of a kind that is not declared (PT-poly.1)\", 121, () => at.getCollection({collection}).insertOne({{ ...{}, {}: \"no such kind\" }}));",
+                self.made(home),
+                docward_model::shell::key(discriminator)
+            ),
+        ];
+        if let Some(index) = home.indexes.iter().find(|index| index.only.is_some())
+            && let (Some((field, _)), Some((_, kind))) = (index.keys.first(), &index.only)
+        {
+            let with = doc! { field: 1, discriminator: kind.clone() };
+            let without = doc! { field: 1 };
+            for (query, used, what) in [
+                (with, true, "the index of one kind is used when the kind is named (SN-09)"),
+                (without, false, "and only then"),
+            ] {
+                check.push(format!(
+                    "expect({}, stages(at.getCollection({collection}).find({}).explain()).includes(\"IXSCAN\"), {used});",
+                    quote(what),
+                    js::object(&query, 0)
+                ));
+            }
+        }
+        Some(Script {
+            about: entity.name.clone(),
+            pattern: "polymorphic",
+            intro: format!(
+                "Kinds of `{}` in one collection, told apart by `{discriminator}`; the validator knows the fields of each.",
+                entity.name
+            ),
+            jobs: vec![job],
+            check,
+        })
+    }
+
+    /// A count that is written once for many events.
+    pub(super) fn approximation(
+        &self,
+        relationship: &'m Relationship,
+        decision: &Decision,
+        parents: &str,
+        path: &str,
+        parent_id: &str,
+    ) -> Option<(Job, Vec<String>)> {
+        let step = decision.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::Approximation { step } => Some(*step),
+            _ => None,
+        })?;
+        let count = format!("{path}{}", self.layout.count(relationship));
+        let name = self.name("count", relationship, false);
+        let update = Statement::update(
+            parents,
+            doc! { "_id": given(parent_id) },
+            doc! { "$inc": { &count: step as i32 } },
+        );
+        let job = Job {
+            name: name.clone(),
+            parameters: vec![parent_id.to_owned(), "chance = Math.random()".to_owned()],
+            does: format!(
+                "Counts one event by chance: about one write in {step} adds {step}, so `{count}` is right on the whole and off by little."
+            ),
+            clauses: vec!["PT-computed.2", "SN-04"],
+            steps: vec![
+                Step::Code(format!("if (chance >= 1 / {step}) return false;")),
+                Step::Let("done", update),
+                super::unless_matched(&relationship.parent),
+                Step::Code("return true;".to_owned()),
+            ],
+        };
+        let read = count.split('.').fold(
+            format!("at.getCollection({}).findOne({{ _id: root._id }})", quote(parents)),
+            |at, part| member_of(&at, part),
+        );
+        let check = vec![
+            format!("const was = Number({read});"),
+            format!("expect(\"most events are not written\", {name}(at, root._id, 0.99), false);"),
+            format!("expect(\"one in {step} is\", {name}(at, root._id, 0), true);"),
+            format!("expect(\"and stands for {step}\", Number({read}) - was, {step});"),
+        ];
+        Some((job, check))
+    }
+
+    /// What a check makes documents of a collection with: each of them may be inserted.
+    pub(crate) fn fresh(&self, collection: &CollectionPlan) -> String {
+        let mut document = self.maker(true).document(collection);
+        if document.contains_key("_id") {
+            document.insert("_id", given("new ObjectId()"));
+        }
+        let entity = self.layout.model.entity(&collection.entity);
+        let day = crate::example::day(self.layout.model);
+        for field in &collection.fields {
+            let unique = entity.is_some_and(|entity| {
+                entity.fields.iter().any(|f| f.unique && f.name == field.name)
+            });
+            if unique && field.values.is_empty() {
+                document.insert(field.name.clone(), given(super::vary(field, true, day)));
+            }
+        }
+        factory(&document)
+    }
+}

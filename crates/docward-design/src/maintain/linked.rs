@@ -1,0 +1,565 @@
+//! Ids on one side, or a document for each pair (ER-T.6, GC-07, PT-junction.1).
+
+use bson::{Bson, Document, doc};
+use docward_model::{BsonType, Relationship, shell::quote};
+
+use super::owned::{missing, one};
+use super::{Place, Plans, picked, unless_matched};
+use crate::collection::Purpose;
+use crate::js::{self, SPREAD, given, member_of};
+use crate::layout::{Origin, Planned};
+use crate::pattern::Pattern;
+use crate::plan::Decision;
+use crate::statement::{Job, Method, Script, Statement, Step};
+
+/// What the functions of a link speak of.
+struct Link<'m> {
+    relationship: &'m Relationship,
+    decision: &'m Decision,
+    parent: Place<'m>,
+    child: Place<'m>,
+    parent_id: String,
+    child_id: String,
+    copied: Vec<&'m str>,
+}
+
+impl<'m> Plans<'m> {
+    pub(super) fn linked(
+        &self,
+        relationship: &'m Relationship,
+        decision: &'m Decision,
+    ) -> Option<Script> {
+        let naming = self.layout.naming;
+        let copied = decision.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::ExtendedReference { fields, in_parent: true, .. } => Some(fields),
+            _ => None,
+        });
+        let parent = self.place(&relationship.parent)?;
+        let child = self.place(&relationship.child)?;
+        // An id leads to a document, not to an object inside one.
+        if !child.path.is_empty() {
+            return None;
+        }
+        let link = Link {
+            relationship,
+            decision,
+            parent,
+            child,
+            parent_id: js::parameter(&naming.id_of(&relationship.parent)),
+            child_id: js::parameter(&naming.id_of(relationship.role())),
+            copied: copied.map(|f| f.iter().map(String::as_str).collect()).unwrap_or_default(),
+        };
+        match decision.patterns.first()? {
+            Pattern::Junction => self.junction(&link),
+            Pattern::ParentsInChild => self.listed(&link, true),
+            _ if decision.facts.children.max <= 1 => self.single(&link),
+            _ => self.listed(&link, false),
+        }
+    }
+
+    /// One id, with copies beside it.
+    fn single(&self, link: &Link<'m>) -> Option<Script> {
+        let naming = self.layout.naming;
+        let (r, path) = (link.relationship, &link.parent.path);
+        let held = format!("{path}{}", naming.child_field(r));
+        let copy = format!("{path}{}", naming.field(&[&naming.singular(r.role())]));
+        let mut set = doc! { &held: given(&link.child_id) };
+        let (parents, children) = (&link.parent.collection.name, &link.child.collection.name);
+        let source = one(children, &doc! { "_id": given(&link.child_id) }, "", &link.copied);
+        let mut steps = vec![Step::Let("found", source.clone()), missing("found", &r.child)];
+        if !link.copied.is_empty() {
+            set.insert(&copy, given(picked("found", &link.copied)));
+        }
+        let by_id = doc! { "_id": given(&link.parent_id) };
+        steps.push(Step::Let("done", Statement::update(parents, by_id, doc! { "$set": set })));
+        steps.push(unless_matched(&r.parent));
+        let name = self.name("set", r, false);
+        let mut jobs = vec![Job {
+            name: name.clone(),
+            parameters: vec![link.parent_id.clone(), link.child_id.clone()],
+            does: format!(
+                "Lets a `{}` refer to its `{}`{}.",
+                r.parent,
+                r.child,
+                if link.copied.is_empty() {
+                    ""
+                } else {
+                    ", with copies of what is shown every time"
+                }
+            ),
+            clauses: vec!["PT-ref.1", "PT-extref.1"],
+            steps,
+        }];
+        let mut check = self.ends(link, 1);
+        check.push(format!("{name}(at, root._id, others[0]._id);"));
+        let read =
+            |name: &str| name.split('.').fold("now".to_owned(), |at, part| member_of(&at, part));
+        check.push(now(parents));
+        check.push(format!(
+            "expect(\"the id is kept\", String({}), String(others[0]._id));",
+            read(&held)
+        ));
+        if !link.copied.is_empty() {
+            let set = doc! { &copy: given(picked("found", &link.copied)) };
+            let update = Statement::new(
+                parents,
+                Method::UpdateMany,
+                [doc! { &held: given(&link.child_id) }.into(), doc! { "$set": set }.into()],
+            );
+            let refresh = self.name("refresh copies of", r, false);
+            jobs.push(Job {
+                name: refresh.clone(),
+                parameters: vec![link.child_id.clone()],
+                does: self.refresh_words(link.decision, &r.child),
+                clauses: vec!["PT-extref.2", "DM-07.7"],
+                steps: vec![
+                    Step::Let("found", source),
+                    missing("found", &r.child),
+                    Step::Return(update),
+                ],
+            });
+            check.extend(self.mirror_check(link, &refresh, &read(&copy)));
+        }
+        Some(self.script(
+            link,
+            if link.copied.is_empty() { "child-id-in-parent" } else { "extended-reference" },
+            jobs,
+            check,
+        ))
+    }
+
+    /// A list of ids, in the parent or in the child, that has an end.
+    fn listed(&self, link: &Link<'m>, in_child: bool) -> Option<Script> {
+        let naming = self.layout.naming;
+        let r = link.relationship;
+        let holder = if in_child { &link.child } else { &link.parent };
+        let target = if in_child { &r.parent } else { &r.child };
+        let field: &Planned = holder.fields.iter().find(|field| {
+            field.kind == BsonType::Array
+                && matches!(&field.origin, Origin::Reference(entity) if entity == target)
+                && (r.field.as_ref() == Some(&field.name)
+                    || field.name == naming.ids_of(if in_child { &r.parent } else { r.role() })
+                    || field.name == r.role())
+        })?;
+        let most = field.items.map_or(999, |items| items.max);
+        let list = format!("{}{}", holder.path, field.name);
+        let (holder_id, other_id) = if in_child {
+            (&link.child_id, &link.parent_id)
+        } else {
+            (&link.parent_id, &link.child_id)
+        };
+        let summary = self.summary(r, link.decision, &link.parent);
+        // Elements are ids, or objects that begin with the id.
+        let key = field.fields.first().map(|first| first.name.as_str());
+        let id_path = key.map_or_else(|| list.clone(), |key| format!("{list}.{key}"));
+        let element: Bson = match key {
+            Some(key) => {
+                doc! { key: given(other_id), SPREAD: given(picked("found", &link.copied)) }.into()
+            }
+            None => given(other_id),
+        };
+        let (parents, children) = (&link.parent.collection.name, &link.child.collection.name);
+        let mut steps = Vec::new();
+        if !link.copied.is_empty() || summary.needs_child() {
+            let filter = doc! { "_id": given(&link.child_id) };
+            steps.push(Step::Let(
+                "found",
+                Statement::new(children, Method::FindOne, [filter.into()]),
+            ));
+            steps.push(missing("found", &r.child));
+        }
+        let holders = &holder.collection.name;
+        let mut filter = doc! { "_id": given(holder_id), &id_path: { "$ne": given(other_id) } };
+        filter.insert(format!("{list}.{}", most.saturating_sub(1)), doc! { "$exists": false });
+        let mut update = doc! { "$push": { &list: element } };
+        // The summary is in the same document when the parent holds the list.
+        let same = !in_child && summary.sums.is_empty();
+        if same && let Bson::Document(more) = summary.arrival("found", &link.child_id) {
+            merge(&mut update, more);
+        }
+        steps.push(Step::Let("done", Statement::update(holders, filter, update)));
+        steps.push(Step::Code("if (done.matchedCount === 0) return false;".to_owned()));
+        if !same && !summary.is_empty() {
+            let by_id = doc! { "_id": given(&link.parent_id) };
+            let update = summary.arrival("found", &link.child_id);
+            steps.push(Step::Run(Statement::update(parents, by_id, update)));
+        }
+        steps.push(Step::Code("return true;".to_owned()));
+        let (add, remove) = (self.name("link", r, false), self.name("unlink", r, false));
+        let parameters = vec![link.parent_id.clone(), link.child_id.clone()];
+        let mut clauses = vec!["GC-07", "DM-08.2"];
+        clauses.extend(summary.clauses.iter());
+        let mut jobs = vec![Job {
+            name: add.clone(),
+            parameters: parameters.clone(),
+            does: format!(
+                "Links both ends of `{}` once: false when they are linked already, or when `{list}` holds {most}, its bound.",
+                r.name
+            ),
+            clauses,
+            steps,
+        }];
+        jobs.extend(self.together(r, link.decision, &add, &parameters));
+        jobs.push(self.unlinking(
+            link,
+            holders,
+            (&list, &id_path, key),
+            (holder_id, other_id),
+            in_child,
+        ));
+        let back = Statement::find(holders, doc! { &id_path: given(other_id) });
+        jobs.push(Job {
+            name: self.name(if in_child { "list" } else { "list holders of" }, r, in_child),
+            parameters: vec![other_id.clone()],
+            does: "Everything that is linked to it, by the index on the list.".to_owned(),
+            clauses: vec!["PT-ref.1"],
+            steps: vec![Step::Return(back)],
+        });
+        let mut check = self.ends(link, 3);
+        check.push(format!(
+            "for (const other of others) expect(\"linked\", {add}(at, root._id, other._id), true);"
+        ));
+        check.push(format!(
+            "expect(\"nothing is linked twice\", {add}(at, root._id, others[0]._id), false);"
+        ));
+        let listed = self.name(if in_child { "list" } else { "list holders of" }, r, in_child);
+        check.push(if in_child {
+            format!("expect(\"all are found\", {listed}(at, root._id).length, others.length);")
+        } else {
+            format!("expect(\"the holder is found\", {listed}(at, others[0]._id).length, 1);")
+        });
+        check.push(format!("expect(\"unlinked\", {remove}(at, root._id, others[0]._id), true);"));
+        check.push(format!(
+            "expect(\"and not twice\", {remove}(at, root._id, others[0]._id), false);"
+        ));
+        if let Some(count) = &summary.count {
+            check.push(now(parents));
+            let read = count.split('.').fold("now".to_owned(), |at, part| member_of(&at, part));
+            check.push(format!(
+                "expect(\"the count is right\", Number({read}), others.length - 1);"
+            ));
+        }
+        if !link.copied.is_empty()
+            && let Some(key) = key
+        {
+            let refresh = self.name("refresh copies of", r, false);
+            jobs.push(self.mirroring(link, &refresh, (&list, key)));
+            check.push(now(parents));
+            let list = list.split('.').fold("now".to_owned(), |at, part| member_of(&at, part));
+            let copy = format!(
+                "{list}.find((one) => String({}) === String(others[1]._id))",
+                member_of("one", key)
+            );
+            check.extend(self.mirror_check(link, &refresh, &copy));
+        }
+        let pattern = match (in_child, link.copied.is_empty()) {
+            (true, _) => "parent-ids-in-child",
+            (false, true) => "child-ids-in-parent",
+            (false, false) => "extended-reference",
+        };
+        Some(self.script(link, pattern, jobs, check))
+    }
+
+    fn unlinking(
+        &self,
+        link: &Link<'m>,
+        holders: &str,
+        (list, id_path, key): (&str, &str, Option<&str>),
+        (holder_id, other_id): (&str, &str),
+        in_child: bool,
+    ) -> Job {
+        let r = link.relationship;
+        let summary = self.summary(r, link.decision, &link.parent);
+        let mut steps = Vec::new();
+        if summary.needs_child() {
+            let filter = doc! { "_id": given(&link.child_id) };
+            let find =
+                Statement::new(&link.child.collection.name, Method::FindOne, [filter.into()]);
+            steps.push(Step::Let("found", find));
+            steps.push(missing("found", &r.child));
+        }
+        let pulled: Bson = match key {
+            Some(key) => doc! { key: given(other_id) }.into(),
+            None => given(other_id),
+        };
+        let filter = doc! { "_id": given(holder_id), id_path: given(other_id) };
+        let mut update = doc! { "$pull": { list: pulled } };
+        let same = !in_child && summary.sums.is_empty();
+        if same && let Bson::Document(more) = summary.departure("found", &link.child_id) {
+            merge(&mut update, more);
+        }
+        steps.push(Step::Let("done", Statement::update(holders, filter, update)));
+        steps.push(Step::Code("if (done.matchedCount === 0) return false;".to_owned()));
+        if !same && !summary.is_empty() {
+            let by_id = doc! { "_id": given(&link.parent_id) };
+            let update = summary.departure("found", &link.child_id);
+            steps.push(Step::Run(Statement::update(&link.parent.collection.name, by_id, update)));
+        }
+        steps.push(Step::Code("return true;".to_owned()));
+        Job {
+            name: self.name("unlink", r, false),
+            parameters: vec![link.parent_id.clone(), link.child_id.clone()],
+            does: "Takes the link away; false when there was none.".to_owned(),
+            clauses: vec!["GC-07"],
+            steps,
+        }
+    }
+
+    /// Copies in the elements of a list.
+    fn mirroring(&self, link: &Link<'m>, name: &str, (list, key): (&str, &str)) -> Job {
+        let r = link.relationship;
+        let source = one(
+            &link.child.collection.name,
+            &doc! { "_id": given(&link.child_id) },
+            "",
+            &link.copied,
+        );
+        let mut set = Document::new();
+        for field in &link.copied {
+            set.insert(format!("{list}.$[one].{field}"), given(member_of("found", field)));
+        }
+        let one = format!("one.{key}");
+        let update = Statement::new(
+            &link.parent.collection.name,
+            Method::UpdateMany,
+            [
+                doc! { format!("{list}.{key}"): given(&link.child_id) }.into(),
+                doc! { "$set": set }.into(),
+                doc! { "arrayFilters": [{ one: given(&link.child_id) }] }.into(),
+            ],
+        );
+        Job {
+            name: name.to_owned(),
+            parameters: vec![link.child_id.clone()],
+            does: self.refresh_words(link.decision, &r.child),
+            clauses: vec!["PT-extref.2", "DM-07.7"],
+            steps: vec![
+                Step::Let("found", source),
+                missing("found", &r.child),
+                Step::Return(update),
+            ],
+        }
+    }
+
+    /// A document for each pair.
+    fn junction(&self, link: &Link<'m>) -> Option<Script> {
+        let r = link.relationship;
+        let pairs = self
+            .design
+            .collections
+            .iter()
+            .find(|collection| collection.purpose == Purpose::Junction(r.name.clone()))?;
+        let mut ids = pairs.fields.iter().filter(|f| matches!(f.origin, Origin::Reference(_)));
+        let (first, second) = (&ids.next()?.name, &ids.next()?.name);
+        let summary = self.summary(r, link.decision, &link.parent);
+        let (parents, children) = (&link.parent.collection.name, &link.child.collection.name);
+        let pair = doc! { first: given(&link.parent_id), second: given(&link.child_id) };
+        let fetch = |steps: &mut Vec<Step>| {
+            if summary.needs_child() {
+                let filter = doc! { "_id": given(&link.child_id) };
+                steps.push(Step::Let(
+                    "found",
+                    Statement::new(children, Method::FindOne, [filter.into()]),
+                ));
+                steps.push(missing("found", &r.child));
+            }
+        };
+        let by_id = doc! { "_id": given(&link.parent_id) };
+        let (add, remove) = (self.name("link", r, false), self.name("unlink", r, false));
+        let mut steps = Vec::new();
+        fetch(&mut steps);
+        steps.push(Step::Note(
+            "The unique index refuses a pair that is there (error 11000).".to_owned(),
+        ));
+        steps.push(Step::Run(Statement::insert(&pairs.name, pair.clone())));
+        let mut off = Vec::new();
+        fetch(&mut off);
+        off.push(Step::Let("done", Statement::new(&pairs.name, Method::DeleteMany, [pair.into()])));
+        off.push(Step::Code("if (done.deletedCount === 0) return false;".to_owned()));
+        if !summary.is_empty() {
+            let update = summary.arrival("found", &link.child_id);
+            steps.push(Step::Run(Statement::update(parents, by_id.clone(), update)));
+            let update = summary.departure("found", &link.child_id);
+            off.push(Step::Run(Statement::update(parents, by_id, update)));
+        }
+        off.push(Step::Code("return true;".to_owned()));
+        let parameters = vec![link.parent_id.clone(), link.child_id.clone()];
+        let mut clauses = vec!["PT-junction.1", "SN-10", "GC-37"];
+        clauses.extend(summary.clauses.iter());
+        let along = |from: &str, to: &str, collection: &str, id: &str| {
+            let lookup =
+                doc! { "from": collection, "localField": to, "foreignField": "_id", "as": "other" };
+            let stages = vec![
+                Bson::from(doc! { "$match": { from: given(id) } }),
+                doc! { "$lookup": lookup }.into(),
+                doc! { "$unwind": "$other" }.into(),
+                doc! { "$replaceRoot": { "newRoot": "$other" } }.into(),
+            ];
+            Statement::new(&pairs.name, Method::Aggregate, [stages.into()])
+        };
+        let naming = self.layout.naming;
+        let one = naming.singular(r.role());
+        let forward = js::function(&["list", r.role(), "of", &r.parent]);
+        let backward = js::function(&["list", &r.parent, "of", &one]);
+        let count = js::function(&["count", &r.parent, "of", &one]);
+        let mut jobs = vec![Job {
+            name: add.clone(),
+            parameters: parameters.clone(),
+            does: format!(
+                "Adds one pair of `{}` as a document; a second one like it is refused.",
+                r.name
+            ),
+            clauses,
+            steps,
+        }];
+        jobs.extend(self.together(r, link.decision, &add, &parameters));
+        jobs.push(Job {
+            name: remove.clone(),
+            parameters,
+            does: "Takes the pair away; false when there was none.".to_owned(),
+            clauses: vec!["PT-junction.1"],
+            steps: off,
+        });
+        let reading = |name: &str, id: &str, does: &str, statement: Statement| Job {
+            name: name.to_owned(),
+            parameters: vec![id.to_owned()],
+            does: does.to_owned(),
+            clauses: vec!["PT-junction.1", "SN-10"],
+            steps: vec![Step::Return(statement)],
+        };
+        jobs.push(reading(
+            &forward,
+            &link.parent_id,
+            "From the parent to the other side, by the unique index.",
+            along(first, second, children, &link.parent_id),
+        ));
+        jobs.push(reading(
+            &backward,
+            &link.child_id,
+            "From the other side to the parents, by the second index.",
+            along(second, first, parents, &link.child_id),
+        ));
+        jobs.push(reading(
+            &count,
+            &link.child_id,
+            "How many parents one has: answered by the second index alone.",
+            Statement::new(
+                &pairs.name,
+                Method::CountDocuments,
+                [doc! { second: given(&link.child_id) }.into()],
+            ),
+        ));
+        let mut check = self.ends(link, 3);
+        check.push(format!("for (const other of others) {add}(at, root._id, other._id);"));
+        check.push(format!(
+            "refused(\"no pair twice (GC-37)\", 11000, () => {add}(at, root._id, others[0]._id));"
+        ));
+        check.push(format!("expect(\"one way\", {forward}(at, root._id).length, 3);"));
+        check.push(format!("expect(\"the other way\", {backward}(at, others[0]._id).length, 1);"));
+        check.push(format!("expect(\"counted\", {count}(at, others[0]._id), 1);"));
+        for (field, value) in [(first, "root._id"), (second, "others[0]._id")] {
+            check.push(format!(
+                "expect(\"found by an index (SN-10)\", stages(at.getCollection({}).find({}).explain()).includes(\"COLLSCAN\"), false);",
+                quote(&pairs.name),
+                js::object(&doc! { field: given(value) }, 0)
+            ));
+        }
+        check.push(format!("expect(\"taken away\", {remove}(at, root._id, others[0]._id), true);"));
+        check.push(format!(
+            "expect(\"and not twice\", {remove}(at, root._id, others[0]._id), false);"
+        ));
+        check.push(format!("expect(\"two are left\", {forward}(at, root._id).length, 2);"));
+        if let Some(count) = &summary.count {
+            check.push(now(parents));
+            let read = count.split('.').fold("now".to_owned(), |at, part| member_of(&at, part));
+            check.push(format!("expect(\"the count is right\", Number({read}), 2);"));
+        }
+        Some(self.script(link, "junction", jobs, check))
+    }
+
+    /// A parent called `root` and some children called `others`, in a check.
+    fn ends(&self, link: &Link<'m>, number: usize) -> Vec<String> {
+        vec![
+            format!("const root = {};", self.made(link.parent.collection)),
+            format!("at.getCollection({}).insertOne(root);", quote(&link.parent.collection.name)),
+            format!(
+                "const others = Array.from({{ length: {number} }}, () => {});",
+                self.made(link.child.collection)
+            ),
+            format!("at.getCollection({}).insertMany(others);", quote(&link.child.collection.name)),
+        ]
+    }
+
+    /// Copies in the parent stay until they are refreshed; `copy` reads one off `now`.
+    fn mirror_check(&self, link: &Link<'m>, refresh: &str, copy: &str) -> Vec<String> {
+        let child = self.layout.model.entity(&link.relationship.child);
+        let text = link.copied.iter().find(|name| {
+            child
+                .and_then(|entity| entity.field(name))
+                .is_some_and(|field| field.kind == BsonType::String && field.values.is_empty())
+        });
+        let Some(text) = text else { return Vec::new() };
+        let copied = member_of(copy, text);
+        let index = if link.decision.facts.children.max <= 1 { 0 } else { 1 };
+        let set = doc! { "$set": { *text: given("changed") } };
+        vec![
+            "const changed = \"changed \" + unique();".to_owned(),
+            format!(
+                "at.getCollection({}).updateOne({{ _id: others[{index}]._id }}, {});",
+                quote(&link.child.collection.name),
+                js::object(&set, 0)
+            ),
+            format!(
+                "expect(\"copies stay as they were (PT-extref.2)\", {copied} === changed, false);"
+            ),
+            format!("{refresh}(at, others[{index}]._id);"),
+            now(&link.parent.collection.name),
+            format!("expect(\"a refresh mirrors the change\", {copied}, changed);"),
+        ]
+    }
+
+    fn script(
+        &self,
+        link: &Link<'m>,
+        pattern: &'static str,
+        jobs: Vec<Job>,
+        check: Vec<String>,
+    ) -> Script {
+        let mut declared = false;
+        // The first look at the parent declares the name.
+        let check = check
+            .into_iter()
+            .map(|line| {
+                if line.starts_with("now = ") && !declared {
+                    declared = true;
+                    return format!("let {line}");
+                }
+                line
+            })
+            .collect();
+        Script {
+            about: link.relationship.name.clone(),
+            pattern,
+            intro: format!("`{}`: {}.", link.relationship.name, link.decision.ruling.how),
+            jobs,
+            check,
+        }
+    }
+}
+
+/// Looks at the parent again.
+fn now(parents: &str) -> String {
+    format!("now = at.getCollection({}).findOne({{ _id: root._id }});", quote(parents))
+}
+
+/// Operators of one update go into another.
+fn merge(into: &mut Document, from: Document) {
+    for (operator, part) in from {
+        match (into.get_mut(&operator), part) {
+            (Some(Bson::Document(have)), Bson::Document(more)) => have.extend(more),
+            (_, part) => {
+                into.insert(operator, part);
+            }
+        }
+    }
+}

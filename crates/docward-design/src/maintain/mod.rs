@@ -1,0 +1,222 @@
+//! What keeps the patterns of a design true: for each relationship and entity the functions that the
+//! application calls, and the lines that check them in a scratch database.
+
+mod embedded;
+mod entity;
+mod extended;
+mod linked;
+mod owned;
+mod series;
+mod summary;
+mod tree;
+
+use bson::Document;
+use docward_model::{BsonType, DesignModel, Entity, ProfileName, Relationship, shell::quote};
+
+use crate::collection::{CollectionPlan, Purpose};
+use crate::example::Maker;
+use crate::js::{self, given};
+use crate::layout::{Layout, Origin, Planned};
+use crate::naming::Naming;
+use crate::pattern::Pattern;
+use crate::plan::{Decision, Design};
+use crate::statement::{Script, Step};
+
+/// The scripts of a design, in the order of its relationships and entities.
+pub fn scripts(model: &DesignModel, design: &Design, profile: ProfileName) -> Vec<Script> {
+    let plans = Plans::new(model, design, profile);
+    let mut found: Vec<Script> = Vec::new();
+    for decision in &design.decisions {
+        let Some(relationship) = model.relationship(&decision.relationship) else { continue };
+        found.extend(plans.of_relationship(relationship, decision));
+    }
+    for advice in &design.entities {
+        let Some(entity) = model.entity(&advice.entity) else { continue };
+        for pattern in &advice.patterns {
+            found.extend(plans.of_entity(entity, pattern));
+        }
+    }
+    found
+}
+
+/// A design with what is needed to speak of its parts.
+pub(crate) struct Plans<'m> {
+    pub(crate) layout: Layout<'m>,
+    pub(crate) design: &'m Design,
+}
+
+/// Where documents of an entity are: a collection, or an object in its documents.
+pub(crate) struct Place<'m> {
+    pub(crate) collection: &'m CollectionPlan,
+    /// `profile.` in front of the entity's fields; empty for its own collection.
+    pub(crate) path: String,
+    /// The entity's fields.
+    pub(crate) fields: &'m [Planned],
+}
+
+impl<'m> Plans<'m> {
+    pub(crate) fn new(model: &'m DesignModel, design: &'m Design, profile: ProfileName) -> Self {
+        let layout = Layout {
+            model,
+            decisions: &design.decisions,
+            advice: &design.entities,
+            naming: Naming::of(model, profile),
+        };
+        Self { layout, design }
+    }
+
+    /// The collection of an entity's own documents.
+    pub(crate) fn home(&self, entity: &str) -> Option<&'m CollectionPlan> {
+        self.design.collections.iter().find(|collection| {
+            collection.entity == entity
+                && matches!(
+                    collection.purpose,
+                    Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_)
+                )
+        })
+    }
+
+    /// Where an entity's documents are; `None` inside lists, which one filter cannot name.
+    pub(crate) fn place(&self, entity: &str) -> Option<Place<'m>> {
+        if let Some(collection) = self.home(entity) {
+            return matches!(collection.purpose, Purpose::Entity).then_some(Place {
+                collection,
+                path: String::new(),
+                fields: &collection.fields,
+            });
+        }
+        self.design.collections.iter().filter(|c| c.purpose == Purpose::Entity).find_map(
+            |collection| {
+                let (path, fields) = self.inside(&collection.fields, entity, 0)?;
+                Some(Place { collection, path, fields })
+            },
+        )
+    }
+
+    fn inside(
+        &self,
+        fields: &'m [Planned],
+        entity: &str,
+        depth: usize,
+    ) -> Option<(String, &'m [Planned])> {
+        if depth > 4 {
+            return None;
+        }
+        fields.iter().filter(|field| field.kind == BsonType::Object).find_map(|field| {
+            let Origin::Embedded(name) = &field.origin else { return None };
+            if self.layout.model.relationship(name)?.child == entity {
+                return Some((format!("{}.", field.name), field.fields.as_slice()));
+            }
+            let (path, fields) = self.inside(&field.fields, entity, depth + 1)?;
+            Some((format!("{}.{path}", field.name), fields))
+        })
+    }
+
+    fn of_relationship(
+        &self,
+        relationship: &'m Relationship,
+        decision: &'m Decision,
+    ) -> Option<Script> {
+        match decision.patterns.first()? {
+            Pattern::Tree => self.tree(relationship),
+            Pattern::Embedded => self.embedded(relationship, decision),
+            Pattern::ParentInChild => self.owned(relationship, decision),
+            Pattern::ChildrenInParent | Pattern::ParentsInChild | Pattern::Junction => {
+                self.linked(relationship, decision)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether another relationship calls its children the same, so that names need the parent.
+    fn is_ambiguous(&self, relationship: &Relationship) -> bool {
+        let one = self.layout.naming.singular(relationship.role());
+        self.layout.model.relationships.iter().any(|other| {
+            other.name != relationship.name && self.layout.naming.singular(other.role()) == one
+        })
+    }
+
+    /// `addComment`, or `addPostComment` where several parents have comments.
+    pub(crate) fn name(&self, verb: &str, relationship: &Relationship, many: bool) -> String {
+        let role = if many {
+            relationship.role().to_owned()
+        } else {
+            self.layout.naming.singular(relationship.role())
+        };
+        if self.is_ambiguous(relationship) {
+            js::function(&[verb, &relationship.parent, &role])
+        } else {
+            js::function(&[verb, &role])
+        }
+    }
+
+    pub(crate) fn maker(&self, fresh: bool) -> Maker<'m> {
+        Maker { model: self.layout.model, fresh }
+    }
+
+    /// An expression that makes a new document of a collection, in checks.
+    pub(crate) fn made(&self, collection: &CollectionPlan) -> String {
+        format!("make[{}]()", quote(&collection.name))
+    }
+
+    /// Parameters of functions are read off a child: its fields for a check, without what functions add.
+    pub(crate) fn sample(
+        &self,
+        child: &'m Entity,
+        fields: &[Planned],
+        varied: &[&str],
+    ) -> Document {
+        let without: Vec<Planned> = fields
+            .iter()
+            .filter(|field| field.origin != Origin::Id)
+            .filter(|field| !matches!(&field.origin, Origin::Copy(_)))
+            .cloned()
+            .collect();
+        let mut made = self.maker(true).object(&without, Some(child), &child.name, 0);
+        let day = crate::example::day(self.layout.model);
+        for field in &without {
+            let unique = child.fields.iter().any(|f| f.name == field.name && f.unique);
+            if !(unique || varied.contains(&field.name.as_str())) || !field.values.is_empty() {
+                continue;
+            }
+            made.insert(field.name.clone(), given(vary(field, unique, day)));
+        }
+        made
+    }
+}
+
+/// An expression over `i` that differs from call to call; what must be unique does so for good.
+pub(crate) fn vary(field: &Planned, unique: bool, day: i64) -> String {
+    let number = if unique { "unique()" } else { "i" };
+    match field.kind {
+        BsonType::Date => format!("new Date({day} + {number} * 60000)"),
+        BsonType::ObjectId => "new ObjectId()".to_owned(),
+        BsonType::Int | BsonType::Long if unique => number.to_owned(),
+        BsonType::Int | BsonType::Long => format!("1 + ({number} % 5)"),
+        BsonType::Double => format!("1.5 + ({number} % 5)"),
+        BsonType::Decimal => format!("NumberDecimal(`${{1 + ({number} % 5)}}.25`)"),
+        BsonType::String => {
+            format!("{} + String({number}).padStart(6, \"0\")", quote(&format!("{} ", field.name)))
+        }
+        _ => "true".to_owned(),
+    }
+}
+
+/// Refuses when nothing was matched.
+pub(crate) fn unless_matched(what: &str) -> Step {
+    Step::Code(format!(
+        "if (done.matchedCount === 0) throw new Error({});",
+        quote(&format!("there is no such {what}"))
+    ))
+}
+
+/// `pick(comment, ["text", "createTime"])`.
+pub(crate) fn picked(from: &str, fields: &[&str]) -> String {
+    let list: Vec<String> = fields.iter().map(|field| quote(field)).collect();
+    format!("pick({from}, [{}])", list.join(", "))
+}
+
+/// A factory for checks: `(i) => ({ … })`.
+pub(crate) fn factory(document: &Document) -> String {
+    format!("(i) => ({})", js::object(document, 2))
+}

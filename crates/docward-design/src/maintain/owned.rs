@@ -1,0 +1,457 @@
+//! Children with the id of their parent (PT-ref.1, DM-08.3), and what the parent keeps of them.
+
+use bson::{Bson, Document, doc};
+use docward_model::{Relationship, shell::quote};
+
+use super::{Plans, factory, picked, unless_matched};
+use crate::collection::Purpose;
+use crate::js::{self, SPREAD, given, member_of};
+use crate::pattern::Pattern;
+use crate::plan::Decision;
+use crate::statement::{Job, Method, Script, Statement, Step};
+
+impl<'m> Plans<'m> {
+    pub(super) fn owned(
+        &self,
+        relationship: &'m Relationship,
+        decision: &'m Decision,
+    ) -> Option<Script> {
+        let parent = self.place(&relationship.parent)?;
+        let home = self.home(&relationship.child)?;
+        if home.purpose != Purpose::Entity {
+            // Readings go to buckets or a time series; see the script of the entity.
+            return None;
+        }
+        let child_entity = self.layout.model.entity(&relationship.child)?;
+        let naming = self.layout.naming;
+        let held = naming.parent_field(relationship);
+        if !home.fields.iter().any(|field| field.name == held) {
+            return None;
+        }
+        let (parents, children) = (parent.collection.name.as_str(), home.name.as_str());
+        let parent_id = js::parameter(&naming.id_of(&relationship.parent));
+        let child = js::parameter(&naming.singular(relationship.role()));
+        let summary = self.summary(relationship, decision, &parent);
+        let copied = decision.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::ExtendedReference { fields, in_parent: false, .. } => Some(fields),
+            _ => None,
+        });
+        let copy = naming.field(&[&naming.singular(&relationship.parent)]);
+        let by_parent = doc! { "_id": given(&parent_id) };
+
+        let mut document =
+            doc! { SPREAD: given(&child), "_id": given("_id"), &held: given(&parent_id) };
+        let mut steps = vec![Step::Code(format!("const _id = {child}._id ?? new ObjectId();"))];
+        if let Some(fields) = copied {
+            let names: Vec<&str> = fields.iter().map(String::as_str).collect();
+            steps.push(Step::Let("parent", one(parents, &by_parent, &parent.path, &names)));
+            steps.push(missing("parent", &relationship.parent));
+            document.insert(&copy, given(picked(&at("parent", &parent.path), &names)));
+        }
+        steps.push(Step::Run(Statement::insert(children, document)));
+        if !summary.is_empty() {
+            let update = summary.arrival(&child, "_id");
+            steps.push(Step::Let("done", Statement::update(parents, by_parent.clone(), update)));
+            let gone =
+                Statement::new(children, Method::DeleteMany, [doc! { "_id": given("_id") }.into()]);
+            steps.push(Step::Code("if (done.matchedCount === 0) {".to_owned()));
+            steps.push(Step::Code(format!("  {};", gone.shell(2))));
+            steps.push(Step::Code(format!(
+                "  throw new Error({});\n}}",
+                quote(&format!("there is no such {}", relationship.parent))
+            )));
+        }
+        let rough = self.approximation(relationship, decision, parents, &parent.path, &parent_id);
+        if let Some((job, _)) = &rough {
+            steps.push(Step::Code(format!("{}(db, {parent_id});", job.name)));
+        }
+        steps.push(Step::Code("return _id;".to_owned()));
+        let add = self.name("add", relationship, false);
+        let mut clauses = vec!["PT-ref.1"];
+        clauses.extend(summary.clauses.iter());
+        if summary.count.is_some() {
+            clauses.push("DM-08.3");
+        }
+        let mut does = format!(
+            "Adds one of `{}` as a document of its own that holds the id of its `{}`.",
+            relationship.name, relationship.parent
+        );
+        if copied.is_some() {
+            clauses.push("PT-extref.1");
+            does.push_str(&format!(" `{copy}` is a copy as of now."));
+        }
+        if !summary.is_empty() {
+            does.push_str(&format!(" One update of the parent: {}.", summary.words()));
+        }
+        let parameters = vec![parent_id.clone(), child.clone()];
+        let mut jobs =
+            vec![Job { name: add.clone(), parameters: parameters.clone(), does, clauses, steps }];
+        jobs.extend(self.together(relationship, decision, &add, &parameters));
+
+        let child_id = js::parameter(&naming.id_of(relationship.role()));
+        jobs.push(self.removal(
+            relationship,
+            &summary,
+            (parents, children),
+            (&parent_id, &child_id, &held),
+        ));
+        jobs.push(self.listing(relationship, decision, children, (&parent_id, &held)));
+        if !summary.is_empty() {
+            jobs.push(self.rebuilding(
+                relationship,
+                &summary,
+                (parents, children),
+                (&parent_id, &held),
+            ));
+        }
+        if let Some(fields) = copied {
+            let names: Vec<&str> = fields.iter().map(String::as_str).collect();
+            jobs.push(self.refreshing(
+                relationship,
+                decision,
+                &names,
+                (parents, children),
+                &parent.path,
+            ));
+        }
+
+        let pattern = if summary.preview.is_some() {
+            "subset"
+        } else if copied.is_some() {
+            "extended-reference"
+        } else if !summary.is_empty() {
+            "computed"
+        } else if rough.is_some() {
+            "approximation"
+        } else {
+            "parent-id-in-child"
+        };
+        let mut varied: Vec<&str> = summary.sums.iter().map(|(field, ..)| *field).collect();
+        varied.extend(summary.preview.iter().map(|(_, _, by, ..)| *by));
+        let mut sample = self.sample(child_entity, &home.fields, &varied);
+        sample.remove(&held);
+        let check = self.owned_check(
+            relationship,
+            &summary,
+            copied.map(|f| (copy.as_str(), f.as_slice())),
+            &sample,
+            decision.needs_transaction,
+        );
+        let check = std::iter::once(format!("const root = {};", self.made(parent.collection)))
+            .chain(std::iter::once(format!(
+                "at.getCollection({}).insertOne(root);",
+                quote(parents)
+            )))
+            .chain(check)
+            .chain(rough.iter().flat_map(|(_, check)| check.clone()))
+            .collect();
+        jobs.extend(rough.map(|(job, _)| job));
+        Some(Script {
+            about: relationship.name.clone(),
+            pattern,
+            intro: format!(
+                "`{}`: {}. Documents of `{children}` hold `{held}`.",
+                relationship.name, decision.ruling.how
+            ),
+            jobs,
+            check,
+        })
+    }
+
+    fn removal(
+        &self,
+        relationship: &Relationship,
+        summary: &super::summary::Summary<'_>,
+        (parents, children): (&str, &str),
+        (parent_id, child_id, held): (&str, &str, &str),
+    ) -> Job {
+        let filter = doc! { "_id": given(child_id), held: given(parent_id) };
+        let gone = Statement::new(children, Method::FindOneAndDelete, [filter.into()]);
+        let mut steps = vec![
+            Step::Let("found", gone),
+            Step::Code("if (found === null) return false;".to_owned()),
+        ];
+        let mut does = format!("Removes one of `{}`.", relationship.name);
+        if !summary.is_empty() {
+            let update = summary.departure("found", child_id);
+            let by_parent = doc! { "_id": given(parent_id) };
+            steps.push(Step::Run(Statement::update(parents, by_parent, update)));
+            if summary.preview.is_some() {
+                does.push_str(" The preview is one shorter until the next one comes.");
+            }
+        }
+        steps.push(Step::Code("return true;".to_owned()));
+        Job {
+            name: self.name("remove", relationship, false),
+            parameters: vec![parent_id.to_owned(), child_id.to_owned()],
+            does,
+            clauses: summary.clauses.clone(),
+            steps,
+        }
+    }
+
+    fn listing(
+        &self,
+        relationship: &Relationship,
+        decision: &Decision,
+        children: &str,
+        (parent_id, held): (&str, &str),
+    ) -> Job {
+        let by = decision.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::Subset { by, .. } => Some(by.as_str()),
+            _ => None,
+        });
+        let sort = match by {
+            Some(by) => doc! { by: -1 },
+            None => doc! { "_id": -1 },
+        };
+        let find = Statement::find(children, doc! { held: given(parent_id) })
+            .then("sort", sort)
+            .then("limit", given("limit"));
+        Job {
+            name: self.name("list", relationship, true),
+            parameters: vec![parent_id.to_owned(), "limit = 20".to_owned()],
+            does: format!(
+                "The newest of `{}`: the second query, asked only when somebody wants more than the parent shows.",
+                relationship.name
+            ),
+            clauses: vec!["PT-hybrid.1"],
+            steps: vec![Step::Return(find)],
+        }
+    }
+
+    fn rebuilding(
+        &self,
+        relationship: &Relationship,
+        summary: &super::summary::Summary<'_>,
+        (parents, children): (&str, &str),
+        (parent_id, held): (&str, &str),
+    ) -> Job {
+        let mut group = doc! { "_id": Bson::Null, "count": { "$sum": 1 } };
+        for (field, ..) in &summary.sums {
+            group.insert(format!("sum {field}"), doc! { "$sum": format!("${field}") });
+        }
+        let pipeline = vec![
+            Bson::from(doc! { "$match": { held: given(parent_id) } }),
+            doc! { "$group": group }.into(),
+        ];
+        let mut steps = vec![
+            Step::Let("found", Statement::new(children, Method::Aggregate, [pipeline.into()])),
+            Step::Code("const all = found[0] ?? { count: 0 };".to_owned()),
+        ];
+        let mut set = Document::new();
+        if let Some(count) = &summary.count {
+            set.insert(count, given("all.count"));
+        }
+        let mut unset = Document::new();
+        for (field, sum, average) in &summary.sums {
+            let total = format!("all[{}]", quote(&format!("sum {field}")));
+            set.insert(sum, given(format!("{total} ?? 0")));
+            unset.insert(average, "");
+        }
+        if let Some((name, newest, by, key, shown)) = &summary.preview {
+            let find = Statement::find(children, doc! { held: given(parent_id) })
+                .then("sort", doc! { *by: -1 })
+                .then("limit", *newest as i32);
+            steps.push(Step::Let("last", find));
+            let element = js::object(
+                &doc! { *key: given("one._id"), SPREAD: given(picked("one", shown)) },
+                2,
+            );
+            set.insert(name, given(format!("last.map((one) => ({element}))")));
+        }
+        let by_parent = doc! { "_id": given(parent_id) };
+        steps.push(Step::Let(
+            "done",
+            Statement::update(parents, by_parent.clone(), doc! { "$set": set }),
+        ));
+        steps.push(unless_matched(&relationship.parent));
+        if !summary.sums.is_empty() {
+            let averages = vec![Bson::from(doc! { "$set": summary.averages() })];
+            steps.push(Step::Run(Statement::update(parents, by_parent, averages)));
+        }
+        Job {
+            name: self.name("rebuild", relationship, true),
+            parameters: vec![parent_id.to_owned()],
+            does: format!(
+                "Works out again what the parent keeps of `{}`, from the documents themselves: for existing data, and after a crash between two writes. Run it while nobody adds to this parent.",
+                relationship.name
+            ),
+            clauses: vec!["PT-computed.1"],
+            steps,
+        }
+    }
+
+    /// The same in a transaction, where parent and children must change together (CK-10).
+    pub(super) fn together(
+        &self,
+        relationship: &Relationship,
+        decision: &Decision,
+        job: &str,
+        parameters: &[String],
+    ) -> Option<Job> {
+        if !decision.needs_transaction {
+            return None;
+        }
+        let because = relationship.invariant.as_deref().map_or_else(
+            || "a declared write changes both, and must do so as a whole".to_owned(),
+            |invariant| format!("so that it stays true: {invariant}"),
+        );
+        Some(Job {
+            name: format!("{job}InTransaction"),
+            parameters: parameters.to_vec(),
+            does: format!(
+                "`{job}` with both documents or none, {because}. Needs a replica set or a cluster."
+            ),
+            clauses: vec!["CK-10"],
+            steps: vec![Step::Code(format!(
+                "return inTransaction(db, (db) => {job}(db, {}));",
+                parameters.join(", ")
+            ))],
+        })
+    }
+
+    fn owned_check(
+        &self,
+        relationship: &Relationship,
+        summary: &super::summary::Summary<'_>,
+        copied: Option<(&str, &[String])>,
+        sample: &Document,
+        transaction: bool,
+    ) -> Vec<String> {
+        let Some(home) = self.home(&relationship.child) else { return Vec::new() };
+        let (add, list) =
+            (self.name("add", relationship, false), self.name("list", relationship, true));
+        let remove = self.name("remove", relationship, false);
+        let parent = self.place(&relationship.parent).map(|p| (p.collection.name.clone(), p.path));
+        let Some((parents, path)) = parent else { return Vec::new() };
+        let held = self.layout.naming.parent_field(relationship);
+        let children = quote(&home.name);
+        let number = summary.preview.as_ref().map_or(7, |(_, newest, ..)| newest + 2);
+        let mut lines = vec![
+            format!("const one = {};", factory(sample)),
+            "const ids = [];".to_owned(),
+            format!("for (let i = 0; i < {number}; i++) ids.push({add}(at, root._id, one(i)));"),
+            format!(
+                "let now = at.getCollection({}).findOne({{ _id: root._id }});",
+                quote(&parents)
+            ),
+            format!(
+                "expect(\"each is a document of its own\", at.getCollection({children}).countDocuments({}), {number});",
+                js::object(&doc! { &held: given("root._id") }, 0)
+            ),
+            format!(
+                "expect(\"the list has all of them\", {list}(at, root._id, 1000).length, {number});"
+            ),
+        ];
+        let read =
+            |name: &str| name.split('.').fold("now".to_owned(), |at, part| member_of(&at, part));
+        if let Some((name, newest, _, key, _)) = &summary.preview {
+            let ids =
+                format!("{}.map((element) => String({}))", read(name), member_of("element", key));
+            lines.push(format!(
+                "expect(\"{number} pushes leave {newest}, newest first (SN-05)\", {ids}, ids.slice(-{newest}).reverse().map(String));"
+            ));
+            lines.push(format!("{add}(at, root._id, {{ ...one(0), _id: new ObjectId() }});"));
+            lines.push(
+                "now = at.getCollection(".to_owned()
+                    + &quote(&parents)
+                    + ").findOne({ _id: root._id });",
+            );
+            lines.push(format!(
+                "expect(\"one that is older than all shown is not shown\", {ids}, ids.slice(-{newest}).reverse().map(String));"
+            ));
+        }
+        let all = format!(
+            "at.getCollection({children}).find({}).toArray()",
+            js::object(&doc! { &held: given("root._id") }, 0)
+        );
+        let again =
+            format!("now = at.getCollection({}).findOne({{ _id: root._id }});", quote(&parents));
+        let mut totals = Vec::new();
+        if let Some(count) = &summary.count {
+            totals.push(format!(
+                "expect(\"the count is right\", Number({}), all.length);",
+                read(count)
+            ));
+        }
+        for (field, sum, average) in &summary.sums {
+            let total =
+                format!("all.reduce((sum, one) => sum + Number({}), 0)", member_of("one", field));
+            totals.push(format!("expect(\"the sum is right\", Number({}), {total});", read(sum)));
+            totals.push(format!(
+                "expect(\"the average is exact (GC-35)\", near(Number({}), {total} / all.length), true);",
+                read(average)
+            ));
+        }
+        if !totals.is_empty() {
+            lines.push("let all = [];".to_owned());
+            lines.push(format!("await together(Array.from({{ length: 20 }}, async (_, i) => {add}(at, root._id, one(100 + i))));"));
+            let refresh = [format!("all = {all};"), again.clone()];
+            lines.extend(refresh.iter().cloned());
+            lines.extend(totals.iter().cloned());
+            lines
+                .push(format!("expect(\"one is removed\", {remove}(at, root._id, ids[0]), true);"));
+            lines
+                .push(format!("expect(\"and not twice\", {remove}(at, root._id, ids[0]), false);"));
+            lines.extend(refresh.iter().cloned());
+            lines.extend(totals.iter().cloned());
+            let rebuild = self.name("rebuild", relationship, true);
+            lines.push("const before = now;".to_owned());
+            lines.push(format!("{rebuild}(at, root._id);"));
+            lines.extend(refresh);
+            lines.extend(totals);
+        } else {
+            lines
+                .push(format!("expect(\"one is removed\", {remove}(at, root._id, ids[0]), true);"));
+        }
+        if !summary.is_empty() {
+            lines.push(format!(
+                "refused(\"no parent, no child\", null, () => {add}(at, new ObjectId(), one(0)));"
+            ));
+        }
+        if let Some((copy, fields)) = copied {
+            lines.extend(self.copy_check(
+                relationship,
+                fields,
+                copy,
+                (&parents, &home.name),
+                (&path, &held),
+            ));
+        }
+        if transaction {
+            lines.push("if (transactions) {".to_owned());
+            lines.push(format!("  const was = {all}.length;"));
+            lines.push(format!("  {add}InTransaction(at, root._id, one(500));"));
+            lines.push(format!(
+                "  expect(\"a transaction adds one (CK-10)\", {all}.length, was + 1);"
+            ));
+            lines.push("}".to_owned());
+        }
+        lines
+    }
+}
+
+/// A document by a filter, with the fields wanted.
+pub(super) fn one(collection: &str, filter: &Document, path: &str, fields: &[&str]) -> Statement {
+    let mut projection = Document::new();
+    for field in fields {
+        projection.insert(format!("{path}{field}"), 1);
+    }
+    Statement::new(collection, Method::FindOne, [filter.clone().into(), projection.into()])
+}
+
+/// Refuses when a document was not found.
+pub(super) fn missing(name: &str, what: &str) -> Step {
+    Step::Code(format!(
+        "if ({name} === null) throw new Error({});",
+        quote(&format!("there is no such {what}"))
+    ))
+}
+
+/// The object at a path: `parent`, `parent.profile`.
+pub(super) fn at(object: &str, path: &str) -> String {
+    path.split('.')
+        .filter(|part| !part.is_empty())
+        .fold(object.to_owned(), |at, part| member_of(&at, part))
+}

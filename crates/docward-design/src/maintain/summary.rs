@@ -1,0 +1,192 @@
+//! What a parent keeps of children that live elsewhere: the newest few, a count, sums and averages. One
+//! statement changes all of it, so that readers never see a half.
+
+use bson::{Bson, Document, doc};
+use docward_model::Relationship;
+
+use super::{Place, Plans, picked};
+use crate::js::{SPREAD, given, member_of};
+use crate::layout::{Origin, Planned};
+use crate::pattern::Pattern;
+use crate::plan::Decision;
+
+/// What is kept in a parent.
+pub(crate) struct Summary<'m> {
+    /// The preview: its field, its length, what it is sorted by, the name of the child's id in it, and the
+    /// fields of the child that it shows.
+    pub(crate) preview: Option<(String, u64, &'m str, &'m str, Vec<&'m str>)>,
+    /// The field of the count.
+    pub(crate) count: Option<String>,
+    /// Summed fields with the fields of sum and average.
+    pub(crate) sums: Vec<(&'m str, String, String)>,
+    /// The clauses.
+    pub(crate) clauses: Vec<&'static str>,
+}
+
+impl<'m> Plans<'m> {
+    /// What a parent keeps of a relationship.
+    pub(crate) fn summary(
+        &self,
+        relationship: &'m Relationship,
+        decision: &'m Decision,
+        parent: &Place<'m>,
+    ) -> Summary<'m> {
+        let path = &parent.path;
+        let mut found =
+            Summary { preview: None, count: None, sums: Vec::new(), clauses: Vec::new() };
+        for pattern in &decision.patterns {
+            match pattern {
+                Pattern::Subset { newest, by, .. } => {
+                    let list: Option<&Planned> = parent
+                        .fields
+                        .iter()
+                        .find(|field| field.origin == Origin::Preview(relationship.name.clone()));
+                    let Some((id, shown)) = list.and_then(|list| list.fields.split_first()) else {
+                        continue;
+                    };
+                    let name = format!("{path}{}", self.layout.preview(relationship));
+                    let shown = shown.iter().map(|field| field.name.as_str()).collect();
+                    found.preview = Some((name, *newest, by, &id.name, shown));
+                    found.clauses.extend(["PT-subset.2", "SN-05", "GC-36"]);
+                }
+                Pattern::Computed { counts, sums } => {
+                    if *counts {
+                        found.count = Some(format!("{path}{}", self.layout.count(relationship)));
+                    }
+                    for field in sums {
+                        let (sum, average) = self.layout.sum(field);
+                        found.sums.push((
+                            field,
+                            format!("{path}{sum}"),
+                            format!("{path}{average}"),
+                        ));
+                    }
+                    found.clauses.extend(["PT-computed.2", "SN-04"]);
+                    if !sums.is_empty() {
+                        found.clauses.push("GC-35");
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+impl Summary<'_> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.preview.is_none() && self.count.is_none() && self.sums.is_empty()
+    }
+
+    /// Whether a child's fields are needed, not its id alone.
+    pub(crate) fn needs_child(&self) -> bool {
+        self.preview.is_some() || !self.sums.is_empty()
+    }
+
+    /// The update of the parent when a child comes; `child` and `id` are expressions.
+    pub(crate) fn arrival(&self, child: &str, id: &str) -> Bson {
+        if self.sums.is_empty() {
+            let mut update = Document::new();
+            if let Some((name, newest, by, key, shown)) = &self.preview {
+                let push = doc! {
+                    "$each": [element(key, id, child, shown)],
+                    "$sort": { *by: -1 },
+                    "$slice": *newest as i32,
+                };
+                update.insert("$push", doc! { name: push });
+            }
+            if let Some(count) = &self.count {
+                update.insert("$inc", doc! { count: 1 });
+            }
+            return update.into();
+        }
+        let mut set = self.added(child, 1);
+        if let Some((name, newest, by, key, shown)) = &self.preview {
+            // The list is sorted, so the new one goes behind those that are newer.
+            let list = doc! { "$ifNull": [format!("${name}"), []] };
+            let time = doc! { "$literal": given(member_of(child, by)) };
+            let this = format!("$$this.{by}");
+            let part = |than: &str| {
+                let test = doc! { than: [&this, time.clone()] };
+                Bson::from(doc! { "$filter": { "input": list.clone(), "cond": test } })
+            };
+            let new = doc! { "$literal": element(key, id, child, shown) };
+            let all = doc! { "$concatArrays": [part("$gt"), [new], part("$lte")] };
+            set.insert(name, doc! { "$slice": [all, *newest as i32] });
+        }
+        vec![Bson::from(doc! { "$set": set }), doc! { "$set": self.averages() }.into()].into()
+    }
+
+    /// The update of the parent when a child goes.
+    pub(crate) fn departure(&self, child: &str, id: &str) -> Bson {
+        if self.sums.is_empty() {
+            let mut update = Document::new();
+            if let Some((name, _, _, key, _)) = &self.preview {
+                update.insert("$pull", doc! { name: { *key: given(id) } });
+            }
+            if let Some(count) = &self.count {
+                update.insert("$inc", doc! { count: -1 });
+            }
+            return update.into();
+        }
+        let mut set = self.added(child, -1);
+        if let Some((name, _, _, key, _)) = &self.preview {
+            let test = doc! { "$ne": [format!("$$this.{key}"), { "$literal": given(id) }] };
+            let input = doc! { "$ifNull": [format!("${name}"), []] };
+            set.insert(name, doc! { "$filter": { "input": input, "cond": test } });
+        }
+        vec![Bson::from(doc! { "$set": set }), doc! { "$set": self.averages() }.into()].into()
+    }
+
+    /// Count and sums with one child more or less.
+    pub(crate) fn added(&self, child: &str, sign: i32) -> Document {
+        let mut set = Document::new();
+        let before = |name: &str| doc! { "$ifNull": [format!("${name}"), 0] };
+        if let Some(count) = &self.count {
+            set.insert(count, doc! { "$add": [before(count), sign] });
+        }
+        for (field, sum, _) in &self.sums {
+            // What an application sends is a value, even when it looks like the path of a field.
+            let value = doc! { "$literal": given(member_of(child, field)) };
+            let operator = if sign > 0 { "$add" } else { "$subtract" };
+            set.insert(sum, doc! { operator: [before(sum), value] });
+        }
+        set
+    }
+
+    /// Averages out of sums and the count; of nothing there is none.
+    pub(crate) fn averages(&self) -> Document {
+        let mut set = Document::new();
+        let Some(count) = &self.count else { return set };
+        for (_, sum, average) in &self.sums {
+            let some = doc! { "$gt": [format!("${count}"), 0] };
+            let mean = doc! { "$divide": [format!("${sum}"), format!("${count}")] };
+            set.insert(average, doc! { "$cond": [some, mean, "$$REMOVE"] });
+        }
+        set
+    }
+
+    /// What is said about it.
+    pub(crate) fn words(&self) -> String {
+        let mut said = Vec::new();
+        if let Some((name, newest, by, ..)) = &self.preview {
+            said.push(format!(
+                "`{name}` keeps at most {newest}, the newest by `{by}` first: elements carry that field, or they could not be sorted"
+            ));
+        }
+        if let Some(count) = &self.count {
+            said.push(format!("`{count}` counts them"));
+        }
+        for (field, sum, average) in &self.sums {
+            said.push(format!(
+                "`{average}` is `{sum}` by the count, worked out in the server, so that two writers of `{field}` at the same time lose nothing"
+            ));
+        }
+        said.join("; ")
+    }
+}
+
+/// An element of a preview: the child's id, and the fields that are shown.
+fn element(key: &str, id: &str, child: &str, shown: &[&str]) -> Document {
+    doc! { key: given(id), SPREAD: given(picked(child, shown)) }
+}

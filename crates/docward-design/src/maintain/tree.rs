@@ -1,0 +1,131 @@
+//! Entities above and below each other: each holds the id of the one above it and the ids of all above.
+
+use bson::{Bson, doc};
+use docward_model::{Relationship, shell::quote};
+
+use super::owned::missing;
+use super::{Plans, factory};
+use crate::js::{self, SPREAD, given};
+use crate::statement::{Job, Method, Script, Statement, Step};
+
+impl<'m> Plans<'m> {
+    pub(super) fn tree(&self, relationship: &'m Relationship) -> Option<Script> {
+        let place = self.place(&relationship.parent).filter(|place| place.path.is_empty())?;
+        let entity = self.layout.model.entity(&relationship.child)?;
+        let nodes = place.collection.name.as_str();
+        let held = self.layout.naming.field(&["parent", "id"]);
+        let node = js::parameter(&self.layout.naming.singular(&entity.name));
+        let (id, above) = ("nodeId", "aboveId");
+        let name = |verb: &str| js::function(&[verb, &entity.name]);
+        let (add, below, children, shift) =
+            (name("add"), name("list below"), name("list children of"), name("move"));
+        let ancestors = doc! { "ancestors": 1 };
+        let find = |id: &str| {
+            let filter = doc! { "_id": given(id) };
+            Statement::new(nodes, Method::FindOne, [filter.into(), ancestors.clone().into()])
+        };
+        let inserted = doc! {
+            SPREAD: given(&node),
+            "_id": given("_id"),
+            &held: given(above),
+            "ancestors": given(format!("[...found.ancestors, {above}]")),
+        };
+        let root = doc! { SPREAD: given(&node), "_id": given("_id"), "ancestors": [] };
+        let put = Job {
+            name: add.clone(),
+            parameters: vec![above.to_owned(), node.clone()],
+            does: format!(
+                "Adds a `{}` below another one, or at the top when that is null.",
+                entity.name
+            ),
+            clauses: vec!["PT-ref.1"],
+            steps: vec![
+                Step::Code(format!("const _id = {node}._id ?? new ObjectId();")),
+                Step::Code(format!("if ({above} === null) {{")),
+                Step::Code(format!(
+                    "  {};\n  return _id;\n}}",
+                    Statement::insert(nodes, root).shell(2)
+                )),
+                Step::Let("found", find(above)),
+                missing("found", &entity.name),
+                Step::Run(Statement::insert(nodes, inserted)),
+                Step::Code("return _id;".to_owned()),
+            ],
+        };
+        let reading = |name: &str, does: &str, filter| Job {
+            name: name.to_owned(),
+            parameters: vec![id.to_owned()],
+            does: does.to_owned(),
+            clauses: vec!["PT-ref.1"],
+            steps: vec![Step::Return(Statement::find(nodes, filter))],
+        };
+        // What is above the moved one is replaced; the way from it down to each stays.
+        let from = doc! { "$indexOfArray": ["$ancestors", { "$literal": given(id) }] };
+        let rest =
+            doc! { "$slice": ["$ancestors", from, { "$max": [1, { "$size": "$ancestors" }] }] };
+        let path = doc! { "$concatArrays": [{ "$literal": given("above") }, rest] };
+        let pipeline: Vec<Bson> = vec![doc! { "$set": { "ancestors": path } }.into()];
+        let moved = Job {
+            name: shift.clone(),
+            parameters: vec![id.to_owned(), above.to_owned()],
+            does: "Moves one with everything below it. Two writes: run it in a transaction where others move nodes at the same time.".to_owned(),
+            clauses: vec!["PT-ref.1"],
+            steps: vec![
+                Step::Let("found", find(above)),
+                missing("found", &entity.name),
+                Step::Code(format!("const above = [...found.ancestors, {above}];")),
+                Step::Code(format!("if (above.some((one) => String(one) === String({id}))) throw new Error(\"it would be below itself\");")),
+                Step::Run(Statement::update(
+                    nodes,
+                    doc! { "_id": given(id) },
+                    doc! { "$set": { &held: given(above), "ancestors": given("above") } },
+                )),
+                Step::Run(Statement::new(
+                    nodes,
+                    Method::UpdateMany,
+                    [doc! { "ancestors": given(id) }.into(), pipeline.into()],
+                )),
+            ],
+        };
+        let mut sample = self.sample(entity, &place.collection.fields, &[]);
+        sample.remove(&held);
+        sample.remove("ancestors");
+        let collection = quote(nodes);
+        let check = vec![
+            format!("const one = {};", factory(&sample)),
+            format!("const top = {add}(at, null, one(0));"),
+            format!("const middle = {add}(at, top, one(1));"),
+            format!("const leaf = {add}(at, middle, one(2));"),
+            format!("const other = {add}(at, null, one(3));"),
+            format!("expect(\"all below\", {below}(at, top).length, 2);"),
+            format!("expect(\"one step down\", {children}(at, top).length, 1);"),
+            format!(
+                "const way = () => at.getCollection({collection}).findOne({{ _id: leaf }}).ancestors.map(String);"
+            ),
+            "expect(\"the way down, from the top\", way(), [top, middle].map(String));".to_owned(),
+            format!("{shift}(at, middle, other);"),
+            "expect(\"the way moves along\", way(), [other, middle].map(String));".to_owned(),
+            format!("expect(\"nothing is left below\", {below}(at, top).length, 0);"),
+            format!("refused(\"nothing is below itself\", null, () => {shift}(at, other, leaf));"),
+        ];
+        Some(Script {
+            about: relationship.name.clone(),
+            pattern: "tree",
+            intro: format!(
+                "`{}`: each holds the way down to it, so that everything below one is found by an index.",
+                relationship.name
+            ),
+            jobs: vec![
+                put,
+                reading(
+                    &below,
+                    "Everything below one, however deep: one query.",
+                    doc! { "ancestors": given(id) },
+                ),
+                reading(&children, "One step down.", doc! { &held: given(id) }),
+                moved,
+            ],
+            check,
+        })
+    }
+}

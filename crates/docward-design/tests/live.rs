@@ -1,0 +1,212 @@
+//! What a design is delivered as, run by a real shell on real servers: the scripts, every function, and the
+//! check that comes with them. Without a shell the tests say so and are left out;
+//! `DOCWARD_REQUIRE_MONGOSH=1` makes them fail instead.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests: a panic is the message")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use bson::{Bson, Document, doc};
+use docward_design::{Design, design, emit, read};
+use docward_model::{DesignModel, ProfileName};
+use docward_testkit::{Launch, Servers, repository};
+
+const MODEL: &str = include_str!("models/all.yaml");
+
+/// The shell, or nothing where it cannot be had.
+fn mongosh() -> Option<PathBuf> {
+    let script = repository().join("scripts/mongosh.py");
+    let output = Command::new("python3").arg(script).arg("--install").output().unwrap();
+    if output.status.success() {
+        return Some(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()));
+    }
+    assert!(std::env::var_os("DOCWARD_REQUIRE_MONGOSH").is_none(), "there is no mongosh");
+    eprintln!("left out: there is no mongosh");
+    None
+}
+
+/// The model as it is, or for another server.
+fn designed(change: impl Fn(&str) -> String) -> (DesignModel, Design) {
+    let model = read("all.yaml", &change(MODEL)).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    let design = design(&model, ProfileName::Vendor, &docward_design::Bounds::default());
+    (model, design)
+}
+
+fn write(folder: &Path, model: &DesignModel, design: &Design) {
+    for (path, text) in emit::files(model, design, ProfileName::Vendor) {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+/// Runs scripts; what they print, and whether they ended well.
+fn run(shell: &Path, servers: &Servers, scripts: &[&Path]) -> (String, bool) {
+    let output = Command::new(shell)
+        .arg(servers.uri())
+        .args(["--quiet", "--norc"])
+        .args(scripts)
+        .env("HOME", servers.directory())
+        .output()
+        .unwrap();
+    let text =
+        [output.stdout, output.stderr].map(|part| String::from_utf8_lossy(&part).into_owned());
+    (text.concat(), output.status.success())
+}
+
+#[track_caller]
+fn holds((text, fine): (String, bool)) -> String {
+    assert!(fine && text.contains("checks hold"), "{text}");
+    text
+}
+
+/// The delivered check runs every function and asserts what it claims: SN-04 to SN-10, and the arithmetic of
+/// ST-22 (150 pushes), ST-23 (61 readings), ST-25 (2,500 purchasers), ST-26 (copies) and ST-28 (7 reviews).
+#[test]
+fn sn_04_sn_05_sn_06_sn_07_sn_08_sn_09_sn_10_all_patterns_hold_on_a_replica_set() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::replica_set(1).start();
+    let (model, design) = designed(str::to_owned);
+    let folder = servers.directory().join("all");
+    write(&folder, &model, &design);
+    holds(run(&shell, &servers, &[&folder.join("check.js")]));
+    let text = std::fs::read_to_string(folder.join("check.js")).unwrap();
+    for said in [
+        "5 pushes leave 3, newest first (SN-05)",
+        "7 pushes leave 5, newest first (SN-05)",
+        "the average is exact (GC-35)",
+        "150 pushes leave the newest 100, in order (SN-06)",
+        "it is a time series (SN-07)",
+        "61 appends give buckets of 60 and 1 (SN-08)",
+        "8 writers lose nothing",
+        "the last millisecond belongs to the bucket (GC-50)",
+        "the index of one kind is used when the kind is named (SN-09)",
+        "no pair twice (GC-37)",
+        "the reader has 2500, in order",
+        "pages from 2 on",
+        "a transaction adds one (CK-10)",
+        "copies stay as they were (PT-extref.2)",
+    ] {
+        assert!(text.contains(said), "the check does not say: {said}");
+    }
+    // It leaves nothing behind.
+    let databases = servers.command("admin", doc! { "listDatabases": 1, "nameOnly": true });
+    assert!(!databases.to_string().contains("db_all"), "{databases}");
+}
+
+/// DM-08.5: before 5.0 there are no time series, and readings go to buckets.
+#[test]
+fn dm_08_5_st_23_on_4_4_readings_go_to_buckets() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::standalone().version("4.4.2").start();
+    let (model, design) = designed(|text| text.replace("server: 6.0", "server: 4.4"));
+    let folder = servers.directory().join("all");
+    write(&folder, &model, &design);
+    assert!(folder.join("patterns/metric-bucket.js").exists());
+    assert!(!folder.join("patterns/metric-time-series.js").exists());
+    holds(run(&shell, &servers, &[&folder.join("check.js")]));
+}
+
+/// A check that could not fail would show nothing: broken statements are found.
+#[test]
+fn pt_subset_2_a_check_finds_statements_that_are_wrong() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::standalone().start();
+    let (model, design) = designed(str::to_owned);
+    let folder = servers.directory().join("all");
+    write(&folder, &model, &design);
+    for (file, right, wrong, said) in [
+        ("post-comments-subset.js", "$slice: 3", "$slice: 4", "maxItems"),
+        (
+            "product-reviews-subset.js",
+            "$add: [{ $ifNull: [\"$ratingSum\", 0] }",
+            "$max: [{ $ifNull: [\"$ratingSum\", 0] }",
+            "the sum is right",
+        ),
+        ("order-audit-log-capped-array.js", "$slice: -100", "$slice: -99", "150 pushes"),
+        ("reading-bucket.js", "$lt: 60", "$lt: 61", "reading-bucket.js: "),
+    ] {
+        let path = folder.join("patterns").join(file);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(right), "{right} in {text}");
+        std::fs::write(&path, text.replace(right, wrong)).unwrap();
+        let (printed, fine) = run(&shell, &servers, &[&folder.join("check.js")]);
+        assert!(!fine && printed.contains(said), "{file}: {printed}");
+        std::fs::write(&path, text).unwrap();
+    }
+}
+
+/// SN-14 to SN-16, SK-11: sharding is guarded; there are no routers here to run it on.
+#[test]
+fn sk_11_sharding_does_nothing_without_shards_and_names_both_zones() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::standalone().start();
+    let zones = "server: 6.0, shards: 2, zones: {field: place, values: [EU, US]}";
+    let (model, design) = designed(|text| text.replace("server: 6.0", zones));
+    let folder = servers.directory().join("all");
+    write(&folder, &model, &design);
+    let (printed, fine) = run(&shell, &servers, &[&folder.join("03-shard.js")]);
+    assert!(fine && printed.contains("nothing was done"), "{printed}");
+    let text = std::fs::read_to_string(folder.join("03-shard.js")).unwrap();
+    for part in
+        ["sh.addShardToZone(shard, zone)", "place: \"EU\"", "place: \"US\"", "MinKey()", "MaxKey()"]
+    {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+/// The data of a statement, its parameters replaced, as the driver takes it: 8 writers of 100 likes each, with
+/// a third of them taken back (PT-computed.1, SN-04, ST-27).
+#[test]
+fn sn_04_st_27_counts_are_exact_with_8_writers() {
+    let (model, design) = designed(str::to_owned);
+    let servers = Launch::standalone().start();
+    let scripts = docward_design::maintain::scripts(&model, &design, ProfileName::Vendor);
+    let likes = scripts.iter().find(|script| script.about == "post.likes").unwrap();
+    let update = |job: &str| {
+        let job = likes.jobs.iter().find(|one| one.name == job).unwrap();
+        let statements = job.statements();
+        (*statements.iter().find(|s| s.collection == "t_post").unwrap()).clone()
+    };
+    let (add, remove) = (update("addLike"), update("removeLike"));
+    servers.insert("db_all.t_post", [doc! { "_id": 7 }]);
+    let posts = servers.client().database("db_all").collection::<Document>("t_post");
+    servers.wait(async {
+        let writers = (0..8).map(|_| {
+            let (posts, add, remove) = (posts.clone(), add.clone(), remove.clone());
+            async move {
+                for i in 0..100 {
+                    let statement = if i % 3 == 2 { &remove } else { &add };
+                    let filter = filled(&statement.filter().unwrap().clone().into());
+                    let change = filled(statement.update_part().unwrap());
+                    let (Bson::Document(filter), Bson::Document(change)) = (filter, change) else {
+                        panic!("documents")
+                    };
+                    posts.update_one(filter, change).await.unwrap();
+                }
+            }
+        });
+        let mut set = Vec::new();
+        for writer in writers {
+            set.push(tokio::spawn(writer));
+        }
+        for task in set {
+            task.await.unwrap();
+        }
+        let post = posts.find_one(doc! { "_id": 7 }).await.unwrap().unwrap();
+        // 67 come and 33 go, eight times.
+        assert_eq!(post.get_i32("likeCount").unwrap(), 8 * (67 - 33));
+    });
+}
+
+/// Parameters become the id of the post.
+fn filled(value: &Bson) -> Bson {
+    match value {
+        Bson::JavaScriptCode(_) => Bson::Int32(7),
+        Bson::Document(document) => Bson::Document(
+            document.iter().map(|(key, value)| (key.clone(), filled(value))).collect(),
+        ),
+        other => other.clone(),
+    }
+}
