@@ -264,3 +264,37 @@ fn help_has_examples() {
         assert!(stdout(&output).contains("Examples:"), "{arguments:?}");
     }
 }
+
+#[test]
+fn files_are_emitted_once_and_name_what_they_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("shop").display().to_string();
+    let run = |more: &[&str]| {
+        let name = model("shop");
+        let mut all = vec!["design", name.as_str(), "--brief", "--emit", out.as_str()];
+        all.extend(more);
+        docward(&all)
+    };
+    let first = run(&[]);
+    assert!(stderr(&first).contains("README.md"), "{}", stderr(&first));
+    for name in [
+        "01-collections.js",
+        "02-indexes.js",
+        "03-shard.js",
+        "check.js",
+        "README.md",
+        "before.svg",
+        "after.svg",
+        "model.mmd",
+        "design.mmd",
+    ] {
+        let text =
+            fs::read_to_string(format!("{out}/{name}")).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(!text.trim().is_empty(), "{name}");
+    }
+    assert!(fs::read_to_string(format!("{out}/after.svg")).unwrap().starts_with("<svg xmlns="));
+    let again = run(&[]);
+    assert_eq!(code(&again), 2);
+    assert!(stderr(&again).contains("--force"), "{}", stderr(&again));
+    assert_eq!(code(&run(&["--force"])), code(&first));
+}

@@ -196,7 +196,11 @@ fn indexes(design: &Design) -> Vec<Value> {
             "keys": keys_,
             "text": keys(&index.keys),
             "unique": index.unique,
-            "partialFilter": index.only.as_ref().map(|(field, value)| json!({ field: value })),
+            "partialFilter": match (&index.only, &index.below) {
+                (Some((field, value)), _) => json!({ field: value }),
+                (None, Some((field, most))) => json!({ field: { "$lt": most } }),
+                (None, None) => Value::Null,
+            },
             "expireAfterSeconds": index.expire_after,
             "serves": index.serves,
             "notes": index.notes,

@@ -28,6 +28,12 @@ pub fn design_report(design: &Design, shape: Shape, look: Look, detail: Detail) 
     }
 }
 
+/// Pictures of the model before and after, each a file of its own.
+pub fn design_pictures(design: &Design) -> [(&'static str, String); 2] {
+    let (before, after) = crate::html::design::pictures(design);
+    [("before.svg", before), ("after.svg", after)]
+}
+
 /// Names of the patterns of a decision, with what matters about each.
 pub(crate) fn patterns(patterns: &[Pattern]) -> Vec<String> {
     patterns.iter().map(pattern).collect()

@@ -92,6 +92,20 @@ pub(crate) fn page(design: &Design) -> String {
     shell(&format!("Docward design: {}", design.name), env!("CARGO_PKG_VERSION"), &body)
 }
 
+/// The two pictures as files that need no page around them.
+pub(crate) fn pictures(design: &Design) -> (String, String) {
+    let alone = |picture: Markup| {
+        let opening = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"map\"";
+        let style = "<style>.map{background:#fff;font:13px system-ui,sans-serif}.node{fill:#f6f8fa;stroke:#57606a}\
+                     .node-label{fill:#1b1f24;font-weight:600}.edge-label{fill:#57606a;font-size:12px}\
+                     .edge{fill:none;stroke:#3b6fb6;stroke-width:1.5}.copied{stroke-dasharray:5 4}.head{fill:#3b6fb6}</style>";
+        let text = picture.into_string().replacen("<svg class=\"map\"", opening, 1);
+        let text = text.replacen("<defs>", &format!("{style}<defs>"), 1);
+        format!("{text}\n")
+    };
+    (alone(before(design)), alone(after(design)))
+}
+
 fn one(decision: &Decision) -> Markup {
     let class = if decision.verdict == Verdict::Undecided { "poor" } else { "good" };
     html! {

@@ -15,7 +15,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use docward_config::FailOn;
 use docward_design::{Bounds, Design, Verdict, design as decide};
 use docward_model::{DesignModel, ProfileName, Severity};
-use docward_report::{Detail, Look, Shape, design_report};
+use docward_report::{Detail, Look, Shape, design_pictures, design_report};
 
 use crate::{
     CLEAN, FINDINGS, PROBLEMS,
@@ -28,6 +28,7 @@ Examples:
   docward design shop.yaml                      every decision with its arithmetic
   docward design shop.yaml --brief              verdicts only
   docward design shop.yaml --format html --output shop.html
+  docward design shop.yaml --brief --emit shop/ scripts, validators, statements and pictures
   docward design init > shop.yaml               a model to start from
   docward design init --from dump/ > shop.yaml  filled in from data
   docward design check shop.yaml dump/          whether data still follows the model
@@ -90,6 +91,15 @@ struct ShowArgs {
     #[arg(long)]
     brief: bool,
 
+    /// Write what builds the design to a directory: mongosh scripts, validators, statements, a check that
+    /// runs them, pictures, a README
+    #[arg(long, value_name = "DIR")]
+    emit: Option<PathBuf>,
+
+    /// With --emit: write over files that are there
+    #[arg(long, requires = "emit")]
+    force: bool,
+
     /// What makes the exit code 1: error for open questions and mandatory checks, warn for recommended ones
     #[arg(long, value_parser = severities(), default_value = "error")]
     fail_on: FailOn,
@@ -134,7 +144,36 @@ fn show(args: &ShowArgs) -> anyhow::Result<u8> {
     let look = Look { color, width: audit::terminal_width() };
     let detail = if args.brief { Detail::Brief } else { Detail::Whole };
     put(&design_report(&design, shape, look, detail), args.output.as_deref())?;
+    if let Some(directory) = &args.emit {
+        emit(directory, args.force, &model, &design, profile)?;
+    }
     Ok(exit_code(&design, args.fail_on))
+}
+
+/// Writes the files of a design; none is written when one of them is there already.
+fn emit(
+    directory: &Path,
+    force: bool,
+    model: &DesignModel,
+    design: &Design,
+    profile: ProfileName,
+) -> anyhow::Result<()> {
+    let mut files = docward_design::emit::files(model, design, profile);
+    let pictures = design_pictures(design).into_iter();
+    files.extend(pictures.map(|(name, text)| (name.to_owned(), text)));
+    let there = files.iter().map(|(name, _)| directory.join(name)).find(|path| path.exists());
+    if let Some(path) = there.filter(|_| !force) {
+        bail!("{} is there already; --force writes over it", path.display());
+    }
+    for (name, text) in &files {
+        let path = directory.join(name);
+        let parent = path.parent().unwrap_or(directory);
+        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        put(text, Some(&path))?;
+    }
+    let shown = directory.display();
+    complain(&format!("{shown}: {} files; begin with {shown}/README.md", files.len()));
+    Ok(())
 }
 
 /// Reads a model; what is wrong with it is told, each mistake with its place.
