@@ -64,7 +64,7 @@ fn gc_30_a_time_series_has_no_validator() {
     assert_eq!(validator(&model, series), None);
     let options = emit::options(&model, series);
     let wanted = doc! {
-        "timeseries": { "timeField": "timestamp", "metaField": "host", "granularity": "seconds" },
+        "timeseries": { "timeField": "timestamp", "metaField": "host", "granularity": "minutes" },
         "expireAfterSeconds": 7_776_000,
     };
     assert_eq!(options, wanted);

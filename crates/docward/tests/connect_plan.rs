@@ -227,7 +227,7 @@ fn cm_1_3_st_14_a_lock_file_names_a_driver_that_is_too_old() {
 }
 
 #[test]
-fn cm_0_3_cm_2_4_st_30_choices_of_the_rule_book() {
+fn cm_0_3_cm_2_4_st_30_ap_s1_4_choices_of_the_rule_book() {
     for (arguments, method) in [
         ("choose --topology sharded --mongos 16 --client-ips 4", "srv"),
         (
