@@ -7,7 +7,7 @@ use crate::decide::Choice;
 use crate::naming::Naming;
 use crate::pattern::{Bucket, Pattern, Window};
 use crate::plan::{Decision, EntityAdvice};
-use crate::size;
+use crate::{quantile, size};
 
 /// A field of a planned document.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +73,8 @@ impl Origin {
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Rank {
     Typical,
+    /// Not one document but the mean of many: what many operations move is many times this.
+    Mean,
     P99,
     Max,
 }
@@ -117,9 +119,15 @@ impl Planned {
     pub fn value_bytes(&self, rank: Rank) -> u64 {
         let own = match rank {
             Rank::Typical => self.bytes.0,
+            Rank::Mean => quantile::mean(quantile::lengths(self.bytes)).round() as u64,
             Rank::P99 | Rank::Max => self.bytes.1,
         };
         match self.kind {
+            // One of the listed values is as good as another.
+            BsonType::String if rank == Rank::Mean && !self.values.is_empty() => {
+                let all: usize = self.values.iter().map(String::len).sum();
+                5 + (all / self.values.len()) as u64
+            }
             BsonType::String => own + 5,
             BsonType::BinData => own + 5,
             BsonType::Object => document_bytes(&self.fields, rank),
@@ -127,6 +135,7 @@ impl Planned {
                 let items = self.items.unwrap_or(Spread::always(0));
                 let count = match rank {
                     Rank::Typical => items.p50,
+                    Rank::Mean => quantile::mean(items).round() as u64,
                     Rank::P99 => items.p99,
                     Rank::Max => items.max,
                 };
@@ -134,7 +143,8 @@ impl Planned {
                     Some(kind) => scalar_bytes(kind, own),
                     // Long lists of children that are all large at once are not to be expected.
                     None => {
-                        document_bytes(&self.fields, if count > 10 { Rank::Typical } else { rank })
+                        let large = matches!(rank, Rank::P99 | Rank::Max) && count > 10;
+                        document_bytes(&self.fields, if large { Rank::Typical } else { rank })
                     }
                 };
                 size::array(count, one)
@@ -331,7 +341,7 @@ impl<'m> Layout<'m> {
     }
 
     /// Copies of fields of another entity, as an object.
-    fn copies(&self, name: String, of: &str, fields: &[String]) -> Option<Planned> {
+    pub(crate) fn copies(&self, name: String, of: &str, fields: &[String]) -> Option<Planned> {
         let source = self.model.entity(of)?;
         let copied: Vec<Planned> = fields
             .iter()

@@ -159,7 +159,7 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         .iter()
         .map(|decision| match model.relationship(&decision.relationship) {
             Some(relationship) if decision.choice.is_some() => (
-                compare::alternatives(model, relationship, decision),
+                compare::alternatives(&layout, relationship, decision),
                 is_split(model, relationship, decision),
             ),
             _ => (Vec::new(), false),
