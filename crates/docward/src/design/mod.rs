@@ -1,5 +1,7 @@
 //! `docward design`: from a declared model to decisions, and from decisions to files that build it.
 
+mod simulate;
+
 use std::{fs, io::Read, path::PathBuf};
 
 use anyhow::{Context, bail};
@@ -20,6 +22,7 @@ Examples:
   docward design shop.yaml                      every decision with its arithmetic
   docward design shop.yaml --brief              verdicts only
   docward design shop.yaml --format html --output shop.html
+  docward design simulate shop.yaml --uri mongodb://127.0.0.1/ --yes
   docward design shop.yaml --format json | jq '.decisions[] | {relationship, verdict, pattern}'
 
 docs/design.md tells the whole story, docs/design-model.md every key of a model file.
@@ -48,7 +51,12 @@ pub(crate) struct DesignArgs {
 
 /// The commands beside the design itself.
 #[derive(Debug, Subcommand)]
-enum DesignCommand {}
+enum DesignCommand {
+    /// Build the ways to store a relationship on a server, run the declared operations, and compare with
+    /// the predictions
+    #[command(after_help = simulate::EXAMPLES)]
+    Simulate(simulate::SimulateArgs),
+}
 
 /// A model and how its design is shown.
 #[derive(Args, Debug)]
@@ -89,7 +97,7 @@ struct ShowArgs {
 /// Runs the command.
 pub(crate) fn design(args: &DesignArgs) -> anyhow::Result<u8> {
     match &args.command {
-        Some(command) => match *command {},
+        Some(DesignCommand::Simulate(args)) => simulate::simulate(args),
         None => show(&args.shown),
     }
 }
