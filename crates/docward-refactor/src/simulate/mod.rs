@@ -3,17 +3,19 @@
 //!
 //! Everything happens in one database that did not exist before, and that is dropped whatever happens.
 //!
-//! Read on: `make` (documents of declared sizes), `store` (one way in the database), `replay` (operations).
+//! Read on: `make` (documents of declared sizes), `store` (one way in the database), `replay` and
+//! `write` (operations).
 
 mod make;
 mod replay;
 mod store;
+mod write;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use docward_design::{
     Design, Naming, Predictor, Verdict, Way,
-    measured::{MeasuredWay, Simulated, Simulation},
+    measured::{MeasuredOperation, MeasuredWay, Simulated, Simulation},
     predictors, quantile,
 };
 use docward_model::{DesignModel, Relationship, Spread};
@@ -21,6 +23,7 @@ use mongodb::bson::{Document, doc, oid::ObjectId};
 
 use crate::operator::{Operator, Trouble, failed};
 use make::Rng;
+use replay::Replay;
 use store::{LARGEST, Store};
 
 /// What is to be simulated.
@@ -133,6 +136,9 @@ fn shuffle(counts: &mut [u64], rng: &mut Rng) {
     }
 }
 
+/// Operations that are run on one way before it is the next one's turn.
+const TURN: usize = 20;
+
 /// What every part of a run needs.
 struct Around<'a> {
     seed: u64,
@@ -215,21 +221,38 @@ impl Operator {
         let database = self.client.database(name);
         let mut relationships = Vec::new();
         for planned in &plan.relationships {
-            let mut ways = Vec::new();
+            let (mut stores, mut sizes, mut operations) = (Vec::new(), Vec::new(), Vec::new());
             let mut left_out = Vec::new();
             for way in &planned.ways {
                 around.check()?;
-                let mut store =
+                let store =
                     Store::build(around, &database, way, planned.name(), &planned.counts).await?;
                 // Sizes on disk are those of the last checkpoint. An account that may not ask for one gets
                 // older figures.
                 let _ = ask(doc! { "fsync": 1 }).await;
-                let sizes = store.sizes(&database).await?;
-                let (operations, elsewhere) =
-                    replay::operations(plan.model, planned.relationship, way);
+                sizes.push(store.sizes(&database).await?);
+                let (found, elsewhere) = replay::operations(plan.model, planned.relationship, way);
                 left_out = elsewhere;
-                let measured =
-                    replay::replay(around, &mut store, &operations, &mut session).await?;
+                operations.push(found);
+                stores.push(store);
+            }
+            let cut: Vec<u64> = stores.iter().map(|store| store.cut).collect();
+            let mut replays: Vec<Replay<'_, '_, '_>> = stores
+                .iter_mut()
+                .zip(&operations)
+                .map(|(store, operations)| Replay::new(around, store, operations))
+                .collect();
+            let mut more = true;
+            while more {
+                more = false;
+                for replay in &mut replays {
+                    more |= replay.some(around, &mut session, TURN).await?;
+                }
+            }
+            let told: Vec<Vec<MeasuredOperation>> = replays.into_iter().map(Replay::told).collect();
+            let mut ways = Vec::new();
+            let rows = planned.ways.iter().zip(sizes).zip(told).zip(cut).zip(&operations);
+            for ((((way, sizes), measured), cut), operations) in rows {
                 let wanted = operations.iter().any(
                     |op| matches!(op, replay::Operation::Write(_, write) if write.transaction),
                 );
@@ -242,10 +265,12 @@ impl Operator {
                     index: sizes.index,
                     on_disk: sizes.on_disk,
                     all_indexes: sizes.all_indexes,
-                    cut: store.cut,
+                    cut,
                     transactions: wanted.then_some(session.is_some()),
                 });
-                if !keep {
+            }
+            if !keep {
+                for store in &stores {
                     store.clear().await?;
                 }
             }

@@ -268,7 +268,7 @@ fn intended(
         return format!("{value:#}\n");
     }
     let mut out = format!(
-        "{server} would get a scratch database like {database}, with one way after the other:\n"
+        "{server} would get a scratch database like {database}, with one relationship after the other:\n"
     );
     for (name, way, documents, bytes) in &rows {
         out += &format!("  {name} ({}): {}\n", way.name(), size(*documents, *bytes));
