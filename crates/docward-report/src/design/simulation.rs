@@ -113,6 +113,9 @@ fn size_rows(simulated: &Simulated) -> Vec<Vec<String>> {
     rows
 }
 
+/// Times that are as near to each other as this share are the same.
+const TIE: f64 = 0.05;
+
 /// Whether the chosen way won, either way it went.
 fn verdict(simulated: &Simulated) -> String {
     let ranking = simulated.ranking();
@@ -121,28 +124,28 @@ fn verdict(simulated: &Simulated) -> String {
         .iter()
         .map(|(way, ratio)| {
             let busy = way.busy() * 1e3;
-            let times = if *ratio > 1.0 { format!(", {ratio:.1} times") } else { String::new() };
+            let times = if *ratio >= 1.05 { format!(", {ratio:.1} times") } else { String::new() };
             format!("{} {} ms{times}", way.way.name(), number(busy))
         })
         .collect();
     let times = times.join("; ");
-    let Some((_, ratio)) = ranking.iter().find(|(way, _)| way.chosen) else { return times };
-    let verdict = if best.chosen {
-        match ranking.get(1) {
-            Some((second, ratio)) => format!(
-                "the chosen way, {}, is the fastest: {} takes {ratio:.1} times as long",
-                best.way.name(),
-                second.way.name()
-            ),
-            None => format!("{} is the only way", best.way.name()),
+    let Some((chosen, ratio)) = ranking.iter().find(|(way, _)| way.chosen) else { return times };
+    let name = chosen.way.name();
+    let second = ranking.iter().find(|(way, _)| !way.chosen);
+    let verdict = match second {
+        None => format!("{name} is the only way"),
+        // Two runs of the same differ by more than this.
+        Some((other, second)) if (ratio / second - 1.0).abs() < TIE => {
+            format!("the chosen way, {name}, and {} are equally fast here", other.way.name())
         }
-    } else {
-        let chosen = simulated.ways.iter().find(|way| way.chosen);
-        format!(
-            "the chosen way, {}, is not the fastest here: it takes {ratio:.1} times as long as {}",
-            chosen.map_or("none", |way| way.way.name()),
+        Some((other, second)) if best.chosen => format!(
+            "the chosen way, {name}, is the fastest: {} takes {second:.1} times as long",
+            other.way.name()
+        ),
+        Some(_) => format!(
+            "the chosen way, {name}, is not the fastest here: it takes {ratio:.1} times as long as {}",
             best.way.name()
-        )
+        ),
     };
     format!("{verdict}. A second of the declared load takes {times}")
 }
