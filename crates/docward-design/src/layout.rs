@@ -9,7 +9,7 @@ use crate::decide::Choice;
 use crate::naming::Naming;
 use crate::pattern::{Bucket, Pattern, Window, is_tree};
 use crate::plan::{Decision, EntityAdvice};
-use crate::size;
+use crate::{quantile, size};
 
 /// A field of a planned document.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +75,8 @@ impl Origin {
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Rank {
     Typical,
+    /// Not one document but the mean of many: what many operations move is many times this.
+    Mean,
     P99,
     Max,
 }
@@ -119,15 +121,23 @@ impl Planned {
     pub fn value_bytes(&self, rank: Rank) -> u64 {
         let own = match rank {
             Rank::Typical => self.bytes.0,
+            Rank::Mean => quantile::mean(quantile::lengths(self.bytes)).round() as u64,
             Rank::P99 | Rank::Max => self.bytes.1,
         };
         match self.kind {
-            BsonType::String | BsonType::BinData => own.saturating_add(5),
+            // One of the listed values is as good as another.
+            BsonType::String if rank == Rank::Mean && !self.values.is_empty() => {
+                let all: usize = self.values.iter().map(String::len).sum();
+                5 + (all / self.values.len()) as u64
+            }
+            BsonType::String => own.saturating_add(5),
+            BsonType::BinData => own.saturating_add(5),
             BsonType::Object => document_bytes(&self.fields, rank),
             BsonType::Array => {
                 let items = self.items.unwrap_or(Spread::always(0));
                 let count = match rank {
                     Rank::Typical => items.p50,
+                    Rank::Mean => quantile::mean(items).round() as u64,
                     Rank::P99 => items.p99,
                     Rank::Max => items.max,
                 };
@@ -135,7 +145,8 @@ impl Planned {
                     Some(kind) => scalar_bytes(kind, own),
                     // Long lists of children that are all large at once are not to be expected.
                     None => {
-                        document_bytes(&self.fields, if count > 10 { Rank::Typical } else { rank })
+                        let large = matches!(rank, Rank::P99 | Rank::Max) && count > 10;
+                        document_bytes(&self.fields, if large { Rank::Typical } else { rank })
                     }
                 };
                 size::array(count, one)

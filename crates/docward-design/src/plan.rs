@@ -161,7 +161,7 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         .linked()
         .map(|(relationship, decision)| match decision.choice {
             Some(_) => (
-                compare::alternatives(model, relationship, decision, &touched),
+                compare::alternatives(&layout, relationship, decision, &touched),
                 is_split(model, relationship, decision),
             ),
             None => (Vec::new(), false),
@@ -286,7 +286,7 @@ impl Deciding<'_> {
                 Some(Choice::Embed) => {
                     let Facts { children, child_bytes, .. } = decision.facts;
                     let count = match rank {
-                        Rank::Typical => children.p50,
+                        Rank::Typical | Rank::Mean => children.p50,
                         Rank::P99 | Rank::Max => children.p99,
                     };
                     size::element(r.role(), size::array(count, child_bytes))

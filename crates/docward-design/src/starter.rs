@@ -291,8 +291,15 @@ fn relations<'e>(
     names: &Names,
 ) -> Vec<Relation<'e>> {
     let mut found: Vec<Relation<'e>> = Vec::new();
-    let push = |relation: Relation<'e>, found: &mut Vec<Relation<'e>>| {
-        if !found.iter().any(|have| have.name == relation.name) {
+    // Two ways from one entity to another are two relationships: the second is named after its field.
+    let push = |mut relation: Relation<'e>, found: &mut Vec<Relation<'e>>| {
+        let taken = |name: &str| found.iter().any(|have| have.name == name);
+        if taken(&relation.name)
+            && let Some(field) = &relation.field
+        {
+            relation.name = format!("{}_by_{}", relation.name, field.replace(['.', '$'], "_"));
+        }
+        if !taken(&relation.name) {
             found.push(relation);
         }
     };

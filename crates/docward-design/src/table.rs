@@ -55,7 +55,7 @@ impl<'n> Table<'n> {
 }
 
 /// The name that was probably meant.
-pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|name| (strsim::jaro_winkler(&word.to_lowercase(), &name.to_lowercase()), name))
         .filter(|(alike, _)| *alike >= 0.84)

@@ -4,14 +4,17 @@
 //! waits for a majority, is remembered so that it can be undone, and does nothing when it is done already.
 //!
 //! Read on: `operator` (the connection, and what the account may do), `validator` (validators and the
-//! ladder of RF-19), `undo` (what was there before), `cost` (what validation costs writes).
+//! ladder of RF-19), `undo` (what was there before), `cost` (what validation costs writes), `simulate` (ways to
+//! store a relationship, measured in a scratch database).
 
 mod cost;
 mod operator;
+mod simulate;
 mod undo;
 mod validator;
 
 pub use cost::Cost;
 pub use operator::{Missing, Operator, Trouble};
+pub use simulate::{PlannedSimulation, SimulationPlan};
 pub use undo::{Undo, UndoFault};
 pub use validator::{Action, Level, Rung, Standing, Validation};

@@ -47,6 +47,12 @@ pub enum Trouble {
     /// Somebody stopped it.
     #[error("stopped; nothing was changed")]
     Stopped,
+    /// Somebody stopped it, and what was made is being removed.
+    #[error("stopped before the end")]
+    Ended,
+    /// The scratch database is somebody's.
+    #[error("the database {0} exists already, and is not touched; run again for another name")]
+    DatabaseExists(String),
     /// A command failed.
     #[error("{what} failed{}: {why}", code.map(|code| format!(" (code {code})")).unwrap_or_default())]
     Failed {
@@ -164,7 +170,12 @@ impl Operator {
                     "read"
                 } else if matches!(
                     *action,
-                    "insert" | "remove" | "createCollection" | "dropCollection"
+                    "insert"
+                        | "update"
+                        | "remove"
+                        | "createCollection"
+                        | "createIndex"
+                        | "dropCollection"
                 ) {
                     "readWrite"
                 } else {

@@ -21,7 +21,7 @@ use docward_model::{Report, RuleMeta, Severity};
 
 pub use baseline::{BaselineFault, baseline_json, read_baseline};
 pub use connect::{Look, PlanReport, Shape, choice, plan_fails, plan_report};
-pub use design::{Detail, design_pictures, design_report};
+pub use design::{Detail, design_pictures, design_report, simulation_report};
 pub use json::{json, rules_json};
 pub use read::{ReportFault, read};
 pub use shardkey::{shard_keys, shard_keys_json};

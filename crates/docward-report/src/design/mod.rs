@@ -2,10 +2,13 @@
 
 mod json;
 mod markdown;
+mod simulation;
 mod terminal;
 
 use docward_design::{Decision, Design, OperationCost, Pattern, Vote, Window};
 use docward_model::text;
+
+pub use simulation::simulation_report;
 
 use crate::{Look, Shape};
 

@@ -3,6 +3,7 @@
 mod ask;
 mod check;
 mod init;
+mod simulate;
 
 use std::{
     fs,
@@ -32,6 +33,7 @@ Examples:
   docward design init > shop.yaml               a model to start from
   docward design init --from dump/ > shop.yaml  filled in from data
   docward design check shop.yaml dump/          whether data still follows the model
+  docward design simulate shop.yaml --uri mongodb://127.0.0.1/ --yes
   docward design shop.yaml --format json | jq '.decisions[] | {relationship, verdict, pattern}'
 
 docs/design.md tells the whole story, docs/design-model.md every key of a model file.
@@ -70,6 +72,10 @@ enum DesignCommand {
     /// Compare a model with data: fields, numbers of children, sizes, rates
     #[command(after_help = check::EXAMPLES)]
     Check(Box<check::CheckArgs>),
+    /// Build the ways to store a relationship on a server, run the declared operations, and compare with
+    /// the predictions
+    #[command(after_help = simulate::EXAMPLES)]
+    Simulate(simulate::SimulateArgs),
 }
 
 /// A model and how its design is shown.
@@ -123,6 +129,7 @@ pub(crate) fn design(args: DesignArgs) -> anyhow::Result<u8> {
         Some(DesignCommand::Init(args)) => init::init(&args),
         Some(DesignCommand::Ask(args)) => ask::ask(&args),
         Some(DesignCommand::Check(args)) => check::check(*args),
+        Some(DesignCommand::Simulate(args)) => simulate::simulate(&args),
         None => show(&args.shown),
     }
 }

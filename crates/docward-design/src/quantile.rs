@@ -1,0 +1,81 @@
+//! How a declared spread is filled in between its figures. Predictions and the documents that `design
+//! simulate` makes use the same curve, so a mean that is predicted is the mean of what is made.
+
+use docward_model::Spread;
+
+/// Midpoints that a mean is taken over.
+const STEPS: u32 = 400;
+
+/// The share of values that are as large as the largest, where nobody says how many values there are.
+pub const RAREST: f64 = 0.5 / STEPS as f64;
+
+/// The value that the share `q` of all values does not exceed. The largest is reached by the share
+/// `rarest`. Between the figures the logarithm is even over the logarithm of the share above, which is how
+/// lists of children and lengths of texts have long tails.
+pub fn at(spread: Spread, q: f64, rarest: f64) -> f64 {
+    // A zero has no logarithm; below a half it is rounded to zero again.
+    let log = |value: u64| (value as f64).max(0.4).ln();
+    let (p50, p95) = (log(spread.p50), log(spread.p95));
+    // Below the median values fall as they rise above it.
+    let low = p50 - (p95 - p50);
+    let depth = |above: f64| -above.max(1e-12).ln();
+    let knots = [
+        (0.0, low),
+        (depth(0.5), p50),
+        (depth(0.05), p95),
+        (depth(0.01), log(spread.p99)),
+        (depth(rarest.min(0.005)), log(spread.max)),
+    ];
+    let t = depth(1.0 - q.clamp(0.0, 1.0));
+    for pair in knots.windows(2) {
+        let ((from, a), (to, b)) = (pair[0], pair[1]);
+        if t <= to {
+            return (a + (b - a) * (t - from) / (to - from)).exp();
+        }
+    }
+    spread.max as f64
+}
+
+/// The mean of whole numbers that spread like this.
+pub fn mean(spread: Spread) -> f64 {
+    let at_step = |i: u32| at(spread, (f64::from(i) + 0.5) / f64::from(STEPS), RAREST).round();
+    (0..STEPS).map(at_step).sum::<f64>() / f64::from(STEPS)
+}
+
+/// Lengths of a value that is so long typically and at the 99th percentile.
+pub fn lengths((typical, p99): (u64, u64)) -> Spread {
+    let p99 = p99.max(typical);
+    let ratio = p99 as f64 / typical.max(1) as f64;
+    // Where the curve between the two figures is at the 95th percentile.
+    let p95 = (typical as f64 * ratio.powf(0.588_6)).round() as u64;
+    Spread { p50: typical, p95, p99, max: p99 }
+}
+
+/// Children of each of so many parents, from the fewest to the most.
+pub fn counts(spread: Spread, parents: u64) -> Vec<u64> {
+    let all = parents.max(1) as f64;
+    (0..parents).map(|i| at(spread, (i as f64 + 0.5) / all, 0.5 / all).round() as u64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_met() {
+        let spread = Spread { p50: 40, p95: 400, p99: 2847, max: 20_000 };
+        for (q, value) in [(0.5, 40.0), (0.95, 400.0), (0.99, 2847.0), (0.9999, 20_000.0)] {
+            assert!((at(spread, q, 0.0001) - value).abs() < 0.5, "{q}");
+        }
+        let counts = counts(spread, 5000);
+        assert_eq!((counts[2500], counts.last()), (40, Some(&20_000)));
+        assert!(counts.windows(2).all(|pair| pair[0] <= pair[1]));
+    }
+
+    #[test]
+    fn what_is_always_the_same_stays_so() {
+        assert!(counts(Spread::always(1), 7).iter().all(|n| *n == 1));
+        assert!(counts(Spread::always(0), 7).iter().all(|n| *n == 0));
+        assert!((mean(lengths((12, 12))) - 12.0).abs() < 1e-9);
+    }
+}

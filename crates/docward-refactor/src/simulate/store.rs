@@ -1,0 +1,241 @@
+//! Documents of one way in the scratch database, and what the server says about their sizes.
+
+use docward_design::{Predictor, Rank, Way, measured::Compared};
+use futures_util::TryStreamExt as _;
+use mongodb::{
+    Collection, Database,
+    bson::{Bson, Document, RawDocumentBuf, doc},
+    error::Error,
+    options::IndexOptions,
+};
+
+use super::{Around, make::Maker};
+use crate::operator::{Trouble, failed};
+
+/// Documents are sent in batches below this size, and of no more than so many.
+const BATCH: (usize, usize) = (8 << 20, 5000);
+
+/// The largest document that is made: the server takes 16 MiB, and what is pushed later needs room.
+pub(super) const LARGEST: u64 = 15 << 20;
+
+/// Parents and children of one way.
+pub(super) struct Store<'p> {
+    pub(super) way: &'p Predictor,
+    pub(super) maker: Maker<'p>,
+    pub(super) parents: Collection<RawDocumentBuf>,
+    pub(super) children: Collection<RawDocumentBuf>,
+    /// The numbers of the children each parent has: first, and one after the last.
+    pub(super) held: Vec<(u64, u64)>,
+    /// Parents that can take no more.
+    pub(super) full: Vec<bool>,
+    /// Parents that are there.
+    pub(super) alive: Vec<usize>,
+    /// Parents that were cut off at the largest size.
+    pub(super) cut: u64,
+}
+
+/// What the server says about sizes.
+pub(super) struct Sizes {
+    pub(super) parent: [Compared; 3],
+    pub(super) data: Compared,
+    pub(super) index: Compared,
+    pub(super) on_disk: u64,
+    pub(super) all_indexes: u64,
+}
+
+const RELATION: &str = "docward_relation";
+
+impl<'p> Store<'p> {
+    /// Makes and stores everything.
+    pub(super) async fn build(
+        around: &Around<'_>,
+        database: &Database,
+        way: &'p Predictor,
+        name: &str,
+        counts: &[u64],
+    ) -> Result<Self, Trouble> {
+        let word = way.way.name();
+        let name = name.replace(['.', '$'], "_");
+        let mut store = Self {
+            way,
+            maker: Maker::new(way, around.seed),
+            parents: database.collection(&format!("{name}_{word}_parent")),
+            children: database.collection(&format!("{name}_{word}_child")),
+            held: Vec::with_capacity(counts.len()),
+            full: Vec::with_capacity(counts.len()),
+            alive: (0..counts.len()).collect(),
+            cut: 0,
+        };
+        let words = "storing documents in the scratch database";
+        store.indexes(database).await.map_err(|e| failed("making scratch collections", &e))?;
+        let (mut parents, mut children) = (Batch::default(), Batch::default());
+        for (i, wanted) in counts.iter().enumerate() {
+            let i = i as u64;
+            let (document, held) = store.maker.parent(i, 0, *wanted, LARGEST as usize);
+            store.held.push((0, held));
+            store.full.push(held < *wanted);
+            store.cut += u64::from(held < *wanted);
+            if parents.add(document) {
+                around.check()?;
+                parents.flush(&store.parents, around).await.map_err(|e| failed(words, &e))?;
+            }
+            if way.way == Way::Embed {
+                continue;
+            }
+            for child in 0..*wanted {
+                if children.add(store.maker.child(i, child)) {
+                    around.check()?;
+                    children.flush(&store.children, around).await.map_err(|e| failed(words, &e))?;
+                }
+            }
+        }
+        parents.flush(&store.parents, around).await.map_err(|e| failed(words, &e))?;
+        children.flush(&store.children, around).await.map_err(|e| failed(words, &e))?;
+        around.check()?;
+        Ok(store)
+    }
+
+    async fn indexes(&self, database: &Database) -> Result<(), Error> {
+        // Made beforehand: a transaction on an old server makes no collection.
+        database.create_collection(self.parents.name()).await?;
+        let options = IndexOptions::builder().name(RELATION.to_owned()).build();
+        let index = |keys: Document| {
+            mongodb::IndexModel::builder().keys(keys).options(options.clone()).build()
+        };
+        if self.way.way == Way::Embed {
+            if self.way.looked_up {
+                let keys = doc! { format!("{}._id", self.way.role): 1 };
+                self.parents.create_index(index(keys)).await?;
+            }
+            return Ok(());
+        }
+        database.create_collection(self.children.name()).await?;
+        let mut keys = doc! { &self.way.parent_id: 1 };
+        if let Some(by) = &self.way.newest_by {
+            keys.insert(by, -1);
+        }
+        self.children.create_index(index(keys)).await?;
+        Ok(())
+    }
+
+    /// Children of a parent.
+    pub(super) fn count(&self, parent: usize) -> u64 {
+        let (from, to) = self.held[parent];
+        to - from
+    }
+
+    /// What the server says about sizes, before anything is changed.
+    pub(super) async fn sizes(&self, database: &Database) -> Result<Sizes, Trouble> {
+        let words = "asking for sizes";
+        let mut counts: Vec<u64> = (0..self.held.len()).map(|i| self.count(i)).collect();
+        let (data, index) = self.way.storage(&counts);
+        counts.sort_unstable();
+        let sizes = [doc! { "$project": { "_id": 0, "bytes": { "$bsonSize": "$$ROOT" } } }];
+        let rows: Vec<Document> =
+            async { self.parents.aggregate(sizes).await?.try_collect().await }
+                .await
+                .map_err(|e| failed(words, &e))?;
+        let mut measured: Vec<u64> =
+            rows.iter().filter_map(|row| number(row.get("bytes")?)).collect();
+        measured.sort_unstable();
+        let at = |list: &[u64], share: f64| {
+            let last = list.len().saturating_sub(1);
+            list.get(((last as f64) * share).round() as usize).copied().unwrap_or(0)
+        };
+        let compared = |share: f64, rank: Rank| Compared {
+            predicted: self.way.parent_bytes(at(&counts, share), rank) as f64,
+            measured: at(&measured, share) as f64,
+        };
+        let parent =
+            [compared(0.5, Rank::Typical), compared(0.99, Rank::P99), compared(1.0, Rank::Max)];
+        let mut found = Sizes {
+            parent,
+            data: Compared { predicted: data as f64, measured: 0.0 },
+            index: Compared { predicted: index as f64, measured: 0.0 },
+            on_disk: 0,
+            all_indexes: 0,
+        };
+        let mut names = vec![self.parents.name()];
+        if self.way.way != Way::Embed {
+            names.push(self.children.name());
+        }
+        for name in names {
+            let stats = statistics(database, name).await.map_err(|e| failed(words, &e))?;
+            let of = |key: &str| stats.get(key).and_then(number).unwrap_or(0);
+            found.data.measured += of("size") as f64;
+            found.on_disk += of("storageSize");
+            found.all_indexes += of("totalIndexSize");
+            let own = stats.get_document("indexSizes").ok().and_then(|d| d.get(RELATION));
+            found.index.measured += own.and_then(number).unwrap_or(0) as f64;
+        }
+        Ok(found)
+    }
+
+    /// Gives the space back before the next way is made.
+    pub(super) async fn clear(&self) -> Result<(), Trouble> {
+        for collection in [&self.parents, &self.children] {
+            collection.drop().await.map_err(|e| failed("dropping scratch collections", &e))?;
+        }
+        Ok(())
+    }
+}
+
+async fn statistics(database: &Database, name: &str) -> Result<Document, Error> {
+    let command = doc! {
+        "aggregate": name, "cursor": {}, "pipeline": [{ "$collStats": { "storageStats": {} } }],
+    };
+    let rows: Vec<Document> = database.run_cursor_command(command).await?.try_collect().await?;
+    // Shards answer one by one.
+    let mut all = Document::new();
+    for row in &rows {
+        let Ok(stats) = row.get_document("storageStats") else { continue };
+        for key in ["size", "storageSize", "totalIndexSize"] {
+            let sum = all.get(key).and_then(number).unwrap_or(0)
+                + stats.get(key).and_then(number).unwrap_or(0);
+            all.insert(key, sum as i64);
+        }
+        if let Ok(sizes) = stats.get_document("indexSizes") {
+            all.insert("indexSizes", sizes.clone());
+        }
+    }
+    Ok(all)
+}
+
+/// A count in whatever type the server chose.
+pub(super) fn number(value: &Bson) -> Option<u64> {
+    match value {
+        Bson::Int32(n) => u64::try_from(*n).ok(),
+        Bson::Int64(n) => u64::try_from(*n).ok(),
+        Bson::Double(n) => Some(*n as u64),
+        _ => None,
+    }
+}
+
+#[derive(Default)]
+struct Batch {
+    documents: Vec<RawDocumentBuf>,
+    bytes: usize,
+}
+
+impl Batch {
+    /// Takes a document; whether it is time to send.
+    fn add(&mut self, document: RawDocumentBuf) -> bool {
+        self.bytes += document.as_bytes().len();
+        self.documents.push(document);
+        self.bytes >= BATCH.0 || self.documents.len() >= BATCH.1
+    }
+
+    async fn flush(
+        &mut self,
+        into: &Collection<RawDocumentBuf>,
+        around: &Around<'_>,
+    ) -> Result<(), Error> {
+        if self.documents.is_empty() {
+            return Ok(());
+        }
+        into.insert_many(&self.documents).ordered(false).await?;
+        (around.progress)(self.bytes as u64, self.documents.len() as u64);
+        *self = Self::default();
+        Ok(())
+    }
+}

@@ -1,0 +1,287 @@
+//! One execution of a declared write, put together before the clock starts.
+
+use std::time::Instant;
+
+use docward_design::{Act, OperationCost, Predictor, Rank, Way, WritePlan};
+use docward_model::DesignWrite;
+use mongodb::{
+    ClientSession,
+    bson::{Bson, Document, RawDocumentBuf, doc},
+    error::Error,
+};
+
+use super::{
+    make::Rng,
+    replay::{Moved, bytes_of, targets},
+    store::{LARGEST, Store},
+};
+
+/// Runs a write once.
+pub(super) async fn write_once(
+    store: &mut Store<'_>,
+    write: &DesignWrite,
+    plan: &WritePlan,
+    rng: &mut Rng,
+    session: &mut Option<ClientSession>,
+) -> Result<(OperationCost, Moved), Error> {
+    let mut step = Step::new(store, write, plan, rng);
+    let cost = store.way.write(write, plan, step.before);
+    let mut moved = Moved::default();
+    let parent_id = store.maker.parent_id(step.parent as u64);
+    let of_parent = doc! { "_id": parent_id };
+    // What is deleted is weighed before, what is changed afterwards; neither costs time here.
+    if plan.parent == Some(Act::Delete) {
+        moved.bytes += bytes_of(&store.parents, of_parent.clone()).await?;
+    }
+    if let Some(filter) = step.child_filter.as_ref().filter(|_| plan.child == Some(Act::Delete)) {
+        moved.bytes += bytes_of(&store.children, filter.clone()).await?;
+    }
+    let mut inside = session.as_mut().filter(|_| plan.transaction);
+    let began = Instant::now();
+    if let Some(session) = inside.as_mut() {
+        session.start_transaction().await?;
+    }
+    if !step.inserts.is_empty() {
+        let action = store.children.insert_many(&step.inserts);
+        match inside.as_mut() {
+            Some(session) => action.session(&mut **session).await?,
+            None => action.await?,
+        };
+        moved.documents += step.inserts.len() as u64;
+    }
+    if let Some(filter) = &step.child_filter {
+        if let Some(change) = step.child_change.take() {
+            let action = store.children.update_one(filter.clone(), change);
+            let result = match inside.as_mut() {
+                Some(session) => action.session(&mut **session).await?,
+                None => action.await?,
+            };
+            moved.documents += result.matched_count;
+        } else {
+            let action = store.children.delete_many(filter.clone());
+            let result = match inside.as_mut() {
+                Some(session) => action.session(&mut **session).await?,
+                None => action.await?,
+            };
+            moved.documents += result.deleted_count;
+        }
+    }
+    match step.on_parent.take() {
+        OnParent::Nothing => {}
+        OnParent::Insert(document) => {
+            let action = store.parents.insert_one(&document);
+            match inside.as_mut() {
+                Some(session) => action.session(&mut **session).await?,
+                None => action.await?,
+            };
+            moved.documents += 1;
+        }
+        OnParent::Update(filter, change) => {
+            let action = store.parents.update_one(filter, change);
+            let result = match inside.as_mut() {
+                Some(session) => action.session(&mut **session).await?,
+                None => action.await?,
+            };
+            moved.documents += result.matched_count;
+        }
+        OnParent::Delete => {
+            let action = store.parents.delete_one(of_parent.clone());
+            let result = match inside.as_mut() {
+                Some(session) => action.session(&mut **session).await?,
+                None => action.await?,
+            };
+            moved.documents += result.deleted_count;
+        }
+    }
+    if let Some(session) = inside.as_mut() {
+        session.commit_transaction().await?;
+    }
+    moved.took = began.elapsed();
+    moved.bytes += step.inserts.iter().map(|d| d.as_bytes().len() as u64).sum::<u64>();
+    if step.weighs_parent && plan.parent != Some(Act::Delete) {
+        moved.bytes += bytes_of(&store.parents, of_parent).await?;
+    }
+    if let Some(filter) = step.child_filter.filter(|_| plan.child == Some(Act::Update)) {
+        moved.bytes += bytes_of(&store.children, filter).await?;
+    }
+    Ok((cost, moved))
+}
+
+/// What is done to the parent's document.
+enum OnParent {
+    Nothing,
+    Insert(RawDocumentBuf),
+    Update(Document, Document),
+    Delete,
+}
+
+impl OnParent {
+    fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::Nothing)
+    }
+}
+
+/// One execution of a write, put together before the clock starts.
+struct Step {
+    parent: usize,
+    before: u64,
+    /// Children by themselves that are inserted.
+    inserts: Vec<RawDocumentBuf>,
+    /// Children by themselves that are changed or deleted.
+    child_filter: Option<Document>,
+    child_change: Option<Document>,
+    on_parent: OnParent,
+    weighs_parent: bool,
+}
+
+impl Step {
+    fn new(store: &mut Store<'_>, write: &DesignWrite, plan: &WritePlan, rng: &mut Rng) -> Self {
+        let embedded = store.way.way == Way::Embed;
+        if plan.parent == Some(Act::Insert) {
+            return Self::new_parent(store, plan, rng);
+        }
+        let needs = plan.child.is_some_and(|act| act != Act::Insert);
+        let mut parent = targets(store, 1, needs, rng).first().copied().unwrap_or(0);
+        for _ in 0..100 {
+            // A document that is full would refuse one more.
+            if !(embedded && plan.child == Some(Act::Insert) && store.full[parent]) {
+                break;
+            }
+            parent = targets(store, 1, false, rng).first().copied().unwrap_or(0);
+        }
+        let (from, to) = store.held[parent];
+        let number = parent as u64;
+        let mut step = Self {
+            parent,
+            before: to - from,
+            inserts: Vec::new(),
+            child_filter: None,
+            child_change: None,
+            on_parent: OnParent::Nothing,
+            weighs_parent: embedded || plan.parent.is_some() || plan.follows,
+        };
+        let way = store.way;
+        let parent_id = store.maker.parent_id(number);
+        let fields = |of: &str| -> Vec<&str> {
+            let sets = write.sets.iter().filter(|(entity, _)| entity == of);
+            sets.map(|(_, field)| field.as_str()).collect()
+        };
+        if plan.parent == Some(Act::Delete) {
+            store.alive.retain(|other| *other != parent);
+            step.on_parent = OnParent::Delete;
+            if plan.child == Some(Act::Delete) && !embedded {
+                step.child_filter = Some(doc! { &way.parent_id: parent_id });
+            }
+            return step;
+        }
+        let mut filter = doc! { "_id": parent_id };
+        let (mut set, mut push, mut pull, mut add) =
+            (Document::new(), Document::new(), Document::new(), Document::new());
+        let seed = rng.next();
+        if plan.parent == Some(Act::Update) {
+            let names: Vec<&str> = write.updates.iter().flat_map(|entity| fields(entity)).collect();
+            set.extend(store.maker.change(true, &names, seed));
+        }
+        match plan.child {
+            None => {}
+            Some(Act::Insert) => {
+                let kept = way.keep.filter(|_| embedded);
+                let dropped = u64::from(kept.is_some_and(|keep| to - from >= keep));
+                store.held[parent] = (from + dropped, to + 1);
+                if embedded {
+                    let element = store.maker.element(number, to);
+                    push.insert(&way.role, pushed(element, kept));
+                } else {
+                    step.inserts.push(store.maker.child(number, to));
+                    if let Some((name, newest, _)) = &way.preview {
+                        push.insert(name, pushed(store.maker.shown(number, to), Some(*newest)));
+                    }
+                    add = kept_figures(way, 1);
+                }
+            }
+            Some(Act::Update) => {
+                let child = store.maker.child_id(number, from + rng.below(to - from));
+                let names: Vec<&str> =
+                    write.updates.iter().flat_map(|entity| fields(entity)).collect();
+                if let Some((field, value)) = store.maker.change(false, &names, seed) {
+                    if embedded {
+                        filter.insert(format!("{}._id", way.role), child);
+                        set.insert(format!("{}.$.{field}", way.role), value);
+                    } else {
+                        step.child_change = Some(doc! { "$set": { field: value } });
+                        step.child_filter = Some(doc! { "_id": child });
+                    }
+                }
+            }
+            Some(Act::Delete) => {
+                // The oldest goes.
+                store.held[parent].0 += 1;
+                let child = store.maker.child_id(number, from);
+                if embedded {
+                    pull.insert(&way.role, doc! { "_id": child });
+                } else {
+                    step.child_filter = Some(doc! { "_id": child });
+                    if let Some((name, _, _)) = &way.preview {
+                        pull.insert(name, doc! { "_id": child });
+                    }
+                    add = kept_figures(way, -1);
+                }
+            }
+        }
+        if embedded && way.parent_bytes(store.count(parent), Rank::Max) > LARGEST {
+            store.full[parent] = true;
+        }
+        let mut change = Document::new();
+        for (operator, what) in [("$set", set), ("$push", push), ("$pull", pull), ("$inc", add)] {
+            if !what.is_empty() {
+                change.insert(operator, what);
+            }
+        }
+        if !change.is_empty() {
+            step.on_parent = OnParent::Update(filter, change);
+        }
+        step
+    }
+
+    /// A parent that was not there before, with children when they are inserted together.
+    fn new_parent(store: &mut Store<'_>, plan: &WritePlan, rng: &mut Rng) -> Self {
+        let parent = store.held.len();
+        let like = targets(store, 1, false, rng).first().copied().unwrap_or(0);
+        let wanted = match (plan.whole, plan.child) {
+            (true, _) => store.count(like),
+            (_, Some(_)) => 1,
+            _ => 0,
+        };
+        let number = parent as u64;
+        let (document, held) = store.maker.parent(number, 0, wanted, LARGEST as usize);
+        store.held.push((0, held));
+        store.full.push(false);
+        store.alive.push(parent);
+        let apart = if store.way.way == Way::Embed { 0 } else { wanted };
+        Self {
+            parent,
+            before: held,
+            inserts: (0..apart).map(|child| store.maker.child(number, child)).collect(),
+            child_filter: None,
+            child_change: None,
+            on_parent: OnParent::Insert(document),
+            weighs_parent: true,
+        }
+    }
+}
+
+/// One more element, the oldest cut off beyond a number.
+fn pushed(element: RawDocumentBuf, keep: Option<u64>) -> Bson {
+    let element = Document::try_from(element.as_ref()).unwrap_or_default();
+    match keep {
+        Some(keep) => Bson::Document(doc! { "$each": [element], "$slice": -(keep as i64) }),
+        None => Bson::Document(element),
+    }
+}
+
+/// What the parent counts and sums changes by.
+fn kept_figures(way: &Predictor, by: i64) -> Document {
+    let count = way.count.iter().map(|name| (name.clone(), Bson::Int64(by)));
+    let sums = way.sums.iter().map(|(_, name, _)| (name.clone(), Bson::Int64(3 * by)));
+    count.chain(sums).collect()
+}

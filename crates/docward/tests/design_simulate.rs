@@ -1,0 +1,257 @@
+//! `design simulate` on running servers: predicted against measured, and nothing left behind.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use std::{
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use bson::doc;
+use common::{code, docward, root, stderr, stdout};
+use docward_testkit::{Launch, Servers};
+use serde_json::Value;
+
+/// Scratch databases that are there.
+fn scratch(servers: &Servers) -> Vec<String> {
+    let reply = servers.command("admin", doc! { "listDatabases": 1, "nameOnly": true });
+    let all = reply.get_array("databases").unwrap().iter();
+    let names = all.map(|row| row.as_document().unwrap().get_str("name").unwrap().to_owned());
+    names.filter(|name| name.starts_with("docward_simulate_")).collect()
+}
+
+fn run(servers: &Servers, model: &str, more: &[&str]) -> Value {
+    let (model, uri) = (format!("examples/models/{model}.yaml"), servers.uri());
+    let mut arguments = vec!["design", "simulate", &model, "--uri", &uri, "--yes"];
+    arguments.extend(["--parents", "200", "--operations", "300", "--format", "json"]);
+    arguments.extend(more);
+    let output = docward(&arguments);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(scratch(servers).is_empty(), "nothing is left behind");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Every way of every relationship with each of its operations.
+fn each_operation(report: &Value, mut with: impl FnMut(&str, &str, &Value)) {
+    for relationship in report["relationships"].as_array().unwrap() {
+        for way in relationship["ways"].as_array().unwrap() {
+            for operation in way["operations"].as_array().unwrap() {
+                let name = relationship["relationship"].as_str().unwrap();
+                with(name, way["way"].as_str().unwrap(), operation);
+            }
+        }
+    }
+}
+
+fn assert_predicted(report: &Value) {
+    let mut seen = 0;
+    each_operation(report, |relationship, way, operation| {
+        let figure = |key: &str, of: &str| operation[key][of].as_f64().unwrap();
+        let place = format!("{relationship} {way}: {operation:#}");
+        let (predicted, measured) =
+            (figure("documents", "predicted"), figure("documents", "measured"));
+        assert!((predicted - measured).abs() < 1e-6, "documents of {place}");
+        // A write that is run thirty times on documents of many sizes says little about their mean.
+        if operation["writes"] == false {
+            assert!(figure("bytes", "error").abs() < 0.15, "bytes of {place}");
+        }
+        seen += 1;
+    });
+    assert!(seen > 0);
+    for relationship in report["relationships"].as_array().unwrap() {
+        for way in relationship["ways"].as_array().unwrap() {
+            let error = way["dataBytes"]["error"].as_f64().unwrap();
+            assert!(error.abs() < 0.15, "{}", way["dataBytes"]);
+        }
+    }
+}
+
+fn ways(report: &Value) -> Vec<(&str, Vec<&str>)> {
+    let word = |value: &'_ Value| value.as_str().unwrap().to_owned().leak() as &str;
+    let all = report["relationships"].as_array().unwrap().iter();
+    all.map(|relationship| {
+        let ways = relationship["ways"].as_array().unwrap();
+        let names = ways.iter().map(|way| word(&way["way"])).collect();
+        (word(&relationship["relationship"]), names)
+    })
+    .collect()
+}
+
+#[test]
+fn alg_2_alg_5_predictions_are_what_a_server_measures() {
+    let servers = Launch::standalone().start();
+    let names = ["--relationship", "order.items", "--relationship", "product.reviews"];
+    let shop = run(&servers, "shop", &names);
+    assert_predicted(&shop);
+    let expected = [
+        ("order.items", vec!["embed", "reference"]),
+        ("product.reviews", vec!["hybrid", "embed", "reference"]),
+    ];
+    assert_eq!(ways(&shop), expected, "the chosen way first");
+    let standalone = shop["notes"].to_string();
+    assert!(standalone.contains("has no transactions"), "{standalone}");
+
+    assert_predicted(&run(&servers, "blog", &["--relationship", "post.comments"]));
+
+    let social = run(&servers, "social", &[]);
+    assert_predicted(&social);
+    assert_eq!(ways(&social).len(), 1, "only user.notes has one parent for each child");
+    assert!(social["skipped"].to_string().contains("user.courses"));
+}
+
+#[test]
+fn ck_10_what_is_all_or_nothing_is_a_transaction_on_a_replica_set() {
+    let servers = Launch::replica_set(1).start();
+    let shop = run(&servers, "shop", &["--relationship", "order.items"]);
+    assert_predicted(&shop);
+    let mut transactions = Vec::new();
+    each_operation(&shop, |_, way, operation| {
+        if operation["transaction"] == true {
+            transactions.push((way.to_owned(), operation["name"].as_str().unwrap().to_owned()));
+        }
+    });
+    assert_eq!(transactions, [("reference".to_owned(), "place an order".to_owned())]);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_documents() {
+    let servers = Launch::standalone().start();
+    let figures = |seed: &str| {
+        let report =
+            run(&servers, "shop", &["--relationship", "customer.addresses", "--seed", seed]);
+        let mut found = Vec::new();
+        each_operation(&report, |_, _, op| found.push(op["bytes"]["measured"].to_string()));
+        found
+    };
+    assert_eq!(figures("7"), figures("7"));
+    assert_ne!(figures("7"), figures("8"));
+}
+
+#[test]
+fn without_yes_nothing_is_written() {
+    let servers = Launch::standalone().start();
+    let uri = servers.uri();
+    let output = docward(&["design", "simulate", "examples/models/shop.yaml", "--uri", &uri]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("docward_simulate_") && text.contains("nothing was written"), "{text}");
+    assert!(text.contains("not simulated: item.product"), "{text}");
+    assert!(scratch(&servers).is_empty());
+}
+
+#[test]
+fn the_scratch_database_is_kept_when_asked_for() {
+    let servers = Launch::standalone().start();
+    let uri = servers.uri();
+    let model = "examples/models/shop.yaml";
+    let mut arguments = vec!["design", "simulate", model, "--uri", &uri, "--yes", "--keep"];
+    arguments.extend(["--relationship", "order.items", "--parents", "10", "--operations", "20"]);
+    let output = docward(&arguments);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(scratch(&servers).len(), 1);
+}
+
+/// A run that takes a while.
+fn begin(servers: &Servers) -> Child {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("docward"));
+    command.args(["design", "simulate", "examples/models/blog.yaml", "--uri", &servers.uri()]);
+    command.args(["--relationship", "post.comments", "--parents", "3000", "--yes"]);
+    let child = command.current_dir(root()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.unwrap();
+    let began = Instant::now();
+    while scratch(servers).is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(60), "it does not begin");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child
+}
+
+#[test]
+fn signals_end_it_and_leave_nothing_behind() {
+    let servers = Launch::standalone().start();
+    for signal in ["-TERM", "-INT"] {
+        let child = begin(&servers);
+        let killed = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(code(&output), 2, "{}", stderr(&output));
+        assert!(stderr(&output).contains("stopped before the end"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("was dropped"), "{}", stderr(&output));
+        assert!(scratch(&servers).is_empty(), "after {signal}");
+    }
+}
+
+#[test]
+fn a_failure_leaves_nothing_behind() {
+    let servers = Launch::standalone().fail_points().start();
+    let failing = servers.fail_point(
+        0,
+        doc! { "skip": 40 },
+        doc! { "failCommands": ["find"], "errorCode": 2, "appName": "docward" },
+    );
+    let uri = servers.uri();
+    let model = "examples/models/shop.yaml";
+    let mut arguments = vec!["design", "simulate", model, "--uri", &uri, "--yes"];
+    arguments.extend(["--relationship", "order.items", "--parents", "50"]);
+    let output = docward(&arguments);
+    assert_eq!(code(&output), 2, "{}{}", stdout(&output), stderr(&output));
+    let told = stderr(&output);
+    assert!(told.contains("running the declared operations failed (code 2)"), "{told}");
+    assert!(told.contains("was dropped"), "{told}");
+    drop(failing);
+    assert!(scratch(&servers).is_empty());
+}
+
+#[test]
+fn gc_33_an_account_that_may_not_write_is_told_what_is_missing() {
+    let servers = Launch::standalone().auth().start();
+    let user = servers.create_user("reader", vec!["readAnyDatabase"]);
+    let uri = servers.uri_as(Some(&user));
+    let model = "examples/models/shop.yaml";
+    let output = docward(&["design", "simulate", model, "--uri", &uri, "--yes"]);
+    let told = stderr(&output);
+    assert_eq!(code(&output), 2, "{told}");
+    assert!(!told.contains("reader-password"), "{told}");
+    assert!(told.contains("may not") && told.contains("readWriteAnyDatabase"), "{told}");
+    assert!(scratch(&servers).is_empty());
+}
+
+#[test]
+fn bad_input_is_refused_before_anything_is_written() {
+    let dead = "mongodb://someone:secret@127.0.0.1:1/?serverSelectionTimeoutMS=300";
+    let shop = "examples/models/shop.yaml";
+    let refused = |arguments: &[&str], words: &str| {
+        let mut all = vec!["design", "simulate"];
+        all.extend(arguments);
+        all.extend(["--uri", dead, "--yes"]);
+        let output = docward(&all);
+        let told = stderr(&output);
+        assert_eq!(code(&output), 2, "{told}");
+        assert!(told.contains(words), "{told}");
+        assert!(!told.contains("secret"), "{told}");
+    };
+    refused(&[shop], "no server answered");
+    refused(&[shop, "--parents", "0"], "--parents is 0");
+    refused(&[shop, "--operations", "9999999"], "choose a number from 1 to 1,000,000");
+    refused(&[shop, "--relationship", "order.item"], "did you mean `order.items`?");
+    refused(&[shop, "--relationship", "x"], "there are `customer.addresses`");
+    refused(&["examples/models/blog.yaml", "--parents", "100000"], "too large");
+    refused(&[shop, "--relationship", "item.product"], "no relationship that can be simulated");
+}
+
+#[test]
+fn undecided_relationships_are_named_and_skipped() {
+    let servers = Launch::standalone().start();
+    let directory = tempfile::tempdir().unwrap();
+    let model = directory.path().join("open.yaml");
+    let whole = std::fs::read_to_string(root().join("examples/models/shop.yaml")).unwrap();
+    // Nobody says any more whether there is an end to the lines of an order.
+    let (before, after) = whole.split_once("  order.items:").unwrap();
+    let open = format!("{before}  order.items:{}", after.replacen("    growth: bounded\n", "", 1));
+    std::fs::write(&model, open).unwrap();
+    let uri = servers.uri();
+    let output = docward(&["design", "simulate", model.to_str().unwrap(), "--uri", &uri]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).contains("not simulated: order.items: it is undecided"));
+}
