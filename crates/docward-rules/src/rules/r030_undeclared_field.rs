@@ -146,7 +146,8 @@ impl Compared<'_> {
                 None => {}
             }
         }
-        for planned in planned.iter().filter(|planned| planned.required) {
+        // Exports may leave out `_id`; the server never does.
+        for planned in planned.iter().filter(|planned| planned.required && planned.name != "_id") {
             let seen = seen.iter().find(|field| field.name == planned.name);
             // A few documents may be on their way; a field that half of them lack is not there.
             if seen.is_none_or(|field| field.presence() < 0.5) {
