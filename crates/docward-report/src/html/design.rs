@@ -1,7 +1,7 @@
 //! A design as a page: the model before and after, every decision with its votes and costs, and how
 //! documents grow.
 
-use docward_design::{Decision, Design, Origin, Planned, Purpose, Verdict, Vote};
+use docward_design::{Decision, Design, Kind, Origin, Planned, Purpose, Verdict, Vote};
 use docward_model::text;
 use maud::{Markup, html};
 
@@ -172,6 +172,11 @@ fn growth(decision: &Decision) -> Markup {
         })
         .collect::<Vec<_>>()
         .join(", ");
+    let ends: Vec<(&str, f64)> = decision
+        .alternatives
+        .iter()
+        .filter_map(|way| Some((way.way.name(), y(way.parent.last()?.2 as f64))))
+        .collect();
     html! {
         figure .chart {
             figcaption { b { "Bytes of a parent at p99" } " " span .muted { "over five years, each step ten times the last" } }
@@ -179,7 +184,7 @@ fn growth(decision: &Decision) -> Markup {
                 title { (words) }
                 @for (bytes, label, _) in docward_design::capacity::TIERS {
                     line .limit x1=(px(LEFT)) x2=(px(WIDTH - RIGHT)) y1=(px(y(bytes as f64))) y2=(px(y(bytes as f64))) {}
-                    text .limit-label x=(px(LEFT - 6.0)) y=(px(y(bytes as f64) + 4.0)) text-anchor="end" { (label) }
+                    text .limit-label x=(px(LEFT - 6.0)) y=(px(y(bytes as f64) + if bytes == 16_777_216 { -1.0 } else { 9.0 })) text-anchor="end" { (label) }
                 }
                 line .axis x1=(px(LEFT)) x2=(px(WIDTH - RIGHT)) y1=(px(HEIGHT - BOTTOM)) y2=(px(HEIGHT - BOTTOM)) {}
                 line .axis x1=(px(LEFT)) x2=(px(LEFT)) y1=(px(TOP)) y2=(px(HEIGHT - BOTTOM)) {}
@@ -188,7 +193,9 @@ fn growth(decision: &Decision) -> Markup {
                     @let dash = if way.chosen { "" } else { ";stroke-dasharray:5 4" };
                     polyline points=(points.join(" ")) style={ "fill:none;stroke:var(--bar);stroke-width:2.5" (dash) } {}
                     @if let Some((years, _, p99, _)) = way.parent.last() {
-                        text .tick x=(px(x(*years) + 6.0)) y=(px(y(*p99 as f64) + 4.0)) { (way.way.name()) }
+                        // Lines that end in one place share a label's height no longer.
+                        @let lower = ends.iter().take_while(|(name, _)| *name != way.way.name()).filter(|(_, end)| (end - y(*p99 as f64)).abs() < 12.0).count();
+                        text .tick x=(px(x(*years) + 6.0)) y=(px(y(*p99 as f64) + 4.0 + 12.0 * lower as f64)) { (way.way.name()) }
                     }
                 }
                 @for years in [0_u32, 1, 3, 5] {
@@ -221,12 +228,22 @@ fn before(design: &Design) -> Markup {
         graph.arrows.push(GraphArrow {
             from,
             to,
-            label: format!("{} {}", role(&decision.relationship), decision.facts.kind.name()),
+            label: format!("{} {}", role(&decision.relationship), signs(decision.facts.kind)),
             words: format!("{}: {}", decision.relationship, decision.facts.kind.name()),
             dashed: false,
         });
     }
     graph.draw("entity")
+}
+
+/// `1:N`: longer words would run into the boxes.
+fn signs(kind: Kind) -> &'static str {
+    match kind {
+        Kind::OneToOne => "1:1",
+        Kind::OneToMany => "1:N",
+        Kind::ManyToOne => "N:1",
+        Kind::ManyToMany => "N:M",
+    }
 }
 
 fn role(relationship: &str) -> &str {
