@@ -213,7 +213,9 @@ fn junction(
     for pattern in &decision.patterns {
         if let Pattern::ExtendedReference { fields: copied, .. } = pattern {
             let name = naming.field(&[&naming.singular(relationship.role())]);
-            fields.extend(layout.copies(name, child, copied));
+            // A pair may be older than the copies beside it.
+            let copies = layout.copies(name, child, copied);
+            fields.extend(copies.map(|copies| Planned { required: false, ..copies }));
         }
     }
     let parents = layout.model.entity(parent).and_then(|entity| entity.count);

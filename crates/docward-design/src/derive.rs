@@ -64,8 +64,8 @@ pub fn questions(model: &DesignModel, entity: &Entity) -> Vec<Question> {
 }
 
 /// The facts of a relationship; `sizes` are bytes of its parent without these children (99th percentile)
-/// and of a child.
-pub fn known(model: &DesignModel, relationship: &Relationship, sizes: (u64, u64)) -> Known {
+/// and of a child, typical and 99th percentile.
+pub fn known(model: &DesignModel, relationship: &Relationship, sizes: (u64, (u64, u64))) -> Known {
     let mut questions: Vec<Question> = [&relationship.parent, &relationship.child]
         .into_iter()
         .collect::<BTreeSet<_>>()
@@ -124,7 +124,8 @@ pub fn known(model: &DesignModel, relationship: &Relationship, sizes: (u64, u64)
         children,
         growth,
         parent_bytes: sizes.0,
-        child_bytes: sizes.1,
+        child_bytes: sizes.1.0,
+        child_p99: sizes.1.1,
         co_read: access.co_read,
         co_update: access.co_update,
         child_only_update: Some(access.child_only_update),

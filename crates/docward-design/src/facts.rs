@@ -14,6 +14,8 @@ pub struct Facts {
     pub growth: Growth,
     /// Bytes of a child, at the mean.
     pub child_bytes: u64,
+    /// Bytes of a child at the 99th percentile.
+    pub child_p99: u64,
     /// Bytes of a parent without its children, at the 99th percentile.
     pub parent_bytes: u64,
     /// Share of the reads of a child that read its parent too.
@@ -72,10 +74,19 @@ pub enum Growth {
     LooksEndless(String),
 }
 
+/// Up to so many children may all have the size of the 99th percentile.
+pub(crate) const FEW_AT_ONCE: u64 = 10;
+
 impl Facts {
     /// Bytes of all children of a parent at the 99th percentile, as elements of an array (ALG-2).
     pub fn children_bytes(&self) -> u64 {
-        crate::size::array(self.children.p99, self.child_bytes)
+        // A few may all be large at once; many are not.
+        let one = if self.children.p99 <= FEW_AT_ONCE {
+            self.child_p99.max(self.child_bytes)
+        } else {
+            self.child_bytes
+        };
+        crate::size::array(self.children.p99, one)
     }
 
     /// Bytes of a parent at the 99th percentile with its children embedded.

@@ -412,12 +412,42 @@ fn expiry(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<Inde
     let Some(entity) = layout.model.entity(&collection.entity) else { return };
     let field = match (&collection.purpose, &entity.series) {
         (Purpose::Bucket(_), _) => Some(layout.naming.field(&["bucket", "start"])),
-        _ => entity.fields.iter().find(|f| f.kind == BsonType::Date).map(|f| f.name.clone()),
+        _ => coming(entity).map(str::to_owned),
     };
     let Some(field) = field else { return };
     let serves = format!("documents go after {days:.0} days");
     let index = IndexPlan::on(vec![(field, false)], serves);
     found.push(IndexPlan { expire_after: Some((days * 86_400.0) as u64), ..index });
+}
+
+/// The date that says when a document came. Others (a birthday, a due date) would let documents go that
+/// are young.
+pub(crate) fn coming(entity: &docward_model::Entity) -> Option<&str> {
+    const SAID: [&str; 12] = [
+        "create",
+        "created",
+        "creation",
+        "insert",
+        "inserted",
+        "added",
+        "time",
+        "timestamp",
+        "ts",
+        "at",
+        "logged",
+        "received",
+    ];
+    const OTHER: [&str; 16] = [
+        "birth", "due", "expire", "expires", "expiry", "valid", "until", "end", "start", "update",
+        "updated", "last", "modified", "next", "deleted", "delivery",
+    ];
+    let dates = entity.fields.iter().filter(|field| field.kind == BsonType::Date);
+    let mut fitting = dates.filter(|field| {
+        let words = docward_model::words::split(&field.name);
+        let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+        has(&SAID) && !has(&OTHER)
+    });
+    fitting.next().map(|field| field.name.as_str())
 }
 
 /// An index that another begins with is not needed, unless it is unique, partial or lets documents go.

@@ -145,7 +145,8 @@ impl Planned {
                     Some(kind) => scalar_bytes(kind, own),
                     // Long lists of children that are all large at once are not to be expected.
                     None => {
-                        let large = matches!(rank, Rank::P99 | Rank::Max) && count > 10;
+                        let large = matches!(rank, Rank::P99 | Rank::Max)
+                            && count > crate::facts::FEW_AT_ONCE;
                         document_bytes(&self.fields, if large { Rank::Typical } else { rank })
                     }
                 };
@@ -242,11 +243,16 @@ impl<'m> Layout<'m> {
         fields
     }
 
-    /// Relationships with what was decided: there is a decision for each, in their order.
+    /// Relationships with what was decided. Decisions are in the order of the relationships, but one of
+    /// them may be left out, so they are matched by name.
     pub(crate) fn linked(
         &self,
     ) -> impl Iterator<Item = (&'m Relationship, &'m Decision)> + use<'m> {
-        self.model.relationships.iter().zip(self.decisions)
+        let mut relationships = self.model.relationships.iter();
+        self.decisions.iter().filter_map(move |decision| {
+            let found = relationships.by_ref().find(|r| r.name == decision.relationship);
+            found.map(|relationship| (relationship, decision))
+        })
     }
 
     fn patterns_of(&self, entity: &Entity) -> &'m [Pattern] {

@@ -451,6 +451,14 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
     }) {
         made.patterns.push(Pattern::Archive { days: cold as u64 });
     }
+    if let Some(days) = entity.lifecycle.and_then(|life| life.kept_days)
+        && entity.series.is_none()
+        && crate::index::coming(entity).is_none()
+    {
+        made.remarks.push(format!(
+            "kept for {days:.0} days, but no date field says when it came (as `createTime` would): nothing lets documents go by itself"
+        ));
+    }
     if entity.keeps_versions {
         made.patterns.push(Pattern::DocumentVersioning);
     }

@@ -222,7 +222,10 @@ impl Deciding<'_> {
             }
         }
         above.pop();
-        let child = self.bytes(&relationship.child, Rank::Typical, None);
+        let child = (
+            self.bytes(&relationship.child, Rank::Typical, None),
+            self.bytes(&relationship.child, Rank::P99, None),
+        );
         let parent = self.bytes(&relationship.parent, Rank::P99, Some(&relationship.name));
         let derive::Known { facts, mut questions } =
             derive::known(self.model, relationship, (parent, child));
@@ -275,7 +278,7 @@ impl Deciding<'_> {
         let Some(entity) = self.model.entity(entity) else { return size::AROUND };
         let all = entity.fields.iter().chain(entity.variants.iter().flat_map(|v| &v.fields));
         let fields: Vec<_> = all.map(own).collect();
-        let own = document_bytes(&fields, rank) + size::element("_id", 12);
+        let own = document_bytes(&fields, rank).saturating_add(size::element("_id", 12));
         let embedded: u64 = self
             .model
             .relationships

@@ -277,7 +277,8 @@ impl Predictor {
             Rank::P99 | Rank::Max => p99,
         };
         if self.way == Way::Embed {
-            return own + size::element(&self.role, size::array(children, self.sizes.child));
+            let held = size::element(&self.role, size::array(children, self.sizes.child));
+            return own.saturating_add(held);
         }
         let preview = self.preview.as_ref().map_or(0, |(name, newest, _)| {
             size::element(name, size::array(children.min(*newest), self.sizes.preview))
@@ -286,7 +287,7 @@ impl Predictor {
         let sums = self.sums.iter().map(|(_, name, kind)| {
             size::element(name, if *kind == BsonType::Decimal { 16 } else { 8 })
         });
-        own + preview + count + sums.sum::<u64>()
+        own.saturating_add(preview).saturating_add(count + sums.sum::<u64>())
     }
 
     /// Bytes of a child by itself, at the mean.

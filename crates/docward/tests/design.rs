@@ -206,8 +206,8 @@ fn dp_2_data_that_left_its_model_is_drift_and_exit_1() {
         .iter()
         .map(|f| f["rule"].as_str().unwrap())
         .collect();
-    assert_eq!(found, ["R030", "R031", "R032"]);
-    let turned = report["findings"][1]["todo"].as_str().unwrap();
+    assert_eq!(found, ["R031", "R032", "R030"]);
+    let turned = report["findings"][0]["todo"].as_str().unwrap();
     assert!(turned.contains("turns from embed to reference"), "{turned}");
     // The same rules speak in an audit.
     let audit = docward(&[

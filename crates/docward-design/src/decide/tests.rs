@@ -10,6 +10,7 @@ fn facts() -> Facts {
         children: Spread::always(4),
         growth: Growth::Bounded,
         child_bytes: 200,
+        child_p99: 200,
         parent_bytes: 500,
         co_read: Some(1.0),
         co_update: Some(1.0),

@@ -1,7 +1,10 @@
 //! Ids on one side, or a document for each pair (ER-T.6, GC-07, PT-junction.1).
 
 use bson::{Bson, Document, doc};
-use docward_model::{BsonType, Relationship, shell::quote};
+use docward_model::{
+    BsonType, Relationship,
+    shell::{key, quote},
+};
 
 use super::owned::{missing, one};
 use super::{Place, Plans, picked, unless_matched};
@@ -371,7 +374,28 @@ impl<'m> Plans<'m> {
         steps.push(Step::Note(
             "The unique index refuses a pair that is there (error 11000).".to_owned(),
         ));
-        steps.push(Step::Run(Statement::insert(&pairs.name, pair.clone())));
+        let mut inserted = pair.clone();
+        // Copies beside the pair are taken from the child as it is now (PT-extref.1).
+        let copied = pairs.fields.iter().find(|f| matches!(f.origin, Origin::Copy(_)));
+        if let Some(copied) = copied {
+            if !summary.needs_child() {
+                let filter = doc! { "_id": given(&link.child_id) };
+                let find = Statement::new(children, Method::FindOne, [filter.into()]);
+                steps.push(Step::Let("found", find));
+            }
+            let inside: Vec<String> = copied
+                .fields
+                .iter()
+                .map(|field| format!("{}: found[{}]", key(&field.name), quote(&field.name)))
+                .collect();
+            steps.push(Step::Code(format!(
+                "const copies = found ? {{ {}: {{ {} }} }} : {{}};",
+                key(&copied.name),
+                inside.join(", ")
+            )));
+            inserted.insert("...", given("copies"));
+        }
+        steps.push(Step::Run(Statement::insert(&pairs.name, inserted)));
         let mut off = Vec::new();
         fetch(&mut off);
         off.push(Step::Let("done", Statement::new(&pairs.name, Method::DeleteMany, [pair.into()])));

@@ -112,7 +112,7 @@ fn pt_bucket_4_chat_finds_the_open_bucket_and_messages_of_a_user() {
         [
             "{ roomId: 1, bucketStart: -1 }",
             "{ readings.userId: 1 }",
-            "{ roomId: 1, bucketStart: 1, count: 1 }",
+            "{ roomId: 1, bucketStart: 1 } unique",
             "{ bucketStart: 1 } for 94608000 s",
         ]
     );

@@ -116,6 +116,7 @@ impl<'a> Relation<'a> {
                 Growth::Unknown
             },
             child_bytes: self.child_bytes,
+            child_p99: self.child_bytes,
             parent_bytes: self.parent_p99,
             co_read: None,
             co_update: None,
