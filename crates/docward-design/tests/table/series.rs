@@ -125,7 +125,10 @@ fn pt_ts_1_granularity_matches_the_interval() {
 #[test]
 fn pt_bucket_4_the_open_bucket_is_found_by_series_period_and_count() {
     let case = readings("4.4", "1/min", "", INSERTS);
-    assert_eq!(case.indexes("reading"), ["{ sensor: 1, bucketStart: 1 } unique"]);
+    assert_eq!(
+        case.indexes("reading"),
+        ["{ sensor: 1, bucketStart: 1 }", "{ sensor: 1, bucketStart: -1 } unique"]
+    );
     let names: Vec<&str> =
         case.collection("reading").fields.iter().map(|field| field.name.as_str()).collect();
     assert_eq!(names, ["_id", "sensor", "bucketStart", "count", "readings", "stats"]);
