@@ -1,6 +1,5 @@
 //! What must hold whatever a model says: costs do not depend on the order of the file, vetoes look at large
 //! children, and nothing lets young documents go.
-#![expect(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
 use docward_design::{Bounds, Design, Verdict, design, read};
 use docward_model::ProfileName;
