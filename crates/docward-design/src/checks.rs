@@ -39,7 +39,6 @@ fn check(id: &'static str, holds: Option<bool>, because: impl Into<String>) -> D
 }
 
 fn arrays(decisions: &[Decision], collections: &[CollectionPlan]) -> DesignCheck {
-    let open = decisions.iter().filter(|decision| decision.choice.is_none()).count() as u64;
     let endless: Vec<&str> = decisions
         .iter()
         .filter(|d| d.choice == Some(Choice::Embed) && d.facts.growth == Growth::Endless)
@@ -56,8 +55,8 @@ fn arrays(decisions: &[Decision], collections: &[CollectionPlan]) -> DesignCheck
         let because = format!("{MANY} elements or more: {}", text::list(&long, 5));
         return check("CK-8", Some(false), because);
     }
-    if open > 0 {
-        return check("CK-8", None, format!("{} undecided", text::plural(open, "relationship")));
+    if let Some(open) = undecided("CK-8", decisions) {
+        return open;
     }
     check("CK-8", Some(true), "every array has an end, or its elements are documents of their own")
 }
@@ -114,6 +113,11 @@ fn single_reads(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
             several.push(read.name.as_str());
         }
     }
+    if several.is_empty()
+        && let Some(open) = undecided("CK-9", decisions)
+    {
+        return open;
+    }
     if several.is_empty() {
         let because = format!(
             "{} of {} or more a second, each one read{}",
@@ -127,6 +131,13 @@ fn single_reads(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
     check("CK-9", Some(false), because)
 }
 
+/// What cannot be told while a relationship is not decided.
+fn undecided(id: &'static str, decisions: &[Decision]) -> Option<DesignCheck> {
+    let open = decisions.iter().filter(|decision| decision.choice.is_none()).count() as u64;
+    let because = || format!("{} undecided", text::plural(open, "relationship"));
+    (open > 0).then(|| check(id, None, because()))
+}
+
 fn atomicity(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
     let mut homeless = Vec::new();
     let mut recorded = 0_u64;
@@ -135,6 +146,11 @@ fn atomicity(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
             Some(relationship) if relationship.transaction => recorded += 1,
             _ => homeless.push(decision.relationship.as_str()),
         }
+    }
+    if homeless.is_empty()
+        && let Some(open) = undecided("CK-10", decisions)
+    {
+        return open;
     }
     if homeless.is_empty() {
         let how = match recorded {
@@ -189,6 +205,9 @@ fn indexes(model: &DesignModel, collections: &[CollectionPlan]) -> DesignCheck {
             Some(false),
             format!("{most} indexes in one collection, 64 are allowed"),
         );
+    }
+    if model.reads.is_empty() {
+        return check("CK-12", None, "no read is declared");
     }
     if unserved.is_empty() {
         return check("CK-12", Some(true), "every read has an index");

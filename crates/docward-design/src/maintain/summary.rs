@@ -147,7 +147,9 @@ impl Summary<'_> {
         }
         for (field, sum, _) in &self.sums {
             // What an application sends is a value, even when it looks like the path of a field.
-            let value = doc! { "$literal": given(member_of(child, field)) };
+            // One without the field adds nothing; added as it is, it would make the whole sum null.
+            let literal = doc! { "$literal": given(member_of(child, field)) };
+            let value = doc! { "$ifNull": [literal, 0] };
             let operator = if sign > 0 { "$add" } else { "$subtract" };
             set.insert(sum, doc! { operator: [before(sum), value] });
         }
