@@ -110,6 +110,13 @@ struct ShowArgs {
     #[arg(long, value_parser = severities(), default_value = "error")]
     fail_on: FailOn,
 
+    #[command(flatten)]
+    house: HouseArgs,
+}
+
+/// What every design follows: settings, naming, colours.
+#[derive(Args, Debug)]
+struct HouseArgs {
     /// House naming or none (default: as configured)
     #[arg(long, value_parser = profiles())]
     profile: Option<ProfileName>,
@@ -121,6 +128,21 @@ struct ShowArgs {
     /// Colours
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
+}
+
+impl HouseArgs {
+    /// The profile that was asked for, else the one of the settings near the model.
+    fn profile(&self, model: &Path) -> anyhow::Result<ProfileName> {
+        let near = [model.display().to_string()];
+        let settings = config::settings(self.config.as_deref(), &near)?;
+        Ok(self.profile.unwrap_or(settings.profile))
+    }
+
+    /// How text for people looks.
+    fn look(&self, to_file: bool) -> Look {
+        let color = audit::wants_color(self.color, to_file);
+        Look { color, width: audit::terminal_width() }
+    }
 }
 
 /// Runs the command.
@@ -137,9 +159,7 @@ pub(crate) fn design(args: DesignArgs) -> anyhow::Result<u8> {
 fn show(args: &ShowArgs) -> anyhow::Result<u8> {
     let Some(file) = &args.model else { bail!("name a model file") };
     let Some(model) = read_model(file)? else { return Ok(PROBLEMS) };
-    let near = [file.display().to_string()];
-    let settings = config::settings(args.config.as_deref(), &near)?;
-    let profile = args.profile.unwrap_or(settings.profile);
+    let profile = args.house.profile(file)?;
     let design = decide(&model, profile, &Bounds::default());
     let shape = match args.format {
         Format::Terminal => Shape::Terminal,
@@ -147,8 +167,7 @@ fn show(args: &ShowArgs) -> anyhow::Result<u8> {
         Format::Markdown => Shape::Markdown,
         Format::Html => Shape::Html,
     };
-    let color = audit::wants_color(args.color, args.output.is_some());
-    let look = Look { color, width: audit::terminal_width() };
+    let look = args.house.look(args.output.is_some());
     let detail = if args.brief { Detail::Brief } else { Detail::Whole };
     put(&design_report(&design, shape, look, detail), args.output.as_deref())?;
     if let Some(directory) = &args.emit {

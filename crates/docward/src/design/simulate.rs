@@ -6,19 +6,12 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use docward_collect::Progress as _;
 use docward_design::{Bounds, Naming, Way, design as decide, nearest};
-use docward_model::{DesignModel, Namespace, ProfileName, text};
+use docward_model::{DesignModel, Namespace, text};
 use docward_refactor::{Operator, SimulationPlan, Trouble};
-use docward_report::{Look, Shape, simulation_report};
+use docward_report::{Shape, simulation_report};
 
-use super::read_model;
-use crate::{
-    CLEAN, PROBLEMS,
-    args::{Color, profiles},
-    audit, complain, config,
-    interrupt::Interrupt,
-    progress::Bar,
-    put,
-};
+use super::{HouseArgs, read_model};
+use crate::{CLEAN, PROBLEMS, complain, interrupt::Interrupt, progress::Bar, put};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -90,17 +83,8 @@ pub(super) struct SimulateArgs {
     #[arg(long)]
     yes: bool,
 
-    /// House naming or none (default: as configured)
-    #[arg(long, value_parser = profiles())]
-    profile: Option<ProfileName>,
-
-    /// Settings (default: the nearest docward.toml)
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-
-    /// Colours
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
-    color: Color,
+    #[command(flatten)]
+    house: HouseArgs,
 }
 
 /// Runs the command.
@@ -112,9 +96,7 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     }
     let Some(model) = read_model(&args.model)? else { return Ok(PROBLEMS) };
     known(&model, &args.relationship)?;
-    let near = [args.model.display().to_string()];
-    let settings = config::settings(args.config.as_deref(), &near)?;
-    let profile = args.profile.unwrap_or(settings.profile);
+    let profile = args.house.profile(&args.model)?;
     let design = decide(&model, profile, &Bounds::default());
     let scale = (args.parents, args.operations, args.seed);
     let naming = Naming::of(&model, profile);
@@ -182,8 +164,7 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
         Format::Json => Shape::Json,
         Format::Markdown => Shape::Markdown,
     };
-    let color = audit::wants_color(args.color, args.output.is_some());
-    let look = Look { color, width: audit::terminal_width() };
+    let look = args.house.look(args.output.is_some());
     put(&simulation_report(&simulation, shape, look), args.output.as_deref())?;
     // What could not be removed is a problem, whatever was measured.
     let stopped = interrupt.stop().load(Ordering::Relaxed);
