@@ -97,6 +97,7 @@ impl Maker<'_> {
             (Origin::Pattern("outlier"), BsonType::Bool) => false.into(),
             (Origin::Pattern("outlier"), BsonType::Int) => 2.into(),
             (Origin::Pattern("document versioning"), _) => 1.into(),
+            (Origin::Pattern("schema versioning"), _) => self.shape(owner).into(),
             (Origin::Pattern("bucket"), BsonType::Date) => {
                 bson::DateTime::from_millis(day(self.model)).into()
             }
@@ -111,6 +112,12 @@ impl Maker<'_> {
             }
             _ => self.scalar(&field.name, field.kind, &field.values, number),
         })
+    }
+
+    /// The current version of the shape of an entity.
+    fn shape(&self, entity: &str) -> i32 {
+        let version = self.model.entity(entity).and_then(|entity| entity.shape_version);
+        version.unwrap_or(1) as i32
     }
 
     /// The entity that is embedded.
@@ -160,7 +167,9 @@ impl Maker<'_> {
             return Some(Bson::Int64(children as i64));
         }
         let child = self.model.entity(&self.model.relationship(relationship)?.child)?;
-        let summed = child.fields.iter().find(|f| words::split(&f.name) == parts)?;
+        // The role may stand in front.
+        let summed = child.fields.iter().filter(|f| parts.ends_with(&words::split(&f.name)));
+        let summed = summed.max_by_key(|f| f.name.len())?;
         let sum: i64 = (0..children).map(|i| hundredths(&summed.name, summed.kind, i)).sum();
         match word.as_str() {
             "average" if children == 0 => None,

@@ -23,6 +23,15 @@ impl Fault {
     }
 }
 
+/// A text that quotes the file, with what would steer a terminal written out.
+fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { shown.extend(c.escape_debug()) } else { shown.push(c) }
+    }
+    shown
+}
+
 /// Collects mistakes of one file.
 pub(crate) struct Faults<'n> {
     file: &'n str,
@@ -39,7 +48,9 @@ impl<'n> Faults<'n> {
     }
 
     pub(crate) fn push(&mut self, at: At, message: impl Into<String>, hint: Option<String>) {
-        self.found.push(Fault { location: self.location(at), message: message.into(), hint });
+        let message = visible(&message.into());
+        let hint = hint.as_deref().map(visible);
+        self.found.push(Fault { location: self.location(at), message, hint });
     }
 
     pub(crate) fn is_empty(&self) -> bool {

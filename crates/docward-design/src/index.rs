@@ -1,10 +1,11 @@
 //! Indexes for every declared read: equality, then sort, then range, with the known exceptions (CK-12).
 
-use docward_model::{BsonType, DesignRead, Matching};
+use bson::{Bson, Document, doc};
+use docward_model::{BsonType, DesignRead, Entity, Matching};
 
 use crate::collection::{CollectionPlan, Purpose};
 use crate::layout::{Layout, Origin, Planned};
-use crate::pattern::{Pattern, Window};
+use crate::pattern::{Bucket, Pattern, Window, date_field};
 
 /// An index.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,10 +14,8 @@ pub struct IndexPlan {
     pub keys: Vec<(String, bool)>,
     /// Whether no two documents share a key.
     pub unique: bool,
-    /// Only documents in which a field has a value (PT-poly.2).
-    pub only: Option<(String, String)>,
-    /// Only documents in which a number is below another: buckets with room left (GC-37).
-    pub below: Option<(String, u64)>,
+    /// Which documents it is for; `None` means all.
+    pub only: Option<Partial>,
     /// Seconds after which documents go.
     pub expire_after: Option<u64>,
     /// What it serves.
@@ -25,13 +24,48 @@ pub struct IndexPlan {
     pub notes: Vec<String>,
 }
 
+/// Documents that an index is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Partial {
+    /// A field has a value (PT-poly.2).
+    Is(String, String),
+    /// A number is below another: buckets with room left (GC-37), documents of an old shape.
+    Below(String, u64),
+    /// A field is there: parents without children share none of their fields.
+    Present(String),
+}
+
+impl Partial {
+    /// As people read it: `type is car`.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Is(field, value) => format!("{field} is {value}"),
+            Self::Below(field, most) => format!("{field} is below {most}"),
+            Self::Present(field) => format!("{field} is there"),
+        }
+    }
+
+    /// The `partialFilterExpression`.
+    pub fn filter(&self) -> Document {
+        match self {
+            Self::Is(field, value) => doc! { field: value },
+            Self::Below(field, most) => doc! { field: { "$lt": number(*most) } },
+            Self::Present(field) => doc! { field: { "$exists": true } },
+        }
+    }
+}
+
+/// A whole number as short as it can be.
+pub(crate) fn number(value: u64) -> Bson {
+    i32::try_from(value).map_or_else(|_| Bson::Int64(value as i64), Bson::Int32)
+}
+
 impl IndexPlan {
     fn on(keys: Vec<(String, bool)>, serves: impl Into<String>) -> Self {
         Self {
             keys,
             unique: false,
             only: None,
-            below: None,
             expire_after: None,
             serves: vec![serves.into()],
             notes: Vec::new(),
@@ -51,6 +85,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
             by_reads(layout, collection, &mut found);
             by_references(layout, collection, &mut found);
             unique(layout, collection, &mut found);
+            by_shape(layout, collection, &mut found);
         }
         Purpose::Junction(relationship) => {
             let keys: Vec<(String, bool)> =
@@ -96,13 +131,14 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
         });
     }
     // Before 5.0 two indexes of the same keys are refused, whatever documents they are for.
+    let open = |index: &IndexPlan| matches!(index.only, Some(Partial::Below(..)));
     let keys: Vec<_> = collection
         .indexes
         .iter()
-        .filter(|index| index.below.is_none())
+        .filter(|index| !open(index))
         .map(|index| index.keys.clone())
         .collect();
-    for index in collection.indexes.iter_mut().filter(|index| index.below.is_some()) {
+    for index in collection.indexes.iter_mut().filter(|index| open(index)) {
         if keys.contains(&index.keys)
             && let Some((_, falls)) = index.keys.last_mut()
         {
@@ -201,7 +237,7 @@ fn for_read(
     }
     let serves = format!("`{}`", read.name);
     let only = only_of(layout, collection, path, &keys);
-    if let Some((discriminator, _)) = &only {
+    if let Some(Partial::Is(discriminator, _)) = &only {
         notes.push(format!("queries must name `{discriminator}` to use it"));
         // Within the index it is the same everywhere.
         keys.retain(|(name, _)| name != discriminator);
@@ -216,7 +252,9 @@ fn place_of(layout: &Layout<'_>, collection: &CollectionPlan, path: &str, name: 
         && path.is_empty()
     {
         if bucket.time == name {
-            return layout.naming.field(&["bucket", "start"]);
+            // Where buckets end by number, what is asked for lies between their ends.
+            let word = if matches!(bucket.window, Window::Events(_)) { "end" } else { "start" };
+            return layout.naming.field(&["bucket", word]);
         }
         // What is not of the bucket is of its readings.
         if !fields.iter().any(|field| field.name == name)
@@ -315,7 +353,7 @@ fn only_of(
     collection: &CollectionPlan,
     path: &str,
     keys: &[(String, bool)],
-) -> Option<(String, String)> {
+) -> Option<Partial> {
     let entity = layout.model.entity(&collection.entity).filter(|_| path.is_empty())?;
     let discriminator =
         layout.advice.iter().find(|a| a.entity == entity.name)?.patterns.iter().find_map(|p| {
@@ -329,7 +367,7 @@ fn only_of(
         keys.iter().any(|(name, _)| variant.fields.iter().any(|field| field.name == *name))
     });
     let variant = having.next().filter(|_| having.next().is_none())?;
-    Some((discriminator, variant.name.clone()))
+    Some(Partial::Is(discriminator, variant.name.clone()))
 }
 
 /// Children are found by the id they hold (PT-ref.1), the newest first where a page shows those.
@@ -358,14 +396,24 @@ fn by_references(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut V
             read.from == *holder
                 && read.filter.iter().any(|(name, _)| name == other || *name == relationship.role())
         });
-        if decision.patterns.first() == Some(&Pattern::ChildrenInParent) && !asked {
+        // Copies that follow their source are found by its id.
+        let refreshed = decision.patterns.iter().any(|pattern| {
+            matches!(pattern, Pattern::ExtendedReference { in_parent: true, changing, .. } if !changing.is_empty())
+        });
+        if decision.patterns.first() == Some(&Pattern::ChildrenInParent) && !asked && !refreshed {
             continue;
         }
         let key = place_of(layout, collection, &path, other);
         let mut keys = vec![(key, false)];
-        if let Some(Pattern::Subset { by, .. }) =
-            decision.patterns.iter().find(|p| matches!(p, Pattern::Subset { .. }))
-        {
+        let shown = decision.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::Subset { by, .. } => Some(by.clone()),
+            _ => None,
+        });
+        let cut = || {
+            let child = layout.model.entity(&relationship.child)?;
+            relationship.keep_newest.and_then(|_| date_field(child))
+        };
+        if let Some(by) = shown.or_else(cut) {
             keys.push((format!("{path}{by}"), true));
         }
         found.push(IndexPlan::on(keys, format!("`{}`", relationship.name)));
@@ -390,15 +438,64 @@ fn unique(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<Inde
             .map(|field| (field.name.clone(), false))
             .collect();
         let open = IndexPlan::on(keys, "appending to the open bucket, of which there is one");
-        let below = Some(("count".to_owned(), bucket.most));
-        found.push(IndexPlan { unique: true, below, ..open });
+        let only = Some(Partial::Below("count".to_owned(), bucket.most));
+        found.push(IndexPlan { unique: true, only, ..open });
         return;
     }
     let Some(entity) = layout.model.entity(&collection.entity) else { return };
     for field in entity.fields.iter().filter(|field| field.unique) {
-        let keys = vec![(field.name.clone(), false)];
-        let serves = format!("no two `{}` share a `{}`", entity.name, field.name);
-        found.push(IndexPlan { unique: true, ..IndexPlan::on(keys, serves) });
+        found.push(one_of_each(entity, &field.name, field.name.clone()));
+    }
+    unique_inside(layout, &collection.fields, "", false, found);
+}
+
+/// What is left of older shapes is found without a look at the others.
+fn by_shape(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
+    let advice = layout.advice.iter().find(|a| a.entity == collection.entity);
+    for pattern in advice.into_iter().flat_map(|a| &a.patterns) {
+        if let Pattern::SchemaVersioning { current } = pattern
+            && *current > 1
+        {
+            let field = layout.shape();
+            let only = Some(Partial::Below(field.clone(), *current));
+            let serves = format!("documents of older shapes than {current}");
+            found.push(IndexPlan { only, ..IndexPlan::on(vec![(field, false)], serves) });
+        }
+    }
+}
+
+fn one_of_each(entity: &Entity, field: &str, path: String) -> IndexPlan {
+    let serves = format!("no two `{}` share a `{field}`", entity.name);
+    IndexPlan { unique: true, ..IndexPlan::on(vec![(path, false)], serves) }
+}
+
+/// What is unique stays so inside a parent.
+fn unique_inside(
+    layout: &Layout<'_>,
+    fields: &[Planned],
+    above: &str,
+    in_list: bool,
+    found: &mut Vec<IndexPlan>,
+) {
+    for field in fields {
+        let Origin::Embedded(relationship) = &field.origin else { continue };
+        let child = layout.model.relationship(relationship);
+        let Some(child) = child.and_then(|r| layout.model.entity(&r.child)) else { continue };
+        let path = format!("{above}{}.", field.name);
+        let in_list = in_list || field.kind == BsonType::Array;
+        for unique in child.fields.iter().filter(|field| field.unique) {
+            let full = format!("{path}{}", unique.name);
+            let mut index = one_of_each(child, &unique.name, full.clone());
+            index.only = Some(Partial::Present(full));
+            if in_list {
+                index.notes.push(
+                    "it holds between documents; within one, the statement that adds to the list looks"
+                        .to_owned(),
+                );
+            }
+            found.push(index);
+        }
+        unique_inside(layout, &field.fields, &path, in_list, found);
     }
 }
 
@@ -410,19 +507,23 @@ fn expiry(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<Inde
         return;
     };
     let Some(entity) = layout.model.entity(&collection.entity) else { return };
-    let field = match (&collection.purpose, &entity.series) {
-        (Purpose::Bucket(_), _) => Some(layout.naming.field(&["bucket", "start"])),
-        _ => coming(entity).map(str::to_owned),
+    let bucket = |word: &str| Some(layout.naming.field(&["bucket", word]));
+    // A bucket goes when its last reading may.
+    let (field, longer) = match &collection.purpose {
+        Purpose::Bucket(Bucket { window: Window::Day, .. }) => (bucket("start"), 86_400),
+        Purpose::Bucket(Bucket { window: Window::Hour, .. }) => (bucket("start"), 3_600),
+        Purpose::Bucket(Bucket { window: Window::Events(_), .. }) => (bucket("end"), 0),
+        _ => (coming(entity).map(str::to_owned), 0),
     };
     let Some(field) = field else { return };
     let serves = format!("documents go after {days:.0} days");
     let index = IndexPlan::on(vec![(field, false)], serves);
-    found.push(IndexPlan { expire_after: Some((days * 86_400.0) as u64), ..index });
+    found.push(IndexPlan { expire_after: Some((days * 86_400.0) as u64 + longer), ..index });
 }
 
 /// The date that says when a document came. Others (a birthday, a due date) would let documents go that
 /// are young.
-pub(crate) fn coming(entity: &docward_model::Entity) -> Option<&str> {
+pub(crate) fn coming(entity: &Entity) -> Option<&str> {
     const SAID: [&str; 12] = [
         "create",
         "created",
@@ -453,12 +554,12 @@ pub(crate) fn coming(entity: &docward_model::Entity) -> Option<&str> {
 /// An index that another begins with is not needed, unless it is unique, partial or lets documents go.
 fn merged(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
     let mut kept: Vec<IndexPlan> = Vec::new();
-    let whole = |index: &IndexPlan| index.only.is_none() && index.below.is_none();
+    let whole = |index: &IndexPlan| index.only.is_none();
     let plain = |index: &IndexPlan| whole(index) && !index.unique && index.expire_after.is_none();
     for index in found {
-        if let Some(same) = kept.iter_mut().find(|have| {
-            have.keys == index.keys && have.only == index.only && have.below == index.below
-        }) {
+        if let Some(same) =
+            kept.iter_mut().find(|have| have.keys == index.keys && have.only == index.only)
+        {
             same.unique |= index.unique;
             same.expire_after = same.expire_after.or(index.expire_after);
             same.serves.extend(index.serves);

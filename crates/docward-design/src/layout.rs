@@ -176,6 +176,8 @@ pub fn document_bytes(fields: &[Planned], rank: Rank) -> u64 {
     inside.fold(size::AROUND, u64::saturating_add)
 }
 
+/// Levels above an entity of a tree; nobody declares them.
+pub(crate) const WAY_DOWN: Spread = Spread { p50: 3, p95: 5, p99: 6, max: 20 };
 /// Bytes a string has when nobody said how long it is.
 pub(crate) const ASSUMED_STRING: u64 = 32;
 /// Bytes of binary data when nobody said.
@@ -203,6 +205,14 @@ pub(crate) fn own(field: &EntityField) -> Planned {
     }
 }
 
+/// The fields that keep a sum.
+pub(crate) struct Summed {
+    pub(crate) sum: String,
+    pub(crate) average: String,
+    /// How many have the summed field, where not all do: their mean is over these.
+    pub(crate) having: Option<String>,
+}
+
 /// Makes documents out of decisions.
 pub(crate) struct Layout<'m> {
     pub(crate) model: &'m DesignModel,
@@ -221,6 +231,15 @@ impl<'m> Layout<'m> {
 
     /// The fields of an entity, as a document or inside another.
     pub(crate) fn fields(&self, entity: &'m Entity, above: &mut Vec<&'m str>) -> Vec<Planned> {
+        let mut fields = self.wanted(entity, above);
+        // Two relationships may ask for the same field, as when both sides of one are declared.
+        let mut seen = BTreeSet::new();
+        fields.retain(|field| seen.insert(field.name.clone()));
+        fields
+    }
+
+    /// Everything that asks for a field of an entity, also for one that another asks for.
+    pub(crate) fn wanted(&self, entity: &'m Entity, above: &mut Vec<&'m str>) -> Vec<Planned> {
         // An entity that is embedded in itself has no end; trees are never embedded.
         if above.contains(&entity.name.as_str()) {
             return Vec::new();
@@ -237,9 +256,6 @@ impl<'m> Layout<'m> {
             }
         }
         above.pop();
-        // Two relationships may ask for the same field, as when both sides of one are declared.
-        let mut seen = BTreeSet::new();
-        fields.retain(|field| seen.insert(field.name.clone()));
         fields
     }
 
@@ -279,6 +295,10 @@ impl<'m> Layout<'m> {
                     });
                 }
                 Pattern::Attribute { fields } => listed = fields,
+                Pattern::SchemaVersioning { .. } => {
+                    let origin = Origin::Pattern("schema versioning");
+                    fields.push(Planned::new(self.shape(), BsonType::Int, origin));
+                }
                 Pattern::DocumentVersioning => {
                     let origin = Origin::Pattern("document versioning");
                     fields.push(Planned::new("version", BsonType::Int, origin));
@@ -341,11 +361,7 @@ impl<'m> Layout<'m> {
                         reference.clone(),
                     );
                     into.push(Planned { required: false, ..id });
-                    into.push(Planned::ids(
-                        "ancestors",
-                        reference.clone(),
-                        Spread { p50: 3, p95: 5, p99: 6, max: 20 },
-                    ));
+                    into.push(Planned::ids("ancestors", reference.clone(), WAY_DOWN));
                 }
                 Pattern::ParentInChild => {
                     let name = self.naming.parent_field(relationship);
@@ -494,7 +510,10 @@ impl<'m> Layout<'m> {
                         ));
                     }
                     for field in sums {
-                        let (sum, average) = self.sum(field);
+                        let Summed { sum, average, having } = self.sum(relationship, field);
+                        if let Some(having) = having {
+                            into.push(Planned::new(having, BsonType::Long, origin.clone()));
+                        }
                         let kind = match child.field(field).map(|f| f.kind) {
                             Some(BsonType::Decimal) => BsonType::Decimal,
                             Some(BsonType::Double) => BsonType::Double,
@@ -517,6 +536,11 @@ impl<'m> Layout<'m> {
         }
     }
 
+    /// `schemaVersion`.
+    pub(crate) fn shape(&self) -> String {
+        self.naming.field(&["schema", "version"])
+    }
+
     /// `recentComments`.
     pub(crate) fn preview(&self, relationship: &Relationship) -> String {
         self.naming.field(&["recent", relationship.role()])
@@ -527,9 +551,32 @@ impl<'m> Layout<'m> {
         self.naming.field(&[&self.naming.singular(relationship.role()), "count"])
     }
 
-    /// `ratingSum` and `ratingAverage`.
-    pub(crate) fn sum(&self, field: &str) -> (String, String) {
-        (self.naming.field(&[field, "sum"]), self.naming.field(&[field, "average"]))
+    /// `ratingSum` and `ratingAverage`; with the role in front where another relationship of the parent
+    /// sums a field of the same name.
+    pub(crate) fn sum(&self, relationship: &Relationship, field: &str) -> Summed {
+        let shared = self.linked().any(|(other, decision)| {
+            other.parent == relationship.parent
+                && other.name != relationship.name
+                && decision.patterns.iter().any(|pattern| {
+                    matches!(pattern, Pattern::Computed { sums, .. } if sums.iter().any(|f| f == field))
+                })
+        });
+        let role = self.naming.singular(relationship.role());
+        let name = |words: &[&str]| {
+            let mut parts = vec![field];
+            if shared {
+                parts.insert(0, &role);
+            }
+            parts.extend(words);
+            self.naming.field(&parts)
+        };
+        let child = self.model.entity(&relationship.child);
+        let optional = child.and_then(|child| child.field(field)).is_some_and(|f| !f.required);
+        Summed {
+            sum: name(&["sum"]),
+            average: name(&["average"]),
+            having: optional.then(|| name(&["given", "count"])),
+        }
     }
 
     /// Bytes of a reading inside a bucket: all fields but those of the series.
@@ -553,6 +600,11 @@ impl<'m> Layout<'m> {
             BsonType::Date,
             pattern.clone(),
         ));
+        // Buckets that end by number take whatever comes, also late: they say from when to when they reach.
+        if matches!(bucket.window, Window::Events(_)) {
+            let end = self.naming.field(&["bucket", "end"]);
+            fields.push(Planned::new(end, BsonType::Date, pattern.clone()));
+        }
         fields.push(Planned::new("count", BsonType::Int, pattern.clone()));
         let inside: Vec<Planned> = all.into_iter().filter(|field| !is_series(field)).collect();
         let statistics: Vec<Planned> = inside

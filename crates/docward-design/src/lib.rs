@@ -6,6 +6,7 @@
 
 pub mod capacity;
 mod checks;
+mod clash;
 mod collection;
 mod compare;
 mod decide;
@@ -37,13 +38,14 @@ pub mod validator;
 mod yaml;
 
 pub use capacity::{Capacity, Crossing};
+pub use clash::clashes;
 pub use collection::{CollectionPlan, Purpose};
 pub use compare::{Alternative, OperationCost, Way};
 pub use decide::{Choice, Row, Ruling, Vote, decide, is_outlier, rows};
 pub use derive::{Known, Question, known, questions};
 pub use facts::{Bounds, Facts, Growth, Kind};
 pub use fault::Fault;
-pub use index::IndexPlan;
+pub use index::{IndexPlan, Partial};
 pub use interview::{Ask, interview};
 pub use layout::{Origin, Planned, Rank, document_bytes};
 pub use naming::Naming;

@@ -89,6 +89,11 @@ pub enum Pattern {
     },
     /// Old versions of a document go to a collection of their own.
     DocumentVersioning,
+    /// Documents say which shape they have, so that old and new shapes live side by side.
+    SchemaVersioning {
+        /// The current shape.
+        current: u64,
+    },
     /// Entities above and below each other.
     Tree,
 }
@@ -142,6 +147,7 @@ impl Pattern {
             Self::Attribute { .. } => "attribute",
             Self::Archive { .. } => "archive",
             Self::DocumentVersioning => "document-versioning",
+            Self::SchemaVersioning { .. } => "schema-versioning",
             Self::Tree => "tree",
         }
     }
@@ -163,7 +169,10 @@ impl Pattern {
             Self::TimeSeries { .. } => &["PT-ts.1", "DM-08.5", "GC-30"],
             Self::Bucket(_) => &["PT-bucket.1", "PT-bucket.2", "PT-bucket.4"],
             Self::Polymorphic { .. } => &["PT-poly.1", "PT-poly.2"],
-            Self::Attribute { .. } | Self::Archive { .. } | Self::DocumentVersioning => &[],
+            Self::Attribute { .. }
+            | Self::Archive { .. }
+            | Self::DocumentVersioning
+            | Self::SchemaVersioning { .. } => &[],
             Self::Tree => &["ER-X.1"],
         }
     }
@@ -173,7 +182,7 @@ impl Pattern {
 pub(crate) const REPEATED: f64 = 10.0;
 /// Fields worth copying (PT-extref.1).
 pub(crate) const COPIED: usize = 3;
-/// Elements of an overflow page (PT-outlier.1).
+/// Elements of an overflow page (PT-outlier.1), as far as they fit (CK-14).
 pub(crate) const PAGE: u64 = 1000;
 /// Writes a second from which a rough count is worth its roughness.
 const BUSY: f64 = 100.0;
@@ -209,7 +218,9 @@ pub(crate) fn of_relationship(
                 made.patterns.push(Pattern::CappedArray { newest });
             }
             if is_outlier(facts.children.p99, facts.children.max, bounds) {
-                made.patterns.push(Pattern::Outlier { page: PAGE });
+                let room = bounds.safe_bytes.saturating_sub(facts.parent_bytes);
+                let page = PAGE.min(size::fitting(room, facts.child_bytes)).max(1);
+                made.patterns.push(Pattern::Outlier { page });
             }
         }
         Choice::Reference => {
@@ -260,7 +271,10 @@ fn holder(
                 .reads
                 .iter()
                 .any(|read| read.with.iter().any(|with| with.relationship == relationship.name));
-            if ends && fetched && !asked_by_parent && facts.growth == Growth::Bounded {
+            // A list of ids with a cap would refuse the newest; children that name their parent are cut
+            // by what they are sorted by.
+            let cut = relationship.keep_newest.is_some();
+            if ends && fetched && !asked_by_parent && facts.growth == Growth::Bounded && !cut {
                 Pattern::ChildrenInParent
             } else {
                 Pattern::ParentInChild
@@ -412,7 +426,7 @@ pub(crate) fn arrivals(model: &DesignModel, entity: &str) -> f64 {
     derive::total(model.writes.iter().filter(|w| w.touches(entity)))
 }
 
-fn date_field(entity: &Entity) -> Option<String> {
+pub(crate) fn date_field(entity: &Entity) -> Option<String> {
     let mut dates = entity.fields.iter().filter(|f| f.kind == docward_model::BsonType::Date);
     let first = dates.next()?;
     dates.next().is_none().then(|| first.name.clone())
@@ -462,6 +476,16 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
     if entity.keeps_versions {
         made.patterns.push(Pattern::DocumentVersioning);
     }
+    if let Some(current) = entity.shape_version {
+        if entity.series.is_some() {
+            made.remarks.push(
+                "readings of several shapes are told apart by their time, not by a version"
+                    .to_owned(),
+            );
+        } else {
+            made.patterns.push(Pattern::SchemaVersioning { current });
+        }
+    }
     made
 }
 
@@ -478,8 +502,28 @@ impl Made {
         // ALG-8: nearly insert-only.
         let changes = updates > 0.01 * (updates + inserts);
         let native = model.deployment.server >= (5, 0);
+        // What is declared answers the question (GC-30).
+        if let Some(field) = entity.fields.iter().find(|field| field.unique) {
+            self.remarks.push(format!(
+                "`{}` is unique, which neither a time series nor a list in a bucket can hold: readings are documents of their own (GC-30)",
+                field.name
+            ));
+            return;
+        }
+        let corrected = model.writes.iter().find(|w| w.updates.contains(&entity.name));
+        let needs_plain = match (corrected, entity.needs_plain) {
+            (Some(_), None) => Some(true),
+            (Some(write), Some(false)) if native && !changes => {
+                self.remarks.push(format!(
+                    "`{}` changes readings: a time series takes updates of its meta field alone, so insert a corrected reading beside the wrong one (GC-30)",
+                    write.name
+                ));
+                Some(false)
+            }
+            (_, said) => said,
+        };
         if native && !changes {
-            match entity.needs_plain {
+            match needs_plain {
                 Some(false) => {
                     let granularity = match series.per_second {
                         rate if rate > 1.0 / 60.0 => "seconds",
@@ -515,11 +559,20 @@ impl Made {
             let (major, minor) = model.deployment.server;
             self.remarks
                 .push(format!("time series begin with 5.0, and the server is {major}.{minor}"));
-        } else {
+        }
+        if native && changes {
             self.remarks
                 .push("readings are updated, which a time series hardly allows (ALG-8)".to_owned());
         }
-        self.patterns.push(Pattern::Bucket(bucket(series, bytes)));
+        let bucket = bucket(series, bytes);
+        if bucket.most < 2 {
+            self.remarks.push(
+                "a bucket would hold one reading, so readings are documents of their own (PT-bucket.1)"
+                    .to_owned(),
+            );
+            return;
+        }
+        self.patterns.push(Pattern::Bucket(bucket));
     }
 }
 

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{DesignModel, Entity, ProfileName, Relationship, text};
+use docward_model::{
+    BsonType, ChildGrowth, DesignModel, Entity, EntityField, ProfileName, Relationship, Spread,
+    text,
+};
 
 use crate::capacity::{self, Capacity};
 use crate::collection::{self, CollectionPlan};
@@ -142,9 +145,12 @@ impl Design {
 /// Designs a model.
 pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Design {
     let naming = Naming::of(model, profile);
-    let mut deciding = Deciding { model, bounds, made: BTreeMap::new(), vetoed: BTreeMap::new() };
+    let mut deciding =
+        Deciding { model, bounds, made: BTreeMap::new(), vetoed: readings_apart(model) };
     deciding.all();
+    deciding.flatten();
     deciding.fit();
+    deciding.remark_depth();
     let mut decisions: Vec<Decision> = model
         .relationships
         .iter()
@@ -154,6 +160,7 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
     let mut entities: Vec<EntityAdvice> =
         model.entities.iter().map(|entity| advise(model, entity, None)).collect();
     readings(model, &decisions, naming, &mut entities);
+    parts_of_others(model, &decisions, &mut entities);
     let layout = Layout { model, decisions: &decisions, advice: &entities, naming };
     let collections = collection::all(&layout);
     let touched: Vec<_> = model.reads.iter().map(|read| derive::reads(model, read)).collect();
@@ -198,8 +205,32 @@ struct Deciding<'m> {
     model: &'m DesignModel,
     bounds: &'m Bounds,
     made: BTreeMap<String, Decision>,
-    /// Relationships whose embedding would make a parent too large together with others.
-    vetoed: BTreeMap<String, String>,
+    /// Relationships that are not embedded for what is beside, above or below them: by which rows, and why.
+    vetoed: BTreeMap<String, (&'static [&'static str], String)>,
+}
+
+/// Levels below a document from which on it is too deep, and up to which nothing is said (DM-06.1).
+const DEEPEST: usize = 5;
+const SHALLOW: usize = 3;
+
+/// Readings over time have a place of their own, whoever they belong to.
+fn readings_apart(model: &DesignModel) -> BTreeMap<String, (&'static [&'static str], String)> {
+    let is_series =
+        |r: &&Relationship| model.entity(&r.child).is_some_and(|child| child.series.is_some());
+    let rows: &[&str] = &["DM-08.5", "PT-bucket.1"];
+    let found = model.relationships.iter().filter(is_series);
+    found
+        .map(|r| (r.name.clone(), (rows, format!("`{}` is a series over time", r.child))))
+        .collect()
+}
+
+/// Levels of a declared field below its document; an array and its objects are one.
+fn levels(fields: &[EntityField]) -> usize {
+    let below = |field: &EntityField| match field.kind {
+        BsonType::Object | BsonType::Array => 1 + levels(&field.fields),
+        _ => 0,
+    };
+    fields.iter().map(below).max().unwrap_or(0)
 }
 
 impl Deciding<'_> {
@@ -223,15 +254,15 @@ impl Deciding<'_> {
         }
         above.pop();
         let child = (
-            self.bytes(&relationship.child, Rank::Typical, None),
-            self.bytes(&relationship.child, Rank::P99, None),
+            self.bytes(&relationship.child, Rank::Typical),
+            self.bytes(&relationship.child, Rank::P99),
         );
-        let parent = self.bytes(&relationship.parent, Rank::P99, Some(&relationship.name));
+        // Other lists of the parent are weighed against this one afterwards, when all are known.
+        let parent = self.own_bytes(&relationship.parent, Rank::P99);
         let derive::Known { facts, mut questions } =
             derive::known(self.model, relationship, (parent, child));
         let mut ruling = decide(&facts, self.bounds);
-        if let Some(because) = self.vetoed.get(&relationship.name) {
-            let rows = &["ER-M.6", "ER-F.7"];
+        if let Some((rows, because)) = self.vetoed.get(&relationship.name) {
             ruling.rows.push(Row { rows, vote: Vote::Veto, because: because.clone() });
             ruling.choice = Choice::Reference;
             ruling.decided_by = rows;
@@ -272,32 +303,141 @@ impl Deciding<'_> {
         self.made.insert(relationship.name.clone(), decision);
     }
 
-    /// Bytes of an entity's document with what has been decided to be embedded in it, but for one
-    /// relationship.
-    fn bytes(&self, entity: &str, rank: Rank, without: Option<&str>) -> u64 {
+    /// Bytes of an entity's declared fields and its id.
+    fn own_bytes(&self, entity: &str, rank: Rank) -> u64 {
         let Some(entity) = self.model.entity(entity) else { return size::AROUND };
         let all = entity.fields.iter().chain(entity.variants.iter().flat_map(|v| &v.fields));
         let fields: Vec<_> = all.map(own).collect();
-        let own = document_bytes(&fields, rank).saturating_add(size::element("_id", 12));
-        let embedded: u64 = self
-            .model
-            .relationships
-            .iter()
-            .filter(|r| r.parent == entity.name && Some(r.name.as_str()) != without)
-            .filter_map(|r| self.made.get(&r.name).map(|decision| (r, decision)))
-            .map(|(r, decision)| match decision.choice {
-                Some(Choice::Embed) => {
-                    let Facts { children, child_bytes, .. } = decision.facts;
-                    let count = match rank {
-                        Rank::Typical | Rank::Mean => children.p50,
-                        Rank::P99 | Rank::Max => children.p99,
-                    };
-                    size::element(r.role(), size::array(count, child_bytes))
-                }
-                _ => 0,
+        document_bytes(&fields, rank).saturating_add(size::element("_id", 12))
+    }
+
+    /// Bytes of an entity's document with what has been decided to be embedded in it.
+    fn bytes(&self, entity: &str, rank: Rank) -> u64 {
+        let embedded = self
+            .inside(entity)
+            .map(|(r, decision)| {
+                let Facts { children, child_bytes, .. } = decision.facts;
+                let count = match rank {
+                    Rank::Typical | Rank::Mean => children.p50,
+                    Rank::P99 | Rank::Max => children.p99,
+                };
+                size::element(r.role(), size::array(count, child_bytes))
             })
             .fold(0, u64::saturating_add);
-        own.saturating_add(embedded)
+        self.own_bytes(entity, rank).saturating_add(embedded)
+    }
+
+    /// What has been decided to be embedded in an entity.
+    fn inside<'d>(
+        &'d self,
+        entity: &'d str,
+    ) -> impl Iterator<Item = (&'d Relationship, &'d Decision)> {
+        let of_it = self.model.relationships.iter().filter(move |r| r.parent == entity);
+        of_it
+            .filter_map(|r| self.made.get(&r.name).map(|decision| (r, decision)))
+            .filter(|(_, decision)| decision.choice == Some(Choice::Embed))
+    }
+
+    /// For every entity the levels below its document, and the relationship that leads to the deepest.
+    fn depths(&self) -> BTreeMap<&str, (usize, Option<&Relationship>)> {
+        let mut found = BTreeMap::new();
+        for entity in &self.model.entities {
+            self.depth(entity, &mut found);
+        }
+        found
+    }
+
+    fn depth<'d>(
+        &'d self,
+        entity: &'d Entity,
+        found: &mut BTreeMap<&'d str, (usize, Option<&'d Relationship>)>,
+    ) -> usize {
+        if let Some((depth, _)) = found.get(entity.name.as_str()) {
+            return *depth;
+        }
+        // Stands while those below are looked at, so that a circle comes to an end.
+        let own = levels(&entity.fields);
+        found.insert(&entity.name, (own, None));
+        let mut most = (own, None);
+        for (relationship, _) in self.inside(&entity.name) {
+            let Some(child) = self.model.entity(&relationship.child) else { continue };
+            let below = self.depth(child, found) + 1;
+            if below > most.0 {
+                most = (below, Some(relationship));
+            }
+        }
+        found.insert(&entity.name, most);
+        most.0
+    }
+
+    /// Entities embedded in each other are cut apart where a document would be too deep (DM-06.1): at the
+    /// place that is read together least.
+    fn flatten(&mut self) {
+        for _ in 0..self.model.relationships.len() {
+            let Some(cut) = self.too_deep() else { return };
+            self.vetoed.extend(cut);
+            self.all();
+        }
+    }
+
+    /// Where the deepest document is cut apart.
+    fn too_deep(&self) -> Option<BTreeMap<String, (&'static [&'static str], String)>> {
+        let depths = self.depths();
+        let (root, (depth, _)) = depths.iter().max_by_key(|(_, (depth, _))| *depth)?;
+        let mut way: Vec<&Relationship> = Vec::new();
+        let mut at = *root;
+        while let Some((_, Some(next))) = depths.get(at) {
+            if way.len() > depths.len() {
+                break;
+            }
+            way.push(next);
+            at = &next.child;
+        }
+        let (mut way, mut left) = (way.as_slice(), *depth);
+        let mut cut = BTreeMap::new();
+        while left > DEEPEST && !way.is_empty() {
+            let together = |r: &Relationship| {
+                self.made.get(&r.name).and_then(|decision| decision.facts.co_read).unwrap_or(0.0)
+            };
+            let reach = &way[..way.len().min(DEEPEST + 1)];
+            let weakest = (0..reach.len())
+                .rev()
+                .min_by(|a, b| together(reach[*a]).total_cmp(&together(reach[*b])))?;
+            let because = format!(
+                "documents of `{root}` would be {depth} levels deep, and {DEEPEST} are the most"
+            );
+            let rows: &[&str] = &["DM-06.1"];
+            cut.insert(way[weakest].name.clone(), (rows, because));
+            left = left.saturating_sub(weakest + 1);
+            way = &way[weakest + 1..];
+        }
+        (!cut.is_empty()).then_some(cut)
+    }
+
+    /// Says where documents are deeper than they should be, at the outermost relationship.
+    fn remark_depth(&mut self) {
+        let embedded: Vec<&str> = self
+            .made
+            .values()
+            .filter(|decision| decision.choice == Some(Choice::Embed))
+            .map(|decision| decision.child.as_str())
+            .collect();
+        let mut deep = Vec::new();
+        for (entity, (depth, first)) in self.depths() {
+            if let Some(outermost) =
+                first.filter(|_| depth > SHALLOW && !embedded.contains(&entity))
+            {
+                let said = format!(
+                    "documents of `{entity}` are {depth} levels deep; up to {SHALLOW} are easy to work with (DM-06.1)"
+                );
+                deep.push((outermost.name.clone(), said));
+            }
+        }
+        for (name, said) in deep {
+            if let Some(decision) = self.made.get_mut(&name) {
+                decision.remarks.push(said);
+            }
+        }
     }
 
     /// Several lists that are each small enough may be too large together: the largest one goes until
@@ -306,17 +446,13 @@ impl Deciding<'_> {
         for _ in 0..self.model.relationships.len() {
             let mut worst: Option<(String, String)> = None;
             for entity in &self.model.entities {
-                let bytes = self.bytes(&entity.name, Rank::P99, None);
+                let bytes = self.bytes(&entity.name, Rank::P99);
                 if bytes <= self.bounds.safe_bytes {
                     continue;
                 }
                 let largest = self
-                    .model
-                    .relationships
-                    .iter()
-                    .filter(|r| r.parent == entity.name && !self.vetoed.contains_key(&r.name))
-                    .filter_map(|r| self.made.get(&r.name))
-                    .filter(|decision| decision.choice == Some(Choice::Embed))
+                    .inside(&entity.name)
+                    .map(|(_, decision)| decision)
                     .max_by_key(|decision| decision.facts.children_bytes());
                 if let Some(decision) = largest {
                     let because = format!(
@@ -328,7 +464,8 @@ impl Deciding<'_> {
                 }
             }
             let Some((name, because)) = worst else { return };
-            self.vetoed.insert(name, because);
+            let rows: &[&str] = &["ER-M.6", "ER-F.7"];
+            self.vetoed.insert(name, (rows, because));
             self.all();
         }
     }
@@ -379,6 +516,40 @@ fn readings(
     }
 }
 
+/// What an entity cannot have for itself while it is part of another's documents.
+fn parts_of_others(model: &DesignModel, decisions: &[Decision], advice: &mut [EntityAdvice]) {
+    for (entity, advice) in model.entities.iter().zip(advice) {
+        let home = decisions.iter().find(|decision| {
+            decision.choice == Some(Choice::Embed) && decision.child == entity.name
+        });
+        let Some(home) = home else { continue };
+        let (parent, role) = (&home.parent, &home.relationship);
+        advice.patterns.retain(|pattern| {
+            let (what, instead) = match pattern {
+                Pattern::DocumentVersioning => ("old versions are", "keeps-versions: true"),
+                Pattern::SchemaVersioning { .. } => ("its shape is", "shape-version"),
+                Pattern::Archive { .. } => ("what is cold is", "cold-after"),
+                _ => return true,
+            };
+            advice.remarks.push(format!(
+                "it is part of `{parent}`, so {what} kept with it: say `{instead}` there"
+            ));
+            false
+        });
+        let kept = |name: &str| model.entity(name)?.lifecycle?.kept_days;
+        let Some(days) = kept(&entity.name) else { continue };
+        if kept(parent).is_some_and(|parent| parent <= days) {
+            continue;
+        }
+        advice.remarks.push(match crate::index::coming(entity) {
+            Some(date) => format!(
+                "kept for {days:.0} days, but part of `{parent}`, which stays longer: documents go by themselves, elements do not. A function takes those of `{role}` out whose `{date}` is older; run it every day"
+            ),
+            None => format!("part of `{parent}`, which is kept longer than the {days:.0} days of `{role}`"),
+        });
+    }
+}
+
 fn advise(model: &DesignModel, entity: &Entity, reading: Option<u64>) -> EntityAdvice {
     let fields: Vec<_> = entity.fields.iter().map(own).collect();
     let bytes = reading.unwrap_or_else(|| document_bytes(&fields, Rank::Typical));
@@ -394,7 +565,6 @@ fn advise(model: &DesignModel, entity: &Entity, reading: Option<u64>) -> EntityA
 }
 
 fn assumptions(model: &DesignModel) -> Vec<String> {
-    use docward_model::BsonType;
     let mut found = Vec::new();
     let unsized_strings: Vec<String> = model
         .entities
@@ -410,6 +580,27 @@ fn assumptions(model: &DesignModel) -> Vec<String> {
             "strings without `bytes` count as {} bytes: {}",
             crate::layout::ASSUMED_STRING,
             text::list(&unsized_strings, 5)
+        ));
+    }
+    let named = |keep: &dyn Fn(&Relationship) -> bool| -> Vec<&str> {
+        let kept = model.relationships.iter().filter(|r| keep(r));
+        kept.map(|r| r.name.as_str()).collect()
+    };
+    let trees = named(&pattern::is_tree);
+    if !trees.is_empty() {
+        let Spread { p50, max, .. } = crate::layout::WAY_DOWN;
+        found.push(format!(
+            "a tree counts as {p50} levels deep, {max} at most: {}",
+            text::list(&trees, 5)
+        ));
+    }
+    let endless = named(
+        &|r| matches!(r.growth, Some(ChildGrowth::Endless { typical, p99 }) if typical == 0.0 && p99 == 0.0),
+    );
+    if !endless.is_empty() {
+        found.push(format!(
+            "`endless` without a figure adds nothing to sizes in later years: {}",
+            text::list(&endless, 5)
         ));
     }
     if model.as_of.is_none() {

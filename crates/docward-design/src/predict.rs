@@ -253,7 +253,10 @@ impl Predictor {
             copies,
             preview,
             count: counts.then(|| layout.count(relationship)),
-            sums: sums.iter().map(|of| (of.clone(), layout.sum(of).0, kind(of))).collect(),
+            sums: sums
+                .iter()
+                .map(|of| (of.clone(), layout.sum(relationship, of).sum, kind(of)))
+                .collect(),
             newest_by,
             looked_up,
             keep: relationship.keep_newest,

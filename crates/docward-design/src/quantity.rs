@@ -13,6 +13,11 @@ pub(crate) fn count(text: &str) -> Option<f64> {
     Some(number * times)
 }
 
+/// A version: a whole number from 1 on.
+pub(crate) fn version(text: &str) -> Option<u64> {
+    text.parse::<u64>().ok().filter(|version| (1..=1_000_000).contains(version))
+}
+
 /// Times a second: `20/s`, `3/min`, `1k/h`, `5000/day`, `2/week`, `1M/year`.
 pub(crate) fn rate(text: &str) -> Option<f64> {
     let (number, period) = text.split_once('/').or_else(|| text.split_once(" per "))?;
@@ -96,6 +101,7 @@ mod tests {
         assert_eq!(count("1.5k"), Some(1500.0));
         assert_eq!(count("-1"), None);
         assert_eq!(count("many"), None);
+        assert_eq!((version("2"), version("0"), version("1.5")), (Some(2), None, None));
         assert_eq!(rate("20/s"), Some(20.0));
         assert_eq!(rate("120 per minute"), Some(2.0));
         assert_eq!(rate("20"), None);

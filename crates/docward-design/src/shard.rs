@@ -23,6 +23,11 @@ impl KeyCandidate {
         self.checks.iter().all(|(_, holds, _)| *holds != Some(false))
     }
 
+    /// Whether the server takes it: beside a unique index that it does not lead it would not.
+    pub fn is_possible(&self) -> bool {
+        !self.checks.iter().any(|(clause, holds, _)| *clause == "CK-13" && *holds == Some(false))
+    }
+
     /// As people write it: `{customerId: 1, createTime: 1}`.
     pub fn text(&self) -> String {
         docward_model::key_text(&self.fields)
@@ -103,6 +108,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     ranked.sort_by(|(open_a, used_a, fits_a, a), (open_b, used_b, fits_b, b)| {
         b.is_sound()
             .cmp(&a.is_sound())
+            .then(b.is_possible().cmp(&a.is_possible()))
             .then(b.targeted.total_cmp(&a.targeted))
             .then(open_a.cmp(open_b))
             .then(used_b.total_cmp(used_a))
@@ -199,7 +205,7 @@ impl Judge<'_, '_> {
         let leading = key.fields.get(zone).map_or("_id", |(name, _)| name.as_str());
         let typical = document_bytes(&self.collection.fields, Rank::Typical) as f64;
         let largest = match (self.top_share(leading), self.collection.documents) {
-            _ if leading == "_id" || self.is_unique(leading) => Some(typical),
+            _ if self.is_own(leading) => Some(typical),
             (Some(share), Some(documents)) => Some(share * documents * typical),
             _ => None,
         };
@@ -253,12 +259,27 @@ impl Judge<'_, '_> {
                 hashed || fields.len() > index.keys.len() || !begins
             })?;
         let names: Vec<&str> = refused.keys.iter().map(|(name, _)| name.as_str()).collect();
-        Some(format!("the unique index on {} does not begin with it", text::list(&names, 3)))
+        Some(format!(
+            "the unique index on {} does not begin with it, and the server refuses both together",
+            text::list(&names, 3)
+        ))
     }
 
     fn cardinality(&self, names: &[&str]) -> (&'static str, Option<bool>, String) {
+        if let Some(own) = names.iter().find(|name| self.is_own(name)) {
+            return (
+                "SK-1",
+                Some(true),
+                format!("`{own}` has a value of its own in every document"),
+            );
+        }
         let known: Vec<Option<f64>> = names.iter().map(|name| self.distinct(name)).collect();
         let most = known.iter().flatten().copied().fold(0.0, f64::max);
+        // Times have nearly as many values as there are documents.
+        let times = names.iter().find(|name| self.is_time(name));
+        if let Some(time) = times.filter(|_| most < self.least) {
+            return ("SK-1", Some(true), format!("`{time}` is a time, of which no two are alike"));
+        }
         let holds = if most >= self.least {
             Some(true)
         } else if known.iter().all(Option::is_some) {
@@ -279,7 +300,7 @@ impl Judge<'_, '_> {
 
     fn frequency(&self, names: &[&str]) -> (&'static str, Option<bool>, String) {
         // A second field that is different in every document splits any value of the first.
-        let split = names.iter().any(|name| *name == "_id" || self.is_unique(name));
+        let split = names.iter().any(|name| self.is_own(name));
         let first = names.first().copied().unwrap_or("_id");
         match (self.top_share(first), split) {
             (_, true) => ("SK-2", Some(true), "no value is in two documents".to_owned()),
@@ -309,23 +330,27 @@ impl Judge<'_, '_> {
         }
     }
 
+    /// Whether no two documents share a value.
+    fn is_own(&self, name: &str) -> bool {
+        name == "_id" || self.is_unique(name)
+    }
+
+    fn is_time(&self, name: &str) -> bool {
+        let field = self.collection.fields.iter().find(|field| field.name == name);
+        field.is_some_and(|field| field.kind == BsonType::Date)
+    }
+
     fn is_unique(&self, name: &str) -> bool {
         self.declared(name).is_some_and(|field| field.unique)
     }
 
     fn distinct(&self, name: &str) -> Option<f64> {
-        if name == "_id" {
-            return self.collection.documents.or(Some(f64::INFINITY)).map(|n| n.max(self.least));
-        }
         if let Some(entity) = self.target(name) {
             return entity.count;
         }
         let field = self.declared(name)?;
         let listed = (!field.values.is_empty()).then_some(field.values.len() as f64);
-        let own = field.unique.then_some(self.collection.documents.unwrap_or(self.least));
-        // Times have nearly as many values as there are documents.
-        let times = (field.kind == BsonType::Date).then_some(self.least);
-        field.distinct.or(listed).or(own).or(times)
+        field.distinct.or(listed)
     }
 
     fn top_share(&self, name: &str) -> Option<f64> {
@@ -338,9 +363,16 @@ impl Judge<'_, '_> {
                 .iter()
                 .find(|r| r.parent == entity.name && r.child == self.collection.entity)?;
             let most = relationship.children?.max as f64;
-            return self.collection.documents.filter(|n| *n > 0.0).map(|n| (most / n).min(1.0));
+            // Buckets hold many children each; the share is one of children.
+            let all = match self.collection.purpose {
+                Purpose::Bucket(_) => self.layout.model.entity(&self.collection.entity)?.count,
+                _ => self.collection.documents,
+            };
+            return all.filter(|n| *n > 0.0).map(|n| (most / n).min(1.0));
         }
-        let field = self.declared(name)?;
+        let Some(field) = self.declared(name) else {
+            return self.is_time(name).then_some(0.0);
+        };
         field.top_share.or_else(|| (field.kind == BsonType::Date).then_some(0.0))
     }
 
@@ -352,7 +384,10 @@ impl Judge<'_, '_> {
             // Ids of another entity come in the order of use, not of creation.
             return Some(false);
         }
-        let field = self.declared(name)?;
+        let Some(field) = self.declared(name) else {
+            // The period of a bucket.
+            return self.is_time(name).then_some(true);
+        };
         field.rising.or(match field.kind {
             BsonType::Date | BsonType::Timestamp | BsonType::ObjectId => Some(true),
             _ if !field.values.is_empty() => Some(false),

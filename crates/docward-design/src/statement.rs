@@ -14,6 +14,7 @@ pub enum Method {
     InsertMany,
     UpdateOne,
     UpdateMany,
+    ReplaceOne,
     DeleteMany,
     FindOne,
     FindOneAndDelete,
@@ -30,6 +31,7 @@ impl Method {
             Self::InsertMany => "insertMany",
             Self::UpdateOne => "updateOne",
             Self::UpdateMany => "updateMany",
+            Self::ReplaceOne => "replaceOne",
             Self::DeleteMany => "deleteMany",
             Self::FindOne => "findOne",
             Self::FindOneAndDelete => "findOneAndDelete",
@@ -83,6 +85,19 @@ impl Statement {
     pub(crate) fn then(mut self, call: &'static str, argument: impl Into<Bson>) -> Self {
         self.cursor.push((call, argument.into()));
         self
+    }
+
+    /// Puts more operators into an update.
+    pub(crate) fn also(&mut self, more: Document) {
+        let Some(Bson::Document(update)) = self.arguments.get_mut(1) else { return };
+        for (operator, part) in more {
+            match (update.get_mut(&operator), part) {
+                (Some(Bson::Document(have)), Bson::Document(part)) => have.extend(part),
+                (_, part) => {
+                    update.insert(operator, part);
+                }
+            }
+        }
     }
 
     /// The filter, of calls that have one.

@@ -5,6 +5,7 @@ use bson::{Bson, Document, doc};
 use docward_model::{BsonType, DesignModel, Entity, words};
 
 use crate::collection::{CollectionPlan, Purpose};
+use crate::index::number;
 use crate::layout::{Origin, Planned, own};
 
 /// Elements of a list that nobody set a bound for (DM-08.1).
@@ -34,7 +35,7 @@ pub(crate) fn schema(model: &DesignModel, collection: &CollectionPlan) -> Docume
         && let Ok(count) = properties.get_document_mut("count")
     {
         count.insert("minimum", 1);
-        count.insert("maximum", whole(bucket.most));
+        count.insert("maximum", number(bucket.most));
     }
     made
 }
@@ -137,7 +138,7 @@ impl Writer<'_> {
             Origin::Pattern("outlier") if field.kind == BsonType::Int => {
                 made.insert("minimum", 2);
             }
-            Origin::Pattern("document versioning") => {
+            Origin::Pattern("document versioning" | "schema versioning") => {
                 made.insert("minimum", 1);
             }
             _ => {}
@@ -148,7 +149,7 @@ impl Writer<'_> {
             }
             BsonType::Array => {
                 let most = field.items.map_or(LIST_MOST, |items| items.max);
-                made.insert("maxItems", whole(most));
+                made.insert("maxItems", number(most));
                 made.insert("items", self.items(field));
             }
             _ => {}
@@ -235,8 +236,4 @@ fn is_count(field: &Planned) -> bool {
         field.origin,
         Origin::Computed(_) | Origin::Pattern("approximation") | Origin::Pattern("bucket")
     ) && words::split(&field.name).last().is_some_and(|word| word == "count")
-}
-
-fn whole(number: u64) -> Bson {
-    i32::try_from(number).map_or_else(|_| Bson::Int64(number as i64), Bson::Int32)
 }

@@ -5,7 +5,7 @@
 
 use bson::{Bson, Document, doc};
 use docward_design::{Bounds, Design, design, emit, example::example, maintain::scripts, read};
-use docward_design::{CollectionPlan, validator::validator};
+use docward_design::{CollectionPlan, Partial, validator::validator};
 use docward_model::{DesignModel, ProfileName};
 use docward_schema::Schema;
 
@@ -161,9 +161,9 @@ fn sn_05_gc_36_one_update_pushes_sorts_cuts_and_counts() {
 #[test]
 fn gc_37_one_open_bucket_and_no_pair_twice() {
     let (_, design) = designed();
-    let open = collection(&design, "t_reading").indexes.iter().find(|i| i.below.is_some()).unwrap();
+    let open = collection(&design, "t_reading").indexes.iter().find(|i| i.only.is_some()).unwrap();
     assert!(open.unique);
-    assert_eq!(open.below, Some(("count".to_owned(), 60)));
+    assert_eq!(open.only, Some(Partial::Below("count".to_owned(), 60)));
     let pairs = collection(&design, "t_user_followee");
     assert!(pairs.indexes.iter().any(|index| index.unique && index.keys.len() == 2));
 }

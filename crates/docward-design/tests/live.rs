@@ -13,6 +13,7 @@ use docward_model::{DesignModel, ProfileName};
 use docward_testkit::{Launch, Servers, repository};
 
 const MODEL: &str = include_str!("models/all.yaml");
+const MORE: &str = include_str!("models/more.yaml");
 
 /// The shell, or nothing where it cannot be had.
 fn mongosh() -> Option<PathBuf> {
@@ -28,8 +29,14 @@ fn mongosh() -> Option<PathBuf> {
 
 /// The model as it is, or for another server.
 fn designed(change: impl Fn(&str) -> String) -> (DesignModel, Design) {
-    let model = read("all.yaml", &change(MODEL)).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    of(&change(MODEL))
+}
+
+fn of(text: &str) -> (DesignModel, Design) {
+    let model = read("all.yaml", text).unwrap_or_else(|faults| panic!("{faults:#?}"));
     let design = design(&model, ProfileName::Vendor, &docward_design::Bounds::default());
+    let clashes = docward_design::clashes(&model, &design, ProfileName::Vendor);
+    assert!(clashes.is_empty(), "{clashes:#?}");
     (model, design)
 }
 
@@ -93,6 +100,46 @@ fn sn_04_sn_05_sn_06_sn_07_sn_08_sn_09_sn_10_all_patterns_hold_on_a_replica_set(
     // It leaves nothing behind.
     let databases = servers.command("admin", doc! { "listDatabases": 1, "nameOnly": true });
     assert!(!databases.to_string().contains("db_all"), "{databases}");
+}
+
+/// Values that are unique inside a parent, elements that are kept for a time (DP-2), means of fields that some
+/// children lack (GC-35), a cap on documents of their own (PT-slice.1), buckets that end by number (PT-bucket.2)
+/// and take what comes late, ids on the other side (ER-T.6), pages that stay small (PT-outlier.1, CK-14).
+#[test]
+fn dp_2_gc_35_pt_slice_1_pt_bucket_2_er_t_6_pt_outlier_1_more_patterns_hold() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::replica_set(1).start();
+    let (model, design) = of(MORE);
+    let folder = servers.directory().join("more");
+    write(&folder, &model, &design);
+    holds(run(&shell, &servers, &[&folder.join("check.js")]));
+    let text = std::fs::read_to_string(folder.join("check.js")).unwrap();
+    for said in [
+        "not twice in one document",
+        "nor in two",
+        "what is old is gone",
+        "the average is exact (GC-35)",
+        "62 leave the newest 60 (PT-slice.1)",
+        "101 appends give buckets of 100 and 1 (SN-08)",
+        "what comes late is found",
+        "all are found",
+        "pages from 2 on",
+        "they are brought up",
+    ] {
+        assert!(text.contains(said), "the check does not say: {said}");
+    }
+    for file in [
+        "account-card-embedded.js",
+        "account-logins-parent-id-in-child.js",
+        "account-pictures-outlier.js",
+        "account-reviews-computed.js",
+        "course-students-parent-ids-in-child.js",
+        "invoice-lines-embedded.js",
+        "invoice-schema-versioning.js",
+        "tick-bucket.js",
+    ] {
+        assert!(folder.join("patterns").join(file).exists(), "{file}");
+    }
 }
 
 /// DM-08.5: before 5.0 there are no time series, and readings go to buckets.

@@ -84,6 +84,8 @@ pub struct Entity {
     pub needs_plain: Option<bool>,
     /// Whether old versions of its documents must be kept.
     pub keeps_versions: bool,
+    /// The current version of the shape of its documents, where older shapes are still stored.
+    pub shape_version: Option<u64>,
     /// Fields that are alike and searched alike (the attribute pattern).
     pub attributes: Vec<String>,
     /// Share of its documents in daily use, for the working set.

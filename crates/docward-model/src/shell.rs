@@ -27,7 +27,12 @@ pub fn key(name: &str) -> String {
     let bare = !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$');
-    if bare { name.to_owned() } else { quote(name) }
+    match name {
+        // Written plainly it would be no field but what the object inherits from.
+        "__proto__" => "[\"__proto__\"]".to_owned(),
+        _ if bare => name.to_owned(),
+        _ => quote(name),
+    }
 }
 
 #[cfg(test)]
@@ -43,5 +48,6 @@ mod tests {
             assert_eq!(key(quoted), format!("\"{quoted}\""));
         }
         assert_eq!(key("a\"b\\"), r#""a\"b\\""#);
+        assert_eq!(key("__proto__"), r#"["__proto__"]"#);
     }
 }

@@ -11,7 +11,7 @@ use docward_model::{DesignModel, ProfileName, shell::quote};
 
 use crate::collection::{CollectionPlan, Purpose};
 use crate::example::example;
-use crate::index::IndexPlan;
+use crate::index::{IndexPlan, number};
 use crate::js;
 use crate::maintain::{Plans, scripts};
 use crate::plan::Design;
@@ -128,10 +128,6 @@ pub fn options(model: &DesignModel, collection: &CollectionPlan) -> Document {
     made
 }
 
-fn number(value: u64) -> Bson {
-    i32::try_from(value).map_or_else(|_| Bson::Int64(value as i64), Bson::Int32)
-}
-
 fn indexes(model: &DesignModel, design: &Design) -> String {
     let mut text = heading(
         "Creates the indexes: equality, then sort, then range (CK-12). An index that is there stays as it is; run it as often as you like. Set `database` before to use another database.",
@@ -173,15 +169,8 @@ pub fn index_of(index: &IndexPlan) -> (Document, Document) {
     if index.unique {
         options.insert("unique", true);
     }
-    let mut only = Document::new();
-    if let Some((field, value)) = &index.only {
-        only.insert(field, value);
-    }
-    if let Some((field, bound)) = &index.below {
-        only.insert(field, doc! { "$lt": number(*bound) });
-    }
-    if !only.is_empty() {
-        options.insert("partialFilterExpression", only);
+    if let Some(only) = &index.only {
+        options.insert("partialFilterExpression", only.filter());
     }
     if let Some(seconds) = index.expire_after {
         options.insert("expireAfterSeconds", number(seconds));

@@ -64,21 +64,6 @@ fn one(collection: &CollectionPlan, plan: &ShardPlan) -> String {
         };
         text.push_str(&space(heading(&format!("{clause} {mark}: {why}"))));
     }
-    for index in collection.indexes.iter().filter(|index| index.unique) {
-        let fields = &plan.key.fields;
-        let leads = fields.len() <= index.keys.len()
-            && fields
-                .iter()
-                .zip(&index.keys)
-                .all(|((name, hashed), (key, _))| name == key && !hashed);
-        if !leads {
-            let names: Vec<&str> = index.keys.iter().map(|(name, _)| name.as_str()).collect();
-            text.push_str(&space(heading(&format!(
-                "The unique index on {} does not begin with this key, and the server refuses to shard with it: drop it or choose a key that leads it.",
-                names.join(", ")
-            ))));
-        }
-    }
     let keys: Document = plan
         .key
         .fields
@@ -88,7 +73,15 @@ fn one(collection: &CollectionPlan, plan: &ShardPlan) -> String {
         })
         .collect();
     let namespace = format!("`${{database}}.{}`", escaped(&collection.name));
-    text.push_str(&format!("  sh.shardCollection({namespace}, {});\n", js::object(&keys, 2)));
+    let call = format!("sh.shardCollection({namespace}, {});", js::object(&keys, 2));
+    if !plan.key.is_possible() {
+        text.push_str(&space(heading(
+            "Left out. One of the two has to go: keep the values that must be unique as `_id`s of a small collection of their own and drop the unique index, or shard by a key that leads it.",
+        )));
+        text.push_str(&space(call.lines().map(|line| format!("// {line}\n")).collect()));
+        return text;
+    }
+    text.push_str(&format!("  {call}\n"));
     for zone in &plan.zones {
         // From the least to the greatest of everything that begins with the zone's value.
         let bound = |end: Bson| {

@@ -4,9 +4,10 @@
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, Relationship, shell::quote};
 
+use super::summary::Summary;
 use super::{Place, Plans, factory, unless_matched};
 use crate::collection::Purpose;
-use crate::js::{self, given, member_of};
+use crate::js::{self, SPREAD, given, member_of};
 use crate::layout::{Origin, Planned};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
@@ -53,7 +54,7 @@ impl<'m> Plans<'m> {
         };
         let child = self.layout.model.entity(&relationship.child)?;
         let summary = self.summary(relationship, decision, &inside.parent);
-        let varied: Vec<&str> = summary.sums.iter().map(|(field, ..)| *field).collect();
+        let varied: Vec<&str> = summary.sums.iter().map(|sum| sum.field).collect();
         let first = field.fields.iter().find(|f| f.origin == Origin::Own && f.values.is_empty());
         // Elements are told apart by one field.
         let sample = self.sample(child, &field.fields, &varied);
@@ -117,6 +118,14 @@ impl<'m> Plans<'m> {
         let most = inside.field.items.map_or(999, |items| items.max);
         let summary = self.summary(r, decision, &inside.parent);
         let mut filter = doc! { "_id": given(&inside.parent_id) };
+        // The unique index holds between documents; within this one the filter looks.
+        let unique: Vec<&str> = self.unique_in(r);
+        for field in &unique {
+            filter.insert(
+                format!("{list}.{field}"),
+                doc! { "$ne": given(member_of(&inside.element, field)) },
+            );
+        }
         if capped.is_none() {
             filter.insert(format!("{list}.{}", most.saturating_sub(1)), doc! { "$exists": false });
         }
@@ -159,9 +168,12 @@ impl<'m> Plans<'m> {
         };
         clauses.extend(summary.clauses.iter());
         let does = if summary.is_empty() { does } else { format!("{does} {}.", summary.words()) };
-        let what =
+        let mut what =
             if capped.is_some() { r.parent.clone() } else { format!("{} with room", r.parent) };
-        let jobs = vec![Job {
+        if !unique.is_empty() {
+            what.push_str(&format!(" and without this {}", unique.join(" and ")));
+        }
+        let mut jobs = vec![Job {
             name: add.clone(),
             parameters: vec![inside.parent_id.clone(), inside.element.clone()],
             does,
@@ -195,16 +207,94 @@ impl<'m> Plans<'m> {
                 }
             }
         }
-        for (field, sum, average) in &summary.sums {
-            let total =
-                format!("sent.reduce((sum, one) => sum + Number({}), 0)", member_of("one", field));
-            check.push(format!("expect(\"the sum is right\", Number({}), {total});", read(sum)));
-            check.push(format!(
-                "expect(\"the average is exact (GC-35)\", near(Number({}), {total} / sent.length), true);",
-                read(average)
-            ));
+        if !unique.is_empty() {
+            let again = format!("{add}(at, root._id, sent[sent.length - 1])");
+            check.push(format!("refused(\"not twice in one document\", null, () => {again});"));
+            check.push(format!("const second = {};", self.made(inside.parent.collection)));
+            check.push(format!("at.getCollection({}).insertOne(second);", quote(parents)));
+            let elsewhere = format!("{add}(at, second._id, sent[sent.length - 1])");
+            check.push(format!("refused(\"nor in two\", 11000, () => {elsewhere});"));
+        }
+        for sum in &summary.sums {
+            check.extend(sum.holds("sent", read));
+        }
+        if let Some((job, more)) = self.expiring(inside, &summary, &add) {
+            jobs.push(job);
+            check.extend(more);
         }
         (pattern, jobs, check)
+    }
+
+    /// Elements that are kept for a time in a parent that stays longer: nothing lets them go by itself.
+    fn expiring(
+        &self,
+        inside: &Inside<'m>,
+        summary: &Summary<'m>,
+        add: &str,
+    ) -> Option<(Job, Vec<String>)> {
+        let (r, model) = (inside.relationship, self.layout.model);
+        let kept = |entity: &str| model.entity(entity)?.lifecycle?.kept_days;
+        let days = kept(&r.child)?;
+        if kept(&r.parent).is_some_and(|parent| parent <= days) {
+            return None;
+        }
+        let date = crate::index::coming(model.entity(&r.child)?)?;
+        let (list, parents) = (&inside.list, &inside.parent.collection.name);
+        let old = doc! { "$lt": given("before") };
+        let update: Bson = if summary.is_empty() {
+            doc! { "$pull": { list: { date: old.clone() } } }.into()
+        } else {
+            let young = doc! { "$not": [{ "$lt": [format!("$$this.{date}"), { "$literal": given("before") }] }] };
+            let left = doc! { "$filter": { "input": format!("${list}"), "cond": young } };
+            let again = summary.over(list);
+            let stages = [doc! { list: left }, again, summary.averages()];
+            stages.map(|set| Bson::from(doc! { "$set": set })).to_vec().into()
+        };
+        let filter = doc! { format!("{list}.{date}"): old };
+        let name = self.name("expire", r, true);
+        let job = Job {
+            name: name.clone(),
+            parameters: vec!["today = new Date()".to_owned()],
+            does: format!(
+                "Takes out what is older than {days:.0} days by `{date}`: run it every day. An index with a time to live removes documents, not elements."
+            ),
+            clauses: vec!["DP-2"],
+            steps: vec![
+                Step::Code(format!(
+                    "const before = new Date(today.getTime() - {} * 86400000);",
+                    days as u64
+                )),
+                Step::Return(Statement::new(parents, Method::UpdateMany, [filter.into(), update])),
+            ],
+        };
+        let day = crate::example::day(model);
+        let aged = |ago: u64| {
+            let when = format!("new Date({day} - {ago} * 86400000)");
+            js::object(&doc! { SPREAD: given("one(700)"), date: given(when) }, 0)
+        };
+        let days = days as u64;
+        let check = vec![
+            format!("const aged = {};", self.made(inside.parent.collection)),
+            format!("at.getCollection({}).insertOne(aged);", quote(parents)),
+            format!("{add}(at, aged._id, {});", aged(days + 1)),
+            format!("{add}(at, aged._id, {});", aged(0)),
+            format!("{name}(at, new Date({day}));"),
+            format!(
+                "expect(\"what is old is gone\", {}.length, 1);",
+                list.split('.').fold(
+                    format!("at.getCollection({}).findOne({{ _id: aged._id }})", quote(parents)),
+                    |at, part| member_of(&at, part)
+                )
+            ),
+        ];
+        Some((job, check))
+    }
+
+    /// Fields of the children that no two of them share.
+    fn unique_in(&self, relationship: &Relationship) -> Vec<&'m str> {
+        let child = self.layout.model.entity(&relationship.child);
+        let fields = child.into_iter().flat_map(|child| &child.fields);
+        fields.filter(|field| field.unique).map(|field| field.name.as_str()).collect()
     }
 
     /// The first page in the parent, the others beside it.

@@ -1,11 +1,13 @@
 //! Patterns of an entity by itself: versions, archive, attributes, kinds, and counts that are kept roughly.
 
-use bson::{Bson, doc};
+use bson::{Bson, Document, doc};
 use docward_model::{BsonType, Entity, Relationship, shell::quote};
 
 use super::{Plans, factory};
 use crate::collection::{CollectionPlan, Purpose};
+use crate::index::Partial;
 use crate::js::{self, SPREAD, given, member_of};
+use crate::layout::{Origin, Planned};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::statement::{Job, Method, Script, Statement, Step};
@@ -19,6 +21,7 @@ impl<'m> Plans<'m> {
             Pattern::Bucket(bucket) => self.bucket(entity, bucket),
             Pattern::TimeSeries { .. } => self.time_series(entity),
             Pattern::DocumentVersioning => self.versions(entity),
+            Pattern::SchemaVersioning { current } => self.shapes(entity, *current),
             Pattern::Archive { days } => self.archive(entity, *days),
             Pattern::Attribute { .. } => self.attributes(entity),
             Pattern::Polymorphic { discriminator } => self.kinds(entity, discriminator),
@@ -107,6 +110,91 @@ impl<'m> Plans<'m> {
             intro: format!(
                 "Old versions of `{}` go to `{}`; queries for current ones never meet them.",
                 entity.name, versions.name
+            ),
+            jobs,
+            check,
+        })
+    }
+
+    fn shapes(&self, entity: &'m Entity, current: u64) -> Option<Script> {
+        let home = self.place(&entity.name).filter(|place| place.path.is_empty())?.collection;
+        let shape = self.layout.shape();
+        let (upgrade, count) = (
+            js::function(&["upgrade", &entity.name]),
+            js::function(&["count old shapes of", &entity.name]),
+        );
+        let old = doc! { &shape: { "$lt": current as i32 } };
+        let some = Statement::find(&home.name, old.clone()).then("limit", given("limit"));
+        let mut same = doc! { "_id": given("document._id") };
+        same.insert(&shape, given(member_of("document", &shape)));
+        let mut next = doc! { SPREAD: given("change(document)"), "_id": given("document._id") };
+        next.insert(&shape, current as i32);
+        let put = Statement::new(&home.name, Method::ReplaceOne, [same.into(), next.into()]);
+        let jobs = vec![
+            Job {
+                name: upgrade.clone(),
+                parameters: vec!["change".to_owned(), "limit = 1000".to_owned()],
+                does: format!(
+                    "Brings documents of older shapes to shape {current}, as many as given at a time; `change` makes a document of the new shape out of an old one. Call it until it returns 0. One that somebody else has brought up meanwhile stays as they left it. Readers take both shapes until none is left."
+                ),
+                clauses: Vec::new(),
+                steps: vec![
+                    Step::Let("old", some),
+                    Step::Code("let upgraded = 0;".to_owned()),
+                    Step::Code("for (const document of old) {".to_owned()),
+                    Step::Code(format!("  upgraded += {}.modifiedCount;", put.shell(2))),
+                    Step::Code("}\nreturn upgraded;".to_owned()),
+                ],
+            },
+            Job {
+                name: count.clone(),
+                parameters: Vec::new(),
+                does: "How many are left, by the index of older shapes.".to_owned(),
+                clauses: Vec::new(),
+                steps: vec![Step::Return(Statement::new(
+                    &home.name,
+                    Method::CountDocuments,
+                    [old.into()],
+                ))],
+            },
+        ];
+        let collection = quote(&home.name);
+        let made = self.made(home);
+        let of_shape = |version: u64| {
+            let mut document = doc! { SPREAD: given(&made) };
+            document.insert(&shape, version as i32);
+            js::object(&document, 0)
+        };
+        let mut check = vec![
+            format!("const root = {made};"),
+            format!("at.getCollection({collection}).insertOne(root);"),
+            format!("expect(\"new ones are current\", {count}(at), 0);"),
+        ];
+        if current > 1 {
+            check.push(format!(
+                "at.getCollection({collection}).insertMany([{}, {}]);",
+                of_shape(current - 1),
+                of_shape(1)
+            ));
+            check.push(format!("expect(\"two are old\", {count}(at), 2);"));
+            check.push(format!(
+                "expect(\"they are brought up\", {upgrade}(at, (document) => document), 2);"
+            ));
+            check.push(format!("expect(\"none is left\", {count}(at), 0);"));
+            check.push(format!(
+                "expect(\"nothing more to do\", {upgrade}(at, (document) => document), 0);"
+            ));
+        }
+        check.push(format!(
+            "refused(\"no document without its shape\", 121, () => at.getCollection({collection}).insertOne({{ ...{made}, {}: undefined }}));",
+            docward_model::shell::key(&shape)
+        ));
+        Some(Script {
+            about: entity.name.clone(),
+            pattern: "schema-versioning",
+            intro: format!(
+                "Documents of `{}` say in `{shape}` which shape they have; {current} is the current one.",
+                entity.name
             ),
             jobs,
             check,
@@ -283,9 +371,11 @@ impl<'m> Plans<'m> {
                 docward_model::shell::key(discriminator)
             ),
         ];
-        if let Some(index) = home.indexes.iter().find(|index| index.only.is_some())
-            && let (Some((field, _)), Some((_, kind))) = (index.keys.first(), &index.only)
-        {
+        let of_one_kind = home.indexes.iter().find_map(|index| match &index.only {
+            Some(Partial::Is(_, kind)) => Some((&index.keys.first()?.0, kind)),
+            _ => None,
+        });
+        if let Some((field, kind)) = of_one_kind {
             let with = doc! { field: 1, discriminator: kind.clone() };
             let without = doc! { field: 1 };
             for (query, used, what) in [
@@ -365,15 +455,27 @@ impl<'m> Plans<'m> {
             document.insert("_id", given("new ObjectId()"));
         }
         let entity = self.layout.model.entity(&collection.entity);
-        let day = crate::example::day(self.layout.model);
-        for field in &collection.fields {
+        self.differing(&mut document, &collection.fields, entity);
+        factory(&document)
+    }
+
+    /// What must be unique differs from document to document, also in objects inside.
+    fn differing(&self, document: &mut Document, fields: &[Planned], entity: Option<&Entity>) {
+        let model = self.layout.model;
+        let day = crate::example::day(model);
+        for field in fields {
             let unique = entity.is_some_and(|entity| {
                 entity.fields.iter().any(|f| f.unique && f.name == field.name)
             });
             if unique && field.values.is_empty() {
                 document.insert(field.name.clone(), given(super::vary(field, true, day)));
             }
+            if let Origin::Embedded(name) = &field.origin
+                && let Ok(inside) = document.get_document_mut(&field.name)
+            {
+                let child = model.relationship(name).and_then(|r| model.entity(&r.child));
+                self.differing(inside, &field.fields, child);
+            }
         }
-        factory(&document)
     }
 }

@@ -7,8 +7,10 @@ use docward_model::{
 };
 
 use super::owned::{missing, one};
+use super::summary::Summary;
 use super::{Place, Plans, picked, unless_matched};
 use crate::collection::Purpose;
+use crate::index::IndexPlan;
 use crate::js::{self, SPREAD, given, member_of};
 use crate::layout::{Origin, Planned};
 use crate::pattern::Pattern;
@@ -113,7 +115,7 @@ impl<'m> Plans<'m> {
             jobs.push(Job {
                 name: refresh.clone(),
                 parameters: vec![link.child_id.clone()],
-                does: self.refresh_words(link.decision, &r.child),
+                does: self.refresh_words(link.decision, &r.child) + &unserved(&link.parent, &held),
                 clauses: vec!["PT-extref.2", "DM-07.7"],
                 steps: vec![
                     Step::Let("found", source),
@@ -155,39 +157,20 @@ impl<'m> Plans<'m> {
         // Elements are ids, or objects that begin with the id.
         let key = field.fields.first().map(|first| first.name.as_str());
         let id_path = key.map_or_else(|| list.clone(), |key| format!("{list}.{key}"));
-        let element: Bson = match key {
-            Some(key) => {
-                doc! { key: given(other_id), SPREAD: given(picked("found", &link.copied)) }.into()
-            }
-            None => given(other_id),
+        let (element, pulled): (Bson, Bson) = match key {
+            Some(key) => (
+                doc! { key: given(other_id), SPREAD: given(picked("found", &link.copied)) }.into(),
+                doc! { key: given(other_id) }.into(),
+            ),
+            None => (given(other_id), given(other_id)),
         };
-        let (parents, children) = (&link.parent.collection.name, &link.child.collection.name);
-        let mut steps = Vec::new();
-        if !link.copied.is_empty() || summary.needs_child() {
-            let filter = doc! { "_id": given(&link.child_id) };
-            steps.push(Step::Let(
-                "found",
-                Statement::new(children, Method::FindOne, [filter.into()]),
-            ));
-            steps.push(missing("found", &r.child));
-        }
+        let parents = &link.parent.collection.name;
         let holders = &holder.collection.name;
-        let mut filter = doc! { "_id": given(holder_id), &id_path: { "$ne": given(other_id) } };
-        filter.insert(format!("{list}.{}", most.saturating_sub(1)), doc! { "$exists": false });
-        let mut update = doc! { "$push": { &list: element } };
-        // The summary is in the same document when the parent holds the list.
-        let same = !in_child && summary.sums.is_empty();
-        if same && let Bson::Document(more) = summary.arrival("found", &link.child_id) {
-            merge(&mut update, more);
-        }
-        steps.push(Step::Let("done", Statement::update(holders, filter, update)));
-        steps.push(Step::Code("if (done.matchedCount === 0) return false;".to_owned()));
-        if !same && !summary.is_empty() {
-            let by_id = doc! { "_id": given(&link.parent_id) };
-            let update = summary.arrival("found", &link.child_id);
-            steps.push(Step::Run(Statement::update(parents, by_id, update)));
-        }
-        steps.push(Step::Code("return true;".to_owned()));
+        let mut room = doc! { "_id": given(holder_id), &id_path: { "$ne": given(other_id) } };
+        room.insert(format!("{list}.{}", most.saturating_sub(1)), doc! { "$exists": false });
+        let push = Statement::update(holders, room, doc! { "$push": { &list: element } });
+        let there = doc! { "_id": given(holder_id), &id_path: given(other_id) };
+        let pull = Statement::update(holders, there, doc! { "$pull": { &list: pulled } });
         let (add, remove) = (self.name("link", r, false), self.name("unlink", r, false));
         let parameters = vec![link.parent_id.clone(), link.child_id.clone()];
         let mut clauses = vec!["GC-07", "DM-08.2"];
@@ -200,24 +183,28 @@ impl<'m> Plans<'m> {
                 r.name
             ),
             clauses,
-            steps,
+            steps: self.changed(link, &summary, push, in_child, true),
         }];
         jobs.extend(self.together(r, link.decision, &add, &parameters));
-        jobs.push(self.unlinking(
-            link,
-            holders,
-            (&list, &id_path, key),
-            (holder_id, other_id),
-            in_child,
-        ));
-        let back = Statement::find(holders, doc! { &id_path: given(other_id) });
         jobs.push(Job {
-            name: self.name(if in_child { "list" } else { "list holders of" }, r, in_child),
-            parameters: vec![other_id.clone()],
-            does: "Everything that is linked to it, by the index on the list.".to_owned(),
-            clauses: vec!["PT-ref.1"],
-            steps: vec![Step::Return(back)],
+            name: remove.clone(),
+            parameters,
+            does: "Takes the link away; false when there was none.".to_owned(),
+            clauses: vec!["GC-07"],
+            steps: self.changed(link, &summary, pull, in_child, false),
         });
+        // The way back is offered where an index serves it.
+        let served = serves(holder, &id_path);
+        if served {
+            let back = Statement::find(holders, doc! { &id_path: given(other_id) });
+            jobs.push(Job {
+                name: self.name(if in_child { "list" } else { "list holders of" }, r, in_child),
+                parameters: vec![other_id.clone()],
+                does: "Everything that is linked to it, by the index on the list.".to_owned(),
+                clauses: vec!["PT-ref.1"],
+                steps: vec![Step::Return(back)],
+            });
+        }
         let mut check = self.ends(link, 3);
         check.push(format!(
             "for (const other of others) expect(\"linked\", {add}(at, root._id, other._id), true);"
@@ -226,11 +213,13 @@ impl<'m> Plans<'m> {
             "expect(\"nothing is linked twice\", {add}(at, root._id, others[0]._id), false);"
         ));
         let listed = self.name(if in_child { "list" } else { "list holders of" }, r, in_child);
-        check.push(if in_child {
-            format!("expect(\"all are found\", {listed}(at, root._id).length, others.length);")
-        } else {
-            format!("expect(\"the holder is found\", {listed}(at, others[0]._id).length, 1);")
-        });
+        check.extend(served.then(|| {
+            if in_child {
+                format!("expect(\"all are found\", {listed}(at, root._id).length, others.length);")
+            } else {
+                format!("expect(\"the holder is found\", {listed}(at, others[0]._id).length, 1);")
+            }
+        }));
         check.push(format!("expect(\"unlinked\", {remove}(at, root._id, others[0]._id), true);"));
         check.push(format!(
             "expect(\"and not twice\", {remove}(at, root._id, others[0]._id), false);"
@@ -263,49 +252,45 @@ impl<'m> Plans<'m> {
         Some(self.script(link, pattern, jobs, check))
     }
 
-    fn unlinking(
+    /// A list is changed, and what the parent keeps of it along with it. False when nothing matched.
+    fn changed(
         &self,
         link: &Link<'m>,
-        holders: &str,
-        (list, id_path, key): (&str, &str, Option<&str>),
-        (holder_id, other_id): (&str, &str),
+        summary: &Summary<'m>,
+        mut statement: Statement,
         in_child: bool,
-    ) -> Job {
-        let r = link.relationship;
-        let summary = self.summary(r, link.decision, &link.parent);
+        arrives: bool,
+    ) -> Vec<Step> {
         let mut steps = Vec::new();
-        if summary.needs_child() {
-            let filter = doc! { "_id": given(&link.child_id) };
-            let find =
-                Statement::new(&link.child.collection.name, Method::FindOne, [filter.into()]);
+        if summary.needs_child() || arrives && !link.copied.is_empty() {
+            let by_id = doc! { "_id": given(&link.child_id) };
+            let children = &link.child.collection.name;
+            let find = Statement::new(children, Method::FindOne, [by_id.into()]);
             steps.push(Step::Let("found", find));
-            steps.push(missing("found", &r.child));
+            steps.push(missing("found", &link.relationship.child));
         }
-        let pulled: Bson = match key {
-            Some(key) => doc! { key: given(other_id) }.into(),
-            None => given(other_id),
+        let summed = if arrives {
+            summary.arrival("found", &link.child_id)
+        } else {
+            summary.departure("found", &link.child_id)
         };
-        let filter = doc! { "_id": given(holder_id), id_path: given(other_id) };
-        let mut update = doc! { "$pull": { list: pulled } };
-        let same = !in_child && summary.sums.is_empty();
-        if same && let Bson::Document(more) = summary.departure("found", &link.child_id) {
-            merge(&mut update, more);
-        }
-        steps.push(Step::Let("done", Statement::update(holders, filter, update)));
+        // The summary is in the same document when the parent holds the list.
+        let apart = match summed {
+            Bson::Document(more) if !in_child => {
+                statement.also(more);
+                None
+            }
+            _ if summary.is_empty() => None,
+            apart => Some(apart),
+        };
+        steps.push(Step::Let("done", statement));
         steps.push(Step::Code("if (done.matchedCount === 0) return false;".to_owned()));
-        if !same && !summary.is_empty() {
+        if let Some(update) = apart {
             let by_id = doc! { "_id": given(&link.parent_id) };
-            let update = summary.departure("found", &link.child_id);
             steps.push(Step::Run(Statement::update(&link.parent.collection.name, by_id, update)));
         }
         steps.push(Step::Code("return true;".to_owned()));
-        Job {
-            name: self.name("unlink", r, false),
-            parameters: vec![link.parent_id.clone(), link.child_id.clone()],
-            does: "Takes the link away; false when there was none.".to_owned(),
-            clauses: vec!["GC-07"],
-            steps,
-        }
+        steps
     }
 
     /// Copies in the elements of a list.
@@ -334,7 +319,8 @@ impl<'m> Plans<'m> {
         Job {
             name: name.to_owned(),
             parameters: vec![link.child_id.clone()],
-            does: self.refresh_words(link.decision, &r.child),
+            does: self.refresh_words(link.decision, &r.child)
+                + &unserved(&link.parent, &format!("{list}.{key}")),
             clauses: vec!["PT-extref.2", "DM-07.7"],
             steps: vec![
                 Step::Let("found", source),
@@ -576,14 +562,19 @@ fn now(parents: &str) -> String {
     format!("now = at.getCollection({}).findOne({{ _id: root._id }});", quote(parents))
 }
 
-/// Operators of one update go into another.
-fn merge(into: &mut Document, from: Document) {
-    for (operator, part) in from {
-        match (into.get_mut(&operator), part) {
-            (Some(Bson::Document(have)), Bson::Document(more)) => have.extend(more),
-            (_, part) => {
-                into.insert(operator, part);
-            }
-        }
+/// Whether an index begins with a path.
+fn serves(place: &Place<'_>, path: &str) -> bool {
+    let begins = |index: &IndexPlan| index.keys.first().is_some_and(|(name, _)| name == path);
+    place.collection.indexes.iter().any(|index| index.only.is_none() && begins(index))
+}
+
+/// What is said about a function that no index serves.
+fn unserved(place: &Place<'_>, path: &str) -> String {
+    if serves(place, path) {
+        return String::new();
     }
+    format!(
+        " It reads all of `{}`: no declared write changes what is copied, so `{path}` has no index.",
+        place.collection.name
+    )
 }

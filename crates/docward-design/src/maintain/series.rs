@@ -17,6 +17,7 @@ impl<'m> Plans<'m> {
         let home = self.home(&entity.name)?;
         let reading = js::parameter(&self.layout.naming.singular(&entity.name));
         let period = self.layout.naming.field(&["bucket", "start"]);
+        let end = self.layout.naming.field(&["bucket", "end"]);
         let series = series_fields(home);
         let inside = home.fields.iter().find(|field| field.name == "readings")?;
         let shown: Vec<&str> = inside.fields.iter().map(|field| field.name.as_str()).collect();
@@ -51,12 +52,13 @@ impl<'m> Plans<'m> {
         }
         let mut update = doc! { "$push": { "readings": given(picked(&reading, &shown)) } };
         update.insert("$inc", increments);
+        if by_count {
+            least.insert(&period, given(&time));
+            greatest.insert(&end, given(&time));
+        }
         if !least.is_empty() {
             update.insert("$min", least);
             update.insert("$max", greatest);
-        }
-        if by_count {
-            update.insert("$setOnInsert", doc! { &period: given(&time) });
         }
         let append = Statement::update(&home.name, filter, update).with(doc! { "upsert": true });
         steps.push(Step::Note(
@@ -83,7 +85,7 @@ impl<'m> Plans<'m> {
                 clauses,
                 steps,
             },
-            self.between(entity, home, bucket, &series, (&read, &period)),
+            self.between(entity, home, bucket, &series, (&read, &period, &end)),
         ];
         let mut sample = self.maker(true).object(&inside.fields, Some(entity), &entity.name, 0);
         let of_series = self.maker(true).document(home);
@@ -150,6 +152,15 @@ impl<'m> Plans<'m> {
                 ));
             }
         }
+        if by_count {
+            check.push(format!(
+                "{add}(at, {{ ...one(0), {}: new Date({day} - 1) }});",
+                docward_model::shell::key(&bucket.time)
+            ));
+            check.push(format!(
+                "expect(\"what comes late is found\", {read}(at, mine, new Date({day} - 1), new Date({day})).length, 1);"
+            ));
+        }
         for field in
             inside.fields.iter().filter(|f| f.required && crate::layout::is_number(f.kind)).take(1)
         {
@@ -180,7 +191,7 @@ impl<'m> Plans<'m> {
         home: &CollectionPlan,
         bucket: &Bucket,
         series: &[&Planned],
-        (name, period): (&str, &str),
+        (name, period, end): (&str, &str, &str),
     ) -> Job {
         let time = format!("readings.{}", bucket.time);
         let mut found = Document::new();
@@ -193,8 +204,8 @@ impl<'m> Plans<'m> {
                 found.insert(period, doc! { "$gte": given(from), "$lt": given("to") });
             }
             None => {
+                found.insert(end, doc! { "$gte": given("from") });
                 found.insert(period, doc! { "$lt": given("to") });
-                found.insert(&time, doc! { "$gte": given("from") });
             }
         }
         let stages = vec![

@@ -17,10 +17,21 @@ pub(crate) struct Summary<'m> {
     pub(crate) preview: Option<(String, u64, &'m str, &'m str, Vec<&'m str>)>,
     /// The field of the count.
     pub(crate) count: Option<String>,
-    /// Summed fields with the fields of sum and average.
-    pub(crate) sums: Vec<(&'m str, String, String)>,
+    /// Sums.
+    pub(crate) sums: Vec<Sum<'m>>,
     /// The clauses.
     pub(crate) clauses: Vec<&'static str>,
+}
+
+/// A sum over the children.
+pub(crate) struct Sum<'m> {
+    /// The field of a child.
+    pub(crate) field: &'m str,
+    /// The fields of the parent with the sum, and with the average.
+    pub(crate) sum: String,
+    pub(crate) average: String,
+    /// The field with the number of children that have it, where not all do.
+    pub(crate) having: Option<String>,
 }
 
 impl<'m> Plans<'m> {
@@ -54,12 +65,13 @@ impl<'m> Plans<'m> {
                         found.count = Some(format!("{path}{}", self.layout.count(relationship)));
                     }
                     for field in sums {
-                        let (sum, average) = self.layout.sum(field);
-                        found.sums.push((
+                        let made = self.layout.sum(relationship, field);
+                        found.sums.push(Sum {
                             field,
-                            format!("{path}{sum}"),
-                            format!("{path}{average}"),
-                        ));
+                            sum: format!("{path}{}", made.sum),
+                            average: format!("{path}{}", made.average),
+                            having: made.having.map(|having| format!("{path}{having}")),
+                        });
                     }
                     found.clauses.extend(["PT-computed.2", "SN-04"]);
                     if !sums.is_empty() {
@@ -70,6 +82,28 @@ impl<'m> Plans<'m> {
             }
         }
         found
+    }
+}
+
+impl Sum<'_> {
+    /// Lines of a check: sum and average are those of a list; `read` reads a field of the parent.
+    pub(crate) fn holds(&self, list: &str, read: impl Fn(&str) -> String) -> [String; 2] {
+        let value = member_of("one", self.field);
+        let total = format!("{list}.reduce((sum, one) => sum + Number({value} ?? 0), 0)");
+        let number = match self.having {
+            Some(_) => format!("{list}.filter((one) => {value} !== undefined).length"),
+            None => format!("{list}.length"),
+        };
+        [
+            format!(
+                "expect(\"the sum is right\", near(Number({}), {total}), true);",
+                read(&self.sum)
+            ),
+            format!(
+                "expect(\"the average is exact (GC-35)\", near(Number({}), {total} / {number}), true);",
+                read(&self.average)
+            ),
+        ]
     }
 }
 
@@ -145,13 +179,35 @@ impl Summary<'_> {
         if let Some(count) = &self.count {
             set.insert(count, doc! { "$add": [before(count), sign] });
         }
-        for (field, sum, _) in &self.sums {
+        for Sum { field, sum, having, .. } in &self.sums {
             // What an application sends is a value, even when it looks like the path of a field.
             // One without the field adds nothing; added as it is, it would make the whole sum null.
             let literal = doc! { "$literal": given(member_of(child, field)) };
-            let value = doc! { "$ifNull": [literal, 0] };
+            let value = doc! { "$ifNull": [literal.clone(), 0] };
             let operator = if sign > 0 { "$add" } else { "$subtract" };
             set.insert(sum, doc! { operator: [before(sum), value] });
+            if let Some(having) = having {
+                let missing = doc! { "$eq": [{ "$ifNull": [literal, Bson::Null] }, Bson::Null] };
+                let more = doc! { "$cond": [missing, 0, sign] };
+                set.insert(having, doc! { "$add": [before(having), more] });
+            }
+        }
+        set
+    }
+
+    /// Count and sums worked out again from a list in the same document.
+    pub(crate) fn over(&self, list: &str) -> Document {
+        let mut set = Document::new();
+        if let Some(count) = &self.count {
+            set.insert(count, doc! { "$size": format!("${list}") });
+        }
+        for Sum { field, sum, having, .. } in &self.sums {
+            let values = format!("${list}.{field}");
+            set.insert(sum, doc! { "$sum": &values });
+            if let Some(having) = having {
+                // Elements without the field have no part in the list of its values.
+                set.insert(having, doc! { "$size": values });
+            }
         }
         set
     }
@@ -159,8 +215,8 @@ impl Summary<'_> {
     /// Averages out of sums and the count; of nothing there is none.
     pub(crate) fn averages(&self) -> Document {
         let mut set = Document::new();
-        let Some(count) = &self.count else { return set };
-        for (_, sum, average) in &self.sums {
+        for Sum { sum, average, having, .. } in &self.sums {
+            let Some(count) = having.as_ref().or(self.count.as_ref()) else { continue };
             let some = doc! { "$gt": [format!("${count}"), 0] };
             let mean = doc! { "$divide": [format!("${sum}"), format!("${count}")] };
             set.insert(average, doc! { "$cond": [some, mean, "$$REMOVE"] });
@@ -179,9 +235,10 @@ impl Summary<'_> {
         if let Some(count) = &self.count {
             said.push(format!("`{count}` counts them"));
         }
-        for (field, sum, average) in &self.sums {
+        for Sum { field, sum, average, having } in &self.sums {
+            let by = having.as_ref().map_or("the count".to_owned(), |having| format!("`{having}`"));
             said.push(format!(
-                "`{average}` is `{sum}` by the count, worked out in the server, so that two writers of `{field}` at the same time lose nothing"
+                "`{average}` is `{sum}` by {by}, worked out in the server, so that two writers of `{field}` at the same time lose nothing"
             ));
         }
         said.join("; ")

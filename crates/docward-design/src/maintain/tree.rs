@@ -5,7 +5,7 @@ use docward_model::{Relationship, shell::quote};
 
 use super::owned::missing;
 use super::{Plans, factory};
-use crate::js::{self, SPREAD, given};
+use crate::js::{self, SPREAD, given, member_of};
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 impl<'m> Plans<'m> {
@@ -31,7 +31,7 @@ impl<'m> Plans<'m> {
             "ancestors": given(format!("[...found.ancestors, {above}]")),
         };
         let root = doc! { SPREAD: given(&node), "_id": given("_id"), "ancestors": [] };
-        let put = Job {
+        let added = Job {
             name: add.clone(),
             parameters: vec![above.to_owned(), node.clone()],
             does: format!(
@@ -65,20 +65,23 @@ impl<'m> Plans<'m> {
             doc! { "$slice": ["$ancestors", from, { "$max": [1, { "$size": "$ancestors" }] }] };
         let path = doc! { "$concatArrays": [{ "$literal": given("above") }, rest] };
         let pipeline: Vec<Bson> = vec![doc! { "$set": { "ancestors": path } }.into()];
+        let top = js::object(&doc! { "$set": { "ancestors": [] }, "$unset": { &held: "" } }, 0);
+        let put =
+            js::object(&doc! { "$set": { &held: given(above), "ancestors": given("above") } }, 0);
         let moved = Job {
             name: shift.clone(),
             parameters: vec![id.to_owned(), above.to_owned()],
-            does: "Moves one with everything below it. Two writes: run it in a transaction where others move nodes at the same time.".to_owned(),
+            does: "Moves one with everything below it, to the top when the other is null. Two writes: run it in a transaction where others move nodes at the same time.".to_owned(),
             clauses: vec!["PT-ref.1"],
             steps: vec![
-                Step::Let("found", find(above)),
+                Step::Code(format!("const found = {above} === null ? {{ ancestors: [] }} : {};", find(above).shell(0))),
                 missing("found", &entity.name),
-                Step::Code(format!("const above = [...found.ancestors, {above}];")),
+                Step::Code(format!("const above = {above} === null ? [] : [...found.ancestors, {above}];")),
                 Step::Code(format!("if (above.some((one) => String(one) === String({id}))) throw new Error(\"it would be below itself\");")),
                 Step::Run(Statement::update(
                     nodes,
                     doc! { "_id": given(id) },
-                    doc! { "$set": { &held: given(above), "ancestors": given("above") } },
+                    given(format!("{above} === null ? {top} : {put}")),
                 )),
                 Step::Run(Statement::new(
                     nodes,
@@ -107,6 +110,15 @@ impl<'m> Plans<'m> {
             "expect(\"the way moves along\", way(), [other, middle].map(String));".to_owned(),
             format!("expect(\"nothing is left below\", {below}(at, top).length, 0);"),
             format!("refused(\"nothing is below itself\", null, () => {shift}(at, other, leaf));"),
+            format!("{shift}(at, middle, null);"),
+            "expect(\"to the top\", way(), [middle].map(String));".to_owned(),
+            format!(
+                "expect(\"with nothing above\", {} === undefined, true);",
+                member_of(
+                    &format!("at.getCollection({collection}).findOne({{ _id: middle }})"),
+                    &held
+                )
+            ),
         ];
         Some(Script {
             about: relationship.name.clone(),
@@ -116,7 +128,7 @@ impl<'m> Plans<'m> {
                 relationship.name
             ),
             jobs: vec![
-                put,
+                added,
                 reading(
                     &below,
                     "Everything below one, however deep: one query.",

@@ -14,7 +14,7 @@ pub(super) fn read(node: &Node, faults: &mut Faults<'_>) -> Vec<Entity> {
 }
 
 fn entity(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Entity> {
-    if name.is_empty() || name.contains(['.', '$', ' ']) {
+    if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-')) {
         let message = format!("`{name}` cannot name an entity");
         faults.push(at, message, Some("use letters, digits, `_` and `-`".to_owned()));
     }
@@ -38,6 +38,9 @@ fn entity(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<En
             .get("keeps-versions")
             .and_then(|n| n.flag("whether old versions are kept", faults))
             .unwrap_or(false),
+        shape_version: table
+            .get("shape-version")
+            .and_then(|n| n.read("the version of the shape", "`2`", quantity::version, faults)),
         attributes: table
             .get("attributes")
             .map(|n| n.words("an attribute", faults).into_iter().map(|(word, _)| word).collect())
@@ -161,6 +164,8 @@ fn field(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Ent
     if name.is_empty() || name.starts_with('$') || name.contains('.') {
         let hint = Some("nest objects with `type: object` and `fields:`".to_owned());
         faults.push(at, format!("`{name}` cannot name a field"), hint);
+    } else if name.contains(char::is_control) {
+        faults.push(at, format!("`{name}` cannot name a field: it has control characters"), None);
     }
     let mut field = EntityField {
         name: name.to_owned(),

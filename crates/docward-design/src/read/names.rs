@@ -23,6 +23,7 @@ pub(super) fn check(model: &DesignModel, faults: &mut Faults<'_>) {
             names.fields_or_roles(entity, &fields, &entity.place, &entity.name);
         }
         names.fields(entity, &entity.attributes, &entity.place, &entity.name);
+        names.one_type(entity);
     }
     for read in &model.reads {
         let (place, name) = (&read.place, &read.name);
@@ -113,6 +114,32 @@ impl Names<'_, '_, '_> {
         let own = entity.fields.iter().map(|field| field.name.as_str());
         let known = own.chain(more.iter().copied()).collect();
         self.known(first, known, &format!("field of `{}`", entity.name), at, user);
+    }
+
+    /// A field has one type in all kinds of an entity (DM-09.6), and the id is made by the design (DM-10.1).
+    fn one_type(&mut self, entity: &Entity) {
+        let of_kinds = entity.variants.iter().flat_map(|variant| &variant.fields);
+        let all: Vec<_> = entity.fields.iter().chain(of_kinds).collect();
+        for (i, field) in all.iter().enumerate() {
+            let at = At { line: field.place.line, column: field.place.column };
+            if field.name == "_id" {
+                let hint = "the design makes it an ObjectId; a number or code that people know is a field with `unique: true`";
+                self.faults.push(at, "`_id` cannot be declared", Some(hint.to_owned()));
+                continue;
+            }
+            let first = all[..i].iter().find(|other| other.name == field.name);
+            if let Some(first) = first.filter(|first| first.kind != field.kind) {
+                let message = format!(
+                    "`{}` is a {} here and a {} in line {}",
+                    field.name,
+                    field.kind.name(),
+                    first.kind.name(),
+                    first.place.line
+                );
+                let hint = "kinds share the type of a field, or call it differently";
+                self.faults.push(at, message, Some(hint.to_owned()));
+            }
+        }
     }
 
     /// What is fetched along: fields of the other side, and of the child for the newest ones.

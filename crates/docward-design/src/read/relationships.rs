@@ -20,7 +20,7 @@ fn one(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Relat
         faults.push(at, format!("{what} does not name its parent"), Some(hint));
         return None;
     };
-    if role.is_empty() || role.contains(['.', '$']) {
+    if role.is_empty() || role.contains(['.', '$']) || role.contains(char::is_control) {
         faults.push(at, format!("{what} cannot be the name of a field"), None);
     }
     let mut table = Table::of(node, &what, faults)?;

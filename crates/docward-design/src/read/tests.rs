@@ -297,3 +297,27 @@ proptest! {
         survives(&text);
     }
 }
+
+#[test]
+fn dm_09_6_dm_10_1_names_and_types_that_cannot_be() {
+    fault(
+        "      status: string",
+        "      _id: string\n      status: string",
+        "m.yaml:7:7: `_id` cannot be declared; the design makes it an ObjectId; a number or code that people know is a field with `unique: true`",
+    );
+    fault(
+        "    fields: {quantity: int}",
+        "    fields: {quantity: int}\n    variants: {a: {quantity: string}, b: {size: int}, c: {size: int}}",
+        "m.yaml:12:20: `quantity` is a string here and a int in line 11; kinds share the type of a field, or call it differently",
+    );
+    fault(
+        "  item:\n",
+        "  \"it\\u001bem\": {lifecycle: {growth: 0, kept: forever}}\n  item:\n",
+        "m.yaml:9:3: `it\\u{1b}em` cannot name an entity; use letters, digits, `_` and `-`",
+    );
+    fault(
+        "      status: string",
+        "      \"st\\0us\": string\n      status: string",
+        "m.yaml:7:7: `st\\0us` cannot name a field: it has control characters",
+    );
+}

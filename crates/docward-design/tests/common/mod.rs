@@ -137,8 +137,8 @@ impl Case {
             if index.unique {
                 text += " unique";
             }
-            if let Some((field, value)) = &index.only {
-                text += &format!(" where {field} is {value}");
+            if let Some(only) = &index.only {
+                text += &format!(" where {}", only.text());
             }
             if let Some(seconds) = index.expire_after {
                 text += &format!(" for {seconds} s");

@@ -189,6 +189,174 @@ fn dm_08_4_pt_slice_1_a_cap_is_an_end() {
 }
 
 #[test]
+fn pt_slice_1_gc_07_what_is_cut_names_its_parent() {
+    let reads = [ALONE, "from: parent, where: [_id], with: [parent.children], rate: 1/s"];
+    let figures = "children: {p50: 90, p99: 300, max: 900}, growth: 9/year, keep-newest: 200";
+    let case = of(&pair(figures, &reads, WRITTEN));
+    assert_eq!(case.named("parent.children")[0], "parent-id-in-child");
+    // The index finds the oldest of a parent.
+    assert!(
+        case.indexes("child").contains(&"{ parentId: 1, createTime: -1 }".to_owned()),
+        "{:?}",
+        case.indexes("child")
+    );
+}
+
+#[test]
+fn pt_outlier_1_ck_14_pages_of_large_children_are_shorter() {
+    let read = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
+    let figures = "children: {p50: 8, p99: 40, max: 5000}, growth: bounded";
+    let page = |bytes: &str| {
+        let text = pair(figures, &read, WRITTEN)
+            .replace("a: string,", &format!("a: {{type: binData, bytes: {bytes}}},"));
+        let case = of(&text);
+        let patterns = case.patterns("parent.children").to_vec();
+        patterns.into_iter().find_map(|pattern| match pattern {
+            Pattern::Outlier { page } => Some(page),
+            _ => None,
+        })
+    };
+    assert_eq!(page("300 B"), Some(1000));
+    let large = page("10 KB").unwrap();
+    assert!((150..165).contains(&large), "{large} of 10 KB in 1.6 MB");
+}
+
+#[test]
+fn dm_08_5_readings_are_never_part_of_a_parent() {
+    let read = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
+    let text = pair("children: {p50: 3, p99: 9, max: 20}, growth: bounded", &read, WRITTEN).replace(
+        "  child:\n    count: 5000",
+        "  child:\n    series: {time: createTime, id: parent, rate: 1/h}\n    needs-change-streams-or-updates: false\n    count: 5000",
+    );
+    let case = of(&text);
+    assert_eq!(case.verdict("parent.children"), Verdict::Reference);
+    assert_eq!(case.decision("parent.children").ruling.decided_by, ["DM-08.5", "PT-bucket.1"]);
+}
+
+#[test]
+fn dm_06_1_a_chain_of_parts_is_cut_at_five_levels_and_remarked_on_from_four() {
+    let chain = |length: usize| {
+        let name = |i: usize| format!("e{i}");
+        let mut text = String::from("entities:\n");
+        for i in 0..=length {
+            text += &format!(
+                "  {}: {{count: 90, lifecycle: {{growth: 0, kept: forever}}, fields: {{a: int}}}}\n",
+                name(i)
+            );
+        }
+        text += "relationships:\n";
+        for i in 0..length {
+            text += &format!(
+                "  e{i}.below: {{child: e{}, children: {{p50: 2, p99: 3, max: 4}}, growth: bounded}}\n",
+                i + 1
+            );
+        }
+        let all: Vec<String> = (0..length).map(|i| format!("e{i}.below")).collect();
+        let names: Vec<String> = (0..=length).map(name).collect();
+        text += &format!(
+            "reads:\n  r: {{from: e0, where: [_id], with: [{}], rate: 1/s}}\nwrites:\n  w: {{insert: [{}], rate: 1/h}}\n",
+            all.join(", "),
+            names.join(", ")
+        );
+        of(&text)
+    };
+    let three = chain(3);
+    assert!(three.design.decisions.iter().all(|d| d.remarks.is_empty()));
+    let five = chain(5);
+    assert!(five.design.decisions.iter().all(|d| d.verdict == Verdict::Embed));
+    assert!(five.decision("e0.below").remarks[0].contains("5 levels deep"));
+    let seven = chain(7);
+    let cut: Vec<&str> = seven
+        .design
+        .decisions
+        .iter()
+        .filter(|d| d.verdict != Verdict::Embed)
+        .map(|d| d.relationship.as_str())
+        .collect();
+    assert_eq!(cut, ["e5.below"]);
+    assert_eq!(seven.decision("e5.below").ruling.decided_by, ["DM-06.1"]);
+    assert!(seven.has_collection("e6"));
+}
+
+#[test]
+fn dm_08_1_ck_14_of_two_lists_that_are_too_large_together_the_larger_one_goes() {
+    let model = |first: &str, second: &str| {
+        of(&format!(
+            "entities:
+  order: {{count: 90, lifecycle: {{growth: 0, kept: forever}}, fields: {{a: int}}}}
+  one: {{lifecycle: {{growth: 0, kept: forever}}, fields: {{a: {{type: binData, bytes: {first}}}}}}}
+  two: {{lifecycle: {{growth: 0, kept: forever}}, fields: {{a: {{type: binData, bytes: {second}}}}}}}
+relationships:
+  order.ones: {{child: one, children: {{p50: 9, p99: 20, max: 20}}, growth: bounded}}
+  order.twos: {{child: two, children: {{p50: 9, p99: 20, max: 20}}, growth: bounded}}
+reads:
+  r: {{from: order, where: [_id], with: [order.ones, order.twos], rate: 1/s}}
+writes:
+  w: {{insert: [order, one, two], rate: 1/h, atomic: true}}
+"
+        ))
+    };
+    let first = model("70 KB", "40 KB");
+    assert_eq!(first.verdict("order.ones"), Verdict::Reference);
+    assert_eq!(first.verdict("order.twos"), Verdict::Embed);
+    let second = model("40 KB", "70 KB");
+    assert_eq!(second.verdict("order.ones"), Verdict::Embed);
+    assert_eq!(second.verdict("order.twos"), Verdict::Reference);
+}
+
+#[test]
+fn dp_2_what_is_part_of_another_has_no_versions_archive_or_end_of_its_own() {
+    let read = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
+    let text = pair("children: {p50: 3, p99: 9, max: 20}, growth: bounded", &read, WRITTEN).replace(
+        "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: forever}",
+        "  child:\n    count: 5000\n    keeps-versions: true\n    shape-version: 2\n    lifecycle: {growth: 500/year, kept: 90 days, cold-after: 30 days}",
+    );
+    let case = of(&text);
+    assert_eq!(case.verdict("parent.children"), Verdict::Embed);
+    let advice = case.advice("child");
+    assert!(advice.patterns.is_empty(), "{:?}", advice.patterns);
+    assert_eq!(advice.remarks.len(), 4, "{:?}", advice.remarks);
+    assert!(advice.remarks.iter().any(|said| said.contains("run it every day")));
+    assert!(case.find("parent", "children.schemaVersion").is_none());
+}
+
+#[test]
+fn unique_values_stay_unique_inside_a_parent() {
+    let read = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
+    let text = pair("children: {p50: 3, p99: 9, max: 20}, growth: bounded", &read, WRITTEN)
+        .replace("a: string,", "a: {type: string, unique: true},");
+    let case = of(&text);
+    assert_eq!(case.indexes("parent"), ["{ children.a: 1 } unique where children.a is there"]);
+}
+
+#[test]
+fn gc_35_two_lists_that_sum_the_same_field_keep_two_sums() {
+    let model = "entities:
+  order: {count: 90, lifecycle: {growth: 0, kept: forever}, fields: {a: int}}
+  item: {lifecycle: {growth: 0, kept: forever}, fields: {price: decimal}}
+  refund: {lifecycle: {growth: 0, kept: forever}, fields: {price: {type: decimal, required: false}}}
+relationships:
+  order.items: {child: item, children: {p50: 9, p99: 20, max: 20}, growth: bounded}
+  order.refunds: {child: refund, children: {p50: 9, p99: 20, max: 20}, growth: bounded}
+reads:
+  r: {from: order, where: [_id], with: [order.items, order.refunds], sum: {order.items: price, order.refunds: price}, rate: 90/s}
+writes:
+  w: {insert: [order, item, refund], rate: 1/h}
+";
+    let case = of(model);
+    for name in [
+        "itemPriceSum",
+        "itemPriceAverage",
+        "refundPriceSum",
+        "refundPriceAverage",
+        "refundPriceGivenCount",
+    ] {
+        assert!(case.find("order", name).is_some(), "{name}");
+    }
+    assert!(case.find("order", "itemPriceGivenCount").is_none());
+}
+
+#[test]
 fn gc_07_er_t_3_ids_in_the_parent_up_to_999_and_in_the_child_from_1000_on() {
     let reads = [ALONE, "from: parent, where: [_id], with: [parent.children], rate: 1/s"];
     let holder = |max: u64, growth: &str| {

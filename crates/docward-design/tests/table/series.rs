@@ -108,6 +108,81 @@ fn alg_8_one_update_in_a_hundred_writes_is_nearly_insert_only() {
 }
 
 #[test]
+fn gc_30_what_is_declared_is_believed() {
+    let case = readings(
+        "7.0",
+        "1/min",
+        PLAIN,
+        &format!("{INSERTS}\n  fix: {{update: reading, rate: 1/h}}"),
+    );
+    assert_eq!(case.advice("reading").patterns[0].name(), "time-series");
+    assert!(case.advice("reading").remarks[0].contains("`fix` changes readings"));
+    // Nobody said, but a write says it.
+    let case =
+        readings("7.0", "1/min", "", &format!("{INSERTS}\n  fix: {{update: reading, rate: 1/h}}"));
+    assert_eq!(case.advice("reading").patterns[0].name(), "bucket");
+    let text = "deployment: {server: \"7.0\"}
+entities:
+  reading:
+    lifecycle: {growth: 1M/year, kept: forever}
+    series: {time: ts, id: sensor, rate: 1/min}
+    needs-change-streams-or-updates: false
+    fields: {ts: date, sensor: int, code: {type: string, unique: true}}
+reads:
+  chart: {from: reading, where: {sensor: equal, ts: range}, rate: 1/s}
+writes:
+  insert: {insert: reading, rate: 99/s}
+";
+    let case = of(text);
+    assert!(case.advice("reading").patterns.is_empty());
+    assert!(case.advice("reading").remarks[0].starts_with("`code` is unique"));
+    assert_eq!(case.indexes("reading"), ["{ sensor: 1, ts: 1 }", "{ code: 1 } unique"]);
+}
+
+#[test]
+fn pt_bucket_1_a_bucket_of_one_reading_is_none() {
+    let case = readings("4.4", "1/month", "", INSERTS);
+    assert!(case.advice("reading").patterns.is_empty());
+    assert!(case.advice("reading").remarks.iter().any(|said| said.contains("one reading")));
+}
+
+#[test]
+fn pt_bucket_2_buckets_by_number_say_from_when_to_when() {
+    let case = readings("4.4", "1/s", "", INSERTS);
+    assert_eq!(
+        case.indexes("reading"),
+        ["{ sensor: 1, bucketEnd: 1 }", "{ sensor: 1 } unique where count is below 100"]
+    );
+    assert!(case.find("reading", "bucketStart").is_some());
+}
+
+#[test]
+fn dp_2_a_bucket_goes_when_its_last_reading_may() {
+    let gone = |rate: &str| {
+        let text = format!(
+            "deployment: {{server: \"4.4\"}}
+entities:
+  reading:
+    lifecycle: {{growth: 1M/year, kept: 10 days}}
+    series: {{time: ts, id: sensor, rate: {rate}}}
+    fields: {{ts: date, sensor: int}}
+reads:
+  chart: {{from: reading, where: {{sensor: equal, ts: range}}, rate: 1/s}}
+writes:
+  insert: {{insert: reading, rate: 99/s}}
+"
+        );
+        let case = of(&text);
+        let indexes = &case.collection("reading").indexes;
+        let index = indexes.iter().find(|index| index.expire_after.is_some()).unwrap();
+        (index.keys[0].0.clone(), index.expire_after.unwrap() - 864_000)
+    };
+    assert_eq!(gone("1/h"), ("bucketStart".to_owned(), 86_400));
+    assert_eq!(gone("1/min"), ("bucketStart".to_owned(), 3600));
+    assert_eq!(gone("1/s"), ("bucketEnd".to_owned(), 0));
+}
+
+#[test]
 fn pt_ts_1_granularity_matches_the_interval() {
     let granularity = |rate: &str| {
         let case = readings("7.0", rate, PLAIN, INSERTS);
@@ -127,7 +202,10 @@ fn pt_bucket_4_the_open_bucket_is_found_by_series_period_and_count() {
     let case = readings("4.4", "1/min", "", INSERTS);
     assert_eq!(
         case.indexes("reading"),
-        ["{ sensor: 1, bucketStart: 1 }", "{ sensor: 1, bucketStart: -1 } unique"]
+        [
+            "{ sensor: 1, bucketStart: 1 }",
+            "{ sensor: 1, bucketStart: -1 } unique where count is below 60"
+        ]
     );
     let names: Vec<&str> =
         case.collection("reading").fields.iter().map(|field| field.name.as_str()).collect();

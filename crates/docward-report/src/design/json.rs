@@ -196,11 +196,7 @@ fn indexes(design: &Design) -> Vec<Value> {
             "keys": keys_,
             "text": keys(&index.keys),
             "unique": index.unique,
-            "partialFilter": match (&index.only, &index.below) {
-                (Some((field, value)), _) => json!({ field: value }),
-                (None, Some((field, most))) => json!({ field: { "$lt": most } }),
-                (None, None) => Value::Null,
-            },
+            "partialFilter": index.only.as_ref().map(docward_design::Partial::filter),
             "expireAfterSeconds": index.expire_after,
             "serves": index.serves,
             "notes": index.notes,

@@ -137,11 +137,8 @@ fn collections(out: &mut String, design: &Design, paint: Paint, look: Look, deta
             if index.unique {
                 words.push("unique".to_owned());
             }
-            if let Some((field, value)) = &index.only {
-                words.push(format!("only where {field} is {value}"));
-            }
-            if let Some((field, most)) = &index.below {
-                words.push(format!("only where {field} is below {most}"));
+            if let Some(only) = &index.only {
+                words.push(format!("only where {}", only.text()));
             }
             if let Some(seconds) = index.expire_after {
                 words.push(format!("expires after {} days", seconds / 86_400));

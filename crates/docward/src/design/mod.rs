@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use docward_config::FailOn;
-use docward_design::{Bounds, Design, Verdict, design as decide};
+use docward_design::{Bounds, Design, Fault, Verdict, design as decide};
 use docward_model::{DesignModel, ProfileName, Severity};
 use docward_report::{Detail, Look, Shape, design_pictures, design_report};
 
@@ -158,9 +158,7 @@ pub(crate) fn design(args: DesignArgs) -> anyhow::Result<u8> {
 
 fn show(args: &ShowArgs) -> anyhow::Result<u8> {
     let Some(file) = &args.model else { bail!("name a model file") };
-    let Some(model) = read_model(file)? else { return Ok(PROBLEMS) };
-    let profile = args.house.profile(file)?;
-    let design = decide(&model, profile, &Bounds::default());
+    let Some((model, design, profile)) = designed(file, &args.house)? else { return Ok(PROBLEMS) };
     let shape = match args.format {
         Format::Terminal => Shape::Terminal,
         Format::Json => Shape::Json,
@@ -223,15 +221,36 @@ pub(crate) fn read_model(file: &Path) -> anyhow::Result<Option<DesignModel>> {
     match docward_design::read(&name, &text) {
         Ok(model) => Ok(Some(model)),
         Err(faults) => {
-            for fault in faults.iter().take(MOST_FAULTS) {
-                complain(&fault.to_string());
-            }
-            if faults.len() > MOST_FAULTS {
-                complain(&format!("… and {} more", faults.len() - MOST_FAULTS));
-            }
+            tell(&faults);
             Ok(None)
         }
     }
+}
+
+fn tell(faults: &[Fault]) {
+    for fault in faults.iter().take(MOST_FAULTS) {
+        complain(&fault.to_string());
+    }
+    if faults.len() > MOST_FAULTS {
+        complain(&format!("… and {} more", faults.len() - MOST_FAULTS));
+    }
+}
+
+/// Reads a model and designs it. Names that the design would use twice are told like other mistakes of the
+/// file.
+fn designed(
+    file: &Path,
+    house: &HouseArgs,
+) -> anyhow::Result<Option<(DesignModel, Design, ProfileName)>> {
+    let Some(model) = read_model(file)? else { return Ok(None) };
+    let profile = house.profile(file)?;
+    let design = decide(&model, profile, &Bounds::default());
+    let clashes = docward_design::clashes(&model, &design, profile);
+    if !clashes.is_empty() {
+        tell(&clashes);
+        return Ok(None);
+    }
+    Ok(Some((model, design, profile)))
 }
 
 /// More mistakes than this nobody reads at once.

@@ -5,12 +5,12 @@ use std::{path::PathBuf, sync::atomic::Ordering};
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use docward_collect::Progress as _;
-use docward_design::{Bounds, Naming, Way, design as decide, nearest};
+use docward_design::{Naming, Way, nearest};
 use docward_model::{DesignModel, Namespace, text};
 use docward_refactor::{Operator, SimulationPlan, Trouble};
 use docward_report::{Shape, simulation_report};
 
-use super::{HouseArgs, read_model};
+use super::{HouseArgs, designed};
 use crate::{CLEAN, PROBLEMS, complain, interrupt::Interrupt, progress::Bar, put};
 
 pub(super) const EXAMPLES: &str = "\
@@ -94,10 +94,10 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
             bail!("{name} is {number}; choose a number from 1 to {}", text::count(MOST));
         }
     }
-    let Some(model) = read_model(&args.model)? else { return Ok(PROBLEMS) };
+    let Some((model, design, profile)) = designed(&args.model, &args.house)? else {
+        return Ok(PROBLEMS);
+    };
     known(&model, &args.relationship)?;
-    let profile = args.house.profile(&args.model)?;
-    let design = decide(&model, profile, &Bounds::default());
     let scale = (args.parents, args.operations, args.seed);
     let naming = Naming::of(&model, profile);
     let plan = SimulationPlan::new(&model, &design, naming, &args.relationship, scale);

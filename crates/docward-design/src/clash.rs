@@ -1,0 +1,122 @@
+//! Names that a design would use twice. What it makes (collections, ids, counts, copies) is named after the
+//! model, so the model has to change; each clash is told with its place.
+
+use std::collections::BTreeMap;
+
+use docward_model::{DesignModel, Entity, Location, ProfileName};
+
+use crate::collection::{CollectionPlan, Purpose};
+use crate::fault::Fault;
+use crate::layout::{Layout, Origin, Planned};
+use crate::naming::Naming;
+use crate::plan::Design;
+
+/// Names that stand for two things, in the order of the file.
+pub fn clashes(model: &DesignModel, design: &Design, profile: ProfileName) -> Vec<Fault> {
+    let layout = Layout {
+        model,
+        decisions: &design.decisions,
+        advice: &design.entities,
+        naming: Naming::of(model, profile),
+    };
+    let mut found = collections(model, design);
+    for entity in &model.entities {
+        found.extend(fields(entity, &layout.wanted(entity, &mut Vec::new())));
+    }
+    for collection in &design.collections {
+        // What a pattern puts beside the fields of an entity.
+        if let (Purpose::Bucket(_), Some(entity)) =
+            (&collection.purpose, model.entity(&collection.entity))
+        {
+            found.extend(fields(entity, &collection.fields));
+        }
+    }
+    found.sort_by_key(|fault| (fault.location.line, fault.location.column));
+    found.dedup();
+    found
+}
+
+fn collections(model: &DesignModel, design: &Design) -> Vec<Fault> {
+    let mut first: BTreeMap<&str, &CollectionPlan> = BTreeMap::new();
+    let mut found = Vec::new();
+    for collection in &design.collections {
+        let Some(before) = first.get(collection.name.as_str()) else {
+            first.insert(&collection.name, collection);
+            continue;
+        };
+        let Some(location) = place(model, collection) else { continue };
+        found.push(Fault {
+            location,
+            message: format!(
+                "{} and {} would both be the collection `{}`",
+                what(before),
+                what(collection),
+                collection.name
+            ),
+            hint: Some(
+                "set `collection:` of an entity, or call one of them differently".to_owned(),
+            ),
+        });
+    }
+    found
+}
+
+fn what(collection: &CollectionPlan) -> String {
+    match &collection.purpose {
+        Purpose::Junction(name) => format!("the pairs of `{name}`"),
+        Purpose::Overflow(name) => format!("the pages of `{name}`"),
+        Purpose::Versions => format!("the versions of `{}`", collection.entity),
+        Purpose::Archive => format!("the archive of `{}`", collection.entity),
+        _ => format!("`{}`", collection.entity),
+    }
+}
+
+fn place(model: &DesignModel, collection: &CollectionPlan) -> Option<Location> {
+    let relationship = match &collection.purpose {
+        Purpose::Junction(name) | Purpose::Overflow(name) => model.relationship(name),
+        _ => None,
+    };
+    let entity = || model.entity(&collection.entity).map(|entity| entity.place.clone());
+    relationship.map(|r| r.place.clone()).or_else(entity)
+}
+
+fn fields(entity: &Entity, wanted: &[Planned]) -> Vec<Fault> {
+    let mut first: BTreeMap<&str, &Planned> = BTreeMap::new();
+    let mut found = Vec::new();
+    for field in wanted {
+        let Some(before) = first.get(field.name.as_str()) else {
+            first.insert(&field.name, field);
+            continue;
+        };
+        // The same id from both sides of a relationship, or one flag for two lists, is one field.
+        if before.origin == field.origin && before.kind == field.kind {
+            continue;
+        }
+        let declared = entity.field(&field.name).map(|field| field.place.clone());
+        found.push(Fault {
+            location: declared.unwrap_or_else(|| entity.place.clone()),
+            message: format!(
+                "`{}` of `{}` would be {} and {}",
+                field.name,
+                entity.name,
+                meaning(&before.origin),
+                meaning(&field.origin)
+            ),
+            hint: Some("call one of them differently".to_owned()),
+        });
+    }
+    found
+}
+
+fn meaning(origin: &Origin) -> String {
+    match origin {
+        Origin::Id => "the document's id".to_owned(),
+        Origin::Own => "the declared field".to_owned(),
+        Origin::Reference(entity) => format!("the id of `{entity}`"),
+        Origin::Copy(path) => format!("a copy of `{path}`"),
+        Origin::Embedded(name) => format!("the embedded `{name}`"),
+        Origin::Preview(name) => format!("the newest of `{name}`"),
+        Origin::Computed(name) => format!("a count or sum over `{name}`"),
+        Origin::Pattern(name) => format!("what the {name} pattern adds"),
+    }
+}

@@ -1,0 +1,89 @@
+//! Names that a design would use twice are told with their place, as other mistakes of a model are.
+
+#![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
+
+use docward_design::{Bounds, clashes, design, read};
+use docward_model::ProfileName;
+
+fn said(text: &str) -> Vec<String> {
+    let model = read("m.yaml", text).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    let design = design(&model, ProfileName::Neutral, &Bounds::default());
+    clashes(&model, &design, ProfileName::Neutral).iter().map(ToString::to_string).collect()
+}
+
+const ALIVE: &str = "lifecycle: {growth: 0, kept: forever}, written: never, read: never";
+
+#[test]
+fn dm_03_1_two_entities_of_one_collection() {
+    let model = format!(
+        "entities:
+  userProfile: {{{ALIVE}, fields: {{a: int}}}}
+  user_profile: {{{ALIVE}, fields: {{b: int}}}}
+"
+    );
+    assert_eq!(
+        said(&model),
+        [
+            "m.yaml:3:3: `userProfile` and `user_profile` would both be the collection `user_profile`; set `collection:` of an entity, or call one of them differently"
+        ]
+    );
+    let named = model.replace("user_profile: {", "user_profile: {collection: profiles, ");
+    assert_eq!(said(&named), [""; 0]);
+}
+
+#[test]
+fn what_a_pattern_makes_and_what_is_declared() {
+    let model = format!(
+        "entities:
+  article:
+    lifecycle: {{growth: 0, kept: forever}}
+    written: never
+    read: never
+    keeps-versions: true
+    fields:
+      version: string
+  article_versions: {{{ALIVE}, fields: {{a: int}}}}
+"
+    );
+    assert_eq!(
+        said(&model),
+        [
+            "m.yaml:8:7: `version` of `article` would be what the document versioning pattern adds and the declared field; call one of them differently",
+            "m.yaml:9:3: the versions of `article` and `article_versions` would both be the collection `article_versions`; set `collection:` of an entity, or call one of them differently",
+        ]
+    );
+}
+
+#[test]
+fn an_id_and_what_is_declared() {
+    let model = "entities:
+  post: {count: 9, lifecycle: {growth: 0, kept: forever}, fields: {title: string}}
+  comment:
+    lifecycle: {growth: 0, kept: forever}
+    fields: {text: string, postId: string}
+relationships:
+  post.comments: {child: comment, children: {p50: 9, p99: 9k, max: 9k}, growth: endless}
+reads:
+  r: {from: comment, where: [post], rate: 1/s}
+writes:
+  w: {insert: [post, comment], rate: 1/s}
+";
+    assert_eq!(
+        said(model),
+        [
+            "m.yaml:5:28: `postId` of `comment` would be the declared field and the id of `post`; call one of them differently"
+        ]
+    );
+}
+
+#[test]
+fn the_gallery_has_none() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/models");
+    let mut models = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(said(&std::fs::read_to_string(&path).unwrap()), [""; 0], "{}", path.display());
+        models += 1;
+    }
+    assert!(models >= 7);
+}
