@@ -396,11 +396,7 @@ fn by_references(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut V
             read.from == *holder
                 && read.filter.iter().any(|(name, _)| name == other || *name == relationship.role())
         });
-        // Copies that follow their source are found by its id.
-        let refreshed = decision.patterns.iter().any(|pattern| {
-            matches!(pattern, Pattern::ExtendedReference { in_parent: true, changing, .. } if !changing.is_empty())
-        });
-        if decision.patterns.first() == Some(&Pattern::ChildrenInParent) && !asked && !refreshed {
+        if decision.patterns.first() == Some(&Pattern::ChildrenInParent) && !asked {
             continue;
         }
         let key = place_of(layout, collection, &path, other);

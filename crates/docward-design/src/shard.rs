@@ -108,7 +108,6 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     ranked.sort_by(|(open_a, used_a, fits_a, a), (open_b, used_b, fits_b, b)| {
         b.is_sound()
             .cmp(&a.is_sound())
-            .then(b.is_possible().cmp(&a.is_possible()))
             .then(b.targeted.total_cmp(&a.targeted))
             .then(open_a.cmp(open_b))
             .then(used_b.total_cmp(used_a))

@@ -64,6 +64,7 @@ fn an_id_and_what_is_declared() {
 relationships:
   post.comments: {child: comment, children: {p50: 9, p99: 9k, max: 9k}, growth: endless}
 reads:
+  p: {from: post, where: [_id], rate: 1/s}
   r: {from: comment, where: [post], rate: 1/s}
 writes:
   w: {insert: [post, comment], rate: 1/s}

@@ -568,13 +568,14 @@ fn serves(place: &Place<'_>, path: &str) -> bool {
     place.collection.indexes.iter().any(|index| index.only.is_none() && begins(index))
 }
 
-/// What is said about a function that no index serves.
+/// What is said about a refresh that no index serves: whether copies follow is not declared, and every
+/// index is paid for by every write.
 fn unserved(place: &Place<'_>, path: &str) -> String {
     if serves(place, path) {
         return String::new();
     }
+    let collection = &place.collection.name;
     format!(
-        " It reads all of `{}`: no declared write changes what is copied, so `{path}` has no index.",
-        place.collection.name
+        " It reads all of `{collection}`: if copies are to follow, create an index on `{path}` first."
     )
 }

@@ -112,8 +112,8 @@ fn pt_bucket_4_chat_finds_the_open_bucket_and_messages_of_a_user() {
         [
             "{ roomId: 1, bucketStart: -1 }",
             "{ readings.userId: 1 }",
-            "{ roomId: 1, bucketStart: 1 } unique",
-            "{ bucketStart: 1 } for 94608000 s",
+            "{ roomId: 1, bucketStart: 1 } unique where count is below 72",
+            "{ bucketStart: 1 } for 94694400 s",
         ]
     );
 }

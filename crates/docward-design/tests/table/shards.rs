@@ -183,8 +183,18 @@ fn ck_13_unique_indexes_must_begin_with_the_key() {
     let reads = "  r: {from: order, where: [customer], rate: 9/s}";
     let case = orders("7.0", ", number: {type: string, unique: true}", reads);
     let key = &case.shard("order").key;
-    assert!(!key.is_sound());
+    assert!(!key.is_sound() && !key.is_possible());
     assert_eq!(holds(&case, &key.text(), "CK-13"), Some(false));
+}
+
+#[test]
+fn sk_1_says_what_it_knows_and_invents_no_number() {
+    let reads = "  r: {from: order, where: [_id], rate: 9/s}";
+    let case = orders("7.0", "", reads);
+    let key = candidate(&case, "{ _id: \"hashed\" }");
+    let (_, holds, why) = key.checks.iter().find(|(id, _, _)| *id == "SK-1").unwrap();
+    assert_eq!(*holds, Some(true));
+    assert_eq!(why, "`_id` has a value of its own in every document");
 }
 
 #[test]
