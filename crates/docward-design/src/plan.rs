@@ -145,8 +145,17 @@ impl Design {
 /// Designs a model.
 pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Design {
     let naming = Naming::of(model, profile);
-    let mut deciding =
-        Deciding { model, bounds, made: BTreeMap::new(), vetoed: readings_apart(model) };
+    let mut deciding = Deciding {
+        model,
+        bounds,
+        naming,
+        made: BTreeMap::new(),
+        first: BTreeMap::new(),
+        vetoed: readings_apart(model),
+    };
+    deciding.all();
+    // Ids and copies that the first round put beside the declared fields have a size too.
+    deciding.first = std::mem::take(&mut deciding.made);
     deciding.all();
     deciding.flatten();
     deciding.fit();
@@ -204,7 +213,10 @@ fn is_split(model: &DesignModel, relationship: &Relationship, decision: &Decisio
 struct Deciding<'m> {
     model: &'m DesignModel,
     bounds: &'m Bounds,
+    naming: Naming,
     made: BTreeMap<String, Decision>,
+    /// What a first round decided, by declared fields alone.
+    first: BTreeMap<String, Decision>,
     /// Relationships that are not embedded for what is beside, above or below them: by which rows, and why.
     vetoed: BTreeMap<String, (&'static [&'static str], String)>,
 }
@@ -254,11 +266,11 @@ impl Deciding<'_> {
         }
         above.pop();
         let child = (
-            self.bytes(&relationship.child, Rank::Typical),
-            self.bytes(&relationship.child, Rank::P99),
+            self.bytes(&relationship.child, Rank::Typical, &relationship.name),
+            self.bytes(&relationship.child, Rank::P99, &relationship.name),
         );
         // Other lists of the parent are weighed against this one afterwards, when all are known.
-        let parent = self.own_bytes(&relationship.parent, Rank::P99);
+        let parent = self.own_bytes(&relationship.parent, Rank::P99, &relationship.name);
         let derive::Known { facts, mut questions } =
             derive::known(self.model, relationship, (parent, child));
         let mut ruling = decide(&facts, self.bounds);
@@ -303,16 +315,68 @@ impl Deciding<'_> {
         self.made.insert(relationship.name.clone(), decision);
     }
 
-    /// Bytes of an entity's declared fields and its id.
-    fn own_bytes(&self, entity: &str, rank: Rank) -> u64 {
+    /// Bytes of an entity's declared fields, its id, and the ids and copies it holds for other relationships
+    /// than one.
+    fn own_bytes(&self, entity: &str, rank: Rank, without: &str) -> u64 {
         let Some(entity) = self.model.entity(entity) else { return size::AROUND };
         let all = entity.fields.iter().chain(entity.variants.iter().flat_map(|v| &v.fields));
         let fields: Vec<_> = all.map(own).collect();
-        document_bytes(&fields, rank).saturating_add(size::element("_id", 12))
+        let held: u64 = self
+            .model
+            .relationships
+            .iter()
+            .filter(|r| r.name != without)
+            .filter_map(|r| Some((r, self.first.get(&r.name)?)))
+            .map(|(r, decision)| self.held(&entity.name, r, decision, rank))
+            .fold(0, u64::saturating_add);
+        let own = document_bytes(&fields, rank).saturating_add(size::element("_id", 12));
+        own.saturating_add(held)
+    }
+
+    /// Bytes of what an entity holds for a relationship that is not embedded: an id or a list of them, with
+    /// the copies beside it.
+    fn held(&self, entity: &str, r: &Relationship, decision: &Decision, rank: Rank) -> u64 {
+        if decision.choice != Some(Choice::Reference) {
+            return 0;
+        }
+        let copied = decision.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::ExtendedReference { fields, in_parent, .. } => Some((fields, *in_parent)),
+            _ => None,
+        });
+        let copies = |source: &str, here: bool| {
+            let Some((fields, _)) = copied.filter(|(_, in_parent)| *in_parent == here) else {
+                return 0;
+            };
+            let source = self.model.entity(source);
+            let fields = fields.iter().filter_map(|field| source?.field(field)).map(own);
+            document_bytes(&fields.collect::<Vec<_>>(), rank)
+        };
+        let name = self.naming.id_of(&r.parent);
+        match decision.patterns.first() {
+            Some(Pattern::ParentInChild) if r.child == entity => {
+                let copies = copies(&r.parent, false);
+                size::element(&name, 12)
+                    + if copies > 0 { size::element(&r.parent, copies) } else { 0 }
+            }
+            Some(Pattern::ChildrenInParent) if r.parent == entity => {
+                let children = decision.facts.children;
+                let number = if rank == Rank::Typical { children.p50 } else { children.p99 };
+                let one = match copies(&r.child, true) {
+                    0 => 12,
+                    copies => copies.saturating_add(size::element(&name, 12)),
+                };
+                if children.max <= 1 {
+                    size::element(&name, one)
+                } else {
+                    size::element(r.role(), size::array(number, one))
+                }
+            }
+            _ => 0,
+        }
     }
 
     /// Bytes of an entity's document with what has been decided to be embedded in it.
-    fn bytes(&self, entity: &str, rank: Rank) -> u64 {
+    fn bytes(&self, entity: &str, rank: Rank, without: &str) -> u64 {
         let embedded = self
             .inside(entity)
             .map(|(r, decision)| {
@@ -324,7 +388,7 @@ impl Deciding<'_> {
                 size::element(r.role(), size::array(count, child_bytes))
             })
             .fold(0, u64::saturating_add);
-        self.own_bytes(entity, rank).saturating_add(embedded)
+        self.own_bytes(entity, rank, without).saturating_add(embedded)
     }
 
     /// What has been decided to be embedded in an entity.
@@ -446,7 +510,7 @@ impl Deciding<'_> {
         for _ in 0..self.model.relationships.len() {
             let mut worst: Option<(String, String)> = None;
             for entity in &self.model.entities {
-                let bytes = self.bytes(&entity.name, Rank::P99);
+                let bytes = self.bytes(&entity.name, Rank::P99, "");
                 if bytes <= self.bounds.safe_bytes {
                     continue;
                 }
