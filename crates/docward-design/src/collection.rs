@@ -262,7 +262,7 @@ fn overflow(
             Planned::list(
                 relationship.role(),
                 Origin::Embedded(relationship.name.clone()),
-                layout.fields(child, &mut Vec::new()),
+                layout.part(relationship, child, &mut Vec::new()),
                 Spread::always(page),
             ),
         ],

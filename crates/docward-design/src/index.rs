@@ -276,7 +276,9 @@ fn place_of(layout: &Layout<'_>, collection: &CollectionPlan, path: &str, name: 
     };
     match direct.filter(|f| !matches!(f.origin, Origin::Copy(_))).or_else(reference) {
         Some(field) if field.kind == BsonType::Array && !field.fields.is_empty() => {
-            let id = field.fields.first().map_or("", |first| first.name.as_str());
+            // Ids in a list stand first; what is embedded is known by its first field.
+            let known = field.fields.iter().find(|field| field.origin != Origin::Id);
+            let id = known.map_or("", |first| first.name.as_str());
             format!("{path}{}.{id}", field.name)
         }
         Some(field) => format!("{path}{}", field.name),

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use docward_model::{BsonType, DesignModel, Entity, EntityField, Relationship, Spread};
+use docward_model::{
+    BsonType, DesignModel, DesignRead, DesignWrite, Entity, EntityField, Relationship, Spread,
+};
 
 use crate::decide::Choice;
 use crate::naming::Naming;
@@ -418,7 +420,7 @@ impl<'m> Layout<'m> {
         for pattern in &decision.patterns {
             match pattern {
                 Pattern::Embedded => {
-                    let fields = self.fields(child, above);
+                    let fields = self.part(relationship, child, above);
                     let origin = Origin::Embedded(name.clone());
                     let outlier = decision.patterns.iter().find_map(|pattern| match pattern {
                         Pattern::Outlier { page } => Some(*page),
@@ -536,6 +538,20 @@ impl<'m> Layout<'m> {
         }
     }
 
+    /// The fields of an entity as a part of another.
+    pub(crate) fn part(
+        &self,
+        relationship: &Relationship,
+        child: &'m Entity,
+        above: &mut Vec<&'m str>,
+    ) -> Vec<Planned> {
+        let mut fields = self.fields(child, above);
+        if has_part_id(self.model, relationship) {
+            fields.insert(0, Planned::new("_id", BsonType::ObjectId, Origin::Id));
+        }
+        fields
+    }
+
     /// `schemaVersion`.
     pub(crate) fn shape(&self) -> String {
         self.naming.field(&["schema", "version"])
@@ -628,6 +644,21 @@ impl<'m> Layout<'m> {
         }
         fields
     }
+}
+
+/// Whether embedded children have an id: elements of a list that are asked for by it, changed or removed one
+/// by one. What several parents repeat is known by its value.
+pub(crate) fn has_part_id(model: &DesignModel, relationship: &Relationship) -> bool {
+    let entity = &relationship.child;
+    let by_id = |read: &DesignRead| {
+        read.from == *entity && read.filter.iter().any(|(field, _)| field == "_id")
+    };
+    let changed =
+        |write: &DesignWrite| write.updates.contains(entity) || write.deletes.contains(entity);
+    let single = relationship.children.is_some_and(|children| children.max <= 1);
+    !single
+        && !relationship.is_shared()
+        && (model.reads.iter().any(by_id) || model.writes.iter().any(changed))
 }
 
 /// Whether a field says which series a reading belongs to.

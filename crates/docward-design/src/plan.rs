@@ -14,7 +14,7 @@ use crate::compare::{self, Alternative};
 use crate::decide::{Choice, Row, Ruling, Vote, decide};
 use crate::derive::{self, Question};
 use crate::facts::{Bounds, Facts};
-use crate::layout::{Layout, Rank, document_bytes, own};
+use crate::layout::{Layout, Rank, document_bytes, has_part_id, own};
 use crate::naming::Naming;
 use crate::pattern::{self, Pattern};
 use crate::sensitivity::{Turn, turns};
@@ -266,8 +266,8 @@ impl Deciding<'_> {
         }
         above.pop();
         let child = (
-            self.bytes(&relationship.child, Rank::Typical, &relationship.name),
-            self.bytes(&relationship.child, Rank::P99, &relationship.name),
+            self.part_bytes(relationship, Rank::Typical),
+            self.part_bytes(relationship, Rank::P99),
         );
         // Other lists of the parent are weighed against this one afterwards, when all are known.
         let parent = self.own_bytes(&relationship.parent, Rank::P99, &relationship.name);
@@ -389,6 +389,13 @@ impl Deciding<'_> {
             })
             .fold(0, u64::saturating_add);
         self.own_bytes(entity, rank, without).saturating_add(embedded)
+    }
+
+    /// Bytes of a child as a part of its parent.
+    fn part_bytes(&self, relationship: &Relationship, rank: Rank) -> u64 {
+        let bytes = self.bytes(&relationship.child, rank, &relationship.name);
+        let has_id = has_part_id(self.model, relationship);
+        bytes.saturating_sub(if has_id { 0 } else { size::element("_id", 12) })
     }
 
     /// What has been decided to be embedded in an entity.

@@ -117,6 +117,8 @@ fn dp_2_gc_35_pt_slice_1_pt_bucket_2_er_t_6_pt_outlier_1_more_patterns_hold() {
     for said in [
         "not twice in one document",
         "nor in two",
+        "it is changed",
+        "it is removed",
         "what is old is gone",
         "the average is exact (GC-35)",
         "62 leave the newest 60 (PT-slice.1)",

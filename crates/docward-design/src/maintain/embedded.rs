@@ -2,13 +2,13 @@
 //! the few parents that have very many (PT-outlier.1).
 
 use bson::{Bson, Document, doc};
-use docward_model::{BsonType, Relationship, shell::quote};
+use docward_model::{BsonType, EntityField, Relationship, shell::quote};
 
 use super::summary::Summary;
 use super::{Place, Plans, factory, unless_matched};
 use crate::collection::Purpose;
 use crate::js::{self, SPREAD, given, member_of};
-use crate::layout::{Origin, Planned};
+use crate::layout::{Origin, Planned, is_number, own};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::statement::{Job, Method, Script, Statement, Step};
@@ -22,6 +22,30 @@ struct Inside<'m> {
     list: String,
     parent_id: String,
     element: String,
+    /// Elements have an id, by which they are changed and removed one by one.
+    addressed: bool,
+}
+
+impl Inside<'_> {
+    /// What is appended: what the function is given, with an id where elements have one.
+    fn pushed(&self) -> Bson {
+        if self.addressed {
+            doc! { SPREAD: given(&self.element), "_id": given("_id") }.into()
+        } else {
+            given(&self.element)
+        }
+    }
+
+    /// Makes the id of an element.
+    fn made_id(&self) -> Option<Step> {
+        let code = format!("const _id = {}._id ?? new ObjectId();", self.element);
+        self.addressed.then_some(Step::Code(code))
+    }
+
+    /// What a check sends: the id stands where the function puts it.
+    fn sent(&self) -> &'static str {
+        if self.addressed { "{ ...one(i), _id: new ObjectId() }" } else { "one(i)" }
+    }
 }
 
 impl<'m> Plans<'m> {
@@ -42,6 +66,8 @@ impl<'m> Plans<'m> {
             list,
             parent_id: js::parameter(&naming.id_of(&relationship.parent)),
             element: js::parameter(&naming.singular(relationship.role())),
+            addressed: field.kind == BsonType::Array
+                && field.fields.iter().any(|field| field.origin == Origin::Id),
             parent,
             field,
         };
@@ -132,24 +158,21 @@ impl<'m> Plans<'m> {
         let update: Bson = if summary.sums.is_empty() {
             match capped {
                 Some(newest) => doc! {
-                    "$push": { list: { "$each": [given(&inside.element)], "$slice": -(newest as i32) } }
+                    "$push": { list: { "$each": [inside.pushed()], "$slice": -(newest as i32) } }
                 }
                 .into(),
-                None => doc! { "$push": { list: given(&inside.element) } }.into(),
+                None => doc! { "$push": { list: inside.pushed() } }.into(),
             }
         } else {
-            let mut set = summary.added(&inside.element, 1);
             let before = doc! { "$ifNull": [format!("${list}"), []] };
-            let all = doc! { "$concatArrays": [before, [{ "$literal": given(&inside.element) }]] };
-            set.insert(
+            let all = doc! { "$concatArrays": [before, [{ "$literal": inside.pushed() }]] };
+            summary.again(
                 list,
                 match capped {
                     Some(newest) => doc! { "$slice": [all, -(newest as i32)] },
                     None => all,
                 },
-            );
-            let averages = doc! { "$set": summary.averages() };
-            vec![Bson::from(doc! { "$set": set }), averages.into()].into()
+            )
         };
         let add = self.name("add", r, false);
         let (pattern, does, mut clauses) = match capped {
@@ -178,10 +201,15 @@ impl<'m> Plans<'m> {
             parameters: vec![inside.parent_id.clone(), inside.element.clone()],
             does,
             clauses,
-            steps: vec![
-                Step::Let("done", Statement::update(parents, filter, update)),
-                unless_matched(&what),
-            ],
+            steps: inside
+                .made_id()
+                .into_iter()
+                .chain([
+                    Step::Let("done", Statement::update(parents, filter, update)),
+                    unless_matched(&what),
+                ])
+                .chain(inside.addressed.then(|| Step::Code("return _id;".to_owned())))
+                .collect(),
         }];
         let mut check = Vec::new();
         let many = match capped {
@@ -190,7 +218,8 @@ impl<'m> Plans<'m> {
         };
         check.push("const sent = [];".to_owned());
         check.push(format!(
-            "for (let i = 0; i < {many}; i++) {{\n  sent.push(one(i));\n  {add}(at, root._id, sent[i]);\n}}"
+            "for (let i = 0; i < {many}; i++) {{\n  sent.push({});\n  {add}(at, root._id, sent[i]);\n}}",
+            inside.sent()
         ));
         check.push(now(parents));
         match capped {
@@ -215,14 +244,118 @@ impl<'m> Plans<'m> {
             let elsewhere = format!("{add}(at, second._id, sent[sent.length - 1])");
             check.push(format!("refused(\"nor in two\", 11000, () => {elsewhere});"));
         }
+        if !summary.sums.is_empty() {
+            check.push(match capped {
+                Some(newest) => format!("const kept = sent.slice(-{newest});"),
+                None => "const kept = sent;".to_owned(),
+            });
+        }
         for sum in &summary.sums {
-            check.extend(sum.holds("sent", read));
+            check.extend(sum.holds("kept", read));
+        }
+        if inside.addressed {
+            let (more_jobs, more) = self.one_by_one(inside, &summary);
+            jobs.extend(more_jobs);
+            check.extend(more);
         }
         if let Some((job, more)) = self.expiring(inside, &summary, &add) {
             jobs.push(job);
             check.extend(more);
         }
         (pattern, jobs, check)
+    }
+
+    /// Changes and removes one element by its id; what the parent keeps is worked out again in the same
+    /// statement.
+    fn one_by_one(&self, inside: &Inside<'m>, summary: &Summary<'m>) -> (Vec<Job>, Vec<String>) {
+        let r = inside.relationship;
+        let (list, parents) = (&inside.list, &inside.parent.collection.name);
+        let id = js::parameter(&self.layout.naming.id_of(r.role()));
+        let filter = doc! { "_id": given(&inside.parent_id), format!("{list}._id"): given(&id) };
+        let this = doc! { "$eq": ["$$this._id", { "$literal": given(&id) }] };
+        let (change, remove) = (self.name("change", r, false), self.name("remove", r, false));
+        let input = format!("${list}");
+        let (changing, taking): (Vec<Bson>, Bson) = if summary.is_empty() {
+            let paths = format!(
+                "Object.fromEntries(Object.entries(changes).map(([name, value]) => [{} + name, value]))",
+                quote(&format!("{list}.$[one]."))
+            );
+            let by = doc! { "arrayFilters": [{ "one._id": given(&id) }] };
+            (
+                vec![doc! { "$set": given(paths) }.into(), by.into()],
+                doc! { "$pull": { list: { "_id": given(&id) } } }.into(),
+            )
+        } else {
+            let merged = doc! { "$mergeObjects": ["$$this", { "$literal": given("changes") }] };
+            let each = doc! { "$cond": [this.clone(), merged, "$$this"] };
+            (
+                vec![summary.again(list, doc! { "$map": { "input": &input, "in": each } })],
+                summary.again(
+                    list,
+                    doc! { "$filter": { "input": &input, "cond": { "$not": [this] } } },
+                ),
+            )
+        };
+        let update = |arguments: Vec<Bson>| {
+            let all = std::iter::once(Bson::from(filter.clone())).chain(arguments);
+            Statement::new(parents, Method::UpdateOne, all)
+        };
+        let job = |name: &str, parameters: Vec<String>, does: &str, statement: Statement| Job {
+            name: name.to_owned(),
+            parameters,
+            does: does.to_owned(),
+            clauses: vec!["PT-embed.1"],
+            steps: vec![
+                Step::Let("done", statement),
+                Step::Code("return done.matchedCount === 1;".to_owned()),
+            ],
+        };
+        let ids = vec![inside.parent_id.clone(), id.clone()];
+        let with_changes = ids.iter().cloned().chain(["changes".to_owned()]).collect();
+        let kept =
+            if summary.is_empty() { "" } else { " Sums and counts follow in the same write." };
+        let jobs = vec![
+            job(
+                &change,
+                with_changes,
+                &format!("Changes fields of one element; false when it is not there.{kept}"),
+                update(changing),
+            ),
+            job(
+                &remove,
+                ids,
+                &format!("Takes one element out; false when it is not there.{kept}"),
+                update(vec![taking]),
+            ),
+        ];
+        let number = self.layout.model.entity(&r.child).and_then(|child| {
+            let is_plain = |field: &&EntityField| {
+                field.values.is_empty() && !field.unique && is_number(field.kind)
+            };
+            let field = child.fields.iter().find(is_plain)?;
+            Some((field.name.as_str(), super::vary(&own(field), false, 0)))
+        });
+        let changes = number.map_or_else(
+            || "{}".to_owned(),
+            |(name, value)| js::object(&doc! { name: given(value) }, 2),
+        );
+        let mut check = vec![
+            "const last = sent[sent.length - 1];".to_owned(),
+            format!(
+                "{{\n  const i = 3;\n  const changes = {changes};\n  expect(\"it is changed\", {change}(at, root._id, last._id, changes), true);\n  Object.assign(last, changes);\n}}"
+            ),
+        ];
+        let again = |check: &mut Vec<String>, list: &str| {
+            for sum in &summary.sums {
+                let lines = sum.holds(list, read).map(|line| format!("  {line}\n"));
+                check.push(format!("{{\n  {}\n{}}}", now(parents), lines.concat()));
+            }
+        };
+        again(&mut check, "kept");
+        check.push(format!("expect(\"it is removed\", {remove}(at, root._id, last._id), true);"));
+        check.push(format!("expect(\"and not twice\", {remove}(at, root._id, last._id), false);"));
+        again(&mut check, "kept.slice(0, -1)");
+        (jobs, check)
     }
 
     /// Elements that are kept for a time in a parent that stays longer: nothing lets them go by itself.
@@ -246,9 +379,7 @@ impl<'m> Plans<'m> {
         } else {
             let young = doc! { "$not": [{ "$lt": [format!("$$this.{date}"), { "$literal": given("before") }] }] };
             let left = doc! { "$filter": { "input": format!("${list}"), "cond": young } };
-            let again = summary.over(list);
-            let stages = [doc! { list: left }, again, summary.averages()];
-            stages.map(|set| Bson::from(doc! { "$set": set })).to_vec().into()
+            summary.again(list, left)
         };
         let filter = doc! { format!("{list}.{date}"): old };
         let name = self.name("expire", r, true);
@@ -323,7 +454,7 @@ impl<'m> Plans<'m> {
         let mut room = doc! { "_id": given(id) };
         room.insert(format!("{list}.{}", page - 1), doc! { "$exists": false });
         let append = |collection: &str, filter: Document, list: &str| {
-            Statement::update(collection, filter, doc! { "$push": { list: given(element) } })
+            Statement::update(collection, filter, doc! { "$push": { list: inside.pushed() } })
         };
         let newest = Statement::find(pages, doc! { &held: given(id) })
             .then("sort", doc! { "page": -1 })
@@ -331,7 +462,7 @@ impl<'m> Plans<'m> {
         let mut in_last = doc! { &held: given(id), "page": given("page") };
         in_last.insert(last_place, doc! { "$exists": false });
         let opened = doc! {
-            &held: given(id), "page": given("last.length === 0 ? 2 : page + 1"), r.role(): [given(element)],
+            &held: given(id), "page": given("last.length === 0 ? 2 : page + 1"), r.role(): [inside.pushed()],
         };
         let marked =
             Statement::update(parents, doc! { "_id": given(id) }, doc! { "$set": { &flag: true } });
@@ -339,7 +470,7 @@ impl<'m> Plans<'m> {
         let summary = self.summary(r, decision, &inside.parent);
         let mut clauses = vec!["PT-outlier.1", "GC-04"];
         clauses.extend(summary.clauses.iter());
-        let mut start = Vec::new();
+        let mut start: Vec<Step> = inside.made_id().into_iter().collect();
         if !summary.is_empty() {
             let update: Bson = if summary.sums.is_empty() {
                 summary.arrival(element, "")
@@ -414,7 +545,8 @@ impl<'m> Plans<'m> {
         let mut check = vec![
             "const sent = [];".to_owned(),
             format!(
-                "for (let i = 0; i < {many}; i++) {{\n  sent.push(one(i));\n  {add}(at, root._id, sent[i]);\n}}"
+                "for (let i = 0; i < {many}; i++) {{\n  sent.push({});\n  {add}(at, root._id, sent[i]);\n}}",
+                inside.sent()
             ),
             now(parents),
             format!(

@@ -195,8 +195,8 @@ impl Summary<'_> {
         set
     }
 
-    /// Count and sums worked out again from a list in the same document.
-    pub(crate) fn over(&self, list: &str) -> Document {
+    /// A list in the same document is changed, and count and sums are worked out again from it.
+    pub(crate) fn again(&self, list: &str, changed: Document) -> Bson {
         let mut set = Document::new();
         if let Some(count) = &self.count {
             set.insert(count, doc! { "$size": format!("${list}") });
@@ -209,7 +209,8 @@ impl Summary<'_> {
                 set.insert(having, doc! { "$size": values });
             }
         }
-        set
+        let stages = [doc! { list: changed }, set, self.averages()];
+        stages.map(|set| Bson::from(doc! { "$set": set })).to_vec().into()
     }
 
     /// Averages out of sums and the count; of nothing there is none.

@@ -330,6 +330,23 @@ fn unique_values_stay_unique_inside_a_parent() {
 }
 
 #[test]
+fn pt_embed_1_elements_that_are_changed_one_by_one_have_an_id() {
+    let read = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
+    let figures = "children: {p50: 3, p99: 9, max: 20}, growth: bounded";
+    let case = of(&pair(figures, &read, WRITTEN));
+    assert!(case.find("parent", "children._id").is_none());
+    let bytes = case.decision("parent.children").facts.child_bytes;
+    let updated = [WRITTEN, &["update: [child], rate: 1/day"]].concat();
+    let case = of(&pair(figures, &read, &updated));
+    assert!(case.find("parent", "children._id").is_some());
+    assert_eq!(case.decision("parent.children").facts.child_bytes, bytes + 17);
+    // Asked for by it, it is found by an index.
+    let reads = [read[0], "from: child, where: [_id], rate: 1/day"];
+    let case = of(&pair(figures, &reads, WRITTEN));
+    assert_eq!(case.indexes("parent"), ["{ children._id: 1 }"]);
+}
+
+#[test]
 fn gc_35_two_lists_that_sum_the_same_field_keep_two_sums() {
     let model = "entities:
   order: {count: 90, lifecycle: {growth: 0, kept: forever}, fields: {a: int}}
