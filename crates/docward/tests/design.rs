@@ -149,6 +149,28 @@ fn mistakes_are_told_with_their_places_and_exit_2() {
 }
 
 #[test]
+fn dm_03_1_names_that_clash_are_mistakes_of_the_model() {
+    let alive = "lifecycle: {growth: 0, kept: forever}, written: never, read: never";
+    let text = format!(
+        "entities:\n  userProfile: {{{alive}, fields: {{a: int}}}}\n  user_profile: {{{alive}, fields: {{b: int}}}}\n"
+    );
+    let (_directory, file) = scratch(&text);
+    let name = file.display().to_string();
+    for arguments in [
+        vec!["design", &name],
+        vec!["design", "simulate", &name, "--uri", "mongodb://127.0.0.1:9/", "--yes"],
+    ] {
+        let output = docward(&arguments);
+        assert_eq!((code(&output), stdout(&output).as_str()), (2, ""), "{arguments:?}");
+        let told = stderr(&output);
+        assert!(
+            told.contains(&format!("{name}:3:3")) && told.contains("would both be the collection"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
 fn a_model_to_start_from_can_be_decided_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("start.yaml").display().to_string();
