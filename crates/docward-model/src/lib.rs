@@ -87,7 +87,7 @@ pub use shard_key::{
 pub use suppression::{Suppression, Waiver};
 pub use value::Value;
 pub use workload::{
-    AccessControl, Comparison, ConnectionHistory, Failure, Lookup, NotPrimary, Operation,
+    AccessControl, Comparison, ConnectionHistory, Coverage, Failure, Lookup, NotPrimary, Operation,
     Predicate, Push, QueryShape, QueryStats, ReadSequence, Running, Workload, WorkloadKind,
-    WorkloadSource,
+    WorkloadSource, WrittenTogether,
 };

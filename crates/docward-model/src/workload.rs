@@ -28,6 +28,40 @@ pub struct Workload {
     /// Times in which a server refused clients because it was not the primary, by source and time.
     #[serde(default)]
     pub refusals: Vec<NotPrimary>,
+    /// How much of what clients do with a database each source shows, by source and database.
+    #[serde(default)]
+    pub coverage: Vec<Coverage>,
+    /// Writes of two collections that came together, sorted; `None` when not all were followed.
+    #[serde(default)]
+    pub written_together: Option<Vec<WrittenTogether>>,
+}
+
+/// Operations on one database that a log or profiler shows, and how many of them were fast: where only
+/// slow ones are written down there are none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// Which of the sources.
+    pub source: usize,
+    /// The database.
+    pub database: String,
+    /// Operations written down.
+    pub operations: u64,
+    /// Those of them that took less than a millisecond.
+    pub instant: u64,
+}
+
+/// Writes of one collection that came with writes of another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrittenTogether {
+    /// The collection whose writes are counted.
+    pub of: Namespace,
+    /// The other one.
+    pub with: Namespace,
+    /// Updates of the first that lie within a second of an update of the other by the same host.
+    pub near: u64,
+    /// Commands that wrote the first in transactions that wrote the other, too. Profilers tell this of
+    /// inserts and findAndModify only, so it is a lower bound.
+    pub in_transactions: u64,
 }
 
 /// A log or a profiler collection.
@@ -347,6 +381,18 @@ pub struct ConnectionHistory {
     pub lifetimes: Option<(u64, u64)>,
 }
 
+impl QueryShape {
+    /// Whether it changes documents that are there. Of findAndModify, only what names the fields it
+    /// changes: the others may remove.
+    pub fn is_update(&self) -> bool {
+        match self.operation {
+            Operation::Update => true,
+            Operation::FindAndModify => !self.writes.is_empty() || !self.pushes.is_empty(),
+            _ => false,
+        }
+    }
+}
+
 impl QueryStats {
     /// What was examined: documents, or the keys of an index when those were more.
     pub fn examined(&self) -> u64 {
@@ -373,6 +419,11 @@ impl Workload {
     /// Operations that were running for long when a server was asked.
     pub fn running(&self) -> u64 {
         self.shapes.iter().map(|s| s.running.operations).sum()
+    }
+
+    /// What of one collection was written together with another; nothing when that was not seen.
+    pub fn together(&self, of: &Namespace, with: &Namespace) -> Option<&WrittenTogether> {
+        self.written_together.iter().flatten().find(|t| t.of == *of && t.with == *with)
     }
 
     /// Shapes of a collection.

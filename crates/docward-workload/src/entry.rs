@@ -105,6 +105,8 @@ pub struct Ran {
     pub cursor: Option<i64>,
     /// Whether it is part of a transaction.
     pub in_transaction: bool,
+    /// The number of that transaction on its session.
+    pub transaction: Option<i64>,
     /// The application's name.
     pub application: Option<String>,
     /// The host it came from, without the port.
@@ -273,6 +275,10 @@ pub(crate) fn ran(at: i64, attr: &Value, context: Option<&str>) -> Ran {
             .and_then(Value::as_int)
             .filter(|cursor| *cursor != 0),
         in_transaction: is_false("autocommit"),
+        transaction: command
+            .filter(|_| is_false("autocommit"))
+            .and_then(|c| c.get("txnNumber"))
+            .and_then(Value::as_int),
         application: text("appName"),
         host: text("remote").or_else(|| text("client")).map(|host| without_port(&host)),
         running: false,

@@ -14,6 +14,7 @@ mod sessions;
 mod shape;
 mod totals;
 mod update;
+mod writes;
 
 pub use entry::{Entry, Error, Ran, log_entry, profile_entry};
 pub use own::{is_own, own_name};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    AccessControl, ConnectionHistory, Failure, Namespace, Operation, QueryShape, QueryStats,
-    Running, Value, Workload, WorkloadKind, WorkloadSource,
+    AccessControl, ConnectionHistory, Coverage, Failure, Namespace, Operation, QueryShape,
+    QueryStats, Running, Value, Workload, WorkloadKind, WorkloadSource,
 };
 
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     sessions::Sessions,
     shape::shape_of,
     totals::Totals,
+    writes::Writes,
 };
 
 /// Shapes told apart; operations of further ones are counted only.
@@ -28,6 +29,8 @@ const APPLICATIONS: usize = 8;
 /// Cursors and keys of indexes remembered.
 const CURSORS: usize = 50_000;
 const INDEXES: usize = 8;
+/// Databases of each source whose fast operations are counted.
+const DATABASES: usize = 2000;
 /// Complaints about one size within this time are about one document.
 const SAME_MS: i64 = 1000;
 
@@ -47,6 +50,9 @@ pub struct Recorder {
     cursors: BTreeSet<i64>,
     connections: Connections,
     refusals: Refusals,
+    writes: Writes,
+    /// Operations by source and database, and how many of them were fast.
+    coverage: BTreeMap<(usize, String), (u64, u64)>,
     span: Option<(i64, i64)>,
     sources: Vec<WorkloadSource>,
 }
@@ -101,6 +107,7 @@ impl Recorder {
         // Connection numbers and sessions of another server are others.
         self.connections.end_source();
         self.sessions.forget();
+        self.writes.forget();
         self.cursors.clear();
     }
 
@@ -250,6 +257,23 @@ impl Recorder {
         {
             source.operations += 1;
         }
+        if self.operations_of_source() > before {
+            self.covered(ran);
+        }
+        self.writes.command(ran);
+    }
+
+    /// Counts an operation for its database. One that a server refused says nothing about the others.
+    fn covered(&mut self, ran: &Ran) {
+        let Some(namespace) = ran.namespace.as_ref().filter(|_| ran.error.is_none()) else {
+            return;
+        };
+        let key = (self.sources.len().saturating_sub(1), namespace.database.clone());
+        if self.coverage.len() < DATABASES || self.coverage.contains_key(&key) {
+            let (operations, instant) = self.coverage.entry(key).or_default();
+            *operations += 1;
+            *instant += u64::from(ran.millis == 0);
+        }
     }
 
     fn statements(&mut self, ran: &Ran) {
@@ -284,6 +308,7 @@ impl Recorder {
         };
         if continued.is_none() {
             self.sessions.note(ran, &shape, command);
+            self.writes.statement(ran, &shape);
         }
         if self.shapes.len() >= SHAPES && !self.shapes.contains_key(&shape) {
             self.other += 1;
@@ -341,6 +366,17 @@ impl Recorder {
                 .collect(),
             connections: self.connections.finish(),
             refusals: self.refusals.finish(),
+            coverage: self
+                .coverage
+                .into_iter()
+                .map(|((source, database), (operations, instant))| Coverage {
+                    source,
+                    database,
+                    operations,
+                    instant,
+                })
+                .collect(),
+            written_together: self.writes.finish(),
         }
     }
 }

@@ -240,3 +240,79 @@ fn ap_s1_6_clients_that_follow_the_set_make_no_storm() {
         assert!(found(&report, "W012").is_empty(), "{report:#}");
     }
 }
+
+/// Twelve posts with four pictures each, which nobody else refers to.
+fn blog(servers: &Servers) {
+    servers.insert("db_shop.t_post", (0..12).map(|n| doc! { "_id": n, "title": "a post" }));
+    let pictures = (0..48).map(|n| doc! { "_id": n, "postId": n / 4, "file": "a.png" });
+    servers.insert("db_shop.t_picture", pictures);
+}
+
+/// What is said of the pictures' posts.
+fn advice(report: &Value) -> &Value {
+    let found = found(report, "R013");
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0]["path"], "postId");
+    found[0]
+}
+
+#[test]
+fn er_m_7_er_m_1_the_profiler_answers_what_data_cannot() {
+    let servers = Launch::standalone().start();
+    let uri = servers.uri();
+    blog(&servers);
+    let report = audit(&[&uri, "--full"]);
+    let open = serde_json::json!(["ER-M.1", "ER-M.2", "ER-M.7", "ER-T.4"]);
+    assert_eq!(advice(&report)["data"]["open"], open);
+    servers.command("db_shop", doc! { "profile": 2 });
+    let shop = client(&servers, &uri, "shop-api");
+    for n in 0..80 {
+        run(&servers, &shop, doc! { "find": "t_post", "filter": { "_id": n % 12 } });
+        run(&servers, &shop, doc! { "find": "t_picture", "filter": { "postId": n % 12 } });
+        let update = doc! { "q": { "_id": n % 48 }, "u": { "$set": { "file": "b.png" } } };
+        run(&servers, &shop, doc! { "update": "t_picture", "updates": [update] });
+    }
+    let report = audit(&[&uri, "--full"]);
+    let advice = advice(&report);
+    assert_eq!(advice["data"]["open"], serde_json::json!(["ER-T.4"]), "{advice:#}");
+    let measured = serde_json::json!({
+        "reads": 80, "queriedAlone": 0.0, "coReadAtLeast": 1.0, "updates": 80, "childOnlyUpdate": 1.0,
+    });
+    assert_eq!(advice["data"]["measured"], measured, "{advice:#}");
+    let todo = advice["todo"].as_str().unwrap();
+    assert!(todo.starts_with("data and workload lean to embedding `t_picture`"), "{todo}");
+}
+
+#[test]
+fn er_t_4_er_m_2_transactions_in_a_log_show_what_changes_together() {
+    let servers = Launch::replica_set(1).start();
+    blog(&servers);
+    // Everything is written down, whatever it took.
+    servers.command("admin", doc! { "profile": 0, "slowms": -1 });
+    let shop = client(&servers, &servers.uri(), "shop-api");
+    let database = shop.database("db_shop");
+    servers.wait(async {
+        let mut session = shop.start_session().await.unwrap();
+        let set = doc! { "$inc": { "changed": 1 } };
+        for n in 0..70 {
+            session.start_transaction().await.unwrap();
+            let posts = database.collection::<Document>("t_post");
+            posts
+                .update_one(doc! { "_id": n % 12 }, set.clone())
+                .session(&mut session)
+                .await
+                .unwrap();
+            let pictures = database.collection::<Document>("t_picture");
+            let update = pictures.update_one(doc! { "postId": n % 12 }, set.clone());
+            update.session(&mut session).await.unwrap();
+            session.commit_transaction().await.unwrap();
+        }
+    });
+    let log = servers.log(servers.primary());
+    let report = audit(&[&servers.uri(), "--full", "--log", log.to_str().unwrap()]);
+    let advice = advice(&report);
+    assert_eq!(advice["data"]["open"], serde_json::json!(["ER-M.1", "ER-M.7"]), "{advice:#}");
+    let measured = &advice["data"]["measured"];
+    assert_eq!(measured["coUpdate"], 1.0, "{advice:#}");
+    assert_eq!(measured["childOnlyUpdate"], Value::Null, "{advice:#}");
+}

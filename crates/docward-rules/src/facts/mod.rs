@@ -1,5 +1,6 @@
 //! Pure questions several rules ask: what a name means, how it is split, how numbers are printed.
 
+pub mod access;
 pub mod accounts;
 pub mod addresses;
 pub mod amounts;

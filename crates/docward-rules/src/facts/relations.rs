@@ -1,10 +1,11 @@
-//! What data alone says about embedding or referencing (ER-*, DM-07.*, LM-7): the facts for the engine
-//! that `docward design` uses. It leans and never decides: who reads and writes together only a workload
-//! can tell (ER-X.1).
+//! What data and workload say about embedding or referencing (ER-*, DM-07.*, LM-7): the facts for the
+//! engine that `docward design` uses. Data alone leans and never decides: who reads and writes together
+//! only a workload can tell (ER-X.1), see [`Access`].
 
 use docward_design::{Bounds, Facts, Growth, Kind, Ruling, decide};
 use docward_model::{Collection, Evidence, Namespace, Reference, Spread};
 
+use super::access::{Access, Share};
 use super::arrays;
 use super::classes::enclosing_array;
 
@@ -42,6 +43,8 @@ pub struct Relation<'a> {
     pub complete: bool,
     /// Other collections that refer to the child.
     pub shared_by: Vec<&'a Namespace>,
+    /// What the workload shows.
+    pub access: Access,
 }
 
 impl<'a> Relation<'a> {
@@ -83,6 +86,7 @@ impl<'a> Relation<'a> {
             complete: from_profile.documents >= from_profile.total
                 && to_profile.documents >= to_profile.total,
             shared_by,
+            access: Access::of(evidence, reference, tie, (&parent.namespace, &child.namespace)),
         })
     }
 
@@ -92,7 +96,7 @@ impl<'a> Relation<'a> {
             && arrays::names_what_keeps_coming(&self.child.namespace.collection)
     }
 
-    /// The facts that decide, as far as data shows them.
+    /// The facts that decide, as far as data and workload show them.
     pub fn facts(&self, bounds: &Bounds) -> Facts {
         let (p50, p99, max) = self.children;
         // A single parent with thousands of children (an outlier) rules out embedding them all.
@@ -118,11 +122,11 @@ impl<'a> Relation<'a> {
             child_bytes: self.child_bytes,
             child_p99: self.child_bytes,
             parent_bytes: self.parent_p99,
-            co_read: None,
-            co_update: None,
-            child_only_update: None,
-            queried_alone: None,
-            atomic: None,
+            co_read: self.access.co_read.map(Share::value),
+            co_update: self.access.co_update,
+            child_only_update: self.access.child_only_update,
+            queried_alone: self.access.queried_alone,
+            atomic: self.access.atomic(),
             must_be_current: None,
             shared,
             lists_ids: self.tie == Tie::ParentHoldsChildren,
@@ -135,7 +139,7 @@ impl<'a> Relation<'a> {
     }
 }
 
-/// What data alone says; everything that a workload would have to tell stays open.
+/// What data and workload say; what only a workload that was not seen would tell stays open.
 pub fn ruling(relation: &Relation<'_>, bounds: &Bounds) -> Ruling {
     decide(&relation.facts(bounds), bounds)
 }

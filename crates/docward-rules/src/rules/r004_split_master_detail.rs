@@ -18,7 +18,8 @@ declare_rule! {
     /// `OrderMaster` and `OrderDetail`. Each detail refers to one master, no other collection refers to
     /// the details, fewer than 50 belong to a master at the 99th percentile, and the whole stays small.
     /// Names that only begin alike (`t_post`, `t_post_tag`) are information. From 50 details on the
-    /// reference may be right, and nothing is said here.
+    /// reference may be right, and nothing is said here; nor where a workload shows that most of the
+    /// reads or updates are of details alone (`R013` gives the figures then).
     ///
     /// ## Why it matters
     /// Every page needs two queries and a join in the program, and writing both parts needs a
@@ -144,6 +145,8 @@ pub(super) fn judge<'a>(
         && relation.children.2 < MANY
         && relation.projected() <= limits.max_bytes
         && relation.child.kind == CollectionKind::Plain
+        // What a workload shows to be read or changed on its own: `R013` gives the figures.
+        && !relation.access.has_its_own_life()
         // Logs and queues are written apart from what they are about, whatever their names share.
         && !meaning::is_auxiliary_name(&reference.from.collection);
     fits.then_some((relation, strong))
@@ -276,6 +279,20 @@ mod tests {
         );
         body.push_str("@ db_shop.t_return\n{\"itemId\": ObjectId(\"65f3a2b8c1d2e3f4a5b6c701\")}\n{\"itemId\": ObjectId(\"65f3a2b8c1d2e3f4a5b6c702\")}\n");
         assert!(check("R004", &body).is_empty());
+    }
+
+    #[test]
+    fn dm_07_2_dm_07_4_details_with_a_life_of_their_own_stay() {
+        let ran = |command: &str| {
+            let body = body("t_order_item", 3, 30);
+            let body = format!("{body}ran x80 {{\"millis\": 0, \"command\": {command}}}\n");
+            (check("R004", &body).len(), check("R013", &body).len())
+        };
+        let find = |by: &str| format!(r#"{{"find": "t_order_item", "filter": {{"{by}": 1}}}}"#);
+        assert_eq!(ran(&find("orderId")), (1, 0));
+        assert_eq!(ran(&find("product")), (0, 1), "asked for alone");
+        let update = r#"{"q": {"_id": 1}, "u": {"$set": {"n": 1}}}"#;
+        assert_eq!(ran(update), (0, 1), "changed alone");
     }
 
     #[test]

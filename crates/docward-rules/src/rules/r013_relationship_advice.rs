@@ -1,9 +1,10 @@
-//! ER-*, DM-07.*, LM-7: what data alone says about each relation, row by row, and what it cannot say.
+//! ER-*, DM-07.*, LM-7: what data and workload say about each relation, row by row, and what they cannot.
 
 use docward_design::{Bounds, Choice, Ruling, Vote};
 use docward_model::{Collection, CollectionKind, DataValue, Draft, Reference, Subject};
 
 use super::r004_split_master_detail as r004;
+use crate::facts::access::{Access, Share};
 use crate::facts::relations::{self, Relation, Tie};
 use crate::facts::{fold, names, patterns, text, words};
 use crate::{Cx, declare_rule, threshold};
@@ -19,9 +20,16 @@ declare_rule! {
     /// lean to embedding, and neither for orders, comments, messages and the like, which keep coming.
     /// Where the parent shows a preview of the children, nothing is said.
     ///
+    /// With a workload these rows vote, too, as far as it answers them: how often children are asked for
+    /// without their parent (ER-M.7), read with it (ER-M.1, ER-T.2), changed without it (ER-M.2, DM-07.4)
+    /// or in one transaction with it (ER-T.4). The workload has to show fast operations (the profiler at
+    /// level 2, a `slowms` of 0 or below, query statistics): slow ones are others than the frequent ones.
+    /// Below 60 operations nothing is said, and neither where what was not written down could turn the
+    /// vote; nor of many to many, where nobody knows which side would be embedded.
+    ///
     /// ## Why it matters
     /// Embed or reference is the choice that costs most to change later. The figures are in the data;
-    /// what is missing is whether both sides are read and written together.
+    /// what is missing without a workload is whether both sides are read and written together.
     ///
     /// ## Example
     /// ```jsonl,fires,ns=db_blog.t_comment
@@ -32,6 +40,17 @@ declare_rule! {
     /// {"_id": 1}
     /// {"_id": 2}
     /// {"_id": 3}
+    /// ```
+    /// With what clients did, rows that were open vote:
+    /// ```jsonl,fires,ns=db_blog.t_picture
+    /// x4 {"postId": 1}
+    /// x4 {"postId": 2}
+    /// @ db_blog.t_post
+    /// {"_id": 1}
+    /// {"_id": 2}
+    /// @ db_blog.t_picture
+    /// ran x80 {"millis": 0, "command": {"find": "t_picture", "filter": {"postId": 1}}}
+    /// ran x20 {"millis": 0, "command": {"find": "t_picture", "filter": {"colour": "red"}}}
     /// ```
     /// Without a reference there is nothing to weigh:
     /// ```jsonl,clean,ns=db_blog.t_comment
@@ -48,8 +67,9 @@ declare_rule! {
     R013, "relationship-advice",
     level: Information,
     clauses: [
-        "ER-M.3", "ER-M.4", "ER-M.5", "ER-M.6", "ER-F.3", "ER-F.6", "ER-F.7", "ER-T.1", "ER-T.2",
-        "ER-T.3", "ER-T.5", "ER-T.6", "ER-X.1", "DM-07.3", "DM-07.5", "DM-07.6", "DM-08.2", "LM-7",
+        "ER-M.1", "ER-M.2", "ER-M.3", "ER-M.4", "ER-M.5", "ER-M.6", "ER-M.7", "ER-F.1", "ER-F.2",
+        "ER-F.3", "ER-F.4", "ER-F.6", "ER-F.7", "ER-T.1", "ER-T.2", "ER-T.3", "ER-T.4", "ER-T.5",
+        "ER-T.6", "ER-X.1", "DM-07.2", "DM-07.3", "DM-07.4", "DM-07.5", "DM-07.6", "DM-08.2", "LM-7",
     ],
     maturity: Preview,
     scope: Everywhere,
@@ -142,7 +162,7 @@ fn has_preview(relation: &Relation<'_>) -> bool {
 
 /// What data cannot answer: read together, written together, the child asked for alone, both changed
 /// at once.
-const OPEN: &[&str] = &["ER-M.1", "ER-M.2", "ER-M.7", "ER-T.4"];
+const QUESTIONS: &[&str] = &["ER-M.1", "ER-M.2", "ER-M.7", "ER-T.4"];
 
 fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> Draft {
     // What only a workload answers is listed apart; the branches of the tree say what it would decide.
@@ -151,20 +171,43 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
         .iter()
         .filter(|row| row.vote != Vote::Open || row.rows.contains(&"ER-T.2"))
         .collect();
+    let is_open = |question: &&str| {
+        ruling.rows.iter().any(|row| row.vote == Vote::Open && row.rows.contains(question))
+    };
+    let (open, answered): (Vec<&str>, Vec<&str>) = QUESTIONS.iter().copied().partition(is_open);
     let ns = &collection.namespace;
     let (child, parent) = (&relation.child.namespace, &relation.parent.namespace);
     let path = &relation.reference.path;
     let (p50, p99, max) = relation.children;
-    let count = |vote| rows.iter().filter(|r| r.vote == vote).count();
     let said: Vec<String> =
         rows.iter().map(|row| format!("{} {}", row.rows[0], row.vote.name())).collect();
-    let leaning = match (ruling.choice, count(Vote::Veto)) {
-        (_, 1..) => "the data alone vetoes embedding".to_owned(),
-        (Choice::Embed, _) => format!(
-            "the data alone leans to embedding `{}` in `{}`",
-            child.collection, parent.collection
+    let said = said.join(", ");
+    let is_vetoed = rows.iter().any(|row| row.vote == Vote::Veto);
+    let leaning = match (ruling.choice, is_vetoed) {
+        (_, true) => "the data alone vetoes embedding".to_owned(),
+        (choice, _) => {
+            let who = match (answered.is_empty(), open.is_empty()) {
+                (true, _) => "the data alone leans to",
+                (false, false) => "data and workload lean to",
+                (false, true) => "data and workload decide for",
+            };
+            match choice {
+                Choice::Embed => {
+                    format!("{who} embedding `{}` in `{}`", child.collection, parent.collection)
+                }
+                Choice::Reference => format!("{who} the reference"),
+            }
+        }
+    };
+    let questions = match (answered.is_empty(), open.is_empty()) {
+        (true, _) => format!(
+            "; the workload decides: are both read and written together ({})",
+            open.join(", ")
         ),
-        _ => "the data alone leans to the reference".to_owned(),
+        (false, false) => {
+            format!("; measured: {}; still open: {}", measured(relation), open.join(", "))
+        }
+        (false, true) => format!("; measured: {}", measured(relation)),
     };
     let direction = if relation.tie == Tie::ParentHoldsChildren && p99 >= 1000 {
         format!(
@@ -185,7 +228,7 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
         || docward_model::Seen::all(0, docward_model::Unit::Documents),
         docward_model::Profile::seen,
     );
-    Draft::new(
+    let draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
             "`{path}` refers to {}, {kind}: {} of `{}` for one of `{}` at the median, {} at p99, {} at most, {} each",
@@ -197,12 +240,12 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
             text::count(max),
             text::bytes(relation.child_bytes)
         ),
-        "embed or reference is the choice that costs most to change later, and data answers only a part of it",
-        format!(
-            "{leaning} ({}); the workload decides: are both read and written together ({}){direction}{caution}",
-            said.join(", "),
-            OPEN.join(", ")
-        ),
+        if answered.is_empty() {
+            "embed or reference is the choice that costs most to change later, and data answers only a part of it"
+        } else {
+            "embed or reference is the choice that costs most to change later, and who reads and writes together is a part of it"
+        },
+        format!("{leaning} ({said}){questions}{direction}{caution}"),
         seen,
     )
     // The rows that voted are named in the advice.
@@ -225,7 +268,66 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
             })
             .collect::<Vec<_>>(),
     )
-    .data("open", OPEN.to_vec())
+    .data("open", open);
+    if answered.is_empty() {
+        return draft;
+    }
+    draft.data("answered", answered).data("measured", figures(&relation.access))
+}
+
+/// What the workload answered, in words.
+fn measured(relation: &Relation<'_>) -> String {
+    let Access { reads, updates, writes, .. } = relation.access;
+    let access = &relation.access;
+    let parent = &relation.parent.namespace.collection;
+    let alone = access.queried_alone.map(|share| {
+        let reads = text::plural(reads, "read");
+        format!("{} of {reads} ask for it without its `{parent}`", text::percent(share))
+    });
+    let both = access.co_read.map(|share| {
+        let bound = match share {
+            Share::AtLeast(share) if share < 1.0 => "at least ",
+            Share::AtMost(share) if share > 0.0 => "at most ",
+            _ => "",
+        };
+        let reads = text::plural(reads, "read");
+        format!("{bound}{} of {reads} come with one of `{parent}`", text::percent(share.value()))
+    });
+    let changed = access.child_only_update.map(|share| {
+        let updates = text::plural(updates, "update");
+        format!("{} of {updates} of both change it alone", text::percent(share))
+    });
+    let at_once = access.co_update.map(|share| {
+        let writes = text::plural(writes, "write");
+        format!("{} of {writes} share a transaction with `{parent}`", text::percent(share))
+    });
+    [alone, both, changed, at_once].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The same for programs.
+fn figures(access: &Access) -> DataValue {
+    let mut figures: Vec<(String, DataValue)> = Vec::new();
+    let mut add = |name: &str, value: DataValue| figures.push((name.to_owned(), value));
+    if access.queried_alone.is_some() || access.co_read.is_some() {
+        add("reads", access.reads.into());
+    }
+    if let Some(share) = access.queried_alone {
+        add("queriedAlone", share.into());
+    }
+    match access.co_read {
+        Some(Share::AtLeast(share)) => add("coReadAtLeast", share.into()),
+        Some(Share::AtMost(share)) => add("coReadAtMost", share.into()),
+        None => {}
+    }
+    if let Some(share) = access.child_only_update {
+        add("updates", access.updates.into());
+        add("childOnlyUpdate", share.into());
+    }
+    if let Some(share) = access.co_update {
+        add("writes", access.writes.into());
+        add("coUpdate", share.into());
+    }
+    DataValue::Map(figures)
 }
 
 #[cfg(test)]
@@ -353,5 +455,99 @@ mod tests {
     #[test]
     fn er_t_2_from_fifty_children_on_the_workload_decides() {
         assert!(todo(200).contains("ER-T.2 open"), "{}", todo(200));
+    }
+
+    /// What clients did with the pictures of posts; each operation half a minute after the one before.
+    fn with(children: u32, operations: &[(usize, &str, &str)]) -> docward_model::Finding {
+        let mut body = body(children).replace("t_comment", "t_picture");
+        let commands = operations
+            .iter()
+            .flat_map(|(times, of, command)| std::iter::repeat_n((of, command), *times));
+        for (n, (of, command)) in commands.enumerate() {
+            let at = 1_710_000_000_000 + n * 30_000;
+            body += &format!(
+                "ran {{\"ns\": \"db_blog.{of}\", \"ts\": {{\"$date\": {{\"$numberLong\": \"{at}\"}}}}, \"client\": \"c{n}\", \"millis\": 0, \"command\": {command}}}\n"
+            );
+        }
+        let found = check("R013", &body);
+        assert_eq!(found.len(), 1);
+        found.into_iter().next().expect("one")
+    }
+
+    const BY_POST: &str = r#"{"find": "t_picture", "filter": {"postId": 1}}"#;
+    const BY_AUTHOR: &str = r#"{"find": "t_picture", "filter": {"author": "a"}}"#;
+    const JOIN: &str = r#"{"aggregate": "t_post", "pipeline": [{"$lookup": {"from": "t_picture", "localField": "_id", "foreignField": "postId", "as": "pictures"}}]}"#;
+    const SET: &str = r#"{"q": {"_id": 1}, "u": {"$set": {"n": 1}}}"#;
+
+    #[test]
+    fn er_m_7_what_is_never_asked_for_alone_votes_to_embed() {
+        let found = with(4, &[(100, "t_picture", BY_POST)]);
+        assert!(found.todo.starts_with("data and workload lean to embedding"), "{}", found.todo);
+        assert!(found.todo.contains("ER-M.7 embed"), "{}", found.todo);
+        let measured = "measured: 0 % of 100 reads ask for it without its `t_post`";
+        assert!(found.todo.contains(measured), "{}", found.todo);
+        assert!(found.todo.ends_with("still open: ER-M.2, ER-T.4"), "{}", found.todo);
+    }
+
+    #[test]
+    fn er_m_7_dm_07_2_few_that_are_mostly_asked_for_alone_stay_apart() {
+        let found = with(4, &[(40, "t_picture", BY_POST), (60, "t_picture", BY_AUTHOR)]);
+        assert!(
+            found.todo.starts_with("data and workload lean to the reference"),
+            "{}",
+            found.todo
+        );
+        assert!(found.todo.contains("60 % of 100 reads ask for it without"), "{}", found.todo);
+    }
+
+    #[test]
+    fn er_t_2_dm_07_2_children_that_are_always_read_with_the_parent_may_be_embedded() {
+        let joined = with(200, &[(100, "t_post", JOIN)]);
+        assert!(joined.todo.contains("ER-T.2 embed"), "{}", joined.todo);
+        assert!(joined.todo.starts_with("data and workload lean to embedding"), "{}", joined.todo);
+        let apart = with(200, &[(100, "t_picture", BY_POST)]);
+        assert!(apart.todo.contains("ER-T.3 reference"), "{}", apart.todo);
+        assert!(
+            apart.todo.starts_with("data and workload lean to the reference"),
+            "{}",
+            apart.todo
+        );
+    }
+
+    #[test]
+    fn er_m_2_dm_07_4_er_f_2_children_that_change_alone_vote_for_the_reference() {
+        let found = with(4, &[(90, "t_picture", SET), (10, "t_post", SET)]);
+        assert!(found.todo.contains("ER-M.2 reference, DM-07.4 reference"), "{}", found.todo);
+        assert!(
+            found.todo.contains("90 % of 100 updates of both change it alone"),
+            "{}",
+            found.todo
+        );
+        // Which rows a workload answered is told, and what it measured.
+        let data = |key: &str| format!("{:?}", found.data.get(key));
+        assert!(data("answered").contains("ER-M.2") && !data("open").contains("ER-M.2"));
+        assert!(data("open").contains("ER-M.7") && !data("answered").contains("ER-M.7"));
+        assert!(data("measured").contains("childOnlyUpdate"), "{}", data("measured"));
+    }
+
+    #[test]
+    fn er_x_1_a_veto_of_the_data_stands_whatever_the_workload_says() {
+        let found = with(1000, &[(100, "t_post", JOIN)]);
+        assert!(found.todo.starts_with("the data alone vetoes embedding"), "{}", found.todo);
+        assert!(
+            found.todo.contains("100 % of 100 reads come with one of `t_post`"),
+            "{}",
+            found.todo
+        );
+    }
+
+    #[test]
+    fn er_x_1_slow_operations_alone_change_no_word() {
+        let mut body = body(30);
+        let silent = check("R013", &body);
+        body += &format!("ran x300 {{\"millis\": 120, \"command\": {BY_AUTHOR}}}\n")
+            .replace("picture", "comment");
+        let found = check("R013", &body);
+        assert_eq!((&found[0].todo, &found[0].data), (&silent[0].todo, &silent[0].data));
     }
 }
