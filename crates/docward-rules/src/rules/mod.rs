@@ -85,6 +85,7 @@ mod n017_divergent_collection_names;
 mod n018_long_namespace;
 mod n020_system_database_in_code;
 mod n021_name_in_code;
+mod n022_field_name_in_model;
 mod r001_reference_type_mismatch;
 mod r002_unindexed_reference;
 mod r003_dangling_references;
@@ -250,6 +251,7 @@ pub static RULES: &[&Rule] = &[
     &n018_long_namespace::N018,
     &n020_system_database_in_code::N020,
     &n021_name_in_code::N021,
+    &n022_field_name_in_model::N022,
     &r001_reference_type_mismatch::R001,
     &r002_unindexed_reference::R002,
     &r003_dangling_references::R003,
