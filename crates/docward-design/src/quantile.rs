@@ -38,6 +38,10 @@ pub fn at(spread: Spread, q: f64, rarest: f64) -> f64 {
 
 /// The mean of whole numbers that spread like this.
 pub fn mean(spread: Spread) -> f64 {
+    // Most figures are declared to be always the same.
+    if spread == Spread::always(spread.p50) {
+        return spread.p50 as f64;
+    }
     let at_step = |i: u32| at(spread, (f64::from(i) + 0.5) / f64::from(STEPS), RAREST).round();
     (0..STEPS).map(at_step).sum::<f64>() / f64::from(STEPS)
 }
