@@ -162,7 +162,7 @@ impl KeyPart {
 const PAGE: f64 = 16_384.0;
 const ROOM: f64 = 0.9 * PAGE - 40.0;
 /// Bytes of an index file beside its pages.
-const FILE: f64 = 12_288.0;
+const FILE: f64 = 18_432.0;
 /// Fewer bytes in common are not worth being left out.
 const LEAST_COMMON: f64 = 4.0;
 /// More bytes in common than before are left out from this gain on.
@@ -349,8 +349,8 @@ mod tests {
 
     #[test]
     fn nothing_takes_a_file() {
-        assert_eq!(index_bytes(&[], 100.0) as u64, 12_288);
-        assert_eq!(own_index_bytes(0.0) as u64, 12_288);
+        assert_eq!(index_bytes(&[], 100.0) as u64, 18_432);
+        assert_eq!(own_index_bytes(0.0) as u64, 18_432);
         assert!((record(900.0) - 2.0).abs() < 1e-9 && (record(100_000.0) - 3.0).abs() < 1e-9);
     }
 }

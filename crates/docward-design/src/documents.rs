@@ -8,12 +8,30 @@ use std::sync::Arc;
 use docward_model::{BsonType, Entity, Relationship};
 
 use crate::decide::Ruling;
-use crate::layout::{Layout, Origin, Planned};
+use crate::layout::{Layout, Origin, Planned, Rank, document_bytes};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 
 /// Fields of a document, shared by all that look at it.
 pub(crate) type Fields = Arc<Vec<Planned>>;
+
+/// A document with its sizes.
+#[derive(Clone, Default)]
+pub(crate) struct Document {
+    pub(crate) fields: Fields,
+    /// Typical, mean, 99th percentile.
+    pub(crate) bytes: (u64, u64, u64),
+}
+
+impl Document {
+    fn new(inside: Vec<Planned>) -> Self {
+        let mut fields = vec![Planned::new("_id", BsonType::ObjectId, Origin::Id)];
+        fields.extend(inside);
+        let of = |rank| document_bytes(&fields, rank);
+        let bytes = (of(Rank::Typical), of(Rank::Mean), of(Rank::P99));
+        Self { fields: Fields::new(fields), bytes }
+    }
+}
 
 pub(crate) struct Documents<'m> {
     layout: Layout<'m>,
@@ -24,6 +42,7 @@ pub(crate) struct Documents<'m> {
     /// Whether entities embed each other in a circle: then what is inside depends on where it begins.
     circular: bool,
     whole: RefCell<Vec<Option<Fields>>>,
+    documents: RefCell<Vec<Option<Document>>>,
     /// Decisions about an entity, without what documents do not need.
     about: RefCell<BTreeMap<&'m str, Vec<Decision>>>,
 }
@@ -45,8 +64,9 @@ impl<'m> Documents<'m> {
         }
         let circular = is_circular(&embeds);
         let whole = RefCell::new(vec![None; model.entities.len()]);
+        let documents = RefCell::new(vec![None; model.entities.len()]);
         let layout = Layout { ..*layout };
-        Self { layout, places, embeds, circular, whole, about: RefCell::default() }
+        Self { layout, places, embeds, circular, whole, documents, about: RefCell::default() }
     }
 
     pub(crate) fn layout(&self) -> &Layout<'m> {
@@ -54,26 +74,33 @@ impl<'m> Documents<'m> {
     }
 
     /// The parent's and the child's document, as if the relationship were not there.
-    pub(crate) fn without(&self, relationship: &Relationship) -> (Fields, Fields) {
+    pub(crate) fn without(&self, relationship: &Relationship) -> (Document, Document) {
         let decision = self.layout.decisions.iter().find(|d| d.relationship == relationship.name);
         let patterns = decision.map_or(&[][..], |decision| &decision.patterns);
         let tree = relationship.parent == relationship.child;
         let of = |name: &str, leaves_alone: fn(&Pattern) -> bool| {
-            let Some(entity) = self.layout.model.entity(name) else { return Fields::default() };
-            let mut fields = vec![Planned::new("_id", BsonType::ObjectId, Origin::Id)];
+            let Some(entity) = self.layout.model.entity(name) else { return Document::default() };
+            let untouched =
+                patterns.iter().all(leaves_alone) && !self.is_inside(name, relationship);
             if self.circular {
-                fields.extend(self.slowly(entity, &relationship.name));
-            } else if !tree
-                && patterns.iter().all(leaves_alone)
-                && !self.is_inside(name, relationship)
-            {
-                fields.extend(self.whole(entity).iter().cloned());
+                Document::new(self.slowly(entity, &relationship.name))
+            } else if !tree && untouched {
+                self.document(entity)
             } else {
-                fields.extend(self.part(entity, relationship));
+                Document::new(self.part(entity, relationship))
             }
-            Fields::new(fields)
         };
         (of(&relationship.parent, leaves_parent), of(&relationship.child, leaves_child))
+    }
+
+    fn document(&self, entity: &'m Entity) -> Document {
+        let place = self.places[entity.name.as_str()];
+        if let Some(found) = &self.documents.borrow()[place] {
+            return found.clone();
+        }
+        let made = Document::new(self.whole(entity).to_vec());
+        self.documents.borrow_mut()[place] = Some(made.clone());
+        made
     }
 
     /// Everything is laid out again.
@@ -249,7 +276,7 @@ mod tests {
             for (name, found) in [(&relationship.parent, parent), (&relationship.child, child)] {
                 let entity = model.entity(name).unwrap();
                 let slow = documents.slowly(entity, &relationship.name);
-                assert_eq!(found[1..], slow, "{name} without {}", relationship.name);
+                assert_eq!(found.fields[1..], slow, "{name} without {}", relationship.name);
             }
         }
         (model.relationships.len(), documents.circular)

@@ -267,6 +267,8 @@ impl<'a, 'm> Base<'a, 'm> {
         let model = layout.model;
         // What every other relationship adds to the two is the same in all ways.
         let (parent, child) = documents.without(relationship);
+        let bytes = (parent.bytes, child.bytes.1);
+        let (parent, child) = (parent.fields, child.fields);
         let of_child = |read: &&DesignRead| read.from == relationship.child;
         let looked_up =
             model.reads.iter().filter(of_child).any(|read| !by_parent(read, relationship));
@@ -288,11 +290,6 @@ impl<'a, 'm> Base<'a, 'm> {
             read.from == relationship.parent && names_role(read, relationship.role())
                 || read.from == relationship.child && wanted
         });
-        let of_parent = |rank| document_bytes(&parent, rank);
-        let bytes = (
-            (of_parent(Rank::Typical), of_parent(Rank::Mean), of_parent(Rank::P99)),
-            document_bytes(&child, Rank::Mean),
-        );
         let link = Link::of(relationship, decision);
         Self {
             layout,

@@ -6,7 +6,7 @@ use docward_model::{BsonType, DesignModel, DesignRead, DesignWrite, Entity};
 use crate::Naming;
 use crate::capacity::{KeyPart, index_bytes};
 use crate::example::{DAY, HOUR};
-use crate::layout::{Layout, Planned, Rank, document_bytes, is_of_series};
+use crate::layout::{Layout, Origin, Planned, Rank, document_bytes, is_of_series};
 use crate::pattern::{self, Bucket, Pattern, Window};
 use crate::plan::Design;
 use crate::size;
@@ -65,14 +65,15 @@ pub struct Readings {
     bytes: Bytes,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Bytes {
     reading: u64,
     inside: u64,
     /// A bucket without its readings.
     head: u64,
-    /// What a reading adds to a bucket that the server makes, beside its first one.
-    column: u64,
+    /// What a reading adds to a bucket that the server makes: while it is open, and compressed.
+    open: f64,
+    column: f64,
 }
 
 /// The readings of an entity; why not, when it is none or undecided.
@@ -108,12 +109,15 @@ pub fn readings(
     let fields = layout.bucket(entity, &rule);
     let apart: Vec<Planned> = fields.iter().filter(|f| f.name != "readings").cloned().collect();
     let mean = |fields: &[Planned]| document_bytes(fields, Rank::Mean);
-    let columns = reading.iter().filter(|field| !is_of_series(&series.id, field));
+    let columns: Vec<&Planned> =
+        reading.iter().filter(|field| !is_of_series(&series.id, field)).collect();
     let bytes = Bytes {
         reading: mean(&reading),
         inside: mean(&inside),
         head: mean(&apart),
-        column: columns.map(|field| column(field, &series.time)).sum(),
+        // A type, a place of three digits and a zero in front of each value.
+        open: columns.iter().map(|f| f.value_bytes(Rank::Mean) as f64 + 4.9).sum(),
+        column: columns.iter().map(|field| column(field, &series.time)).sum(),
     };
     let updated = model.writes.iter().any(|write| write.updates.contains(&entity.name));
     Ok(Readings {
@@ -139,15 +143,16 @@ pub fn readings(
 }
 
 /// Bytes of a value in a column of a bucket that the server has closed and compressed: what rises evenly
-/// takes a byte, numbers that differ at random take all their bytes, other values are kept as they are.
-fn column(field: &Planned, time: &str) -> u64 {
+/// takes hardly anything, numbers with few places take as many bytes as their differences, other values are
+/// kept as they are.
+fn column(field: &Planned, time: &str) -> f64 {
     match field.kind {
-        _ if field.name == time => 1,
-        BsonType::Bool => 1,
-        BsonType::ObjectId => 9,
-        BsonType::Double => 9,
-        BsonType::Int | BsonType::Long => 4,
-        _ => field.value_bytes(Rank::Mean) + 2,
+        _ if field.name == time => 0.1,
+        BsonType::Bool => 0.5,
+        BsonType::ObjectId if field.origin == Origin::Id => 1.0,
+        BsonType::Double => 4.0,
+        BsonType::Int | BsonType::Long => 3.0,
+        _ => field.value_bytes(Rank::Mean) as f64 + 1.0,
     }
 }
 
@@ -233,10 +238,15 @@ impl Readings {
                 (series * each, series * bytes, index(series * each, 1))
             }
             ReadingsWay::TimeSeries => {
-                let each = readings.div_ceil(self.server_most());
-                let head = SERVER_HEAD + 4 * self.bytes.column;
-                let bytes = each * head + readings * self.bytes.column;
-                (series * each, series * bytes, index(series * each, 2))
+                // The last bucket of a series is open, and not compressed yet.
+                let closed = readings.saturating_sub(1) / self.server_most();
+                let open = readings - closed * self.server_most();
+                let head = (SERVER_HEAD + 2 * self.bytes.reading) as f64;
+                let bytes = (closed + 1) as f64 * head
+                    + (closed * self.server_most()) as f64 * self.bytes.column
+                    + open as f64 * self.bytes.open;
+                let each = closed + 1;
+                (series * each, (series as f64 * bytes) as u64, index(series * each, 2))
             }
         }
     }
@@ -251,8 +261,7 @@ impl Readings {
     pub fn is_of_one(&self, read: &DesignRead) -> bool {
         let named = |id: &Planned| {
             read.filter.iter().any(|(field, _)| {
-                *field == id.name
-                    || matches!(&id.origin, crate::Origin::Reference(of) if of == field)
+                *field == id.name || matches!(&id.origin, Origin::Reference(of) if of == field)
             })
         };
         read.from == self.entity && self.ids.iter().all(named)

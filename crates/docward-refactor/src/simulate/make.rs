@@ -85,8 +85,8 @@ pub(super) struct Which {
 pub(super) const BEGIN: i64 = 1_704_067_200;
 
 /// An id as a driver of one of four processes makes it: the second, the process, a counter.
-pub(super) fn made_id(second: u64, counter: u64) -> ObjectId {
-    let process = mixed(7, (second ^ counter) % 4).to_be_bytes();
+pub(super) fn made_id(second: u64, counter: u64, process: u64) -> ObjectId {
+    let process = mixed(7, process % 4).to_be_bytes();
     let mut bytes = [0_u8; 12];
     bytes[..4].copy_from_slice(&(BEGIN as u32).wrapping_add(second as u32).to_be_bytes());
     bytes[4..9].copy_from_slice(&process[..5]);
@@ -166,12 +166,12 @@ impl<'p> Maker<'p> {
 
     /// A parent comes every minute.
     pub(super) fn parent_id(&self, parent: u64) -> ObjectId {
-        made_id(parent * 60, parent)
+        made_id(parent * 60, parent, mixed(1, parent))
     }
 
     /// A parent gets a child every minute.
     pub(super) fn child_id(&self, parent: u64, child: u64) -> ObjectId {
-        made_id(child * 60 + parent % 60, parent)
+        made_id(child * 60 + parent % 60, parent, mixed(parent, child))
     }
 
     pub(super) fn which_child(&self, parent: u64, child: u64) -> Which {
@@ -466,7 +466,8 @@ pub(super) fn number(out: &mut Vec<u8>, kind: BsonType, value: u64) {
     match kind {
         BsonType::Int => out.extend((value as i32).to_le_bytes()),
         BsonType::Long => out.extend(value.to_le_bytes()),
-        BsonType::Double => out.extend((value as f64).to_le_bytes()),
+        // Two places behind the point, as measured and counted things have.
+        BsonType::Double => out.extend((value as f64 / 100.0).to_le_bytes()),
         BsonType::Decimal => {
             // The coefficient below, an exponent of zero above.
             out.extend(value.to_le_bytes());

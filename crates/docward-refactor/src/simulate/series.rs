@@ -177,7 +177,8 @@ impl<'p, 'm> Series<'p, 'm> {
         let second = reading as i64 * self.readings.step / 1000;
         // Several readings of a second differ in their counter.
         let counter = series.wrapping_mul(1009).wrapping_add(reading);
-        made_id(second as u64, counter)
+        // A series is written by one process.
+        made_id(second as u64, counter, series)
     }
 
     fn which(&self, series: u64, reading: u64) -> Which {
@@ -188,7 +189,7 @@ impl<'p, 'm> Series<'p, 'm> {
     /// The value of a field that says which series it is; no two series share it.
     fn series_value(&self, field: &Field, series: u64) -> Bson {
         match field.kind {
-            BsonType::ObjectId => Bson::ObjectId(made_id(series * 60, series)),
+            BsonType::ObjectId => Bson::ObjectId(made_id(series * 60, series, mixed(1, series))),
             BsonType::Int => Bson::Int32(series as i32),
             BsonType::Long => Bson::Int64(series as i64),
             BsonType::Double => Bson::Double(series as f64),

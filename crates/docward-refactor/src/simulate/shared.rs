@@ -174,7 +174,8 @@ impl<'p, 'm> Shared<'p, 'm> {
     }
 
     fn child_id(&self, child: u32) -> ObjectId {
-        made_id(u64::from(child) * 60, u64::from(child))
+        let child = u64::from(child);
+        made_id(child * 60, child, mixed(1, child))
     }
 
     fn which(&self, child: u32) -> Which {
@@ -245,7 +246,7 @@ impl<'p, 'm> Shared<'p, 'm> {
         let mut out = Vec::new();
         let start = begin(&mut out);
         named(&mut out, 0x07, "_id");
-        out.extend(made_id(self.made, self.made).bytes());
+        out.extend(made_id(self.made, self.made, mixed(1, self.made)).bytes());
         for (name, id) in [(of_parent, self.parent_id(parent)), (of_child, self.child_id(child))] {
             named(&mut out, 0x07, name);
             out.extend(id.bytes());

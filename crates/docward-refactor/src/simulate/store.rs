@@ -242,10 +242,27 @@ async fn statistics(database: &Database, name: &str) -> Result<Document, Error> 
             all.insert(key, sum as i64);
         }
         if let Ok(sizes) = stats.get_document("indexSizes") {
-            all.insert("indexSizes", sizes.clone());
+            // Without what the file has free for reuse: that depends on when checkpoints were taken.
+            let used = sizes.iter().map(|(name, size)| {
+                let details = stats.get_document("indexDetails").and_then(|d| d.get_document(name));
+                let blocks = details.and_then(|details| details.get_document("block-manager"));
+                let free = blocks.ok().and_then(|b| b.get("file bytes available for reuse"));
+                let size = number(size).unwrap_or(0);
+                let before = own(&all, name);
+                let used = size.saturating_sub(free.and_then(number).unwrap_or(0));
+                (name.clone(), Bson::Int64((before + used) as i64))
+            });
+            let used: Document = used.collect();
+            all.insert("indexSizes", used);
         }
     }
     Ok(all)
+}
+
+/// Bytes of an index that were found so far.
+fn own(all: &Document, name: &str) -> u64 {
+    let sizes = all.get_document("indexSizes").ok();
+    sizes.and_then(|sizes| sizes.get(name)).and_then(number).unwrap_or(0)
 }
 
 /// A count in whatever type the server chose.
