@@ -1,11 +1,12 @@
 //! How large everything gets, and when a document crosses the tiers of the rule book (DM-05.1, CK-2,
 //! LM-3, LM-1).
 
-use docward_model::DesignModel;
+use docward_model::{BsonType, DesignModel};
 use jiff::ToSpan;
 
 use crate::collection::{CollectionPlan, Purpose};
-use crate::layout::{Rank, document_bytes};
+use crate::index::IndexPlan;
+use crate::layout::{Origin, Planned, Rank, document_bytes};
 use crate::size;
 
 /// The tiers: bytes and the clause.
@@ -53,9 +54,12 @@ fn of(model: &DesignModel, collection: &CollectionPlan) -> Capacity {
         .to_vec();
     let index_bytes = documents(0.0).map(|n| {
         // The index on `_id` is there too; a time series keeps none.
-        let own = if matches!(collection.purpose, Purpose::TimeSeries { .. }) { 0.0 } else { 1.0 };
-        let planned: f64 = collection.indexes.iter().map(|index| entries(collection, index)).sum();
-        (n * (own * ENTRY as f64 + planned * ENTRY as f64)) as u64
+        let own = match collection.purpose {
+            Purpose::TimeSeries { .. } => 0.0,
+            _ => own_index_bytes(n),
+        };
+        let planned = collection.indexes.iter();
+        (own + planned.map(|index| planned_bytes(model, collection, index, n)).sum::<f64>()) as u64
     });
     let hot = model.entity(&collection.entity).and_then(|entity| entity.hot);
     let working_set = documents(0.0).zip(index_bytes).map(|(n, indexes)| {
@@ -71,21 +75,175 @@ fn of(model: &DesignModel, collection: &CollectionPlan) -> Capacity {
     }
 }
 
-/// Bytes of an index entry before compression: a short key and the record's number.
-pub const ENTRY: u64 = 24;
+/// Bytes of an index of a collection with so many documents.
+fn planned_bytes(
+    model: &DesignModel,
+    collection: &CollectionPlan,
+    index: &IndexPlan,
+    documents: f64,
+) -> f64 {
+    let entity = model.entity(&collection.entity);
+    let (mut many, mut different) = (1.0_f64, 1.0_f64);
+    let mut parts = Vec::new();
+    for (path, _) in &index.keys {
+        let Some((field, leaf)) = find(&collection.fields, path) else { continue };
+        let items = field.items.map_or(1.0, |items| items.p50.max(1) as f64);
+        many = many.max(items);
+        let kind = if leaf.kind == BsonType::Array { leaf.element } else { Some(leaf.kind) };
+        let kind = kind.unwrap_or(BsonType::Object);
+        let declared = entity.and_then(|entity| entity.field(path)).and_then(|f| f.distinct);
+        let values = match (&leaf.origin, kind) {
+            _ if !leaf.values.is_empty() => Some(leaf.values.len() as f64),
+            (_, BsonType::Bool) => Some(2.0),
+            (Origin::Reference(entity), _) => model.entity(entity).and_then(|e| e.count),
+            _ => declared,
+        };
+        // What nobody said anything about is different each time.
+        different = (different * values.unwrap_or(f64::INFINITY)).min(documents * many);
+        parts.push(KeyPart::of(kind, leaf.bytes.0, different));
+    }
+    index_bytes(&parts, documents * many)
+}
 
-/// Entries a document has in an index: as many as elements when the path leads through an array.
-fn entries(collection: &CollectionPlan, index: &crate::index::IndexPlan) -> f64 {
-    let many = |path: &String| {
-        let first = path.split('.').next().unwrap_or(path);
-        collection
-            .fields
-            .iter()
-            .find(|field| field.name == first)
-            .and_then(|field| field.items)
-            .map_or(1.0, |items| items.p50.max(1) as f64)
+/// The field of a path at the top, and the one at its end.
+fn find<'f>(fields: &'f [Planned], path: &str) -> Option<(&'f Planned, &'f Planned)> {
+    let mut parts = path.split('.');
+    let first = parts.next()?;
+    let top = fields.iter().find(|field| field.name == first)?;
+    let leaf = parts.try_fold(top, |field, part| field.fields.iter().find(|f| f.name == part))?;
+    Some((top, leaf))
+}
+
+/// A part of an index key as the server stores it, and how far it tells entries apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KeyPart {
+    /// Bytes: a type and the value.
+    bytes: f64,
+    /// Bytes in front that neighbours have in common.
+    common: f64,
+    /// Bytes that are stored beside the key.
+    beside: f64,
+    is_text: bool,
+    /// Different keys up to and with this part.
+    different: f64,
+}
+
+impl KeyPart {
+    /// What a value takes in a key, measured on 6.0.5 (`docs/design-simulate.md` has the figures).
+    ///
+    /// | value | bytes | in common | why |
+    /// |---|---|---|---|
+    /// | ObjectId | 13 | 4 | a type, twelve bytes; ids of one month share type and three bytes of time |
+    /// | date | 9 | 5 | a type, eight bytes; dates of a month and a half share type and four of them |
+    /// | text | length + 2 | 1 | a type and a zero around it |
+    /// | binary data | length + 3 | 1 | a type, a length and a subtype around it |
+    /// | int | 5 | 1 | a type that tells the length, and as many bytes as the number has |
+    /// | long | 9, 2 beside | 1 | as int; that it is a long is kept beside the key |
+    /// | double, decimal | 10 | 1 | a number with places behind the point |
+    /// | bool, null | 1 | 1 | the type says it all |
+    pub fn of(kind: BsonType, length: u64, different: f64) -> Self {
+        let length = length as f64;
+        let (bytes, common, beside) = match kind {
+            BsonType::ObjectId => (13.0, 4.0, 0.0),
+            BsonType::Date | BsonType::Timestamp => (9.0, 5.0, 0.0),
+            BsonType::String => (length + 2.0, 1.0, 0.0),
+            BsonType::BinData => (length + 3.0, 1.0, 0.0),
+            BsonType::Int => (5.0, 1.0, 0.0),
+            BsonType::Long => (9.0, 1.0, 2.0),
+            BsonType::Double | BsonType::Decimal => (10.0, 1.0, 0.0),
+            BsonType::Object | BsonType::Array => (32.0, 1.0, 0.0),
+            _ => (1.0, 1.0, 0.0),
+        };
+        Self { bytes, common, beside, is_text: kind == BsonType::String, different }
+    }
+}
+
+/// A page of an index is written when it is nine tenths full, and begins with a header.
+const PAGE: f64 = 16_384.0;
+const ROOM: f64 = 0.9 * PAGE - 40.0;
+/// Bytes of an index file beside its pages.
+const FILE: f64 = 18_432.0;
+/// Fewer bytes in common are not worth being left out.
+const LEAST_COMMON: f64 = 4.0;
+/// More bytes in common than before are left out from this gain on.
+const LEAST_GAIN: f64 = 10.0;
+
+/// Bytes of an index with so many entries, as the file is on disk. Of a key are stored a byte, what it
+/// does not have in common with the one before it and the length of that, and the number of the record.
+/// An index that grew for long by inserts in the middle has pages that are less full, up to a third.
+pub fn index_bytes(parts: &[KeyPart], entries: f64) -> f64 {
+    if entries < 1.0 || parts.is_empty() {
+        return FILE;
+    }
+    FILE + entries * entry(parts, entries, record(entries)) * PAGE / ROOM
+}
+
+/// Bytes of the index on `_id`: the record's number stands beside the key, with a byte in front.
+fn own_index_bytes(documents: f64) -> f64 {
+    let id = [KeyPart::of(BsonType::ObjectId, 0, documents)];
+    if documents < 1.0 {
+        return FILE;
+    }
+    FILE + documents * (entry(&id, documents, 0.0) + 1.0 + record(documents)) * PAGE / ROOM
+}
+
+/// Bytes of the number of a record: 10 bits in two bytes, eight more in each further one.
+fn record(records: f64) -> f64 {
+    let bits = records.max(1.0).log2();
+    2.0 + ((bits - 10.0) / 8.0).ceil().clamp(0.0, 7.0)
+}
+
+/// Bytes of an entry, before pages are filled with it.
+fn entry(parts: &[KeyPart], entries: f64, record: f64) -> f64 {
+    let key = parts.iter().map(|part| part.bytes).sum::<f64>() + 1.0 + record;
+    let beside: f64 = parts.iter().map(|part| part.beside).sum();
+    let stored = |common: f64| {
+        let common = if common >= LEAST_COMMON { common } else { 0.0 };
+        let rest = key - common;
+        1.0 + f64::from(common > 0.0) + f64::from(rest > 63.0) + rest
     };
-    index.keys.iter().map(|(path, _)| many(path)).fold(1.0, f64::max)
+    // Records of one key are some thousands apart: three bytes of their numbers differ.
+    let end = 1.0 + (record - 3.0).max(0.0);
+    let mut each = key;
+    // How much is in common depends on how many entries a page has, and the other way round.
+    for _ in 0..3 {
+        let on_page = (ROOM / each).min(entries);
+        let (mut before, mut in_front) = (1.0_f64, 0.0);
+        let varies = parts.iter().position(|part| {
+            let varies = on_page * part.different.min(entries) / entries > 1.5;
+            if !varies {
+                in_front += part.bytes;
+                before = part.different.min(entries).max(1.0);
+            }
+            varies
+        });
+        let Some(place) = varies else {
+            let common = in_front + end;
+            each = stored(if common < LEAST_COMMON { in_front + record } else { common });
+            continue;
+        };
+        let part = parts[place];
+        let different = part.different.min(entries);
+        let (within, here) = (different / before, on_page * different / entries);
+        // Letters in common of many texts, bytes in common of the values on a page.
+        let chance = if part.is_text {
+            within.max(1.0).ln() / 26_f64.ln()
+        } else {
+            (within / here).max(1.0).ln() / 256_f64.ln()
+        };
+        let first = in_front + part.bytes.min(part.common + chance.floor());
+        let mut next = in_front + part.bytes;
+        match parts.get(place + 1) {
+            Some(after) => next += after.common,
+            None => next += end,
+        }
+        if first >= LEAST_COMMON && next < first + LEAST_GAIN {
+            next = first;
+        }
+        let new = different / entries;
+        each = new * stored(first) + (1.0 - new) * stored(next);
+    }
+    each + beside
 }
 
 /// Documents after years: what comes, less what goes.
@@ -147,4 +305,52 @@ fn after((year, month, day): (i16, i8, i8), years: f64) -> Option<String> {
     }
     let date = start.checked_add((days as i64).days()).ok()?;
     Some(format!("{:04}-{:02}", date.year(), date.month()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn each(parts: &[(BsonType, u64, f64)], entries: f64) -> f64 {
+        let parts: Vec<KeyPart> = parts.iter().map(|(k, l, d)| KeyPart::of(*k, *l, *d)).collect();
+        index_bytes(&parts, entries) / entries
+    }
+
+    /// Bytes of an entry that MongoDB 6.0.5 had on disk after a checkpoint.
+    #[test]
+    fn ck_12_index_entries_take_what_a_server_was_measured_to_take() {
+        use BsonType::{Bool, Date, Decimal, Double, Int, Long, ObjectId, String};
+        let n = 100_000.0;
+        let cases: [(&[(BsonType, u64, f64)], f64, f64); 15] = [
+            (&[(ObjectId, 0, n)], n, 16.9),
+            (&[(ObjectId, 0, n / 3.0)], n, 10.1),
+            (&[(ObjectId, 0, n / 50.0)], n, 5.9),
+            (&[(ObjectId, 0, n / 1000.0)], n, 5.5),
+            (&[(ObjectId, 0, n / 3.0), (Date, 0, n)], n, 17.2),
+            (&[(ObjectId, 0, n / 50.0), (Date, 0, n)], n, 12.3),
+            (&[(ObjectId, 0, 100.0), (String, 20, n)], n, 30.2),
+            (&[(Int, 0, n)], n, 11.3),
+            (&[(Long, 0, n)], n, 18.0),
+            (&[(Double, 0, n)], n, 17.2),
+            (&[(Decimal, 0, n)], n, 17.1),
+            (&[(Date, 0, n)], n, 11.3),
+            (&[(Bool, 0, 2.0)], n, 3.6),
+            (&[(String, 12, n)], n, 18.6),
+            (&[(String, 100, n)], n, 118.1),
+        ];
+        for (parts, entries, measured) in cases {
+            let error = each(parts, entries) / measured - 1.0;
+            assert!(error.abs() < 0.1, "{parts:?}: {:.1}, {measured}", each(parts, entries));
+        }
+        // Ids of documents, and how much the first pages weigh in a small index.
+        assert!((own_index_bytes(200_000.0) / 200_000.0 / 18.0 - 1.0).abs() < 0.05);
+        assert!((each(&[(ObjectId, 0, 1e4)], 1e4) / 18.4 - 1.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn nothing_takes_a_file() {
+        assert_eq!(index_bytes(&[], 100.0) as u64, 18_432);
+        assert_eq!(own_index_bytes(0.0) as u64, 18_432);
+        assert!((record(900.0) - 2.0).abs() < 1e-9 && (record(100_000.0) - 3.0).abs() < 1e-9);
+    }
 }

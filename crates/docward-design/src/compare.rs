@@ -3,14 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use docward_model::{ChildGrowth, Relationship};
+use docward_model::{ChildGrowth, DesignModel, Relationship};
 
-use crate::capacity::{Crossing, ENTRY, YEARS, crossings};
+use crate::capacity::{Crossing, YEARS, crossings};
 use crate::decide::Choice;
-use crate::layout::{Layout, Rank};
+use crate::documents::Documents;
+use crate::layout::Rank;
 use crate::pattern::Pattern;
 use crate::plan::Decision;
-use crate::predict::{self, Predictor};
+use crate::predict::{self, Predictor, ReadPlan};
 use crate::size;
 
 /// A way to store a relationship.
@@ -92,32 +93,32 @@ pub(crate) fn chosen(decision: &Decision) -> Way {
 }
 
 pub(crate) fn alternatives(
-    layout: &Layout<'_>,
+    documents: &Documents<'_>,
     relationship: &Relationship,
     decision: &Decision,
     touched: &[BTreeSet<&str>],
 ) -> Vec<Alternative> {
-    predict::all(layout, relationship, decision)
+    predict::all(documents, relationship, decision)
         .iter()
-        .map(|way| alternative(layout, relationship, decision, touched, way))
+        .map(|way| alternative(documents.layout().model, relationship, decision, touched, way))
         .collect()
 }
 
 fn alternative(
-    layout: &Layout<'_>,
+    model: &DesignModel,
     relationship: &Relationship,
     decision: &Decision,
     touched: &[BTreeSet<&str>],
     way: &Predictor,
 ) -> Alternative {
-    let model = layout.model;
     let (parent, child) = (&relationship.parent, &relationship.child);
     let spread = decision.facts.children;
     let mut operations = Vec::new();
     for (read, touched) in model.reads.iter().zip(touched) {
-        if touched.contains(parent.as_str()) || touched.contains(child.as_str()) {
-            let plan = way.plan_read(read);
-            let targets = plan.as_ref().map_or(read.limit.unwrap_or(1), predict::ReadPlan::targets);
+        let reached = (touched.contains(parent.as_str()), touched.contains(child.as_str()));
+        if reached != (false, false) {
+            let plan = way.plan_read(read).or_else(|| ReadPlan::elsewhere(read, reached));
+            let targets = plan.as_ref().map_or(read.limit.unwrap_or(1), ReadPlan::targets);
             // Nothing reads a hundred thousand parents at once and tells it in figures of one.
             let counts = vec![spread.p50; targets.clamp(1, 100_000) as usize];
             operations.push(way.read(read, plan.as_ref(), &counts));
@@ -152,22 +153,29 @@ fn alternative(
         Vec::new()
     };
     let parents = model.entity(parent).and_then(|entity| entity.count);
-    let children = match model.entity(child).and_then(|entity| entity.count) {
-        Some(count) => Some(count),
-        None => parents.map(|parents| parents * spread.p50 as f64),
+    let declared = model.entity(child).and_then(|entity| entity.count);
+    // Links are as many as children, unless several parents share them.
+    let links = match declared {
+        Some(count) if !way.is_shared() => Some(count),
+        _ => parents.map(|parents| parents * spread.p50 as f64),
     };
-    let storage = parents.zip(children).map(|(parents, children)| {
-        let mean = if parents > 0.0 { children / parents } else { 0.0 };
+    let children = declared.or(links);
+    let storage = parents.zip(links).zip(children).map(|((parents, links), children)| {
+        let mean = if parents > 0.0 { links / parents } else { 0.0 };
         let held = way.parent_bytes(mean.round() as u64, Rank::Mean) as f64;
         let apart = match way.way {
             Way::Embed => 0.0,
             _ => children * way.own_child() as f64,
         };
-        (parents * held + apart) as u64
+        let pairs = if way.is_paired() { links * way.pair_bytes() as f64 } else { 0.0 };
+        (parents * held + apart + pairs) as u64
     });
     let index_bytes = match way.way {
-        Way::Embed if !way.looked_up => Some(0),
-        _ => children.map(|children| (children * ENTRY as f64) as u64),
+        Way::Embed if !way.needs_lookup() => Some(0),
+        _ => links.zip(children).map(|(links, children)| {
+            let parents = parents.unwrap_or(links / spread.p50.max(1) as f64);
+            way.index(parents, links, children) as u64
+        }),
     };
     Alternative {
         way: way.way,

@@ -2,8 +2,6 @@
 
 use docward_model::Spread;
 
-use crate::compare::Way;
-
 /// A run of `design simulate`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
@@ -25,7 +23,9 @@ pub struct Simulation {
     pub seed: u64,
     /// What was simulated.
     pub relationships: Vec<Simulated>,
-    /// Relationships that were not, each with the reason.
+    /// Series that were.
+    pub series: Vec<SimulatedSeries>,
+    /// Relationships and series that were not, each with the reason.
     pub skipped: Vec<(String, String)>,
     /// What has to be known to read the figures.
     pub notes: Vec<String>,
@@ -42,8 +42,10 @@ pub struct Simulated {
     pub verdict: &'static str,
     /// Children that a parent got.
     pub children: Spread,
-    /// All children.
+    /// All children that parents have; those that several share count each time.
     pub all_children: u64,
+    /// Different children when several parents share them.
+    pub different: Option<u64>,
     /// The ways, the chosen one first.
     pub ways: Vec<MeasuredWay>,
     /// Operations of the model that touch it and were not replayed.
@@ -53,24 +55,54 @@ pub struct Simulated {
 impl Simulated {
     /// The ways from the fastest to the slowest, with the time each takes as a multiple of the fastest.
     pub fn ranking(&self) -> Vec<(&MeasuredWay, f64)> {
-        let mut ways: Vec<&MeasuredWay> = self.ways.iter().collect();
-        ways.sort_by(|a, b| a.busy().total_cmp(&b.busy()));
-        let best = ways.first().map_or(0.0, |way| way.busy()).max(f64::MIN_POSITIVE);
-        ways.into_iter().map(|way| (way, way.busy() / best)).collect()
+        ranking(&self.ways)
     }
 }
 
-/// One way to store a relationship.
+/// An entity whose readings were stored in several ways.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimulatedSeries {
+    /// The entity.
+    pub entity: String,
+    /// What was decided.
+    pub verdict: &'static str,
+    /// Series.
+    pub series: u64,
+    /// Readings of each.
+    pub readings: u64,
+    /// Seconds from one reading to the next.
+    pub step: f64,
+    /// Most readings of a bucket.
+    pub bucket: u64,
+    /// The ways, the chosen one first.
+    pub ways: Vec<MeasuredWay>,
+    /// Operations of the model that touch it and were not replayed.
+    pub left_out: Vec<String>,
+    /// What has to be known to read the figures.
+    pub notes: Vec<String>,
+}
+
+/// Ways from the fastest to the slowest, with the time each takes as a multiple of the fastest.
+pub fn ranking(ways: &[MeasuredWay]) -> Vec<(&MeasuredWay, f64)> {
+    let mut ways: Vec<&MeasuredWay> = ways.iter().collect();
+    ways.sort_by(|a, b| a.busy().total_cmp(&b.busy()));
+    let best = ways.first().map_or(0.0, |way| way.busy()).max(f64::MIN_POSITIVE);
+    ways.into_iter().map(|way| (way, way.busy() / best)).collect()
+}
+
+/// One way to store a relationship or a series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredWay {
-    /// The way.
-    pub way: Way,
+    /// The word for it.
+    pub name: &'static str,
     /// Whether it was chosen.
     pub chosen: bool,
     /// Each operation.
     pub operations: Vec<MeasuredOperation>,
-    /// Bytes of a parent: typical, 99th percentile, most.
-    pub parent: [Compared; 3],
+    /// Documents that are stored.
+    pub documents: Compared,
+    /// Bytes of a parent: typical, 99th percentile, the largest; a series has none.
+    pub parent: Option<[Compared; 3]>,
     /// Bytes of all documents.
     pub data: Compared,
     /// Bytes of the indexes that the way needs beside those on `_id`.

@@ -13,6 +13,7 @@ use crate::collection::{self, CollectionPlan};
 use crate::compare::{self, Alternative};
 use crate::decide::{Choice, Row, Ruling, Vote, decide};
 use crate::derive::{self, Question};
+use crate::documents::Documents;
 use crate::facts::{Bounds, Facts};
 use crate::layout::{Layout, Rank, document_bytes, has_part_id, own};
 use crate::naming::Naming;
@@ -173,11 +174,12 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
     let layout = Layout { model, decisions: &decisions, advice: &entities, naming };
     let collections = collection::all(&layout);
     let touched: Vec<_> = model.reads.iter().map(|read| derive::reads(model, read)).collect();
+    let documents = Documents::new(&layout);
     let compared: Vec<(Vec<Alternative>, bool)> = layout
         .linked()
         .map(|(relationship, decision)| match decision.choice {
             Some(_) => (
-                compare::alternatives(&layout, relationship, decision, &touched),
+                compare::alternatives(&documents, relationship, decision, &touched),
                 is_split(model, relationship, decision),
             ),
             None => (Vec::new(), false),

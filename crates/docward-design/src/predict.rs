@@ -4,9 +4,11 @@
 
 use docward_model::{BsonType, DesignModel, DesignRead, DesignWrite, Relationship, With};
 
-use crate::capacity::ENTRY;
+use crate::capacity::{KeyPart, index_bytes};
 use crate::compare::{OperationCost, Way};
-use crate::layout::{Layout, Planned, Rank, document_bytes};
+use crate::decide::Choice;
+use crate::documents::{Documents, Fields};
+use crate::layout::{Layout, Origin, Planned, Rank, document_bytes};
 use crate::pattern::Pattern;
 use crate::plan::{Decision, Design};
 use crate::{Naming, size};
@@ -25,6 +27,11 @@ pub enum ReadPlan {
         /// The field of children that are elsewhere which is summed.
         sums: Option<String>,
     },
+    /// It begins with the parents of one child that several share.
+    ParentsOf {
+        /// How many; `None` means all.
+        limit: Option<u64>,
+    },
     /// It begins with children of one parent.
     ChildrenOf {
         /// How many; `None` means all.
@@ -42,11 +49,24 @@ pub enum ReadPlan {
 }
 
 impl ReadPlan {
+    /// A read that begins with neither of the two and reaches one of them by another relationship; `None`
+    /// when it reaches both.
+    pub(crate) fn elsewhere(read: &DesignRead, (parent, child): (bool, bool)) -> Option<Self> {
+        let roots = read.limit.unwrap_or(1).max(1);
+        match (parent, child) {
+            (true, false) => {
+                Some(Self::Parents { roots, fetch: Fetch::Nothing, count: false, sums: None })
+            }
+            (false, true) => Some(Self::Children { roots, parent: false }),
+            _ => None,
+        }
+    }
+
     /// Parents that one execution is about.
     pub fn targets(&self) -> u64 {
         match self {
             Self::Parents { roots, .. } | Self::Children { roots, .. } => *roots,
-            Self::ChildrenOf { .. } => 1,
+            Self::ChildrenOf { .. } | Self::ParentsOf { .. } => 1,
         }
     }
 }
@@ -54,8 +74,10 @@ impl ReadPlan {
 /// Children that are fetched from elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetch {
-    /// None: they are not wanted, or are in the parent.
+    /// None: they are not wanted, or what is wanted of them is in the parent.
     Nothing,
+    /// Pairs alone: they have copies of what is wanted.
+    Pairs,
     /// The newest so many.
     Newest(u64),
     /// All.
@@ -86,6 +108,44 @@ pub struct WritePlan {
     pub transaction: bool,
 }
 
+/// Where ids live when children are documents of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// A child names its parent.
+    ParentId,
+    /// A parent lists its children, maybe with copies of some of their fields.
+    ChildIds,
+    /// A child lists its parents.
+    ParentIds,
+    /// A document for each pair.
+    Pairs,
+}
+
+impl Link {
+    /// The word in JSON and messages: that of the pattern.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ParentId => Pattern::ParentInChild.name(),
+            Self::ChildIds => Pattern::ChildrenInParent.name(),
+            Self::ParentIds => Pattern::ParentsInChild.name(),
+            Self::Pairs => Pattern::Junction.name(),
+        }
+    }
+
+    /// What was decided; what is embedded would be referenced in the usual way.
+    fn of(relationship: &Relationship, decision: &Decision) -> Self {
+        let decided = decision.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::ParentInChild => Some(Self::ParentId),
+            Pattern::ChildrenInParent => Some(Self::ChildIds),
+            Pattern::ParentsInChild => Some(Self::ParentIds),
+            Pattern::Junction => Some(Self::Pairs),
+            _ => None,
+        });
+        let usual = if relationship.is_shared() { Self::ChildIds } else { Self::ParentId };
+        decided.unwrap_or(usual)
+    }
+}
+
 /// One way of storing a relationship, with the documents it makes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictor {
@@ -93,16 +153,27 @@ pub struct Predictor {
     pub way: Way,
     /// Whether it was chosen.
     pub chosen: bool,
+    /// Where ids live, unless children are embedded.
+    pub link: Link,
     /// Fields of a parent, without what the relationship adds.
-    pub parent: Vec<Planned>,
+    pub parent: Fields,
     /// Fields of a child, as it is inside a parent.
-    pub child: Vec<Planned>,
+    pub child: Fields,
     /// The field of embedded children.
     pub role: String,
     /// The field of a child by itself that names its parent.
     pub parent_id: String,
     /// Copies of the parent's fields in a child by itself.
     pub copies: Option<Planned>,
+    /// What a parent holds of its children when it lists them: the id or list, and copies beside one id.
+    pub held: Vec<Planned>,
+    /// The fields of a pair.
+    pub pair: Vec<Planned>,
+    /// Fields of the child that the parent or the pair has copies of.
+    pub copied: Vec<String>,
+    /// Parents of a child, at the mean; 1 when it belongs to one.
+    pub parents: f64,
+    shared: bool,
     /// The newest children in the parent: the field, how many, and what is kept of each.
     pub preview: Option<(String, u64, Vec<Planned>)>,
     /// The field that counts children in the parent.
@@ -113,6 +184,8 @@ pub struct Predictor {
     pub newest_by: Option<String>,
     /// Whether embedded children are looked for without their parent, which needs an index on their ids.
     pub looked_up: bool,
+    /// Whether parents are looked for by a child that they list, which needs an index on the list.
+    pub found_by_child: bool,
     /// Embedded children beyond so many are cut off.
     pub keep: Option<u64>,
     names: (String, String, String),
@@ -126,9 +199,13 @@ struct Sizes {
     child: u64,
     own_child: u64,
     preview: u64,
+    /// What a parent holds of one child.
+    held: u64,
+    pair: u64,
 }
 
-/// The ways a relationship can be stored, the chosen one first; nothing while it is undecided.
+/// The ways a relationship can be stored, the chosen one first; nothing while it is undecided. Children
+/// that several parents share can be referenced in three ways.
 pub fn predictors(
     model: &DesignModel,
     design: &Design,
@@ -143,11 +220,26 @@ pub fn predictors(
         return Vec::new();
     }
     let layout = Layout { model, decisions: &design.decisions, advice: &design.entities, naming };
-    all(&layout, relationship, decision)
+    let documents = Documents::new(&layout);
+    if !relationship.is_shared() {
+        return all(&documents, relationship, decision);
+    }
+    let base = Base::new(&documents, relationship, decision);
+    let embeds = decision.choice == Some(Choice::Embed);
+    let made = |way, link| Predictor {
+        chosen: (way == Way::Embed) == embeds && (embeds || link == base.link),
+        ..base.predictor(way, link)
+    };
+    let mut ways = vec![made(Way::Embed, base.link)];
+    ways.extend(
+        [Link::ChildIds, Link::ParentIds, Link::Pairs].map(|link| made(Way::Reference, link)),
+    );
+    ways.sort_by_key(|way| !way.chosen);
+    ways
 }
 
 pub(crate) fn all(
-    layout: &Layout<'_>,
+    documents: &Documents<'_>,
     relationship: &Relationship,
     decision: &Decision,
 ) -> Vec<Predictor> {
@@ -158,39 +250,83 @@ pub(crate) fn all(
         ways.push(Way::Hybrid);
     }
     ways.sort_by_key(|way| *way != chosen);
-    let made = ways.into_iter().map(|way| Predictor::new(layout, relationship, decision, way));
+    let base = Base::new(documents, relationship, decision);
+    let made = ways.into_iter().map(|way| base.predictor(way, base.link));
     made.map(|made| Predictor { chosen: made.way == chosen, ..made }).collect()
 }
 
-impl Predictor {
+/// What all ways of a relationship share.
+struct Base<'a, 'm> {
+    layout: &'a Layout<'m>,
+    relationship: &'a Relationship,
+    decision: &'a Decision,
+    link: Link,
+    parent: Fields,
+    child: Fields,
+    newest_by: Option<String>,
+    looked_up: bool,
+    found_by_child: bool,
+    /// Bytes of a parent: typical, mean, 99th percentile; of a child: mean.
+    bytes: ((u64, u64, u64), u64),
+}
+
+impl<'a, 'm> Base<'a, 'm> {
     fn new(
-        layout: &Layout<'_>,
-        relationship: &Relationship,
-        decision: &Decision,
-        way: Way,
+        documents: &'a Documents<'m>,
+        relationship: &'a Relationship,
+        decision: &'a Decision,
     ) -> Self {
+        let layout = documents.layout();
         let model = layout.model;
         // What every other relationship adds to the two is the same in all ways.
-        let others: Vec<Decision> = layout
-            .decisions
-            .iter()
-            .filter(|other| other.relationship != decision.relationship)
-            .cloned()
-            .collect();
-        let around = Layout { decisions: &others, ..*layout };
-        let document =
-            |name: &str| model.entity(name).map(|e| around.document(e)).unwrap_or_default();
-        let (parent, child) = (document(&relationship.parent), document(&relationship.child));
-        let subset = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::Subset { newest, by, fields } => Some((*newest, by, fields)),
-            _ => None,
+        let (parent, child) = documents.without(relationship);
+        let bytes = (parent.bytes, child.bytes.1);
+        let (parent, child) = (parent.fields, child.fields);
+        let of_child = |read: &&DesignRead| read.from == relationship.child;
+        let looked_up =
+            model.reads.iter().filter(of_child).any(|read| !by_parent(read, relationship));
+        let along = |read: &DesignRead| {
+            let with = read.with.iter().find(|with| with.relationship == relationship.name);
+            with.and_then(|with| with.newest.clone()?.1)
+        };
+        let newest_by = subset(decision)
+            .map(|(_, by, _)| by.clone())
+            .or_else(|| model.reads.iter().find_map(along))
+            .or_else(|| {
+                let reads = model.reads.iter().filter(of_child);
+                let mut of_parent = reads.filter(|read| by_parent(read, relationship));
+                of_parent.find_map(|read| read.sort.first().map(|(field, _)| field.clone()))
+            })
+            .filter(|by| child.iter().any(|field| field.name == *by));
+        let found_by_child = model.reads.iter().any(|read| {
+            let wanted = read.with.iter().any(|with| with.relationship == relationship.name);
+            read.from == relationship.parent && names_role(read, relationship.role())
+                || read.from == relationship.child && wanted
         });
+        let link = Link::of(relationship, decision);
+        Self {
+            layout,
+            relationship,
+            decision,
+            link,
+            parent,
+            child,
+            newest_by,
+            looked_up,
+            found_by_child,
+            bytes,
+        }
+    }
+
+    fn predictor(&self, way: Way, link: Link) -> Predictor {
+        let Self { layout, relationship, decision, .. } = self;
+        let subset = subset(decision);
         let preview = subset.filter(|_| way == Way::Hybrid).map(|(newest, by, fields)| {
             let shown = |field: &&Planned| {
                 let name = &field.name;
                 name == "_id" || fields.is_empty() || fields.contains(name) || name == by
             };
-            let kept: Vec<Planned> = child.iter().filter(shown).cloned().collect();
+            let kept: Vec<Planned> = self.child.iter().filter(shown).cloned().collect();
             (layout.preview(relationship), newest, kept)
         });
         // A design that keeps counts but shows no newest children is a reference with counts.
@@ -201,64 +337,80 @@ impl Predictor {
         });
         let counts = computed.is_some_and(|(counts, _)| counts) || way == Way::Hybrid;
         let sums = computed.map(|(_, sums)| sums.as_slice()).unwrap_or_default();
-        let kind = |field: &str| match child.iter().find(|f| f.name == field).map(|f| f.kind) {
+        let kind = |field: &str| match self.child.iter().find(|f| f.name == field).map(|f| f.kind) {
             Some(kind @ (BsonType::Decimal | BsonType::Double)) => kind,
             _ => BsonType::Long,
         };
         let copies = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::ExtendedReference { fields, in_parent: false, .. } if way != Way::Embed => {
+            Pattern::ExtendedReference { fields, in_parent: false, .. }
+                if way != Way::Embed && link == Link::ParentId =>
+            {
                 let name = layout.naming.field(&[&layout.naming.singular(&relationship.parent)]);
                 layout.copies(name, &relationship.parent, fields)
             }
             _ => None,
         });
-        let looked_up = model
-            .reads
-            .iter()
-            .any(|read| read.from == relationship.child && !by_parent(read, relationship));
-        let along = |read: &DesignRead| {
-            let with = read.with.iter().find(|with| with.relationship == relationship.name);
-            with.and_then(|with| with.newest.clone()?.1)
+        let in_parent = decision.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::ExtendedReference { fields, in_parent: true, .. } if way != Way::Embed => {
+                Some(fields)
+            }
+            _ => None,
+        });
+        let (held, pair) = match link {
+            _ if way == Way::Embed => (Vec::new(), Vec::new()),
+            Link::ChildIds => (self.listed(in_parent), Vec::new()),
+            Link::Pairs => (Vec::new(), self.pair(in_parent)),
+            Link::ParentId | Link::ParentIds => (Vec::new(), Vec::new()),
         };
-        let newest_by = subset
-            .map(|(_, by, _)| by.clone())
-            .or_else(|| model.reads.iter().find_map(along))
-            .or_else(|| {
-                let mut of_parent = model
-                    .reads
-                    .iter()
-                    .filter(|r| r.from == relationship.child && by_parent(r, relationship));
-                of_parent.find_map(|read| read.sort.first().map(|(field, _)| field.clone()))
-            })
-            .filter(|by| child.iter().any(|field| field.name == *by));
-        let parent_id = layout.naming.id_of(&relationship.parent);
+        let copied = in_parent.filter(|_| !held.is_empty() || !pair.is_empty());
+        let parent_id = match link {
+            Link::ParentIds => layout.naming.ids_of(&relationship.parent),
+            _ => layout.naming.parent_field(relationship),
+        };
+        let parents = if relationship.is_shared() { relationship.parents.max(1.0) } else { 1.0 };
         let mean = |fields: &[Planned]| document_bytes(fields, Rank::Mean);
-        let copied =
-            copies.as_ref().map_or(0, |c| size::element(&c.name, c.value_bytes(Rank::Mean)));
-        let sizes = Sizes {
-            parent: (
-                document_bytes(&parent, Rank::Typical),
-                mean(&parent),
-                document_bytes(&parent, Rank::P99),
-            ),
-            child: mean(&child),
-            own_child: mean(&child) + size::element(&parent_id, 12) + copied,
-            preview: preview.as_ref().map_or(0, |(_, _, kept)| mean(kept)),
+        let beside =
+            |planned: &Planned| size::element(&planned.name, planned.value_bytes(Rank::Mean));
+        let named = match link {
+            Link::ParentId => size::element(&parent_id, 12),
+            Link::ParentIds => size::element(&parent_id, size::array(parents.round() as u64, 12)),
+            Link::ChildIds | Link::Pairs => 0,
         };
-        Self {
+        let sizes = Sizes {
+            parent: self.bytes.0,
+            child: self.bytes.1,
+            own_child: self.bytes.1 + named + copies.as_ref().map_or(0, beside),
+            preview: preview.as_ref().map_or(0, |(_, _, kept)| mean(kept)),
+            held: match held.as_slice() {
+                [list] if list.kind == BsonType::Array => match list.element {
+                    Some(_) => 12,
+                    None => mean(&list.fields),
+                },
+                single => single.iter().map(beside).sum(),
+            },
+            pair: mean(&pair),
+        };
+        Predictor {
             way,
             chosen: false,
+            link,
             role: relationship.role().to_owned(),
             parent_id,
             copies,
+            held,
+            pair,
+            copied: copied.cloned().unwrap_or_default(),
+            parents,
+            shared: relationship.is_shared(),
             preview,
             count: counts.then(|| layout.count(relationship)),
             sums: sums
                 .iter()
                 .map(|of| (of.clone(), layout.sum(relationship, of).sum, kind(of)))
                 .collect(),
-            newest_by,
-            looked_up,
+            newest_by: self.newest_by.clone(),
+            looked_up: self.looked_up,
+            found_by_child: self.found_by_child,
             keep: relationship.keep_newest,
             names: (
                 relationship.name.clone(),
@@ -266,9 +418,100 @@ impl Predictor {
                 relationship.child.clone(),
             ),
             sizes,
-            parent,
-            child,
+            parent: self.parent.clone(),
+            child: self.child.clone(),
         }
+    }
+
+    /// What a parent holds that lists its children, as the layout of documents has it.
+    fn listed(&self, copied: Option<&Vec<String>>) -> Vec<Planned> {
+        let Self { relationship, .. } = self;
+        let naming = self.layout.naming;
+        let child = &relationship.child;
+        let origin = Origin::Reference(child.clone());
+        let spread = self.decision.facts.children;
+        let copies =
+            |name: String| copied.and_then(|fields| self.layout.copies(name, child, fields));
+        let id = |name: String| Planned::new(name, BsonType::ObjectId, origin.clone());
+        if spread.max <= 1 {
+            let beside = copies(naming.field(&[&naming.singular(relationship.role())]));
+            return std::iter::once(id(naming.child_field(relationship))).chain(beside).collect();
+        }
+        vec![match copies(String::new()) {
+            Some(copies) => {
+                let inside = std::iter::once(id(naming.id_of(child))).chain(copies.fields);
+                Planned::list(relationship.role(), origin.clone(), inside.collect(), spread)
+            }
+            None => {
+                let name = relationship.field.clone();
+                Planned {
+                    element: Some(BsonType::ObjectId),
+                    ..Planned::list(
+                        name.unwrap_or_else(|| naming.ids_of(relationship.role())),
+                        origin.clone(),
+                        Vec::new(),
+                        spread,
+                    )
+                }
+            }
+        }]
+    }
+
+    /// A document for a parent and a child.
+    fn pair(&self, copied: Option<&Vec<String>>) -> Vec<Planned> {
+        let Self { relationship, .. } = self;
+        let naming = self.layout.naming;
+        let id = |name: String, of: &String| {
+            Planned::new(name, BsonType::ObjectId, Origin::Reference(of.clone()))
+        };
+        let (parent, child) = (&relationship.parent, &relationship.child);
+        let other = if parent == child { relationship.role() } else { child };
+        let mut fields = vec![
+            Planned::new("_id", BsonType::ObjectId, Origin::Id),
+            id(naming.id_of(parent), parent),
+            id(naming.id_of(other), child),
+        ];
+        let name = naming.field(&[&naming.singular(relationship.role())]);
+        fields.extend(copied.and_then(|copied| self.layout.copies(name, child, copied)));
+        fields
+    }
+}
+
+fn subset(decision: &Decision) -> Option<(u64, &String, &Vec<String>)> {
+    decision.patterns.iter().find_map(|pattern| match pattern {
+        Pattern::Subset { newest, by, fields } => Some((*newest, by, fields)),
+        _ => None,
+    })
+}
+
+impl Predictor {
+    /// The word for the way; where ids live when that is what sets ways apart.
+    pub fn name(&self) -> &'static str {
+        match self.way {
+            Way::Reference if self.is_shared() => self.link.name(),
+            way => way.name(),
+        }
+    }
+
+    /// Whether there is a document for each pair.
+    pub fn is_paired(&self) -> bool {
+        self.way != Way::Embed && self.link == Link::Pairs
+    }
+
+    /// Whether a child has several parents.
+    pub fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// The same with another number of parents of a child.
+    #[must_use]
+    pub fn shared_by(mut self, parents: f64) -> Self {
+        let list = |parents: f64| size::array(parents.round() as u64, 12);
+        if self.way != Way::Embed && self.link == Link::ParentIds {
+            self.sizes.own_child = self.sizes.own_child - list(self.parents) + list(parents);
+        }
+        self.parents = parents;
+        self
     }
 
     /// Bytes of a parent that has so many children; its own fields at a rank.
@@ -286,11 +529,18 @@ impl Predictor {
         let preview = self.preview.as_ref().map_or(0, |(name, newest, _)| {
             size::element(name, size::array(children.min(*newest), self.sizes.preview))
         });
+        let held = match self.held.as_slice() {
+            [] => 0,
+            [list] if list.kind == BsonType::Array => {
+                size::element(&list.name, size::array(children, self.sizes.held))
+            }
+            _ => children.min(1) * self.sizes.held,
+        };
         let count = self.count.as_ref().map_or(0, |name| size::element(name, 8));
         let sums = self.sums.iter().map(|(_, name, kind)| {
             size::element(name, if *kind == BsonType::Decimal { 16 } else { 8 })
         });
-        own.saturating_add(preview).saturating_add(count + sums.sum::<u64>())
+        own.saturating_add(held).saturating_add(preview).saturating_add(count + sums.sum::<u64>())
     }
 
     /// Bytes of a child by itself, at the mean.
@@ -303,15 +553,52 @@ impl Predictor {
         size::fitting(bytes.saturating_sub(self.sizes.parent.2), self.sizes.child)
     }
 
-    /// Bytes of all documents of parents that have so many children each, and of the index that the way
-    /// needs beside those on `_id`.
-    pub fn storage(&self, children: &[u64]) -> (u64, u64) {
-        let held: u64 = children.iter().map(|n| self.parent_bytes(*n, Rank::Mean)).sum();
-        let all: u64 = children.iter().sum();
-        match self.way {
-            Way::Embed => (held, if self.looked_up { all * ENTRY } else { 0 }),
-            _ => (held + all * self.sizes.own_child, all * ENTRY),
+    /// Bytes of a pair, at the mean.
+    pub fn pair_bytes(&self) -> u64 {
+        self.sizes.pair
+    }
+
+    /// Bytes of all documents of parents that have so many children each, and of the indexes that the way
+    /// needs beside those on `_id`. Children that parents share are fewer than their links.
+    pub fn storage(&self, counts: &[u64], children: u64) -> (u64, u64) {
+        let held: u64 = counts.iter().map(|n| self.parent_bytes(*n, Rank::Mean)).sum();
+        let links: u64 = counts.iter().sum();
+        let parents = counts.iter().filter(|n| **n > 0).count() as f64;
+        let apart = match (self.way, self.link) {
+            (Way::Embed, _) => 0,
+            (_, Link::Pairs) => children * self.sizes.own_child + links * self.sizes.pair,
+            _ => children * self.sizes.own_child,
+        };
+        (held + apart, self.index(parents, links as f64, children as f64) as u64)
+    }
+
+    /// Bytes of the indexes that the way needs beside those on `_id`.
+    pub(crate) fn index(&self, parents: f64, links: f64, children: f64) -> f64 {
+        let id = |distinct: f64| KeyPart::of(BsonType::ObjectId, 0, distinct);
+        match (self.way, self.link) {
+            (Way::Embed, _) if self.needs_lookup() => index_bytes(&[id(children)], links),
+            (Way::Embed, _) => 0.0,
+            (_, Link::ParentId) => {
+                let by = self.newest_by.as_ref();
+                let by = by.and_then(|by| self.child.iter().find(|field| field.name == *by));
+                let by = by.map(|by| KeyPart::of(by.kind, by.bytes.0, links));
+                let parts: Vec<KeyPart> = std::iter::once(id(parents)).chain(by).collect();
+                index_bytes(&parts, links)
+            }
+            (_, Link::ChildIds) if self.found_by_child => index_bytes(&[id(children)], links),
+            (_, Link::ChildIds) => 0.0,
+            (_, Link::ParentIds) => index_bytes(&[id(parents)], links),
+            // No pair twice, and from the other side.
+            (_, Link::Pairs) => {
+                index_bytes(&[id(parents), id(links)], links)
+                    + index_bytes(&[id(children), id(links)], links)
+            }
         }
+    }
+
+    /// Whether embedded children are looked for, which needs an index on their ids.
+    pub fn needs_lookup(&self) -> bool {
+        self.looked_up || self.is_shared() && self.found_by_child
     }
 
     /// How a read is done; `None` when it reaches the two from elsewhere.
@@ -320,12 +607,19 @@ impl Predictor {
         let with = read.with.iter().find(|with| with.relationship == *name);
         let roots = read.limit.unwrap_or(1).max(1);
         if read.from == *parent {
+            let asked = with.is_some()
+                || read.counts.contains(name)
+                || read.sums.iter().any(|(of, _)| of == name);
+            if self.is_shared() && !asked && names_role(read, &self.role) {
+                return Some(ReadPlan::ParentsOf { limit: read.limit });
+            }
             let elsewhere = self.way != Way::Embed;
             let fetch = match with {
                 Some(with) if elsewhere => self.fetch(with),
                 _ => Fetch::Nothing,
             };
-            let count = elsewhere && self.count.is_none() && read.counts.contains(name);
+            let listed = self.link == Link::ChildIds;
+            let count = elsewhere && !listed && self.count.is_none() && read.counts.contains(name);
             let summed = read.sums.iter().find(|(of, field)| {
                 of == name && elsewhere && !self.sums.iter().any(|(kept, _, _)| kept == field)
             });
@@ -342,7 +636,7 @@ impl Predictor {
             };
             with.fields.is_empty() || !with.fields.iter().all(copied)
         });
-        let parent = wanted && self.way != Way::Embed;
+        let parent = wanted && (self.way != Way::Embed || self.is_shared());
         Some(if is_by(read, name, &self.names.1) {
             // Without more conditions and without a limit it is all of them.
             let all = read.limit.is_none() && read.filter.len() == 1;
@@ -354,7 +648,13 @@ impl Predictor {
 
     fn fetch(&self, with: &With) -> Fetch {
         let kept = self.preview.as_ref();
+        // What is copied needs no child; the newest are found by a field that may not be.
+        let covered = !with.fields.is_empty()
+            && with.newest.is_none()
+            && with.fields.iter().all(|field| self.copied.contains(field));
         match &with.newest {
+            _ if covered && self.link == Link::ChildIds => Fetch::Nothing,
+            _ if covered && self.link == Link::Pairs => Fetch::Pairs,
             Some((newest, _)) if kept.is_some_and(|(_, kept, _)| newest <= kept) => Fetch::Nothing,
             Some((newest, _)) => Fetch::Newest(*newest),
             None => Fetch::All,
@@ -368,39 +668,92 @@ impl Predictor {
         plan: Option<&ReadPlan>,
         children: &[u64],
     ) -> OperationCost {
-        let held = |n: u64| self.parent_bytes(n, Rank::Mean) as f64;
-        let apart = self.sizes.own_child as f64;
+        // Of one child that several share, all parents are as these.
+        let typical = children.first().copied().unwrap_or(0);
+        let others = match plan {
+            Some(ReadPlan::ParentsOf { limit }) => limit.unwrap_or(u64::MAX),
+            Some(ReadPlan::Children { parent: true, .. }) => u64::MAX,
+            _ => 0,
+        };
+        let others = others.min(self.parents.round() as u64).min(100_000) as usize;
+        self.read_of(read, plan, children, &vec![typical; others], None)
+    }
+
+    /// What a read costs: `children` of each parent it is about, of each parent of the child it is about,
+    /// and how many different children the former have when they share some.
+    pub fn read_of(
+        &self,
+        read: &DesignRead,
+        plan: Option<&ReadPlan>,
+        children: &[u64],
+        others: &[u64],
+        different: Option<u64>,
+    ) -> OperationCost {
+        let held = |counts: &[u64]| -> f64 {
+            counts.iter().map(|n| self.parent_bytes(*n, Rank::Mean) as f64).sum()
+        };
+        let sum = |of: &dyn Fn(u64) -> u64| children.iter().map(|n| of(*n) as f64).sum::<f64>();
+        let links = sum(&|n| n);
+        let all = different.map_or(links, |different| different as f64);
         let embedded = self.way == Way::Embed;
-        let (mut documents, mut bytes, mut entries) = (0.0, 0.0, 0.0);
-        for n in children {
-            let some = *n as f64;
-            let (parents, fetched) = match plan {
-                Some(ReadPlan::Parents { fetch, count, sums, .. }) => {
-                    entries += if *count { some } else { 0.0 };
-                    let fetched = match fetch {
-                        Fetch::Nothing => 0.0,
-                        Fetch::Newest(newest) => (*newest).min(*n) as f64,
-                        Fetch::All => some,
-                    };
-                    (1.0, fetched + if sums.is_some() { some } else { 0.0 })
+        let paired = !embedded && self.link == Link::Pairs;
+        let (mut apart, mut pairs, mut entries) = (0.0, 0.0, 0.0);
+        let parents: &[u64] = match plan {
+            Some(ReadPlan::Parents { fetch, count, sums, .. }) => {
+                entries += if *count { links } else { 0.0 };
+                apart += match fetch {
+                    Fetch::Nothing | Fetch::Pairs => 0.0,
+                    Fetch::Newest(newest) => sum(&|n| n.min(*newest)),
+                    Fetch::All => all,
+                };
+                pairs += if paired && *fetch != Fetch::Nothing { links } else { 0.0 };
+                if sums.is_some() {
+                    apart += all;
+                    pairs += if paired { links } else { 0.0 };
                 }
-                // The parent is read as a whole to get at one child.
-                Some(_) if embedded => (1.0, 0.0),
-                Some(ReadPlan::ChildrenOf { limit, parent }) => {
-                    (f64::from(*parent), limit.map_or(some, |limit| limit.min(*n) as f64))
+                children
+            }
+            Some(ReadPlan::ParentsOf { .. }) => {
+                match self.link {
+                    _ if embedded => {}
+                    Link::ParentIds => apart += 1.0,
+                    Link::Pairs => pairs += others.len() as f64,
+                    Link::ChildIds | Link::ParentId => {}
                 }
-                Some(ReadPlan::Children { parent, .. }) => (f64::from(*parent), 1.0),
-                // Reached from elsewhere: a document of each that is not part of the other.
-                None => (1.0, if embedded { 0.0 } else { 1.0 }),
-            };
-            documents += parents + fetched;
-            bytes += parents * held(*n) + fetched * apart;
-        }
+                others
+            }
+            Some(ReadPlan::Children { parent: true, .. }) if embedded => others,
+            // The parent is read as a whole to get at one child.
+            Some(_) if embedded => children,
+            Some(ReadPlan::ChildrenOf { limit, parent }) => {
+                apart += sum(&|n| limit.unwrap_or(n).min(n));
+                pairs += if paired { links } else { 0.0 };
+                if *parent || self.link == Link::ChildIds { children } else { &[] }
+            }
+            Some(ReadPlan::Children { parent, .. }) => {
+                apart += children.len() as f64;
+                match (*parent, self.is_shared()) {
+                    (false, _) => &[],
+                    (true, false) => children,
+                    (true, true) => {
+                        pairs += if paired { others.len() as f64 } else { 0.0 };
+                        others
+                    }
+                }
+            }
+            // Reached from elsewhere: a document of each that is not part of the other.
+            None => {
+                apart += if embedded { 0.0 } else { children.len() as f64 };
+                children
+            }
+        };
+        let bytes =
+            held(parents) + apart * self.sizes.own_child as f64 + pairs * self.sizes.pair as f64;
         OperationCost {
             name: read.name.clone(),
             writes: false,
             per_second: read.per_second,
-            documents,
+            documents: parents.len() as f64 + apart + pairs,
             bytes,
             entries,
             transaction: false,
@@ -423,7 +776,9 @@ impl Predictor {
             }
         };
         let (on_parent, on_child) = (act(parent), act(child));
-        let keeps = self.count.is_some() || self.preview.is_some() || !self.sums.is_empty();
+        let lists = self.way != Way::Embed && self.link == Link::ChildIds && !self.is_shared();
+        let keeps =
+            self.count.is_some() || self.preview.is_some() || !self.sums.is_empty() || lists;
         WritePlan {
             parent: on_parent,
             child: on_child,
@@ -440,6 +795,10 @@ impl Predictor {
 
     /// What a write costs when its parent has so many children before it.
     pub fn write(&self, write: &DesignWrite, plan: &WritePlan, children: u64) -> OperationCost {
+        if self.is_shared() {
+            let others = (self.parents.round() as usize).clamp(1, 100_000);
+            return self.write_of(write, plan, children, &vec![children; others]);
+        }
         let after = match plan.child {
             _ if plan.whole => children,
             _ if plan.parent == Some(Act::Insert) => u64::from(plan.child.is_some()),
@@ -464,8 +823,9 @@ impl Predictor {
             }
             (1.0, held)
         } else {
-            // The index on `_id` and the one on the parent's id.
-            entries += if moved(plan.child) { 2.0 * own } else { 0.0 };
+            // The index on `_id`, and the one on the parent's id unless the parent lists its children.
+            let each = if self.link == Link::ChildIds { 1.0 } else { 2.0 };
+            entries += if moved(plan.child) { each * own } else { 0.0 };
             let parents = f64::from(plan.parent.is_some() || plan.follows);
             (parents + own, parents * held + own * self.sizes.own_child as f64)
         };
@@ -481,6 +841,80 @@ impl Predictor {
     }
 }
 
+/// Writes of children that several parents share.
+impl Predictor {
+    /// Whether a write changes what was copied from a child.
+    pub fn changes_copies(&self, write: &DesignWrite) -> bool {
+        let of_child = write.sets.iter().filter(|(entity, _)| *entity == self.names.2);
+        of_child.into_iter().any(|(_, field)| self.copied.contains(field))
+    }
+
+    /// What a write costs: `children` of the parent it is about, and of each parent of the child it is
+    /// about.
+    pub fn write_of(
+        &self,
+        write: &DesignWrite,
+        plan: &WritePlan,
+        children: u64,
+        others: &[u64],
+    ) -> OperationCost {
+        let embedded = self.way == Way::Embed;
+        let (mut parents, mut apart, mut pairs, mut entries) = (Vec::new(), 0.0, 0.0, 0.0);
+        if let Some(act) = plan.parent {
+            parents.push(children);
+            if act != Act::Update {
+                let (listed, paired) = match self.link {
+                    _ if embedded => (0.0, 0.0),
+                    Link::ParentIds => (children as f64, 0.0),
+                    Link::Pairs => (0.0, children as f64),
+                    Link::ParentId | Link::ChildIds => (0.0, 0.0),
+                };
+                apart += listed;
+                pairs += paired;
+                entries += 1.0 + listed + 3.0 * paired;
+            }
+        }
+        let own = u64::from(!embedded) as f64;
+        match plan.child {
+            None => {}
+            // Nothing but a parent could hold it.
+            Some(Act::Insert) if embedded && plan.parent == Some(Act::Insert) => {}
+            Some(Act::Insert) if embedded => parents.push(children + 1),
+            Some(Act::Insert) => apart += 1.0,
+            Some(Act::Update) => {
+                apart += own;
+                let copied = self.changes_copies(write);
+                if embedded || copied && self.link == Link::ChildIds {
+                    parents.extend(others);
+                } else if copied && self.link == Link::Pairs {
+                    pairs += others.len() as f64;
+                }
+            }
+            Some(Act::Delete) => {
+                apart += own;
+                if embedded || self.link == Link::ChildIds {
+                    parents.extend(others.iter().map(|n| n.saturating_sub(1)));
+                } else if self.link == Link::Pairs {
+                    pairs += others.len() as f64;
+                }
+            }
+        }
+        if matches!(plan.child, Some(Act::Insert | Act::Delete)) {
+            entries += own;
+        }
+        let held: f64 = parents.iter().map(|n| self.parent_bytes(*n, Rank::Mean) as f64).sum();
+        OperationCost {
+            name: write.name.clone(),
+            writes: true,
+            per_second: write.per_second,
+            documents: parents.len() as f64 + apart + pairs,
+            bytes: held + apart * self.sizes.own_child as f64 + pairs * self.sizes.pair as f64,
+            entries,
+            transaction: plan.transaction,
+        }
+    }
+}
+
 /// Whether a read asks for children by the id of their parent.
 fn by_parent(read: &DesignRead, relationship: &Relationship) -> bool {
     is_by(read, &relationship.name, &relationship.parent)
@@ -488,4 +922,8 @@ fn by_parent(read: &DesignRead, relationship: &Relationship) -> bool {
 
 fn is_by(read: &DesignRead, relationship: &str, parent: &str) -> bool {
     read.filter.iter().any(|(field, _)| field == parent || field == relationship)
+}
+
+fn names_role(read: &DesignRead, role: &str) -> bool {
+    read.filter.iter().any(|(field, _)| field == role)
 }

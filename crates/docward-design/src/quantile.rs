@@ -1,6 +1,10 @@
 //! How a declared spread is filled in between its figures. Predictions and the documents that `design
 //! simulate` makes use the same curve, so a mean that is predicted is the mean of what is made.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use docward_model::Spread;
 
 /// Midpoints that a mean is taken over.
@@ -13,20 +17,30 @@ pub const RAREST: f64 = 0.5 / STEPS as f64;
 /// `rarest`. Between the figures the logarithm is even over the logarithm of the share above, which is how
 /// lists of children and lengths of texts have long tails.
 pub fn at(spread: Spread, q: f64, rarest: f64) -> f64 {
+    along(spread, &knots(spread, rarest), depth(1.0 - q.clamp(0.0, 1.0)))
+}
+
+fn depth(above: f64) -> f64 {
+    -above.max(1e-12).ln()
+}
+
+/// Depths with the logarithm that is reached there.
+fn knots(spread: Spread, rarest: f64) -> [(f64, f64); 5] {
     // A zero has no logarithm; below a half it is rounded to zero again.
     let log = |value: u64| (value as f64).max(0.4).ln();
     let (p50, p95) = (log(spread.p50), log(spread.p95));
     // Below the median values fall as they rise above it.
     let low = p50 - (p95 - p50);
-    let depth = |above: f64| -above.max(1e-12).ln();
-    let knots = [
+    [
         (0.0, low),
         (depth(0.5), p50),
         (depth(0.05), p95),
         (depth(0.01), log(spread.p99)),
         (depth(rarest.min(0.005)), log(spread.max)),
-    ];
-    let t = depth(1.0 - q.clamp(0.0, 1.0));
+    ]
+}
+
+fn along(spread: Spread, knots: &[(f64, f64); 5], t: f64) -> f64 {
     for pair in knots.windows(2) {
         let ((from, a), (to, b)) = (pair[0], pair[1]);
         if t <= to {
@@ -36,10 +50,39 @@ pub fn at(spread: Spread, q: f64, rarest: f64) -> f64 {
     spread.max as f64
 }
 
+/// The depths of the midpoints.
+static MIDPOINTS: LazyLock<Vec<f64>> = LazyLock::new(|| {
+    let above = |i: u32| 1.0 - (f64::from(i) + 0.5) / f64::from(STEPS);
+    (0..STEPS).map(|i| depth(above(i))).collect()
+});
+
 /// The mean of whole numbers that spread like this.
 pub fn mean(spread: Spread) -> f64 {
-    let at_step = |i: u32| at(spread, (f64::from(i) + 0.5) / f64::from(STEPS), RAREST).round();
-    (0..STEPS).map(at_step).sum::<f64>() / f64::from(STEPS)
+    // Most figures are declared to be always the same.
+    if spread == Spread::always(spread.p50) {
+        return spread.p50 as f64;
+    }
+    let key = [spread.p50, spread.p95, spread.p99, spread.max];
+    if let Some(known) = MEANS.with_borrow(|means| means.get(&key).copied()) {
+        return known;
+    }
+    let knots = knots(spread, RAREST);
+    let all = MIDPOINTS.iter().map(|t| along(spread, &knots, *t).round());
+    let mean = all.sum::<f64>() / f64::from(STEPS);
+    MEANS.with_borrow_mut(|means| {
+        if means.len() >= KNOWN {
+            means.clear();
+        }
+        means.insert(key, mean);
+    });
+    mean
+}
+
+/// Means that are known already: a model declares few spreads, and asks for their means over and over.
+const KNOWN: usize = 4096;
+
+thread_local! {
+    static MEANS: RefCell<BTreeMap<[u64; 4], f64>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// Lengths of a value that is so long typically and at the 99th percentile.

@@ -59,6 +59,43 @@ fn model(entities: usize) -> String {
     text
 }
 
+/// Entities that are each embedded in the one before.
+fn chain(entities: usize) -> String {
+    let mut text = String::from("name: chain\nentities:\n");
+    for i in 0..entities {
+        writeln!(text, "  e{i}: {{count: 1k, lifecycle: {{growth: 1k/year, kept: forever}}, fields: {{code: int, name: {{type: string, bytes: {{typical: 20, p99: 60}}}}}}}}").unwrap();
+    }
+    text += "relationships:\n";
+    for i in 1..entities {
+        writeln!(text, "  e{}.r{i}: {{child: e{i}, children: 1}}", i - 1).unwrap();
+    }
+    text += "reads:\n";
+    for i in 1..entities {
+        writeln!(
+            text,
+            "  page {i}: {{from: e{0}, where: [_id], with: [e{0}.r{i}], rate: 2/s}}",
+            i - 1
+        )
+        .unwrap();
+    }
+    text += "writes:\n";
+    for i in 0..entities {
+        writeln!(text, "  write {i}: {{insert: e{i}, rate: 1/min}}").unwrap();
+    }
+    text
+}
+
+#[test]
+fn a_chain_of_a_hundred_is_embedded_in_one_document() {
+    let case = common::of(&chain(100));
+    assert!(case.design.decisions.iter().all(|d| d.verdict == Verdict::Embed));
+    // Every entity adds its fields; without an index for what is never looked for alone.
+    let first = &case.design.decisions[0];
+    let embedded = first.alternatives[0].parent[0].1;
+    let apart = first.alternatives[1].parent[0].1;
+    assert!(embedded > 50 * apart, "{embedded} {apart}");
+}
+
 #[test]
 fn two_hundred_entities_are_decided() {
     let case = common::of(&model(200));
@@ -78,8 +115,9 @@ fn two_hundred_entities_are_decided() {
 #[ignore = "prints times"]
 #[expect(clippy::print_stdout, reason = "that is its purpose")]
 fn how_long_two_hundred_entities_take() {
-    for entities in [50, 100, 200, 400] {
-        let text = model(entities);
+    let all = [50, 100, 200, 400].map(|n| (n, model(n)));
+    let chains = [100, 200, 400, 1000].map(|n| (n, chain(n)));
+    for (entities, text) in all.into_iter().chain(chains) {
         let began = std::time::Instant::now();
         let model = read("large.yaml", &text).unwrap();
         let reading = began.elapsed();

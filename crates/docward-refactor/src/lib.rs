@@ -15,6 +15,6 @@ mod validator;
 
 pub use cost::Cost;
 pub use operator::{Missing, Operator, Trouble};
-pub use simulate::{PlannedSimulation, SimulationPlan};
+pub use simulate::{PlannedSeries, PlannedSimulation, Scale, SimulationPlan};
 pub use undo::{Undo, UndoFault};
 pub use validator::{Action, Level, Rung, Standing, Validation};

@@ -22,8 +22,12 @@ fn scratch(servers: &Servers) -> Vec<String> {
 }
 
 fn run(servers: &Servers, model: &str, more: &[&str]) -> Value {
-    let (model, uri) = (format!("examples/models/{model}.yaml"), servers.uri());
-    let mut arguments = vec!["design", "simulate", &model, "--uri", &uri, "--yes"];
+    run_file(servers, &format!("examples/models/{model}.yaml"), more)
+}
+
+fn run_file(servers: &Servers, model: &str, more: &[&str]) -> Value {
+    let uri = servers.uri();
+    let mut arguments = vec!["design", "simulate", model, "--uri", &uri, "--yes"];
     arguments.extend(["--parents", "200", "--operations", "300", "--format", "json"]);
     arguments.extend(more);
     let output = docward(&arguments);
@@ -32,16 +36,24 @@ fn run(servers: &Servers, model: &str, more: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Every way of every relationship with each of its operations.
-fn each_operation(report: &Value, mut with: impl FnMut(&str, &str, &Value)) {
-    for relationship in report["relationships"].as_array().unwrap() {
-        for way in relationship["ways"].as_array().unwrap() {
-            for operation in way["operations"].as_array().unwrap() {
-                let name = relationship["relationship"].as_str().unwrap();
-                with(name, way["way"].as_str().unwrap(), operation);
+/// Every way of every relationship and series.
+fn each_way(report: &Value, mut with: impl FnMut(&str, &Value)) {
+    for (list, name) in [("relationships", "relationship"), ("series", "entity")] {
+        for simulated in report[list].as_array().unwrap() {
+            for way in simulated["ways"].as_array().unwrap() {
+                with(simulated[name].as_str().unwrap(), way);
             }
         }
     }
+}
+
+/// Every way of every relationship and series with each of its operations.
+fn each_operation(report: &Value, mut with: impl FnMut(&str, &str, &Value)) {
+    each_way(report, |name, way| {
+        for operation in way["operations"].as_array().unwrap() {
+            with(name, way["way"].as_str().unwrap(), operation);
+        }
+    });
 }
 
 fn assert_predicted(report: &Value) {
@@ -52,19 +64,38 @@ fn assert_predicted(report: &Value) {
         let (predicted, measured) =
             (figure("documents", "predicted"), figure("documents", "measured"));
         assert!((predicted - measured).abs() < 1e-6, "documents of {place}");
-        // A write that is run thirty times on documents of many sizes says little about their mean.
+        // A write that is run thirty times on documents of many sizes says little about their mean, and so
+        // do forty courses that all students share.
         if operation["writes"] == false {
-            assert!(figure("bytes", "error").abs() < 0.15, "bytes of {place}");
+            let most = if relationship == "user.courses" { 0.5 } else { 0.15 };
+            assert!(figure("bytes", "error").abs() < most, "bytes of {place}");
         }
         seen += 1;
     });
     assert!(seen > 0);
-    for relationship in report["relationships"].as_array().unwrap() {
-        for way in relationship["ways"].as_array().unwrap() {
-            let error = way["dataBytes"]["error"].as_f64().unwrap();
-            assert!(error.abs() < 0.15, "{}", way["dataBytes"]);
+    each_way(report, |name, way| {
+        let place = format!("{name} {}", way["way"]);
+        let error = |of: &Value| of["error"].as_f64().unwrap();
+        let few = ["user.courses", "item.product"].contains(&name);
+        // What the server packs into buckets of its own is estimated roughly.
+        let packed = way["way"] == "time-series";
+        let most = if packed || few { 0.5 } else { 0.15 };
+        assert!(error(&way["dataBytes"]).abs() < most, "{place}: {}", way["dataBytes"]);
+        if !packed {
+            assert_eq!(way["documents"]["predicted"], way["documents"]["measured"], "{place}");
         }
-    }
+        // Of a small index most is the file around it.
+        if way["indexBytes"]["measured"].as_f64().unwrap() > 500_000.0 {
+            assert!(error(&way["indexBytes"]).abs() < 0.35, "{place}: {}", way["indexBytes"]);
+        }
+        let parent = &way["parentBytes"];
+        if !parent.is_null() {
+            for figure in ["p50", "p99", "max"] {
+                let most = if few { 0.6 } else { 0.3 };
+                assert!(error(&parent[figure]).abs() < most, "{place} {figure}: {parent}");
+            }
+        }
+    });
 }
 
 fn ways(report: &Value) -> Vec<(&str, Vec<&str>)> {
@@ -96,8 +127,115 @@ fn alg_2_alg_5_predictions_are_what_a_server_measures() {
 
     let social = run(&servers, "social", &[]);
     assert_predicted(&social);
-    assert_eq!(ways(&social).len(), 1, "only user.notes has one parent for each child");
-    assert!(social["skipped"].to_string().contains("user.courses"));
+    assert_eq!(ways(&social).len(), 2, "all but those who follow each other");
+    assert!(social["skipped"].to_string().contains("user.followees"));
+}
+
+#[test]
+fn er_t_6_pt_junction_1_children_that_parents_share_are_stored_in_four_ways() {
+    let servers = Launch::standalone().start();
+    let chat = run(&servers, "chat", &["--relationship", "room.members"]);
+    assert_predicted(&chat);
+    let all = ["child-ids-in-parent", "embed", "parent-ids-in-child", "junction"];
+    assert_eq!(ways(&chat), [("room.members", all.to_vec())], "the chosen way first");
+    let relationship = &chat["relationships"][0];
+    // 200,000 users and 30,000 rooms.
+    assert_eq!(relationship["differentChildren"], 1333);
+    assert!(chat["notes"].to_string().contains("chosen evenly"), "{}", chat["notes"]);
+    let documents = |way: &str, name: &str| {
+        let mut found = None;
+        each_operation(&chat, |_, at, operation| {
+            if at == way && operation["name"] == name {
+                found = operation["documents"]["measured"].as_f64();
+            }
+        });
+        found.unwrap()
+    };
+    // PT-extref.1: names and pictures stand in the room, so that nothing else is read.
+    assert!((documents("child-ids-in-parent", "room") - 1.0).abs() < 1e-9);
+    assert!(documents("parent-ids-in-child", "room") > 5.0);
+    assert!(documents("junction", "room") > 5.0, "pairs have the copies");
+    // PT-extref.2: who changes a picture changes the copies.
+    assert!(documents("child-ids-in-parent", "sign up or edit") > 2.0);
+    assert!(documents("embed", "sign up or edit") > 1.0);
+    assert!((documents("parent-ids-in-child", "sign up or edit") - 1.0).abs() < 1e-9);
+
+    // One child for each parent, shared by many.
+    let shop = run(&servers, "shop", &["--relationship", "item.product"]);
+    assert_predicted(&shop);
+}
+
+#[test]
+fn pt_ts_1_pt_bucket_1_readings_are_stored_in_three_ways() {
+    let servers = Launch::standalone().start();
+    let iot = run(&servers, "iot", &["--series", "reading", "--readings", "20000"]);
+    assert_predicted(&iot);
+    let series = &iot["series"][0];
+    let names: Vec<&str> =
+        series["ways"].as_array().unwrap().iter().map(|w| w["way"].as_str().unwrap()).collect();
+    assert_eq!(names, ["time-series", "documents", "buckets"], "the chosen way first");
+    assert_eq!((&series["series"], &series["readings"]), (&6.into(), &3333.into()));
+    let documents: Vec<f64> = series["ways"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|way| way["documents"]["measured"].as_f64().unwrap())
+        .collect();
+    // Hours of sixty minutes: 3,333 readings are 56 of them.
+    assert!((documents[1] - 19_998.0).abs() < 1e-9 && (documents[2] - 336.0).abs() < 1e-9);
+    assert!(documents[0] < 100.0, "{documents:?}");
+
+    let chat = run(&servers, "chat", &["--series", "message", "--readings", "20000"]);
+    assert_predicted(&chat);
+    let series = &chat["series"][0];
+    assert_eq!(series["ways"].as_array().unwrap().len(), 2);
+    assert!(series["notes"].to_string().contains("GC-30"), "{}", series["notes"]);
+    let mut operations = Vec::new();
+    each_operation(&chat, |_, way, op| {
+        if way == "buckets" {
+            operations.push(op["name"].as_str().unwrap().to_owned());
+        }
+    });
+    assert_eq!(operations, ["open a room", "send", "edit a message"]);
+}
+
+/// Scanned pages: few, too large to embed, always read with their book and never by its id.
+const PAGES: &str = "name: library
+entities:
+  book:
+    count: 10k
+    lifecycle: {growth: 1k/year, kept: forever}
+    fields: {title: {type: string, bytes: 40}}
+  page:
+    count: 200k
+    lifecycle: {growth: 20k/year, kept: forever}
+    fields: {number: int, scan: {type: binData, bytes: {typical: 20 KB, p99: 30 KB}}}
+relationships:
+  book.pages: {child: page, children: {p50: 20, p95: 60, p99: 120, max: 200}, growth: bounded}
+reads:
+  book with pages: {from: book, where: [_id], with: [book.pages], rate: 5/s}
+  page: {from: page, where: [_id], rate: 1/s}
+writes:
+  buy: {insert: book, rate: 1/min}
+  scan: {insert: page, rate: 1/min}
+  burn: {delete: page, rate: 1/h}
+";
+
+#[test]
+fn gc_07_a_parent_that_lists_its_children_grows_by_their_ids() {
+    let servers = Launch::standalone().start();
+    let directory = tempfile::tempdir().unwrap();
+    let model = directory.path().join("library.yaml");
+    std::fs::write(&model, PAGES).unwrap();
+    let report = run_file(&servers, model.to_str().unwrap(), &["--parents", "40"]);
+    let relationship = &report["relationships"][0];
+    assert_eq!(relationship["verdict"], "reference");
+    let way = &relationship["ways"][0];
+    assert_eq!(way["way"], "reference");
+    // An id of the list takes 12 bytes and its place; no index is needed to find what is listed.
+    assert!(way["parentBytes"]["p50"]["measured"].as_f64().unwrap() > 300.0, "{way:#}");
+    assert_eq!(way["indexBytes"]["measured"], 0.0);
+    assert_predicted(&report);
 }
 
 #[test]
@@ -132,11 +270,12 @@ fn the_same_seed_gives_the_same_documents() {
 fn without_yes_nothing_is_written() {
     let servers = Launch::standalone().start();
     let uri = servers.uri();
-    let output = docward(&["design", "simulate", "examples/models/shop.yaml", "--uri", &uri]);
+    let output = docward(&["design", "simulate", "examples/models/social.yaml", "--uri", &uri]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let text = stdout(&output);
     assert!(text.contains("docward_simulate_") && text.contains("nothing was written"), "{text}");
-    assert!(text.contains("not simulated: item.product"), "{text}");
+    assert!(text.contains("user.courses (junction): "), "{text}");
+    assert!(text.contains("not simulated: user.followees"), "{text}");
     assert!(scratch(&servers).is_empty());
 }
 
@@ -237,7 +376,12 @@ fn bad_input_is_refused_before_anything_is_written() {
     refused(&[shop, "--relationship", "order.item"], "did you mean `order.items`?");
     refused(&[shop, "--relationship", "x"], "there are `customer.addresses`");
     refused(&["examples/models/blog.yaml", "--parents", "100000"], "too large");
-    refused(&[shop, "--relationship", "item.product"], "no relationship that can be simulated");
+    let tree = ["examples/models/catalogue.yaml", "--relationship", "category.subcategories"];
+    refused(&tree, "no relationship and no series that can be simulated");
+    let iot = "examples/models/iot.yaml";
+    refused(&[iot, "--series", "readings"], "did you mean `reading`?");
+    refused(&[shop, "--series", "reading"], "it has none");
+    refused(&[iot, "--readings", "0"], "--readings is 0");
 }
 
 #[test]

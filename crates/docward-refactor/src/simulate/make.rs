@@ -1,7 +1,7 @@
 //! Documents of declared shapes and sizes. The same seed gives the same bytes, and a child is the same
 //! whichever way it is stored.
 
-use docward_design::{Origin, Planned, Predictor, Way, quantile};
+use docward_design::{Link, Origin, Planned, Predictor, Way, quantile};
 use docward_model::{BsonType, Spread};
 use mongodb::bson::{Bson, RawDocumentBuf, oid::ObjectId};
 
@@ -28,7 +28,7 @@ impl Rng {
     }
 }
 
-fn mixed(seed: u64, with: u64) -> u64 {
+pub(super) fn mixed(seed: u64, with: u64) -> u64 {
     Rng(seed ^ with.wrapping_mul(0x9E37_79B9_7F4A_7C15)).next()
 }
 
@@ -43,8 +43,8 @@ fn steps(spread: Spread) -> Vec<usize> {
 /// A field that values can be made for.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
-    name: String,
-    kind: BsonType,
+    pub(super) name: String,
+    pub(super) kind: BsonType,
     is_id: bool,
     /// The same in every shape that has a field of this name.
     salt: u64,
@@ -56,7 +56,7 @@ pub(super) struct Field {
 }
 
 impl Field {
-    fn new(planned: &Planned) -> Self {
+    pub(super) fn new(planned: &Planned) -> Self {
         let salt = planned.name.bytes().fold(7_u64, |salt, byte| mixed(salt, u64::from(byte)));
         Self {
             name: planned.name.clone(),
@@ -74,22 +74,42 @@ impl Field {
 
 /// Which document is made.
 #[derive(Clone, Copy, Debug)]
-struct Which {
-    id: ObjectId,
-    seed: u64,
+pub(super) struct Which {
+    pub(super) id: ObjectId,
+    pub(super) seed: u64,
     /// Later documents have later dates.
-    serial: u64,
+    pub(super) serial: u64,
+}
+
+/// The beginning of 2024, in seconds.
+pub(super) const BEGIN: i64 = 1_704_067_200;
+
+/// An id as a driver of one of four processes makes it: the second, the process, a counter.
+pub(super) fn made_id(second: u64, counter: u64, process: u64) -> ObjectId {
+    let process = mixed(7, process % 4).to_be_bytes();
+    let mut bytes = [0_u8; 12];
+    bytes[..4].copy_from_slice(&(BEGIN as u32).wrapping_add(second as u32).to_be_bytes());
+    bytes[4..9].copy_from_slice(&process[..5]);
+    bytes[9..].copy_from_slice(&(counter as u32).to_be_bytes()[1..]);
+    ObjectId::from_bytes(bytes)
+}
+
+/// Writes values of fields.
+pub(super) struct Pen {
+    text: Vec<u8>,
 }
 
 /// Makes parents and children of one way.
 pub(super) struct Maker<'p> {
-    way: &'p Predictor,
-    seed: u64,
-    parent: Vec<Field>,
-    child: Vec<Field>,
+    pub(super) way: &'p Predictor,
+    pub(super) seed: u64,
+    pub(super) pen: Pen,
+    pub(super) parent: Vec<Field>,
+    pub(super) child: Vec<Field>,
     preview: Vec<Field>,
     copies: Vec<Field>,
-    text: Vec<u8>,
+    /// What a parent holds of a child that it lists, without the id.
+    listed: Vec<Field>,
 }
 
 /// Words of a text; their letters are as frequent as in texts, so that compression finds what it would.
@@ -120,48 +140,47 @@ const WORDS: [&str; 24] = [
     "recommended",
 ];
 
+/// The fields that values are made for.
+pub(super) fn fields(planned: &[Planned]) -> Vec<Field> {
+    planned.iter().map(Field::new).collect()
+}
+
 impl<'p> Maker<'p> {
     pub(super) fn new(way: &'p Predictor, seed: u64) -> Self {
-        let fields = |planned: &[Planned]| planned.iter().map(Field::new).collect::<Vec<_>>();
-        let mut rng = Rng::new(seed);
-        let mut text = Vec::new();
-        while text.len() < 1 << 18 {
-            text.extend(WORDS[rng.below(WORDS.len() as u64) as usize].bytes());
-            // Numbers among the words keep it from being compressed away.
-            if rng.below(4) == 0 {
-                text.extend(format!(" {}", rng.below(100_000)).bytes());
-            }
-            text.push(b' ');
-        }
+        let listed = match way.held.as_slice() {
+            [list] => list.fields.get(1..).unwrap_or_default(),
+            [_, copies, ..] => copies.fields.as_slice(),
+            [] => &[],
+        };
         Self {
             way,
             seed,
+            pen: Pen::new(seed),
             parent: fields(&way.parent),
             child: fields(&way.child),
             preview: way.preview.as_ref().map(|(_, _, kept)| fields(kept)).unwrap_or_default(),
             copies: way.copies.as_ref().map(|copies| fields(&copies.fields)).unwrap_or_default(),
-            text,
+            listed: fields(listed),
         }
     }
 
+    /// A parent comes every minute.
     pub(super) fn parent_id(&self, parent: u64) -> ObjectId {
-        let mut bytes = [0_u8; 12];
-        bytes[0] = 0x60;
-        bytes[4..].copy_from_slice(&parent.to_be_bytes());
-        ObjectId::from_bytes(bytes)
+        made_id(parent * 60, parent, mixed(1, parent))
     }
 
+    /// A parent gets a child every minute.
     pub(super) fn child_id(&self, parent: u64, child: u64) -> ObjectId {
-        let mut bytes = [0_u8; 12];
-        bytes[0] = 0x61;
-        bytes[1..6].copy_from_slice(&parent.to_be_bytes()[3..]);
-        bytes[6..].copy_from_slice(&child.to_be_bytes()[2..]);
-        ObjectId::from_bytes(bytes)
+        made_id(child * 60 + parent % 60, parent, mixed(parent, child))
     }
 
-    fn which_child(&self, parent: u64, child: u64) -> Which {
+    pub(super) fn which_child(&self, parent: u64, child: u64) -> Which {
         let seed = mixed(mixed(self.seed, parent + 1), child + 1);
         Which { id: self.child_id(parent, child), seed, serial: child }
+    }
+
+    pub(super) fn which_parent(&self, parent: u64) -> Which {
+        Which { id: self.parent_id(parent), seed: mixed(self.seed, parent), serial: parent }
     }
 
     /// A parent with the children `from..to`; how many of them fit below `most` bytes.
@@ -174,9 +193,7 @@ impl<'p> Maker<'p> {
     ) -> (RawDocumentBuf, u64) {
         let mut out = Vec::new();
         let start = begin(&mut out);
-        let which =
-            Which { id: self.parent_id(parent), seed: mixed(self.seed, parent), serial: parent };
-        self.fields(&mut out, &self.parent, which);
+        self.pen.fields(&mut out, &self.parent, self.which_parent(parent));
         let mut held = to - from;
         if self.way.way == Way::Embed {
             held = 0;
@@ -185,7 +202,7 @@ impl<'p> Maker<'p> {
             for child in from..to {
                 let before = out.len();
                 named(&mut out, 0x03, &held.to_string());
-                self.document(&mut out, &self.child, self.which_child(parent, child));
+                self.pen.document(&mut out, &self.child, self.which_child(parent, child));
                 if out.len() > most {
                     out.truncate(before);
                     break;
@@ -193,14 +210,22 @@ impl<'p> Maker<'p> {
                 held += 1;
             }
             end(&mut out, array);
-        } else if let Some((name, newest, _)) = &self.way.preview {
-            named(&mut out, 0x04, name);
-            let array = begin(&mut out);
-            for (i, child) in (to.saturating_sub(*newest).max(from)..to).enumerate() {
-                named(&mut out, 0x03, &i.to_string());
-                self.document(&mut out, &self.preview, self.which_child(parent, child));
+        } else {
+            let children: Vec<Which> = if self.way.held.is_empty() {
+                Vec::new()
+            } else {
+                (from..to).map(|child| self.which_child(parent, child)).collect()
+            };
+            self.list(&mut out, &children);
+            if let Some((name, newest, _)) = &self.way.preview {
+                named(&mut out, 0x04, name);
+                let array = begin(&mut out);
+                for (i, child) in (to.saturating_sub(*newest).max(from)..to).enumerate() {
+                    named(&mut out, 0x03, &i.to_string());
+                    self.pen.document(&mut out, &self.preview, self.which_child(parent, child));
+                }
+                end(&mut out, array);
             }
-            end(&mut out, array);
         }
         if let Some(name) = &self.way.count {
             named(&mut out, 0x12, name);
@@ -208,38 +233,95 @@ impl<'p> Maker<'p> {
         }
         for (_, name, kind) in &self.way.sums {
             named(&mut out, tag(*kind), name);
-            self.number(&mut out, *kind, (to - from) * 3);
+            number(&mut out, *kind, (to - from) * 3);
         }
         end(&mut out, start);
         (raw(out), held)
     }
 
+    /// What a parent holds of the children that it lists.
+    pub(super) fn list(&self, out: &mut Vec<u8>, children: &[Which]) {
+        let Some(first) = self.way.held.first() else { return };
+        if first.kind != BsonType::Array {
+            let Some(one) = children.first() else { return };
+            named(out, 0x07, &first.name);
+            out.extend(one.id.bytes());
+            if let Some(copies) = self.way.held.get(1) {
+                named(out, 0x03, &copies.name);
+                self.pen.document(out, &self.listed, *one);
+            }
+            return;
+        }
+        named(out, 0x04, &first.name);
+        let array = begin(out);
+        for (i, child) in children.iter().enumerate() {
+            match first.fields.first() {
+                Some(id) => {
+                    named(out, 0x03, &i.to_string());
+                    let element = begin(out);
+                    named(out, 0x07, &id.name);
+                    out.extend(child.id.bytes());
+                    self.pen.fields(out, &self.listed, *child);
+                    end(out, element);
+                }
+                None => {
+                    named(out, 0x07, &i.to_string());
+                    out.extend(child.id.bytes());
+                }
+            }
+        }
+        end(out, array);
+    }
+
+    /// What is pushed to a parent that lists its children, or set in one that has a single child.
+    pub(super) fn listing(&self, child: Which) -> Vec<(String, Bson)> {
+        let mut out = Vec::new();
+        let start = begin(&mut out);
+        self.list(&mut out, &[child]);
+        end(&mut out, start);
+        let document = mongodb::bson::Document::try_from(raw(out).as_ref()).unwrap_or_default();
+        let each = document.into_iter().map(|(name, value)| match value {
+            Bson::Array(mut list) => (name, list.pop().unwrap_or(Bson::Null)),
+            value => (name, value),
+        });
+        each.collect()
+    }
+
+    /// The path at which a parent that lists its children has their ids.
+    pub(super) fn listed_path(&self) -> String {
+        match self.way.held.first() {
+            Some(list) => match list.fields.first() {
+                Some(id) => format!("{}.{}", list.name, id.name),
+                None => list.name.clone(),
+            },
+            None => String::new(),
+        }
+    }
+
     /// A child as it is inside a parent.
     pub(super) fn element(&self, parent: u64, child: u64) -> RawDocumentBuf {
-        let mut out = Vec::new();
-        self.document(&mut out, &self.child, self.which_child(parent, child));
-        raw(out)
+        self.pen.made(&self.child, self.which_child(parent, child))
     }
 
     /// What a parent keeps of a new child.
     pub(super) fn shown(&self, parent: u64, child: u64) -> RawDocumentBuf {
-        let mut out = Vec::new();
-        self.document(&mut out, &self.preview, self.which_child(parent, child));
-        raw(out)
+        self.pen.made(&self.preview, self.which_child(parent, child))
     }
 
     /// A child by itself.
     pub(super) fn child(&self, parent: u64, child: u64) -> RawDocumentBuf {
         let mut out = Vec::new();
         let start = begin(&mut out);
-        self.fields(&mut out, &self.child, self.which_child(parent, child));
-        named(&mut out, 0x07, &self.way.parent_id);
-        out.extend(self.parent_id(parent).bytes());
+        self.pen.fields(&mut out, &self.child, self.which_child(parent, child));
+        if self.way.link == Link::ParentId {
+            named(&mut out, 0x07, &self.way.parent_id);
+            out.extend(self.parent_id(parent).bytes());
+        }
         if let Some(copies) = &self.way.copies {
             named(&mut out, 0x03, &copies.name);
             let which =
                 Which { id: self.parent_id(parent), seed: mixed(self.seed, parent), serial: 0 };
-            self.document(&mut out, &self.copies, which);
+            self.pen.document(&mut out, &self.copies, which);
         }
         end(&mut out, start);
         raw(out)
@@ -261,31 +343,52 @@ impl<'p> Maker<'p> {
             .filter(may)
             .find(|field| wanted.contains(&field.name.as_str()))
             .or_else(|| fields.iter().find(may))?;
-        let mut out = Vec::new();
-        let start = begin(&mut out);
-        self.field(
-            &mut out,
-            field,
-            Which { id: ObjectId::from_bytes([0; 12]), seed, serial: seed % 1000 },
-        );
-        end(&mut out, start);
-        let document = mongodb::bson::Document::try_from(raw(out).as_ref()).ok()?;
-        document.into_iter().next()
+        self.pen.value(field, seed)
+    }
+}
+
+impl Pen {
+    pub(super) fn new(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let mut text = Vec::new();
+        while text.len() < 1 << 18 {
+            text.extend(WORDS[rng.below(WORDS.len() as u64) as usize].bytes());
+            // Numbers among the words keep it from being compressed away.
+            if rng.below(4) == 0 {
+                text.extend(format!(" {}", rng.below(100_000)).bytes());
+            }
+            text.push(b' ');
+        }
+        Self { text }
     }
 
-    fn document(&self, out: &mut Vec<u8>, fields: &[Field], which: Which) {
+    /// A field with a new value.
+    pub(super) fn value(&self, field: &Field, seed: u64) -> Option<(String, Bson)> {
+        let which = Which { id: ObjectId::from_bytes([0; 12]), seed, serial: seed % 1000 };
+        let document = self.made(std::slice::from_ref(field), which);
+        mongodb::bson::Document::try_from(document.as_ref()).ok()?.into_iter().next()
+    }
+
+    /// A document of these fields.
+    pub(super) fn made(&self, fields: &[Field], which: Which) -> RawDocumentBuf {
+        let mut out = Vec::new();
+        self.document(&mut out, fields, which);
+        raw(out)
+    }
+
+    pub(super) fn document(&self, out: &mut Vec<u8>, fields: &[Field], which: Which) {
         let start = begin(out);
         self.fields(out, fields, which);
         end(out, start);
     }
 
-    fn fields(&self, out: &mut Vec<u8>, fields: &[Field], which: Which) {
+    pub(super) fn fields(&self, out: &mut Vec<u8>, fields: &[Field], which: Which) {
         for field in fields {
             self.field(out, field, which);
         }
     }
 
-    fn field(&self, out: &mut Vec<u8>, field: &Field, which: Which) {
+    pub(super) fn field(&self, out: &mut Vec<u8>, field: &Field, which: Which) {
         named(out, tag(field.kind), &field.name);
         if field.is_id {
             out.extend(which.id.bytes());
@@ -342,28 +445,14 @@ impl<'p> Maker<'p> {
             BsonType::Bool => out.push(rng.below(2) as u8),
             // A minute after the one before, from the beginning of 2024.
             BsonType::Date => {
-                out.extend((1_704_067_200_000 + which.serial as i64 * 60_000).to_le_bytes());
+                out.extend((BEGIN * 1000 + which.serial as i64 * 60_000).to_le_bytes());
             }
             BsonType::Timestamp => out.extend(which.serial.to_le_bytes()),
             BsonType::Object | BsonType::Array => {
                 let start = begin(out);
                 end(out, start);
             }
-            kind => self.number(out, kind, rng.below(100_000)),
-        }
-    }
-
-    fn number(&self, out: &mut Vec<u8>, kind: BsonType, value: u64) {
-        match kind {
-            BsonType::Int => out.extend((value as i32).to_le_bytes()),
-            BsonType::Long => out.extend(value.to_le_bytes()),
-            BsonType::Double => out.extend((value as f64).to_le_bytes()),
-            BsonType::Decimal => {
-                // The coefficient below, an exponent of zero above.
-                out.extend(value.to_le_bytes());
-                out.extend(0x3040_0000_0000_0000_u64.to_le_bytes());
-            }
-            _ => {}
+            kind => number(out, kind, rng.below(100_000)),
         }
     }
 
@@ -373,22 +462,37 @@ impl<'p> Maker<'p> {
     }
 }
 
+pub(super) fn number(out: &mut Vec<u8>, kind: BsonType, value: u64) {
+    match kind {
+        BsonType::Int => out.extend((value as i32).to_le_bytes()),
+        BsonType::Long => out.extend(value.to_le_bytes()),
+        // Two places behind the point, as measured and counted things have.
+        BsonType::Double => out.extend((value as f64 / 100.0).to_le_bytes()),
+        BsonType::Decimal => {
+            // The coefficient below, an exponent of zero above.
+            out.extend(value.to_le_bytes());
+            out.extend(0x3040_0000_0000_0000_u64.to_le_bytes());
+        }
+        _ => {}
+    }
+}
+
 fn drawn(from: &[usize], rng: &mut Rng) -> usize {
     from.get(rng.below(from.len() as u64) as usize).copied().unwrap_or(0)
 }
 
-fn begin(out: &mut Vec<u8>) -> usize {
+pub(super) fn begin(out: &mut Vec<u8>) -> usize {
     out.extend([0; 4]);
     out.len() - 4
 }
 
-fn end(out: &mut Vec<u8>, start: usize) {
+pub(super) fn end(out: &mut Vec<u8>, start: usize) {
     out.push(0);
     let length = (out.len() - start) as i32;
     out[start..start + 4].copy_from_slice(&length.to_le_bytes());
 }
 
-fn named(out: &mut Vec<u8>, tag: u8, name: &str) {
+pub(super) fn named(out: &mut Vec<u8>, tag: u8, name: &str) {
     out.push(tag);
     out.extend(name.bytes());
     out.push(0);
@@ -400,12 +504,12 @@ fn string(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(0);
 }
 
-fn raw(bytes: Vec<u8>) -> RawDocumentBuf {
+pub(super) fn raw(bytes: Vec<u8>) -> RawDocumentBuf {
     RawDocumentBuf::from_bytes(bytes).unwrap_or_default()
 }
 
 /// The byte in front of an element. Types that models have no use for are stored as nulls.
-fn tag(kind: BsonType) -> u8 {
+pub(super) fn tag(kind: BsonType) -> u8 {
     match kind {
         BsonType::Double => 0x01,
         BsonType::String => 0x02,

@@ -3,28 +3,39 @@
 //!
 //! Everything happens in one database that did not exist before, and that is dropped whatever happens.
 //!
-//! Read on: `make` (documents of declared sizes), `store` (one way in the database), `replay` and
-//! `write` (operations).
+//! Read on: `make` (documents of declared sizes), `run` (one thing after the other), `replay` (the declared
+//! mix). Children of one parent are in `store`, `relation` and `write`, those that several share in
+//! `shared`, readings over time in `series`.
 
 mod make;
+mod relation;
 mod replay;
+mod run;
+mod series;
+mod shared;
 mod store;
 mod write;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use docward_design::{
-    Design, Naming, Predictor, Verdict, Way,
-    measured::{MeasuredOperation, MeasuredWay, Simulated, Simulation},
-    predictors, quantile,
+    Design, Naming, Predictor, Readings, ReadingsWay, Verdict, Way, predictors, quantile, readings,
 };
-use docward_model::{DesignModel, Relationship, Spread};
-use mongodb::bson::{Document, doc, oid::ObjectId};
+use docward_model::{DesignModel, Relationship};
 
-use crate::operator::{Operator, Trouble, failed};
 use make::Rng;
-use replay::Replay;
-use store::{LARGEST, Store};
+use store::LARGEST;
+
+/// How large a simulation is.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    /// Parents of each relationship, and series of each entity at most.
+    pub parents: u64,
+    /// Readings of each entity with a series.
+    pub readings: u64,
+    /// Operations of each way.
+    pub operations: u64,
+    /// What random choices begin with.
+    pub seed: u64,
+}
 
 /// What is to be simulated.
 #[derive(Debug)]
@@ -32,14 +43,52 @@ pub struct SimulationPlan<'m> {
     model: &'m DesignModel,
     /// Relationships with their ways.
     pub relationships: Vec<PlannedSimulation<'m>>,
-    /// Relationships that cannot be, each with the reason.
+    /// Entities with a series, with their ways.
+    pub series: Vec<PlannedSeries>,
+    /// Relationships and entities that cannot be, each with the reason.
     pub skipped: Vec<(String, String)>,
-    /// Parents of each.
-    pub parents: u64,
-    /// Operations of each way.
-    pub operations: u64,
-    /// What random choices begin with.
-    pub seed: u64,
+    /// How large it is.
+    pub scale: Scale,
+}
+
+/// An entity whose readings are to be stored in several ways.
+#[derive(Debug)]
+pub struct PlannedSeries {
+    readings: Readings,
+    ways: Vec<ReadingsWay>,
+    /// Series, and readings of each.
+    size: (u64, u64),
+}
+
+impl PlannedSeries {
+    fn new(readings: Readings, scale: Scale) -> Self {
+        // Two days of each series are there to be read, if that is not too much.
+        let two_days = (2 * 86_400_000_u64).div_ceil(readings.step.max(1) as u64);
+        let each = two_days.clamp(100.min(scale.readings), scale.readings);
+        let known = readings.series.map_or(u64::MAX, |series| series.max(1.0) as u64);
+        let series = (scale.readings / each).clamp(1, scale.parents.min(known));
+        let size = (series, scale.readings / series);
+        let mut ways = vec![ReadingsWay::Documents, ReadingsWay::Buckets];
+        if !readings.needs_plain {
+            ways.push(ReadingsWay::TimeSeries);
+        }
+        ways.sort_by_key(|way| *way != readings.chosen);
+        Self { readings, ways, size }
+    }
+
+    /// Its entity.
+    pub fn name(&self) -> &str {
+        &self.readings.entity
+    }
+
+    /// Each way with the documents and bytes that it stores.
+    pub fn sizes(&self) -> Vec<(&'static str, u64, u64)> {
+        let size = |way: &ReadingsWay| {
+            let (documents, bytes, _) = self.readings.stored(*way, self.size.0, self.size.1);
+            (way.name(), documents, bytes)
+        };
+        self.ways.iter().map(size).collect()
+    }
 }
 
 /// A relationship that is to be simulated.
@@ -50,6 +99,8 @@ pub struct PlannedSimulation<'m> {
     ways: Vec<Predictor>,
     /// Children of each parent, in no order.
     counts: Vec<u64>,
+    /// Different children, when parents share them.
+    different: Option<u64>,
 }
 
 impl PlannedSimulation<'_> {
@@ -59,38 +110,46 @@ impl PlannedSimulation<'_> {
     }
 
     /// Each way with the documents and bytes that it stores.
-    pub fn sizes(&self) -> Vec<(Way, u64, u64)> {
-        let all: u64 = self.counts.iter().sum();
+    pub fn sizes(&self) -> Vec<(&'static str, u64, u64)> {
+        let links: u64 = self.counts.iter().sum();
         let parents = self.counts.len() as u64;
+        let children = self.different.unwrap_or(links);
         let size = |way: &Predictor| match way.way {
             Way::Embed => {
                 let most = way.fitting(LARGEST);
                 let cut: Vec<u64> = self.counts.iter().map(|n| (*n).min(most)).collect();
-                (Way::Embed, parents, way.storage(&cut).0)
+                (way.name(), parents, way.storage(&cut, children).0)
             }
-            other => (other, parents + all, way.storage(&self.counts).0),
+            _ => {
+                let pairs = if way.is_paired() { links } else { 0 };
+                (way.name(), parents + children + pairs, way.storage(&self.counts, children).0)
+            }
         };
         self.ways.iter().map(size).collect()
     }
 }
 
 impl<'m> SimulationPlan<'m> {
-    /// Plans a simulation of all relationships, or of those named.
+    /// Plans a simulation of all relationships and series, or of those named.
     pub fn new(
         model: &'m DesignModel,
         design: &Design,
         naming: Naming,
         names: &[String],
-        (parents, operations, seed): (u64, u64, u64),
+        scale: Scale,
     ) -> Self {
-        let mut plan = Self {
-            model,
-            relationships: Vec::new(),
-            skipped: Vec::new(),
-            parents,
-            operations,
-            seed,
-        };
+        let (relationships, series, skipped) = (Vec::new(), Vec::new(), Vec::new());
+        let mut plan = Self { model, relationships, series, skipped, scale };
+        let is_series = |name: &str| model.entity(name).is_some_and(|e| e.series.is_some());
+        for entity in model.entities.iter().filter(|entity| entity.series.is_some()) {
+            if !names.is_empty() && !names.contains(&entity.name) {
+                continue;
+            }
+            match readings(model, design, naming, entity) {
+                Ok(readings) => plan.series.push(PlannedSeries::new(readings, scale)),
+                Err(why) => plan.skipped.push((entity.name.clone(), why)),
+            }
+        }
         for relationship in &model.relationships {
             let name = &relationship.name;
             if !names.is_empty() && !names.contains(name) {
@@ -106,10 +165,10 @@ impl<'m> SimulationPlan<'m> {
                 Some(_) if relationship.parent == relationship.child => {
                     Some("an entity above and below itself is not simulated".to_owned())
                 }
-                Some(_) if relationship.is_shared() => Some(
-                    "children that several parents share are not simulated: each way would store another number of them"
-                        .to_owned(),
-                ),
+                Some(_) if names.is_empty() && is_series(&relationship.child) => Some(format!(
+                    "`{}` is a series and simulated as such; name the relationship to have its readings as children",
+                    relationship.child
+                )),
                 Some(_) => None,
             };
             if let Some(why) = why {
@@ -117,198 +176,44 @@ impl<'m> SimulationPlan<'m> {
                 continue;
             }
             let Some(decision) = decision else { continue };
-            let mut counts = quantile::counts(decision.facts.children, parents);
-            shuffle(&mut counts, &mut Rng::new(seed));
+            let mut counts = quantile::counts(decision.facts.children, scale.parents);
+            shuffle(&mut counts, &mut Rng::new(scale.seed));
+            let mut ways = predictors(model, design, naming, relationship);
+            let different =
+                relationship.is_shared().then(|| different(model, relationship, &counts));
+            if let Some(different) = different {
+                let links: u64 = counts.iter().sum();
+                let parents = links as f64 / different as f64;
+                ways = ways.into_iter().map(|way| way.shared_by(parents)).collect();
+            }
+            let verdict = decision.verdict;
             plan.relationships.push(PlannedSimulation {
                 relationship,
-                verdict: decision.verdict,
-                ways: predictors(model, design, naming, relationship),
+                verdict,
+                ways,
                 counts,
+                different,
             });
         }
         plan
     }
 }
 
+/// Different children that parents with so many each share: as many for a parent as there are declared, or
+/// as follows from the parents of a child.
+fn different(model: &DesignModel, relationship: &Relationship, counts: &[u64]) -> u64 {
+    let declared = |name: &str| model.entity(name).and_then(|entity| entity.count);
+    let (parents, links) = (counts.len() as f64, counts.iter().sum::<u64>() as f64);
+    let children = match (declared(&relationship.child), declared(&relationship.parent)) {
+        (Some(children), Some(all)) if all > 0.0 => parents * children / all,
+        _ => links / relationship.parents.max(1.0),
+    };
+    let most = counts.iter().copied().max().unwrap_or(1);
+    (children.round() as u64).clamp(most.max(1), u64::from(u32::MAX))
+}
+
 fn shuffle(counts: &mut [u64], rng: &mut Rng) {
     for i in (1..counts.len()).rev() {
         counts.swap(i, rng.below(i as u64 + 1) as usize);
-    }
-}
-
-/// Operations that are run on one way before it is the next one's turn.
-const TURN: usize = 20;
-
-/// What every part of a run needs.
-struct Around<'a> {
-    seed: u64,
-    operations: u64,
-    stop: &'a AtomicBool,
-    progress: &'a (dyn Fn(u64, u64) + Sync),
-}
-
-impl Around<'_> {
-    fn check(&self) -> Result<(), Trouble> {
-        if self.stop.load(Ordering::Relaxed) { Err(Trouble::Ended) } else { Ok(()) }
-    }
-}
-
-impl Operator {
-    /// A name for a scratch database that nobody has.
-    pub fn scratch_name() -> String {
-        let unique = ObjectId::new().to_hex();
-        format!("docward_simulate_{}_{}", std::process::id(), &unique[unique.len() - 6..])
-    }
-
-    /// Simulates in a database of this name, and drops it, whatever happened, unless it is to be kept. The
-    /// second value says why it could not be dropped.
-    pub fn simulate(
-        &self,
-        plan: &SimulationPlan<'_>,
-        database: &str,
-        keep: bool,
-        stop: &AtomicBool,
-        progress: &(dyn Fn(u64, u64) + Sync),
-    ) -> (Result<Simulation, Trouble>, Option<Trouble>) {
-        match self.is_empty_database(database) {
-            Ok(true) => {}
-            Ok(false) => return (Err(Trouble::DatabaseExists(database.to_owned())), None),
-            Err(trouble) => return (Err(trouble), None),
-        }
-        let around = Around { seed: plan.seed, operations: plan.operations, stop, progress };
-        let outcome = self.runtime.block_on(self.run_simulation(plan, database, keep, &around));
-        if keep && outcome.is_ok() {
-            return (outcome, None);
-        }
-        let dropped = self.run(database, doc! { "dropDatabase": 1 });
-        (outcome, dropped.err().map(|error| failed("dropDatabase", &error)))
-    }
-
-    fn is_empty_database(&self, database: &str) -> Result<bool, Trouble> {
-        let list = doc! { "listCollections": 1, "nameOnly": true, "authorizedCollections": true };
-        let reply = self.run(database, list).map_err(|error| failed("listCollections", &error))?;
-        let first = reply.get_document("cursor").and_then(|cursor| cursor.get_array("firstBatch"));
-        Ok(first.is_ok_and(Vec::is_empty))
-    }
-
-    async fn run_simulation(
-        &self,
-        plan: &SimulationPlan<'_>,
-        name: &str,
-        keep: bool,
-        around: &Around<'_>,
-    ) -> Result<Simulation, Trouble> {
-        let admin = self.client.database("admin");
-        let ask = |command: Document| {
-            let admin = admin.clone();
-            async move { admin.run_command(command).await }
-        };
-        let hello = ask(doc! { "hello": 1 }).await.map_err(|error| failed("hello", &error))?;
-        let build =
-            ask(doc! { "buildInfo": 1 }).await.map_err(|error| failed("buildInfo", &error))?;
-        let topology = if hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid") {
-            "sharded cluster"
-        } else if hello.contains_key("setName") {
-            "replica set"
-        } else {
-            "standalone"
-        };
-        let mut session = if topology == "standalone" {
-            None
-        } else {
-            Some(self.client.start_session().await.map_err(|e| failed("startSession", &e))?)
-        };
-        let database = self.client.database(name);
-        let mut relationships = Vec::new();
-        for planned in &plan.relationships {
-            let (mut stores, mut sizes, mut operations) = (Vec::new(), Vec::new(), Vec::new());
-            let mut left_out = Vec::new();
-            for way in &planned.ways {
-                around.check()?;
-                let store =
-                    Store::build(around, &database, way, planned.name(), &planned.counts).await?;
-                // Sizes on disk are those of the last checkpoint. An account that may not ask for one gets
-                // older figures.
-                let _ = ask(doc! { "fsync": 1 }).await;
-                sizes.push(store.sizes(&database).await?);
-                let (found, elsewhere) = replay::operations(plan.model, planned.relationship, way);
-                left_out = elsewhere;
-                operations.push(found);
-                stores.push(store);
-            }
-            let cut: Vec<u64> = stores.iter().map(|store| store.cut).collect();
-            let mut replays: Vec<Replay<'_, '_, '_>> = stores
-                .iter_mut()
-                .zip(&operations)
-                .map(|(store, operations)| Replay::new(around, store, operations))
-                .collect();
-            let mut more = true;
-            while more {
-                more = false;
-                for replay in &mut replays {
-                    more |= replay.some(around, &mut session, TURN).await?;
-                }
-            }
-            let told: Vec<Vec<MeasuredOperation>> = replays.into_iter().map(Replay::told).collect();
-            let mut ways = Vec::new();
-            let rows = planned.ways.iter().zip(sizes).zip(told).zip(cut).zip(&operations);
-            for ((((way, sizes), measured), cut), operations) in rows {
-                let wanted = operations.iter().any(
-                    |op| matches!(op, replay::Operation::Write(_, write) if write.transaction),
-                );
-                ways.push(MeasuredWay {
-                    way: way.way,
-                    chosen: way.chosen,
-                    operations: measured,
-                    parent: sizes.parent,
-                    data: sizes.data,
-                    index: sizes.index,
-                    on_disk: sizes.on_disk,
-                    all_indexes: sizes.all_indexes,
-                    cut,
-                    transactions: wanted.then_some(session.is_some()),
-                });
-            }
-            if !keep {
-                for store in &stores {
-                    store.clear().await?;
-                }
-            }
-            let mut counts = planned.counts.clone();
-            counts.sort_unstable();
-            let at = |share: f64| {
-                let last = counts.len().saturating_sub(1) as f64;
-                counts.get((last * share).round() as usize).copied().unwrap_or(0)
-            };
-            relationships.push(Simulated {
-                relationship: planned.name().to_owned(),
-                verdict: planned.verdict.name(),
-                children: Spread { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1.0) },
-                all_children: counts.iter().sum(),
-                ways,
-                left_out,
-            });
-        }
-        let mut notes = Vec::new();
-        if relationships.iter().flat_map(|r| &r.ways).any(|way| way.transactions == Some(false)) {
-            notes.push(
-                "a standalone server has no transactions: writes that are all or nothing ran without one, faster than they would"
-                    .to_owned(),
-            );
-        }
-        Ok(Simulation {
-            model: plan.model.name.clone(),
-            server: self.name.clone(),
-            version: build.get_str("version").unwrap_or("unknown").to_owned(),
-            topology,
-            database: name.to_owned(),
-            parents: plan.parents,
-            operations: plan.operations,
-            seed: plan.seed,
-            relationships,
-            skipped: plan.skipped.clone(),
-            notes,
-            kept: keep,
-        })
     }
 }

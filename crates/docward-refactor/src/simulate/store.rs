@@ -1,6 +1,6 @@
 //! Documents of one way in the scratch database, and what the server says about their sizes.
 
-use docward_design::{Predictor, Rank, Way, measured::Compared};
+use docward_design::{Link, Predictor, Way, measured::Compared};
 use futures_util::TryStreamExt as _;
 use mongodb::{
     Collection, Database,
@@ -9,7 +9,7 @@ use mongodb::{
     options::IndexOptions,
 };
 
-use super::{Around, make::Maker};
+use super::{make::Maker, run::Around};
 use crate::operator::{Trouble, failed};
 
 /// Documents are sent in batches below this size, and of no more than so many.
@@ -36,14 +36,16 @@ pub(super) struct Store<'p> {
 
 /// What the server says about sizes.
 pub(super) struct Sizes {
-    pub(super) parent: [Compared; 3],
+    pub(super) parent: Option<[Compared; 3]>,
     pub(super) data: Compared,
     pub(super) index: Compared,
     pub(super) on_disk: u64,
     pub(super) all_indexes: u64,
+    /// Documents that it counts.
+    pub(super) documents: u64,
 }
 
-const RELATION: &str = "docward_relation";
+pub(super) const RELATION: &str = "docward_relation";
 
 impl<'p> Store<'p> {
     /// Makes and stores everything.
@@ -79,11 +81,15 @@ impl<'p> Store<'p> {
                 around.check()?;
                 parents.flush(&store.parents, around).await.map_err(|e| failed(words, &e))?;
             }
-            if way.way == Way::Embed {
-                continue;
-            }
-            for child in 0..*wanted {
-                if children.add(store.maker.child(i, child)) {
+        }
+        // Children come in turn, as they do in life: those of one parent do not lie together.
+        let mut order: Vec<usize> = (0..counts.len()).collect();
+        order.sort_by_key(|parent| std::cmp::Reverse(counts[*parent]));
+        let most = counts.iter().copied().max().filter(|_| way.way != Way::Embed).unwrap_or(0);
+        for child in 0..most {
+            let having = order.partition_point(|parent| counts[*parent] > child);
+            for parent in &order[..having] {
+                if children.add(store.maker.child(*parent as u64, child)) {
                     around.check()?;
                     children.flush(&store.children, around).await.map_err(|e| failed(words, &e))?;
                 }
@@ -103,13 +109,19 @@ impl<'p> Store<'p> {
             mongodb::IndexModel::builder().keys(keys).options(options.clone()).build()
         };
         if self.way.way == Way::Embed {
-            if self.way.looked_up {
+            if self.way.needs_lookup() {
                 let keys = doc! { format!("{}._id", self.way.role): 1 };
                 self.parents.create_index(index(keys)).await?;
             }
             return Ok(());
         }
         database.create_collection(self.children.name()).await?;
+        if self.way.link == Link::ChildIds {
+            if self.way.found_by_child {
+                self.parents.create_index(index(doc! { self.maker.listed_path(): 1 })).await?;
+            }
+            return Ok(());
+        }
         let mut keys = doc! { &self.way.parent_id: 1 };
         if let Some(by) = &self.way.newest_by {
             keys.insert(by, -1);
@@ -126,55 +138,85 @@ impl<'p> Store<'p> {
 
     /// What the server says about sizes, before anything is changed.
     pub(super) async fn sizes(&self, database: &Database) -> Result<Sizes, Trouble> {
-        let words = "asking for sizes";
-        let mut counts: Vec<u64> = (0..self.held.len()).map(|i| self.count(i)).collect();
-        let (data, index) = self.way.storage(&counts);
-        counts.sort_unstable();
-        let sizes = [doc! { "$project": { "_id": 0, "bytes": { "$bsonSize": "$$ROOT" } } }];
-        let rows: Vec<Document> =
-            async { self.parents.aggregate(sizes).await?.try_collect().await }
-                .await
-                .map_err(|e| failed(words, &e))?;
-        let mut measured: Vec<u64> =
-            rows.iter().filter_map(|row| number(row.get("bytes")?)).collect();
-        measured.sort_unstable();
-        let at = |list: &[u64], share: f64| {
-            let last = list.len().saturating_sub(1);
-            list.get(((last as f64) * share).round() as usize).copied().unwrap_or(0)
-        };
-        let compared = |share: f64, rank: Rank| Compared {
-            predicted: self.way.parent_bytes(at(&counts, share), rank) as f64,
-            measured: at(&measured, share) as f64,
-        };
-        let parent =
-            [compared(0.5, Rank::Typical), compared(0.99, Rank::P99), compared(1.0, Rank::Max)];
-        let mut found = Sizes {
-            parent,
-            data: Compared { predicted: data as f64, measured: 0.0 },
-            index: Compared { predicted: index as f64, measured: 0.0 },
-            on_disk: 0,
-            all_indexes: 0,
-        };
+        let counts: Vec<u64> = (0..self.held.len()).map(|i| self.count(i)).collect();
+        let predicted = self.way.storage(&counts, counts.iter().sum());
         let mut names = vec![self.parents.name()];
         if self.way.way != Way::Embed {
             names.push(self.children.name());
         }
-        for name in names {
-            let stats = statistics(database, name).await.map_err(|e| failed(words, &e))?;
-            let of = |key: &str| stats.get(key).and_then(number).unwrap_or(0);
-            found.data.measured += of("size") as f64;
-            found.on_disk += of("storageSize");
-            found.all_indexes += of("totalIndexSize");
-            let own = stats.get_document("indexSizes").ok().and_then(|d| d.get(RELATION));
-            found.index.measured += own.and_then(number).unwrap_or(0) as f64;
-        }
-        Ok(found)
+        sizes(database, self.way, &self.parents, &names, &counts, predicted).await
+    }
+
+    /// Documents that are stored.
+    pub(super) fn documents(&self) -> u64 {
+        let all: u64 = (0..self.held.len()).map(|i| self.count(i)).sum();
+        self.held.len() as u64 + if self.way.way == Way::Embed { 0 } else { all }
     }
 
     /// Gives the space back before the next way is made.
     pub(super) async fn clear(&self) -> Result<(), Trouble> {
         for collection in [&self.parents, &self.children] {
             collection.drop().await.map_err(|e| failed("dropping scratch collections", &e))?;
+        }
+        Ok(())
+    }
+}
+
+/// What the server says about the sizes of parents and of these collections, beside what was predicted:
+/// bytes of all documents and of the index of the way.
+pub(super) async fn sizes(
+    database: &Database,
+    way: &Predictor,
+    parents: &Collection<RawDocumentBuf>,
+    names: &[&str],
+    counts: &[u64],
+    (data, index): (u64, u64),
+) -> Result<Sizes, Trouble> {
+    let words = "asking for sizes";
+    let sizes = [doc! { "$project": { "_id": 0, "bytes": { "$bsonSize": "$$ROOT" } } }];
+    let rows: Vec<Document> = async { parents.aggregate(sizes).await?.try_collect().await }
+        .await
+        .map_err(|e| failed(words, &e))?;
+    let mut measured: Vec<u64> = rows.iter().filter_map(|row| number(row.get("bytes")?)).collect();
+    measured.sort_unstable();
+    let at = |share: f64| {
+        let last = measured.len().saturating_sub(1);
+        measured.get(((last as f64) * share).round() as usize).copied().unwrap_or(0) as f64
+    };
+    let [p50, p99, max] = way.parent_sizes(counts);
+    let parent = [(p50, 0.5), (p99, 0.99), (max, 1.0)]
+        .map(|(predicted, share)| Compared { predicted, measured: at(share) });
+    let mut found = Sizes { parent: Some(parent), ..Sizes::predicted(data, index) };
+    for name in names {
+        found.add(database, name).await?;
+    }
+    Ok(found)
+}
+
+impl Sizes {
+    pub(super) fn predicted(data: u64, index: u64) -> Self {
+        let of = |bytes: u64| Compared { predicted: bytes as f64, measured: 0.0 };
+        Self {
+            parent: None,
+            data: of(data),
+            index: of(index),
+            on_disk: 0,
+            all_indexes: 0,
+            documents: 0,
+        }
+    }
+
+    /// Adds what the server says about a collection.
+    pub(super) async fn add(&mut self, database: &Database, name: &str) -> Result<(), Trouble> {
+        let stats = statistics(database, name).await.map_err(|e| failed("asking for sizes", &e))?;
+        let of = |key: &str| stats.get(key).and_then(number).unwrap_or(0);
+        self.data.measured += of("size") as f64;
+        self.on_disk += of("storageSize");
+        self.all_indexes += of("totalIndexSize");
+        self.documents += of("count");
+        if let Ok(indexes) = stats.get_document("indexSizes") {
+            let own = indexes.iter().filter(|(name, _)| name.starts_with(RELATION));
+            self.index.measured += own.filter_map(|(_, size)| number(size)).sum::<u64>() as f64;
         }
         Ok(())
     }
@@ -189,16 +231,38 @@ async fn statistics(database: &Database, name: &str) -> Result<Document, Error> 
     let mut all = Document::new();
     for row in &rows {
         let Ok(stats) = row.get_document("storageStats") else { continue };
+        // A time series tells how many buckets it has.
+        let buckets = stats.get_document("timeseries").ok().and_then(|t| t.get("bucketCount"));
+        let count = buckets.or_else(|| stats.get("count")).and_then(number).unwrap_or(0);
+        let before = all.get("count").and_then(number).unwrap_or(0);
+        all.insert("count", (before + count) as i64);
         for key in ["size", "storageSize", "totalIndexSize"] {
             let sum = all.get(key).and_then(number).unwrap_or(0)
                 + stats.get(key).and_then(number).unwrap_or(0);
             all.insert(key, sum as i64);
         }
         if let Ok(sizes) = stats.get_document("indexSizes") {
-            all.insert("indexSizes", sizes.clone());
+            // Without what the file has free for reuse: that depends on when checkpoints were taken.
+            let used = sizes.iter().map(|(name, size)| {
+                let details = stats.get_document("indexDetails").and_then(|d| d.get_document(name));
+                let blocks = details.and_then(|details| details.get_document("block-manager"));
+                let free = blocks.ok().and_then(|b| b.get("file bytes available for reuse"));
+                let size = number(size).unwrap_or(0);
+                let before = own(&all, name);
+                let used = size.saturating_sub(free.and_then(number).unwrap_or(0));
+                (name.clone(), Bson::Int64((before + used) as i64))
+            });
+            let used: Document = used.collect();
+            all.insert("indexSizes", used);
         }
     }
     Ok(all)
+}
+
+/// Bytes of an index that were found so far.
+fn own(all: &Document, name: &str) -> u64 {
+    let sizes = all.get_document("indexSizes").ok();
+    sizes.and_then(|sizes| sizes.get(name)).and_then(number).unwrap_or(0)
 }
 
 /// A count in whatever type the server chose.
@@ -212,20 +276,20 @@ pub(super) fn number(value: &Bson) -> Option<u64> {
 }
 
 #[derive(Default)]
-struct Batch {
+pub(super) struct Batch {
     documents: Vec<RawDocumentBuf>,
     bytes: usize,
 }
 
 impl Batch {
     /// Takes a document; whether it is time to send.
-    fn add(&mut self, document: RawDocumentBuf) -> bool {
+    pub(super) fn add(&mut self, document: RawDocumentBuf) -> bool {
         self.bytes += document.as_bytes().len();
         self.documents.push(document);
         self.bytes >= BATCH.0 || self.documents.len() >= BATCH.1
     }
 
-    async fn flush(
+    pub(super) async fn flush(
         &mut self,
         into: &Collection<RawDocumentBuf>,
         around: &Around<'_>,

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use docward_design::{Act, OperationCost, Predictor, Rank, Way, WritePlan};
-use docward_model::DesignWrite;
+use docward_design::{Act, Link, OperationCost, Predictor, Rank, Way, WritePlan};
+use docward_model::{BsonType, DesignWrite};
 use mongodb::{
     ClientSession,
     bson::{Bson, Document, RawDocumentBuf, doc},
@@ -12,7 +12,8 @@ use mongodb::{
 
 use super::{
     make::Rng,
-    replay::{Moved, bytes_of, targets},
+    relation::{bytes_of, targets},
+    replay::Moved,
     store::{LARGEST, Store},
 };
 
@@ -170,13 +171,16 @@ impl Step {
             store.alive.retain(|other| *other != parent);
             step.on_parent = OnParent::Delete;
             if plan.child == Some(Act::Delete) && !embedded {
-                step.child_filter = Some(doc! { &way.parent_id: parent_id });
+                let ids = (from..to).map(|child| store.maker.child_id(number, child));
+                step.child_filter = Some(match way.link {
+                    Link::ChildIds => doc! { "_id": { "$in": ids.collect::<Vec<_>>() } },
+                    _ => doc! { &way.parent_id: parent_id },
+                });
             }
             return step;
         }
         let mut filter = doc! { "_id": parent_id };
-        let (mut set, mut push, mut pull, mut add) =
-            (Document::new(), Document::new(), Document::new(), Document::new());
+        let [mut set, mut unset, mut push, mut pull, mut add] = [(); 5].map(|()| Document::new());
         let seed = rng.next();
         if plan.parent == Some(Act::Update) {
             let names: Vec<&str> = write.updates.iter().flat_map(|entity| fields(entity)).collect();
@@ -195,6 +199,16 @@ impl Step {
                     step.inserts.push(store.maker.child(number, to));
                     if let Some((name, newest, _)) = &way.preview {
                         push.insert(name, pushed(store.maker.shown(number, to), Some(*newest)));
+                    }
+                    if way.link == Link::ChildIds {
+                        for (name, value) in
+                            store.maker.listing(store.maker.which_child(number, to))
+                        {
+                            let single =
+                                way.held.first().is_some_and(|f| f.kind != BsonType::Array);
+                            let into = if single { &mut set } else { &mut push };
+                            into.insert(name, value);
+                        }
                     }
                     add = kept_figures(way, 1);
                 }
@@ -224,6 +238,15 @@ impl Step {
                     if let Some((name, _, _)) = &way.preview {
                         pull.insert(name, doc! { "_id": child });
                     }
+                    if let Some(list) = way.held.first().filter(|f| f.kind == BsonType::Array) {
+                        let what = match list.fields.first() {
+                            Some(id) => Bson::Document(doc! { &id.name: child }),
+                            None => Bson::ObjectId(child),
+                        };
+                        pull.insert(&list.name, what);
+                    } else {
+                        unset.extend(way.held.iter().map(|f| (f.name.clone(), Bson::from(""))));
+                    }
                     add = kept_figures(way, -1);
                 }
             }
@@ -232,7 +255,9 @@ impl Step {
             store.full[parent] = true;
         }
         let mut change = Document::new();
-        for (operator, what) in [("$set", set), ("$push", push), ("$pull", pull), ("$inc", add)] {
+        let operators =
+            [("$set", set), ("$unset", unset), ("$push", push), ("$pull", pull), ("$inc", add)];
+        for (operator, what) in operators {
             if !what.is_empty() {
                 change.insert(operator, what);
             }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use docward_design::measured::{Compared, MeasuredOperation, MeasuredWay, Simulated, Simulation};
+use docward_design::measured::{
+    Compared, MeasuredOperation, MeasuredWay, Simulated, SimulatedSeries, Simulation, ranking,
+};
 use docward_model::text;
 use serde_json::{Value, json};
 
@@ -56,7 +58,7 @@ const HEADING: [&str; 12] = [
 fn operation_row(way: &MeasuredWay, op: &MeasuredOperation) -> Vec<String> {
     let name = if op.transaction { format!("{} (transaction)", op.name) } else { op.name.clone() };
     vec![
-        way.way.name().to_owned(),
+        way.name.to_owned(),
         name,
         rate(op.per_second),
         text::count(op.runs),
@@ -72,23 +74,23 @@ fn operation_row(way: &MeasuredWay, op: &MeasuredOperation) -> Vec<String> {
 }
 
 /// Operations side by side: all ways of one operation together.
-fn operation_rows(simulated: &Simulated) -> Vec<Vec<String>> {
+fn operation_rows(ways: &[MeasuredWay]) -> Vec<Vec<String>> {
     let mut rows = vec![HEADING.map(str::to_owned).to_vec()];
-    let operations = simulated.ways.first().map_or(0, |way| way.operations.len());
+    let operations = ways.first().map_or(0, |way| way.operations.len());
     for i in 0..operations {
-        let ways = simulated.ways.iter();
+        let ways = ways.iter();
         rows.extend(ways.filter_map(|way| Some(operation_row(way, way.operations.get(i)?))));
     }
     rows
 }
 
 /// Sizes side by side.
-fn size_rows(simulated: &Simulated) -> Vec<Vec<String>> {
+fn size_rows(ways: &[MeasuredWay]) -> Vec<Vec<String>> {
     let mut rows = vec![vec!["size".to_owned()]];
-    rows[0].extend(simulated.ways.iter().map(|way| way.way.name().to_owned()));
+    rows[0].extend(ways.iter().map(|way| way.name.to_owned()));
     let mut line = |label: &str, of: &dyn Fn(&MeasuredWay) -> String| {
         let mut row = vec![label.to_owned()];
-        row.extend(simulated.ways.iter().map(of));
+        row.extend(ways.iter().map(of));
         rows.push(row);
     };
     let shown = |compared: Compared| {
@@ -102,8 +104,22 @@ fn size_rows(simulated: &Simulated) -> Vec<Vec<String>> {
             error(compared)
         )
     };
-    for (i, label) in ["parent p50", "parent p99", "parent max"].iter().enumerate() {
-        line(label, &|way| shown(way.parent[i]));
+    line("documents", &|way| {
+        let Compared { predicted, measured } = way.documents;
+        if predicted == measured {
+            return text::count(measured as u64);
+        }
+        format!(
+            "{} pred., {} meas. ({})",
+            text::count(predicted as u64),
+            text::count(measured as u64),
+            error(way.documents)
+        )
+    });
+    if ways.iter().any(|way| way.parent.is_some()) {
+        for (i, label) in ["parent p50", "parent p99", "largest parent"].iter().enumerate() {
+            line(label, &|way| way.parent.map_or_else(String::new, |parent| shown(parent[i])));
+        }
     }
     line("all documents", &|way| shown(way.data));
     line("index for it", &|way| shown(way.index));
@@ -117,34 +133,34 @@ fn size_rows(simulated: &Simulated) -> Vec<Vec<String>> {
 const TIE: f64 = 0.05;
 
 /// Whether the chosen way won, either way it went.
-fn verdict(simulated: &Simulated) -> String {
-    let ranking = simulated.ranking();
+fn verdict(ways: &[MeasuredWay]) -> String {
+    let ranking = ranking(ways);
     let Some((best, _)) = ranking.first() else { return String::new() };
     let times: Vec<String> = ranking
         .iter()
         .map(|(way, ratio)| {
             let busy = way.busy() * 1e3;
             let times = if *ratio >= 1.05 { format!(", {ratio:.1} times") } else { String::new() };
-            format!("{} {} ms{times}", way.way.name(), number(busy))
+            format!("{} {} ms{times}", way.name, number(busy))
         })
         .collect();
     let times = times.join("; ");
     let Some((chosen, ratio)) = ranking.iter().find(|(way, _)| way.chosen) else { return times };
-    let name = chosen.way.name();
+    let name = chosen.name;
     let second = ranking.iter().find(|(way, _)| !way.chosen);
     let verdict = match second {
         None => format!("{name} is the only way"),
         // Two runs of the same differ by more than this.
         Some((other, second)) if (ratio / second - 1.0).abs() < TIE => {
-            format!("the chosen way, {name}, and {} are equally fast here", other.way.name())
+            format!("the chosen way, {name}, and {} are equally fast here", other.name)
         }
         Some((other, second)) if best.chosen => format!(
             "the chosen way, {name}, is the fastest: {} takes {second:.1} times as long",
-            other.way.name()
+            other.name
         ),
         Some(_) => format!(
             "the chosen way, {name}, is not the fastest here: it takes {ratio:.1} times as long as {}",
-            best.way.name()
+            best.name
         ),
     };
     format!("{verdict}. A second of the declared load takes {times}")
@@ -156,23 +172,42 @@ fn notes(simulated: &Simulated) -> Vec<String> {
     for way in simulated.ways.iter().filter(|way| way.cut > 0) {
         notes.push(format!(
             "{}: {} would be larger than 16 MB and got as many children as fit",
-            way.way.name(),
+            way.name,
             text::plural(way.cut, "parent")
         ));
     }
-    if !simulated.left_out.is_empty() {
-        notes.push(format!(
-            "not replayed, because it begins with another entity: {}",
-            text::list(&simulated.left_out, 5)
-        ));
-    }
+    notes.extend(left_out(&simulated.left_out, "it begins with another entity"));
     notes
+}
+
+fn left_out(names: &[String], why: &str) -> Option<String> {
+    let names = text::list(names, 5);
+    (!names.is_empty()).then(|| format!("not replayed, because {why}: {names}"))
+}
+
+fn series_notes(simulated: &SimulatedSeries) -> Vec<String> {
+    let why = "it is about more than one series, or deletes";
+    simulated.notes.iter().cloned().chain(left_out(&simulated.left_out, why)).collect()
+}
+
+fn readings(simulated: &SimulatedSeries) -> String {
+    format!(
+        "{} of {} each, one every {} s; a bucket takes {}",
+        text::verb(simulated.series, "series", "series"),
+        text::plural(simulated.readings, "reading"),
+        number(simulated.step),
+        text::count(simulated.bucket)
+    )
 }
 
 fn children(simulated: &Simulated) -> String {
     let spread = simulated.children;
+    let of = match simulated.different {
+        Some(different) => format!(" of {} different ones", text::count(different)),
+        None => String::new(),
+    };
     format!(
-        "{} children; a parent has {} / {} / {} / {} (p50 / p95 / p99 / max)",
+        "{} children{of}; a parent has {} / {} / {} / {} (p50 / p95 / p99 / max)",
         text::count(simulated.all_children),
         text::count(spread.p50),
         text::count(spread.p95),
@@ -205,18 +240,23 @@ fn left(simulation: &Simulation) -> String {
 fn terminal(simulation: &Simulation, look: Look) -> String {
     let paint = Paint { color: look.color };
     let mut out = format!("{}\n", paint.bold(&about(simulation)));
-    for simulated in &simulation.relationships {
-        let name = paint.bold(&simulated.relationship);
-        let word = paint.green(&simulated.verdict.to_uppercase());
-        let _ = writeln!(out, "\n{name}  {word}  {}", paint.dim(&children(simulated)));
-        let _ = writeln!(out, "  {}", wrap(&verdict(simulated), look.width, 2, 4));
-        for note in notes(simulated) {
+    let mut part = |name: &str, verdict_word: &str, about: &str, notes: Vec<String>, ways| {
+        let (name, word) = (paint.bold(name), paint.green(&verdict_word.to_uppercase()));
+        let _ = writeln!(out, "\n{name}  {word}  {}", paint.dim(about));
+        let _ = writeln!(out, "  {}", wrap(&verdict(ways), look.width, 2, 4));
+        for note in notes {
             let _ = writeln!(out, "  {}", wrap(&format!("· {note}"), look.width, 2, 4));
         }
         out.push('\n');
-        out.push_str(&table(&operation_rows(simulated), &[0, 1], 4));
+        out.push_str(&table(&operation_rows(ways), &[0, 1], 4));
         out.push('\n');
-        out.push_str(&table(&size_rows(simulated), &[0, 1, 2, 3], 4));
+        out.push_str(&table(&size_rows(ways), &[0, 1, 2, 3, 4], 4));
+    };
+    for each in &simulation.relationships {
+        part(&each.relationship, each.verdict, &children(each), notes(each), &each.ways);
+    }
+    for each in &simulation.series {
+        part(&each.entity, each.verdict, &readings(each), series_notes(each), &each.ways);
     }
     if !simulation.skipped.is_empty() {
         let _ = writeln!(out, "\n{}", paint.yellow("not simulated"));
@@ -246,15 +286,21 @@ fn markdown(simulation: &Simulation) -> String {
         }
         out
     };
-    for simulated in &simulation.relationships {
-        let _ = writeln!(out, "\n### `{}`: {}\n", simulated.relationship, simulated.verdict);
-        let _ = writeln!(out, "{}.\n", cell(&children(simulated)));
-        let _ = writeln!(out, "{}.\n", cell(&verdict(simulated)));
-        for note in notes(simulated) {
+    let mut part = |name: &str, word: &str, about: &str, notes: Vec<String>, ways| {
+        let _ = writeln!(out, "\n### `{name}`: {word}\n");
+        let _ = writeln!(out, "{}.\n", cell(about));
+        let _ = writeln!(out, "{}.\n", cell(&verdict(ways)));
+        for note in notes {
             let _ = writeln!(out, "- {}", cell(&note));
         }
-        let _ = writeln!(out, "\n{}", grid(operation_rows(simulated)));
-        out.push_str(&grid(size_rows(simulated)));
+        let _ = writeln!(out, "\n{}", grid(operation_rows(ways)));
+        out.push_str(&grid(size_rows(ways)));
+    };
+    for each in &simulation.relationships {
+        part(&each.relationship, each.verdict, &children(each), notes(each), &each.ways);
+    }
+    for each in &simulation.series {
+        part(&each.entity, each.verdict, &readings(each), series_notes(each), &each.ways);
     }
     if !simulation.skipped.is_empty() {
         out.push_str("\nNot simulated:\n\n");
@@ -283,6 +329,7 @@ fn json_report(simulation: &Simulation) -> String {
         "operations": simulation.operations,
         "seed": simulation.seed,
         "relationships": simulation.relationships.iter().map(relationship).collect::<Vec<_>>(),
+        "series": simulation.series.iter().map(series).collect::<Vec<_>>(),
         "skipped": simulation.skipped.iter().map(|(name, why)| json!({ "relationship": name, "why": why })).collect::<Vec<_>>(),
         "notes": simulation.notes,
     });
@@ -293,31 +340,64 @@ fn compared(figure: Compared) -> Value {
     json!({ "predicted": figure.predicted, "measured": figure.measured, "error": figure.error() })
 }
 
+fn ranked(ways: &[MeasuredWay]) -> Value {
+    let each = ranking(ways);
+    each.iter().map(|(way, ratio)| json!({ "way": way.name, "times": ratio })).collect()
+}
+
+fn is_fastest(ways: &[MeasuredWay]) -> Option<bool> {
+    ranking(ways).first().map(|(way, _)| way.chosen)
+}
+
 fn relationship(simulated: &Simulated) -> Value {
-    let ranking = simulated.ranking();
     let spread = simulated.children;
     json!({
         "relationship": simulated.relationship,
         "verdict": simulated.verdict,
         "children": { "p50": spread.p50, "p95": spread.p95, "p99": spread.p99, "max": spread.max },
         "allChildren": simulated.all_children,
-        "chosenIsFastest": ranking.first().map(|(way, _)| way.chosen),
-        "ranking": ranking.iter().map(|(way, ratio)| json!({ "way": way.way.name(), "times": ratio })).collect::<Vec<_>>(),
-        "ways": simulated.ways.iter().map(|way| json!({
-            "way": way.way.name(),
-            "chosen": way.chosen,
-            "secondsPerSecond": way.busy(),
-            "operations": way.operations.iter().map(operation).collect::<Vec<_>>(),
-            "parentBytes": { "p50": compared(way.parent[0]), "p99": compared(way.parent[1]), "max": compared(way.parent[2]) },
-            "dataBytes": compared(way.data),
-            "indexBytes": compared(way.index),
-            "storageBytes": way.on_disk,
-            "allIndexBytes": way.all_indexes,
-            "parentsCut": way.cut,
-            "transactions": way.transactions,
-        })).collect::<Vec<_>>(),
+        "differentChildren": simulated.different,
+        "chosenIsFastest": is_fastest(&simulated.ways),
+        "ranking": ranked(&simulated.ways),
+        "ways": simulated.ways.iter().map(way).collect::<Vec<_>>(),
         "notReplayed": simulated.left_out,
         "notes": notes(simulated),
+    })
+}
+
+fn series(simulated: &SimulatedSeries) -> Value {
+    json!({
+        "entity": simulated.entity,
+        "verdict": simulated.verdict,
+        "series": simulated.series,
+        "readings": simulated.readings,
+        "secondsBetween": simulated.step,
+        "bucketReadings": simulated.bucket,
+        "chosenIsFastest": is_fastest(&simulated.ways),
+        "ranking": ranked(&simulated.ways),
+        "ways": simulated.ways.iter().map(way).collect::<Vec<_>>(),
+        "notReplayed": simulated.left_out,
+        "notes": series_notes(simulated),
+    })
+}
+
+fn way(way: &MeasuredWay) -> Value {
+    let parent = way.parent.map(|[p50, p99, max]| {
+        json!({ "p50": compared(p50), "p99": compared(p99), "max": compared(max) })
+    });
+    json!({
+        "way": way.name,
+        "chosen": way.chosen,
+        "secondsPerSecond": way.busy(),
+        "operations": way.operations.iter().map(operation).collect::<Vec<_>>(),
+        "documents": compared(way.documents),
+        "parentBytes": parent,
+        "dataBytes": compared(way.data),
+        "indexBytes": compared(way.index),
+        "storageBytes": way.on_disk,
+        "allIndexBytes": way.all_indexes,
+        "parentsCut": way.cut,
+        "transactions": way.transactions,
     })
 }
 

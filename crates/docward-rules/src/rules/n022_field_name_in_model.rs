@@ -156,11 +156,16 @@ mod tests {
 
     #[test]
     fn dm_04_1_the_other_style_is_told_once_for_a_model() {
-        let said = mongoose("userName: String, orderItems: [String], create_time: Date, pay_time: Date");
+        let said =
+            mongoose("userName: String, orderItems: [String], create_time: Date, pay_time: Date");
         assert_eq!(said.len(), 0, "two of each: nobody can say which is odd: {said:?}");
-        let said = mongoose("userName: String, orderItems: [String], payTime: Date, create_time: Date");
+        let said =
+            mongoose("userName: String, orderItems: [String], payTime: Date, create_time: Date");
         assert_eq!(said.len(), 1);
-        assert!(said[0].contains("`create_time` is not camelCase like the others (`createTime`)"), "{said:?}");
+        assert!(
+            said[0].contains("`create_time` is not camelCase like the others (`createTime`)"),
+            "{said:?}"
+        );
     }
 
     #[test]
@@ -175,11 +180,20 @@ mod tests {
         let long = "theUniqueIdentifierOfTheCustomerWhoPlacedTheOrder";
         let said = mongoose(&format!("{long}: String, _total: Number, customerId: String"));
         assert_eq!(said.len(), 1);
-        assert!(said[0].contains("49 characters") && said[0].contains("`_total` begins"), "{said:?}");
+        assert!(
+            said[0].contains("49 characters") && said[0].contains("`_total` begins"),
+            "{said:?}"
+        );
     }
 
     #[test]
     fn dm_04_1_names_of_frameworks_and_acronyms_are_left_alone() {
-        assert_eq!(mongoose("userName: String, orderItems: [String], URL: String, __v: Number, _class: String").len(), 0);
+        assert_eq!(
+            mongoose(
+                "userName: String, orderItems: [String], URL: String, __v: Number, _class: String"
+            )
+            .len(),
+            0
+        );
     }
 }

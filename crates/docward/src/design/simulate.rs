@@ -1,13 +1,13 @@
-//! `docward design simulate`: the ways to store a relationship, measured on a running server.
+//! `docward design simulate`: the ways to store a relationship or a series, measured on a running server.
 
 use std::{path::PathBuf, sync::atomic::Ordering};
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use docward_collect::Progress as _;
-use docward_design::{Naming, Way, nearest};
-use docward_model::{DesignModel, Namespace, text};
-use docward_refactor::{Operator, SimulationPlan, Trouble};
+use docward_design::{Naming, nearest};
+use docward_model::{Namespace, text};
+use docward_refactor::{Operator, Scale, SimulationPlan, Trouble};
 use docward_report::{Shape, simulation_report};
 
 use super::{HouseArgs, designed};
@@ -18,6 +18,7 @@ Examples:
   docward design simulate shop.yaml --uri mongodb://127.0.0.1/           what would be done
   docward design simulate shop.yaml --uri mongodb://127.0.0.1/ --yes     do it
   docward design simulate blog.yaml --uri mongodb://127.0.0.1/ --relationship post.comments --parents 5000 --yes
+  docward design simulate iot.yaml --uri mongodb://127.0.0.1/ --series reading --readings 1000000 --yes
   docward design simulate shop.yaml --uri mongodb://127.0.0.1/ --yes --format json | jq '.relationships[].ranking'
 
 It writes to a database of its own, docward_simulate_…, which did not exist before, and drops it at the end,
@@ -31,6 +32,8 @@ const MOST_BYTES: u64 = 8 << 30;
 const MOST_DOCUMENTS: u64 = 50_000_000;
 /// More parents or operations than this are refused.
 const MOST: u64 = 1_000_000;
+/// More readings than this are refused.
+const MOST_READINGS: u64 = 20_000_000;
 
 /// Shapes of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -55,9 +58,17 @@ pub(super) struct SimulateArgs {
     #[arg(long, value_name = "NAME")]
     relationship: Vec<String>,
 
-    /// Parents that are stored for each relationship
+    /// Only this series, an entity with `series`; can be repeated
+    #[arg(long, value_name = "ENTITY")]
+    series: Vec<String>,
+
+    /// Parents that are stored for each relationship, and the most series of an entity
     #[arg(long, value_name = "N", default_value_t = 1000)]
     parents: u64,
+
+    /// Readings that are stored of each entity with a series
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    readings: u64,
 
     /// Operations that are run on each way
     #[arg(long, value_name = "N", default_value_t = 2000)]
@@ -94,18 +105,32 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
             bail!("{name} is {number}; choose a number from 1 to {}", text::count(MOST));
         }
     }
+    if args.readings == 0 || args.readings > MOST_READINGS {
+        let most = text::count(MOST_READINGS);
+        bail!("--readings is {}; choose a number from 1 to {most}", args.readings);
+    }
     let Some((model, design, profile)) = designed(&args.model, &args.house)? else {
         return Ok(PROBLEMS);
     };
-    known(&model, &args.relationship)?;
-    let scale = (args.parents, args.operations, args.seed);
+    let relationships: Vec<&str> = model.relationships.iter().map(|r| r.name.as_str()).collect();
+    known("relationship", &relationships, &args.relationship)?;
+    let series = model.entities.iter().filter(|entity| entity.series.is_some());
+    let series: Vec<&str> = series.map(|entity| entity.name.as_str()).collect();
+    known("series", &series, &args.series)?;
+    let scale = Scale {
+        parents: args.parents,
+        readings: args.readings,
+        operations: args.operations,
+        seed: args.seed,
+    };
     let naming = Naming::of(&model, profile);
-    let plan = SimulationPlan::new(&model, &design, naming, &args.relationship, scale);
-    if plan.relationships.is_empty() {
+    let names: Vec<String> = args.relationship.iter().chain(&args.series).cloned().collect();
+    let plan = SimulationPlan::new(&model, &design, naming, &names, scale);
+    if plan.relationships.is_empty() && plan.series.is_empty() {
         for (name, why) in &plan.skipped {
             complain(&format!("docward: {name}: {why}"));
         }
-        bail!("the model has no relationship that can be simulated");
+        bail!("the model has no relationship and no series that can be simulated");
     }
     refuse_huge(&plan)?;
     let interrupt = Interrupt::listen();
@@ -140,7 +165,7 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     }
     complain(&format!("scratch database {database}"));
     let bar = Bar::new(true);
-    bar.total_bytes(plan.relationships.iter().flat_map(|r| r.sizes()).map(|(_, _, b)| b).sum());
+    bar.total_bytes(stores(&plan).iter().map(|(_, _, _, bytes)| bytes).sum());
     let progress = |bytes: u64, documents: u64| bar.advance(bytes, documents);
     let (outcome, left) =
         operator.simulate(&plan, &database, args.keep, interrupt.stop(), &progress);
@@ -172,39 +197,43 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
 }
 
 /// Refuses names that the model does not have.
-fn known(model: &DesignModel, names: &[String]) -> anyhow::Result<()> {
-    let all: Vec<&str> = model.relationships.iter().map(|r| r.name.as_str()).collect();
+fn known(what: &str, all: &[&str], names: &[String]) -> anyhow::Result<()> {
     for name in names {
         if !all.contains(&name.as_str()) {
             let hint = match nearest(name, all.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there are {}", text::list(&all, 10)),
+                None if all.is_empty() => "it has none".to_owned(),
+                None => format!("there are {}", text::list(all, 10)),
             };
-            bail!("the model has no relationship `{name}`; {hint}");
+            bail!("the model has no {what} `{name}`; {hint}");
         }
     }
     Ok(())
 }
 
+/// What is stored: the relationship or series, the way, documents and bytes.
+fn stores<'p>(plan: &'p SimulationPlan<'_>) -> Vec<(&'p str, &'static str, u64, u64)> {
+    let relationships = plan.relationships.iter().map(|planned| (planned.name(), planned.sizes()));
+    let series = plan.series.iter().map(|planned| (planned.name(), planned.sizes()));
+    let all = relationships.chain(series);
+    all.flat_map(|(name, sizes)| {
+        sizes.into_iter().map(move |(way, documents, bytes)| (name, way, documents, bytes))
+    })
+    .collect()
+}
+
 fn refuse_huge(plan: &SimulationPlan<'_>) -> anyhow::Result<()> {
     let mut huge = Vec::new();
-    for planned in &plan.relationships {
-        for (way, documents, bytes) in planned.sizes() {
-            if bytes > MOST_BYTES || documents > MOST_DOCUMENTS {
-                huge.push(format!(
-                    "{} ({}): {}",
-                    planned.name(),
-                    way.name(),
-                    size(documents, bytes)
-                ));
-            }
+    for (name, way, documents, bytes) in stores(plan) {
+        if bytes > MOST_BYTES || documents > MOST_DOCUMENTS {
+            huge.push(format!("{name} ({way}): {}", size(documents, bytes)));
         }
     }
     if huge.is_empty() {
         return Ok(());
     }
     bail!(
-        "too large to be stored for a trial (at most {} or {} a way): {}; choose fewer --parents, or others by --relationship",
+        "too large to be stored for a trial (at most {} or {} a way): {}; choose fewer --parents, or others by --relationship or --series",
         text::bytes(MOST_BYTES),
         size_of_documents(MOST_DOCUMENTS),
         huge.join("; ")
@@ -226,21 +255,17 @@ fn intended(
     server: &str,
     database: &str,
 ) -> String {
-    let mut rows: Vec<(String, Way, u64, u64)> = Vec::new();
-    for planned in &plan.relationships {
-        let sizes = planned.sizes().into_iter();
-        rows.extend(sizes.map(|(way, docs, bytes)| (planned.name().to_owned(), way, docs, bytes)));
-    }
+    let rows = stores(plan);
     if args.format == Format::Json {
         let value = serde_json::json!({
             "version": 1,
             "dryRun": true,
             "server": server,
             "database": database,
-            "operations": plan.operations,
-            "seed": plan.seed,
+            "operations": args.operations,
+            "seed": args.seed,
             "stores": rows.iter().map(|(name, way, documents, bytes)| serde_json::json!({
-                "relationship": name, "way": way.name(), "documents": documents, "bytes": bytes,
+                "relationship": name, "way": way, "documents": documents, "bytes": bytes,
             })).collect::<Vec<_>>(),
             "skipped": plan.skipped.iter().map(|(name, why)| serde_json::json!({
                 "relationship": name, "why": why,
@@ -249,14 +274,14 @@ fn intended(
         return format!("{value:#}\n");
     }
     let mut out = format!(
-        "{server} would get a scratch database like {database}, with one relationship after the other:\n"
+        "{server} would get a scratch database like {database}, with one relationship or series after the other:\n"
     );
     for (name, way, documents, bytes) in &rows {
-        out += &format!("  {name} ({}): {}\n", way.name(), size(*documents, *bytes));
+        out += &format!("  {name} ({way}): {}\n", size(*documents, *bytes));
     }
     out += &format!(
         "about {} would be run on each, and the database dropped{}\n",
-        text::plural(plan.operations, "operation"),
+        text::plural(args.operations, "operation"),
         if args.keep { " by you, because of --keep" } else { "" }
     );
     for (name, why) in &plan.skipped {

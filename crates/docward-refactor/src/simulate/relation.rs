@@ -1,0 +1,267 @@
+//! Reads of parents and children that belong to one parent, as the way would do them.
+
+use std::time::Instant;
+
+use docward_design::{Fetch, Link, OperationCost, ReadPlan, Way, WritePlan};
+use docward_model::{DesignModel, DesignRead, DesignWrite, Relationship};
+use futures_util::TryStreamExt as _;
+use mongodb::{
+    ClientSession, Collection,
+    bson::{Document, RawDocumentBuf, doc, oid::ObjectId},
+    error::Error,
+};
+
+use super::{
+    make::Rng,
+    replay::{Moved, Subject},
+    store::{Store, number},
+    write::write_once,
+};
+
+/// An operation of the model with how this way does it.
+#[derive(Clone)]
+pub(super) enum Operation<'m> {
+    Read(&'m DesignRead, ReadPlan),
+    Write(&'m DesignWrite, WritePlan),
+}
+
+impl Operation<'_> {
+    /// Its name, whether it writes, times a second.
+    pub(super) fn told(&self) -> (String, bool, f64) {
+        match self {
+            Self::Read(read, _) => (read.name.clone(), false, read.per_second),
+            Self::Write(write, _) => (write.name.clone(), true, write.per_second),
+        }
+    }
+}
+
+/// The operations that touch a relationship, and the names of those that reach it from elsewhere.
+pub(super) fn operations<'m>(
+    model: &'m DesignModel,
+    relationship: &Relationship,
+    way: &docward_design::Predictor,
+) -> (Vec<Operation<'m>>, Vec<String>) {
+    let (mut found, mut elsewhere) = (Vec::new(), Vec::new());
+    let ends = [&relationship.parent, &relationship.child];
+    for read in &model.reads {
+        let along = read.with.iter().map(|with| &with.relationship).chain(&read.counts);
+        let along = along.chain(read.sums.iter().map(|(relationship, _)| relationship));
+        let mut along = along.filter_map(|name| model.relationship(name));
+        match way.plan_read(read) {
+            Some(plan) => found.push(Operation::Read(read, plan)),
+            None if along.any(|r| ends.contains(&&r.parent) || ends.contains(&&r.child)) => {
+                elsewhere.push(read.name.clone());
+            }
+            None => {}
+        }
+    }
+    for write in model.writes.iter().filter(|write| ends.iter().any(|name| write.touches(name))) {
+        found.push(Operation::Write(write, way.plan_write(write)));
+    }
+    (found, elsewhere)
+}
+
+/// One way with its operations.
+pub(super) struct Relation<'p, 'm> {
+    pub(super) store: Store<'p>,
+    pub(super) operations: Vec<Operation<'m>>,
+}
+
+impl Subject for Relation<'_, '_> {
+    fn operations(&self) -> Vec<(String, bool, f64)> {
+        self.operations.iter().map(Operation::told).collect()
+    }
+
+    async fn run(
+        &mut self,
+        operation: usize,
+        rng: &mut Rng,
+        session: &mut Option<ClientSession>,
+    ) -> Result<(OperationCost, Moved), Error> {
+        match &self.operations[operation] {
+            Operation::Read(read, plan) => read_once(&self.store, read, plan, rng).await,
+            Operation::Write(write, plan) => {
+                write_once(&mut self.store, write, plan, rng, session).await
+            }
+        }
+    }
+}
+
+/// Different parents that are there, as many as there are at most.
+pub(super) fn targets(
+    store: &Store<'_>,
+    wanted: u64,
+    with_children: bool,
+    rng: &mut Rng,
+) -> Vec<usize> {
+    let mut chosen: Vec<usize> = Vec::new();
+    let wanted = wanted.min(store.alive.len() as u64) as usize;
+    for _ in 0..wanted * 20 + 100 {
+        if chosen.len() == wanted {
+            break;
+        }
+        let parent = store.alive[rng.below(store.alive.len() as u64) as usize];
+        if !chosen.contains(&parent) && (!with_children || store.count(parent) > 0) {
+            chosen.push(parent);
+        }
+    }
+    chosen
+}
+
+/// `{field: value}`, or one of several values.
+pub(super) fn among(field: &str, ids: &[ObjectId]) -> Document {
+    match ids {
+        [one] => doc! { field: *one },
+        several => doc! { field: { "$in": several.to_vec() } },
+    }
+}
+
+async fn read_once(
+    store: &Store<'_>,
+    read: &DesignRead,
+    plan: &ReadPlan,
+    rng: &mut Rng,
+) -> Result<(OperationCost, Moved), Error> {
+    let way = store.way;
+    let alone = matches!(plan, ReadPlan::Children { .. });
+    let parents = targets(store, plan.targets(), alone, rng);
+    let counts: Vec<u64> = parents.iter().map(|parent| store.count(*parent)).collect();
+    let cost = way.read(read, Some(plan), &counts);
+    let ids: Vec<ObjectId> = parents.iter().map(|p| store.maker.parent_id(*p as u64)).collect();
+    let newest = match &way.newest_by {
+        Some(by) => doc! { by: -1 },
+        None => doc! { "_id": -1 },
+    };
+    let mut moved = Moved::default();
+    let listed = way.way != Way::Embed && way.link == Link::ChildIds;
+    // Children name their parent, or the parent that was just read lists them.
+    let children_of = |numbers: &[usize]| -> Document {
+        if listed {
+            let mut ids = Vec::new();
+            for parent in numbers {
+                let (from, to) = store.held[*parent];
+                ids.extend((from..to).map(|child| store.maker.child_id(*parent as u64, child)));
+            }
+            return among("_id", &ids);
+        }
+        let ids: Vec<_> = numbers.iter().map(|p| store.maker.parent_id(*p as u64)).collect();
+        among(&way.parent_id, &ids)
+    };
+    let began = Instant::now();
+    match plan {
+        ReadPlan::Parents { fetch, count, sums, .. } => {
+            found(&store.parents, among("_id", &ids), None, ids.len() as u64, &mut moved).await?;
+            match fetch {
+                Fetch::Nothing | Fetch::Pairs => {}
+                Fetch::All => {
+                    found(&store.children, children_of(&parents), None, 0, &mut moved).await?;
+                }
+                Fetch::Newest(n) => {
+                    for parent in &parents {
+                        let filter = children_of(&[*parent]);
+                        found(&store.children, filter, Some(&newest), *n, &mut moved).await?;
+                    }
+                }
+            }
+            if *count {
+                for parent in &parents {
+                    store.children.count_documents(children_of(&[*parent])).await?;
+                }
+            }
+            if let Some(field) = sums {
+                let group = doc! { "_id": null, "n": { "$sum": 1 }, "sum": { "$sum": format!("${field}") } };
+                let rows = grouped(&store.children, children_of(&parents), group).await?;
+                moved.documents += rows.first().and_then(|row| number(row.get("n")?)).unwrap_or(0);
+            }
+            moved.took = began.elapsed();
+            if sums.is_some() {
+                // What the server read for the sum is asked for apart, so that asking costs no time.
+                moved.bytes += bytes_of(&store.children, children_of(&parents)).await?;
+            }
+        }
+        _ if way.way == Way::Embed => {
+            let filter = match plan {
+                ReadPlan::Children { .. } => {
+                    among(&format!("{}._id", way.role), &some_child(store, &parents, rng))
+                }
+                _ => among("_id", &ids),
+            };
+            found(&store.parents, filter, None, ids.len() as u64, &mut moved).await?;
+            moved.took = began.elapsed();
+        }
+        ReadPlan::ChildrenOf { limit, parent } => {
+            let limit = limit.unwrap_or(0);
+            let filter = children_of(&parents);
+            found(&store.children, filter, Some(&newest), limit, &mut moved).await?;
+            if *parent || listed {
+                found(&store.parents, among("_id", &ids), None, 1, &mut moved).await?;
+            }
+            moved.took = began.elapsed();
+        }
+        // Parents of a shared child are read in `shared`.
+        ReadPlan::ParentsOf { .. } => {}
+        ReadPlan::Children { parent, .. } => {
+            let wanted = some_child(store, &parents, rng);
+            found(&store.children, among("_id", &wanted), None, 0, &mut moved).await?;
+            if *parent {
+                let filter = if listed {
+                    among(&store.maker.listed_path(), &wanted)
+                } else {
+                    among("_id", &ids)
+                };
+                found(&store.parents, filter, None, 0, &mut moved).await?;
+            }
+            moved.took = began.elapsed();
+        }
+    }
+    Ok((cost, moved))
+}
+
+/// A child of each of these parents.
+fn some_child(store: &Store<'_>, parents: &[usize], rng: &mut Rng) -> Vec<ObjectId> {
+    parents
+        .iter()
+        .map(|parent| {
+            let (from, to) = store.held[*parent];
+            store.maker.child_id(*parent as u64, from + rng.below(to - from))
+        })
+        .collect()
+}
+
+/// Reads what is found to the end; a limit of zero is none.
+pub(super) async fn found(
+    from: &Collection<RawDocumentBuf>,
+    filter: Document,
+    sort: Option<&Document>,
+    limit: u64,
+    moved: &mut Moved,
+) -> Result<(), Error> {
+    let mut find = from.find(filter).limit(limit as i64);
+    if let Some(sort) = sort {
+        find = find.sort(sort.clone());
+    }
+    let mut cursor = find.await?;
+    while cursor.advance().await? {
+        moved.documents += 1;
+        moved.bytes += cursor.current().as_bytes().len() as u64;
+    }
+    Ok(())
+}
+
+pub(super) async fn grouped(
+    from: &Collection<RawDocumentBuf>,
+    filter: Document,
+    group: Document,
+) -> Result<Vec<Document>, Error> {
+    from.aggregate([doc! { "$match": filter }, doc! { "$group": group }]).await?.try_collect().await
+}
+
+/// Bytes of the documents that match.
+pub(super) async fn bytes_of(
+    from: &Collection<RawDocumentBuf>,
+    filter: Document,
+) -> Result<u64, Error> {
+    let group = doc! { "_id": null, "bytes": { "$sum": { "$bsonSize": "$$ROOT" } } };
+    let rows = grouped(from, filter, group).await?;
+    Ok(rows.first().and_then(|row| number(row.get("bytes")?)).unwrap_or(0))
+}

@@ -1,0 +1,332 @@
+//! One relationship or series after the other: stored in every way, measured, replayed, removed.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use docward_design::{
+    ReadingsWay,
+    measured::{Compared, MeasuredOperation, MeasuredWay, Simulated, SimulatedSeries, Simulation},
+};
+use docward_model::{DesignModel, Spread};
+use mongodb::{
+    ClientSession, Database,
+    bson::{Document, doc, oid::ObjectId},
+};
+
+use super::{
+    PlannedSeries, PlannedSimulation, SimulationPlan,
+    relation::{self, Operation, Relation},
+    replay::replayed,
+    series::{self, Series},
+    shared::{self, Shared},
+    store::{Sizes, Store},
+};
+use crate::operator::{Operator, Trouble, failed};
+
+/// What every part of a run needs.
+pub(super) struct Around<'a> {
+    pub(super) seed: u64,
+    pub(super) operations: u64,
+    stop: &'a AtomicBool,
+    pub(super) progress: &'a (dyn Fn(u64, u64) + Sync),
+}
+
+impl Around<'_> {
+    pub(super) fn check(&self) -> Result<(), Trouble> {
+        if self.stop.load(Ordering::Relaxed) { Err(Trouble::Ended) } else { Ok(()) }
+    }
+}
+
+impl Operator {
+    /// A name for a scratch database that nobody has.
+    pub fn scratch_name() -> String {
+        let unique = ObjectId::new().to_hex();
+        format!("docward_simulate_{}_{}", std::process::id(), &unique[unique.len() - 6..])
+    }
+
+    /// Simulates in a database of this name, and drops it, whatever happened, unless it is to be kept. The
+    /// second value says why it could not be dropped.
+    pub fn simulate(
+        &self,
+        plan: &SimulationPlan<'_>,
+        database: &str,
+        keep: bool,
+        stop: &AtomicBool,
+        progress: &(dyn Fn(u64, u64) + Sync),
+    ) -> (Result<Simulation, Trouble>, Option<Trouble>) {
+        match self.is_empty_database(database) {
+            Ok(true) => {}
+            Ok(false) => return (Err(Trouble::DatabaseExists(database.to_owned())), None),
+            Err(trouble) => return (Err(trouble), None),
+        }
+        let around =
+            Around { seed: plan.scale.seed, operations: plan.scale.operations, stop, progress };
+        let outcome = self.runtime.block_on(self.run_simulation(plan, database, keep, &around));
+        if keep && outcome.is_ok() {
+            return (outcome, None);
+        }
+        let dropped = self.run(database, doc! { "dropDatabase": 1 });
+        (outcome, dropped.err().map(|error| failed("dropDatabase", &error)))
+    }
+
+    fn is_empty_database(&self, database: &str) -> Result<bool, Trouble> {
+        let list = doc! { "listCollections": 1, "nameOnly": true, "authorizedCollections": true };
+        let reply = self.run(database, list).map_err(|error| failed("listCollections", &error))?;
+        let first = reply.get_document("cursor").and_then(|cursor| cursor.get_array("firstBatch"));
+        Ok(first.is_ok_and(Vec::is_empty))
+    }
+
+    async fn run_simulation(
+        &self,
+        plan: &SimulationPlan<'_>,
+        name: &str,
+        keep: bool,
+        around: &Around<'_>,
+    ) -> Result<Simulation, Trouble> {
+        let admin = self.client.database("admin");
+        let ask = |command: Document| {
+            let admin = admin.clone();
+            async move { admin.run_command(command).await }
+        };
+        let hello = ask(doc! { "hello": 1 }).await.map_err(|error| failed("hello", &error))?;
+        let build =
+            ask(doc! { "buildInfo": 1 }).await.map_err(|error| failed("buildInfo", &error))?;
+        let topology = if hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid") {
+            "sharded cluster"
+        } else if hello.contains_key("setName") {
+            "replica set"
+        } else {
+            "standalone"
+        };
+        let session = if topology == "standalone" {
+            None
+        } else {
+            Some(self.client.start_session().await.map_err(|e| failed("startSession", &e))?)
+        };
+        let version = build.get_str("version").unwrap_or("unknown").to_owned();
+        let mut at = Runner { admin, database: self.client.database(name), around, session, keep };
+        let mut relationships = Vec::new();
+        for planned in &plan.relationships {
+            relationships.push(match planned.different {
+                Some(different) => at.shared(plan.model, planned, different).await?,
+                None => at.relation(plan.model, planned).await?,
+            });
+        }
+        let mut series = Vec::new();
+        for planned in &plan.series {
+            series.push(at.series(plan.model, planned, &version).await?);
+        }
+        let mut notes = Vec::new();
+        if relationships.iter().flat_map(|r| &r.ways).any(|way| way.transactions == Some(false)) {
+            notes.push(
+                "writes that are all or nothing ran without a transaction, faster than they would: a standalone server has none, and children that parents share are written without"
+                    .to_owned(),
+            );
+        }
+        if relationships.iter().any(|relationship| relationship.different.is_some()) {
+            notes.push(
+                "children that several parents share are chosen evenly: in life some have far more parents than others"
+                    .to_owned(),
+            );
+        }
+        Ok(Simulation {
+            model: plan.model.name.clone(),
+            server: self.name.clone(),
+            version,
+            topology,
+            database: name.to_owned(),
+            parents: plan.scale.parents,
+            operations: plan.scale.operations,
+            seed: plan.scale.seed,
+            relationships,
+            series,
+            skipped: plan.skipped.clone(),
+            notes,
+            kept: keep,
+        })
+    }
+}
+
+/// What every part of a simulation is done with.
+struct Runner<'a> {
+    admin: Database,
+    database: Database,
+    around: &'a Around<'a>,
+    session: Option<ClientSession>,
+    keep: bool,
+}
+
+impl Runner<'_> {
+    /// Sizes on disk are those of the last checkpoint. An account that may not ask for one gets older
+    /// figures.
+    async fn checkpoint(&self) {
+        let _ = self.admin.run_command(doc! { "fsync": 1 }).await;
+    }
+
+    async fn relation(
+        &mut self,
+        model: &DesignModel,
+        planned: &PlannedSimulation<'_>,
+    ) -> Result<Simulated, Trouble> {
+        let (mut subjects, mut sizes, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+        for way in &planned.ways {
+            self.around.check()?;
+            let counts = &planned.counts;
+            let store =
+                Store::build(self.around, &self.database, way, planned.name(), counts).await?;
+            self.checkpoint().await;
+            sizes.push((store.documents(), store.sizes(&self.database).await?));
+            let (operations, elsewhere) = relation::operations(model, planned.relationship, way);
+            left_out = elsewhere;
+            subjects.push(Relation { store, operations });
+        }
+        let replayed = replayed(self.around, &mut self.session, subjects).await?;
+        let mut ways = Vec::new();
+        for ((way, sizes), (subject, operations)) in planned.ways.iter().zip(sizes).zip(replayed) {
+            let wanted = wants_transaction(&subject.operations);
+            ways.push(MeasuredWay {
+                cut: subject.store.cut,
+                transactions: wanted.then_some(self.session.is_some()),
+                ..measured((way.name(), way.chosen), sizes, operations)
+            });
+            if !self.keep {
+                subject.store.clear().await?;
+            }
+        }
+        Ok(simulated(planned, ways, left_out))
+    }
+
+    async fn shared(
+        &mut self,
+        model: &DesignModel,
+        planned: &PlannedSimulation<'_>,
+        different: u64,
+    ) -> Result<Simulated, Trouble> {
+        let links = shared::linked(&planned.counts, different, self.around.seed);
+        let (mut subjects, mut sizes, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+        for way in &planned.ways {
+            self.around.check()?;
+            let (operations, elsewhere) = relation::operations(model, planned.relationship, way);
+            left_out = elsewhere;
+            let (links, name) = (links.clone(), planned.name());
+            let at = &self.database;
+            let store =
+                Shared::build(self.around, at, way, name, links, different, operations).await?;
+            self.checkpoint().await;
+            sizes.push((store.documents(), store.sizes(&self.database).await?));
+            subjects.push(store);
+        }
+        let replayed = replayed(self.around, &mut self.session, subjects).await?;
+        let mut ways = Vec::new();
+        for ((way, sizes), (subject, operations)) in planned.ways.iter().zip(sizes).zip(replayed) {
+            let wanted = wants_transaction(&subject.operations);
+            ways.push(MeasuredWay {
+                cut: subject.cut,
+                transactions: wanted.then_some(false),
+                ..measured((way.name(), way.chosen), sizes, operations)
+            });
+            if !self.keep {
+                subject.clear().await?;
+            }
+        }
+        Ok(simulated(planned, ways, left_out))
+    }
+
+    async fn series(
+        &mut self,
+        model: &DesignModel,
+        planned: &PlannedSeries,
+        version: &str,
+    ) -> Result<SimulatedSeries, Trouble> {
+        let readings = &planned.readings;
+        let (jobs, left_out) = series::jobs(model, readings);
+        let major: u32 = version.split('.').next().and_then(|n| n.parse().ok()).unwrap_or(0);
+        let mut notes = Vec::new();
+        if readings.needs_plain {
+            notes.push(
+                "not as a time series: readings are changed, or change streams, validators or unique indexes are needed (GC-30)"
+                    .to_owned(),
+            );
+        } else if major < 5 {
+            notes.push(format!("not as a time series: they begin with 5.0, and this is {version}"));
+        }
+        let (mut subjects, mut sizes) = (Vec::new(), Vec::new());
+        for way in &planned.ways {
+            if *way == ReadingsWay::TimeSeries && major < 5 {
+                continue;
+            }
+            self.around.check()?;
+            let (size, jobs) = (planned.size, jobs.clone());
+            let at = &self.database;
+            let store = Series::build(self.around, at, readings, *way, size, jobs).await?;
+            self.checkpoint().await;
+            sizes.push(store.sizes(&self.database).await?);
+            subjects.push(store);
+        }
+        let replayed = replayed(self.around, &mut self.session, subjects).await?;
+        let mut ways = Vec::new();
+        for (sizes, (subject, operations)) in sizes.into_iter().zip(replayed) {
+            let name = (subject.way.name(), subject.way == readings.chosen);
+            ways.push(measured(name, sizes, operations));
+            if !self.keep {
+                subject.clear().await?;
+            }
+        }
+        Ok(SimulatedSeries {
+            entity: readings.entity.clone(),
+            verdict: readings.chosen.name(),
+            series: planned.size.0,
+            readings: planned.size.1,
+            step: readings.step as f64 / 1000.0,
+            bucket: readings.rule.most,
+            ways,
+            left_out,
+            notes,
+        })
+    }
+}
+
+fn wants_transaction(operations: &[Operation<'_>]) -> bool {
+    operations.iter().any(|op| matches!(op, Operation::Write(_, write) if write.transaction))
+}
+
+fn measured(
+    (name, chosen): (&'static str, bool),
+    (documents, sizes): (u64, Sizes),
+    operations: Vec<MeasuredOperation>,
+) -> MeasuredWay {
+    MeasuredWay {
+        name,
+        chosen,
+        operations,
+        documents: Compared { predicted: documents as f64, measured: sizes.documents as f64 },
+        parent: sizes.parent,
+        data: sizes.data,
+        index: sizes.index,
+        on_disk: sizes.on_disk,
+        all_indexes: sizes.all_indexes,
+        cut: 0,
+        transactions: None,
+    }
+}
+
+fn simulated(
+    planned: &PlannedSimulation<'_>,
+    ways: Vec<MeasuredWay>,
+    left_out: Vec<String>,
+) -> Simulated {
+    let mut counts = planned.counts.clone();
+    counts.sort_unstable();
+    let at = |share: f64| {
+        let last = counts.len().saturating_sub(1) as f64;
+        counts.get((last * share).round() as usize).copied().unwrap_or(0)
+    };
+    Simulated {
+        relationship: planned.name().to_owned(),
+        verdict: planned.verdict.name(),
+        children: Spread { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1.0) },
+        all_children: counts.iter().sum(),
+        different: planned.different,
+        ways,
+        left_out,
+    }
+}
