@@ -185,9 +185,11 @@ impl Predictor {
             }
             high
         };
+        // The middle of what is at the place that is measured, among so many.
+        let place = |share: f64| (((all - 1.0) * share).round() + 0.5) / all;
         [
-            found(&|size| share(size) >= 0.5),
-            found(&|size| share(size) >= 0.99),
+            found(&|size| share(size) >= place(0.5)),
+            found(&|size| share(size) >= place(0.99)),
             found(&|size| none_above(size) >= 0.5_f64.ln()),
         ]
     }

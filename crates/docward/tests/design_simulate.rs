@@ -28,7 +28,10 @@ fn run(servers: &Servers, model: &str, more: &[&str]) -> Value {
 fn run_file(servers: &Servers, model: &str, more: &[&str]) -> Value {
     let uri = servers.uri();
     let mut arguments = vec!["design", "simulate", model, "--uri", &uri, "--yes"];
-    arguments.extend(["--parents", "200", "--operations", "300", "--format", "json"]);
+    arguments.extend(["--operations", "300", "--format", "json"]);
+    if !more.contains(&"--parents") {
+        arguments.extend(["--parents", "200"]);
+    }
     arguments.extend(more);
     let output = docward(&arguments);
     assert_eq!(code(&output), 0, "{}", stderr(&output));

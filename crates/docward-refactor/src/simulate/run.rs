@@ -116,9 +116,19 @@ impl Operator {
             series.push(at.series(plan.model, planned, &version).await?);
         }
         let mut notes = Vec::new();
-        if relationships.iter().flat_map(|r| &r.ways).any(|way| way.transactions == Some(false)) {
+        let without = |shared: bool| {
+            let of = relationships.iter().filter(|r: &&Simulated| r.different.is_some() == shared);
+            of.flat_map(|r| &r.ways).any(|way| way.transactions == Some(false))
+        };
+        if without(false) {
             notes.push(
-                "writes that are all or nothing ran without a transaction, faster than they would: a standalone server has none, and children that parents share are written without"
+                "a standalone server has no transactions: writes that are all or nothing ran without one, faster than they would"
+                    .to_owned(),
+            );
+        }
+        if without(true) {
+            notes.push(
+                "where children are shared, writes that are all or nothing ran without a transaction, faster than they would"
                     .to_owned(),
             );
         }
