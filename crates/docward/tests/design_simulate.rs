@@ -93,8 +93,9 @@ fn assert_predicted(report: &Value) {
         }
         let parent = &way["parentBytes"];
         if !parent.is_null() {
-            for figure in ["p50", "p99", "max"] {
-                let most = if few { 0.6 } else { 0.3 };
+            // The largest of two hundred is luck where a list in the parent has a long tail.
+            for (figure, most) in [("p50", 0.15), ("p99", 0.4), ("max", 0.7)] {
+                let most = if few { 0.7 } else { most };
                 assert!(error(&parent[figure]).abs() < most, "{place} {figure}: {parent}");
             }
         }
