@@ -96,9 +96,12 @@ pub(crate) fn page(design: &Design) -> String {
 pub(crate) fn pictures(design: &Design) -> (String, String) {
     let alone = |picture: Markup| {
         let opening = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"map\"";
-        let style = "<style>.map{background:#fff;font:13px system-ui,sans-serif}.node{fill:#f6f8fa;stroke:#57606a}\
-                     .node-label{fill:#1b1f24;font-weight:600}.edge-label{fill:#57606a;font-size:12px}\
-                     .edge{fill:none;stroke:#3b6fb6;stroke-width:1.5}.copied{stroke-dasharray:5 4}.head{fill:#3b6fb6}</style>";
+        // On paper of its own: a page may be dark, and not every viewer knows backgrounds of pictures.
+        let style = "<style>.map{font:13px system-ui,'Segoe UI',Helvetica,Arial,sans-serif}.paper{fill:#fff}\
+                     .node{fill:#f6f8fa;stroke:#57606a}.node-label{fill:#1b1f24;font-weight:600}\
+                     .node-line{fill:#424a53;font-size:12px}.edge-label{fill:#2f4f7f;font-size:12px}\
+                     .edge{fill:none;stroke:#3b6fb6;stroke-width:1.5}.copied{stroke-dasharray:5 4}.head{fill:#3b6fb6}</style>\
+                     <rect class=\"paper\" width=\"100%\" height=\"100%\"/>";
         let text = picture.into_string().replacen("<svg class=\"map\"", opening, 1);
         let text = text.replacen("<defs>", &format!("{style}<defs>"), 1);
         format!("{text}\n")
@@ -225,10 +228,15 @@ fn before(design: &Design) -> Markup {
         let (Some(from), Some(to)) = (place(&decision.parent), place(&decision.child)) else {
             continue;
         };
+        let label = format!("{} {}", role(&decision.relationship), signs(decision.facts.kind));
+        if from == to {
+            graph.boxes[from].lines.push(format!("↻ {label}"));
+            continue;
+        }
         graph.arrows.push(GraphArrow {
             from,
             to,
-            label: format!("{} {}", role(&decision.relationship), signs(decision.facts.kind)),
+            label,
             words: format!("{}: {}", decision.relationship, decision.facts.kind.name()),
             dashed: false,
         });
@@ -255,6 +263,9 @@ fn after(design: &Design) -> Markup {
     let mut graph = Graph::default();
     for collection in &design.collections {
         let mut lines = vec![collection.name.clone()];
+        if collection.purpose != Purpose::Entity {
+            lines.push(format!("({})", collection.purpose.name()));
+        }
         lines.extend(collection.fields.iter().filter_map(worth_drawing));
         graph.boxes.push(GraphBox {
             lines,
@@ -263,7 +274,7 @@ fn after(design: &Design) -> Markup {
         });
     }
     for (from, collection) in design.collections.iter().enumerate() {
-        let mut targets: Vec<(usize, String, bool)> = Vec::new();
+        let mut targets: Vec<(usize, Vec<String>, bool)> = Vec::new();
         references(&collection.fields, &mut |field, entity, copied| {
             let home = design.collections.iter().position(|c| {
                 c.entity == entity
@@ -275,13 +286,17 @@ fn after(design: &Design) -> Markup {
                             | Purpose::Archive
                     )
             });
-            if let Some(to) = home.filter(|to| *to != from)
-                && !targets.iter().any(|(have, _, _)| *have == to)
-            {
-                targets.push((to, field.to_owned(), copied));
+            let Some(to) = home.filter(|to| *to != from) else { return };
+            match targets.iter_mut().find(|(have, _, _)| *have == to) {
+                Some((_, fields, has_copies)) => {
+                    fields.push(field.to_owned());
+                    *has_copies |= copied;
+                }
+                None => targets.push((to, vec![field.to_owned()], copied)),
             }
         });
-        for (to, field, copied) in targets {
+        for (to, fields, copied) in targets {
+            let field = fields.join(", ");
             graph.arrows.push(GraphArrow {
                 from,
                 to,
@@ -298,9 +313,17 @@ fn after(design: &Design) -> Markup {
 fn worth_drawing(field: &Planned) -> Option<String> {
     match &field.origin {
         Origin::Id | Origin::Own => None,
-        Origin::Embedded(_) | Origin::Preview(_) => {
-            let most = field.items.map(|items| format!("[≤ {}]", text::count(items.max)));
-            Some(format!("{}{}", field.name, most.unwrap_or_else(|| " { }".to_owned())))
+        _ if field.items.is_some() => {
+            let most = field.items.map_or(0, |items| items.max);
+            Some(format!("{}[≤ {}]", field.name, text::count(most)))
+        }
+        _ if !field.fields.is_empty() => {
+            let mut names: Vec<&str> =
+                field.fields.iter().take(3).map(|inner| inner.name.as_str()).collect();
+            if field.fields.len() > names.len() {
+                names.push("…");
+            }
+            Some(format!("{} {{ {} }}", field.name, names.join(", ")))
         }
         _ => Some(field.name.clone()),
     }
@@ -308,12 +331,15 @@ fn worth_drawing(field: &Planned) -> Option<String> {
 
 fn references(fields: &[Planned], found: &mut impl FnMut(&str, &str, bool)) {
     for (i, field) in fields.iter().enumerate() {
-        if let Origin::Reference(entity) = &field.origin {
-            let copied = fields
-                .get(i + 1)
-                .is_some_and(|next| matches!(&next.origin, Origin::Copy(of) if of == entity));
-            found(&field.name, entity, copied);
-        }
-        references(&field.fields, found);
+        let Origin::Reference(entity) = &field.origin else {
+            references(&field.fields, found);
+            continue;
+        };
+        // Copies stand behind the id, or with it in a list.
+        let beside = fields
+            .get(i + 1)
+            .is_some_and(|next| matches!(&next.origin, Origin::Copy(of) if of == entity));
+        let within = field.fields.iter().any(|inner| matches!(inner.origin, Origin::Copy(_)));
+        found(&field.name, entity, beside || within);
     }
 }

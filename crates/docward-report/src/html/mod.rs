@@ -13,6 +13,7 @@ mod findings;
 mod graph;
 mod map;
 mod pack;
+mod route;
 
 use std::collections::{BTreeMap, BTreeSet};
 
