@@ -1,13 +1,13 @@
 //! A design as a page: the model before and after, every decision with its votes and costs, and how
 //! documents grow.
 
-use docward_design::{Decision, Design, Kind, Origin, Planned, Purpose, Verdict, Vote};
+use docward_design::{Decision, Design, Kind, Origin, Planned, Pools, Purpose, Verdict, Vote};
 use docward_model::text;
 use maud::{Markup, html};
 
 use super::graph::{Graph, GraphArrow, GraphBox};
 use super::{code_spans, shell};
-use crate::design::{costs, crossings, keys, patterns, rows};
+use crate::design::{costs, crossings, keys, patterns, pool_notes, rows};
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 220.0;
@@ -20,7 +20,7 @@ const LEAST: f64 = 100.0;
 const MOST: f64 = 40_000_000.0;
 
 /// The page.
-pub(crate) fn page(design: &Design) -> String {
+pub(crate) fn page(design: &Design, pools: &Pools) -> String {
     let open = design.questions();
     let failed = design.checks.iter().filter(|check| check.holds == Some(false)).count();
     let body = html! {
@@ -71,6 +71,19 @@ pub(crate) fn page(design: &Design) -> String {
                             }
                         }
                     }
+                }
+            }
+            section aria-labelledby="pools-title" {
+                h2 #pools-title { "Pools of the clients" }
+                @match pools {
+                    Pools::Planned(plan) => {
+                        table {
+                            thead { tr { th scope="col" { "Option" } th scope="col" .num { "Value" } th scope="col" { "By" } } }
+                            tbody { @for (name, value, clause) in plan.options() { tr { th scope="row" { code { (name) } } td .num { (value) } td { (clause) } } } }
+                        }
+                        ul { @for note in pool_notes(plan) { li { (code_spans(&note)) } } }
+                    }
+                    Pools::Open(question) => p { (code_spans(&question.ask)) " " span .muted { (code_spans(&question.write)) } }
                 }
             }
             section aria-labelledby="checks-title" {
@@ -146,8 +159,7 @@ fn one(decision: &Decision) -> Markup {
                     }
                     (growth(decision))
                 }
-                @let crossed = crossings(decision);
-                @if !crossed.is_empty() { p { "Embedded, a parent at p99 would cross " (crossed.join(", ")) "." } }
+                @if let Some(crossed) = crossings(decision) { p { (crossed) "." } }
             }
         }
     }
