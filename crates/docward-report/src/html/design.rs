@@ -129,7 +129,7 @@ fn one(decision: &Decision) -> Markup {
             summary {
                 code { (decision.relationship) } " "
                 span class={ "badge " (class) } { (decision.verdict.name()) } " "
-                @for pattern in patterns(&decision.patterns) { span .badge { (pattern) } " " }
+                @for pattern in patterns(&decision.patterns) { span .badge { (code_spans(&pattern)) } " " }
             }
             @if decision.verdict == Verdict::Undecided {
                 ul { @for question in &decision.questions { li { (code_spans(&question.ask)) " " span .muted { (code_spans(&question.write)) } } } }
