@@ -1,16 +1,25 @@
-//! Writes the generated documentation: rule pages, the schema of `docward.toml`, the trace page.
+//! Writes the generated documentation: rule pages, the schema of `docward.toml`, the trace page, the
+//! gallery of designs.
 
-use std::{collections::BTreeMap, fs, path::Path, process::Command};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
 
 use anyhow::{Context, Result, bail};
 use toml_edit::DocumentMut;
 
-use crate::{codegen, root};
+use crate::{codegen, gallery, root};
 
 /// Writes everything under `docs/`.
 pub(crate) fn run() -> Result<()> {
     let docs = root().join("docs");
-    let _ = fs::remove_dir_all(docs.join("rules"));
+    for folder in ["rules", "pictures"] {
+        let _ = fs::remove_dir_all(docs.join(folder));
+    }
     generate(&docs)
 }
 
@@ -20,20 +29,44 @@ pub(crate) fn generate(docs: &Path) -> Result<()> {
     docward(&["rules", "--pages", &rules.display().to_string()])?;
     let schema = docward(&["rules", "--config-schema"])?;
     fs::write(docs.join("docward.schema.json"), schema).context("writing the schema")?;
-    fs::write(docs.join("clauses.md"), trace_page()?).context("writing the trace page")
+    fs::write(docs.join("clauses.md"), trace_page()?).context("writing the trace page")?;
+    gallery::generate(docs)
 }
 
-/// Runs the binary and returns what it prints: the one that `DOCWARD_BIN` names, or one built for it.
-fn docward(arguments: &[&str]) -> Result<String> {
-    let mut command = match std::env::var_os("DOCWARD_BIN") {
-        Some(built) => Command::new(built),
-        None => {
-            let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-            let mut command = Command::new(cargo);
-            command.args(["run", "--quiet", "--package", "docward", "--"]);
-            command
-        }
+/// The binary: the one that `DOCWARD_BIN` names, or one that is built once for it.
+pub(crate) fn binary() -> Result<PathBuf> {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    if let Some(built) = BUILT.get() {
+        return Ok(built.clone());
+    }
+    let found = match std::env::var_os("DOCWARD_BIN") {
+        Some(built) => fs::canonicalize(&built).context("DOCWARD_BIN")?,
+        None => build()?,
     };
+    Ok(BUILT.get_or_init(|| found).clone())
+}
+
+fn build() -> Result<PathBuf> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["build", "--package", "docward", "--bin", "docward"])
+        .args(["--message-format", "json-render-diagnostics"])
+        .current_dir(root())
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .context("building docward")?;
+    let messages = String::from_utf8_lossy(&output.stdout).into_owned();
+    let made = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
+        .next_back();
+    made.filter(|_| output.status.success()).context("docward was not built")
+}
+
+/// Runs the binary and returns what it prints.
+pub(crate) fn docward(arguments: &[&str]) -> Result<String> {
+    let mut command = Command::new(binary()?);
     let output = command.args(arguments).current_dir(root()).output().context("running docward")?;
     if !output.status.success() {
         bail!("docward {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr));

@@ -5,6 +5,7 @@
 mod codegen;
 mod docs;
 mod examples;
+mod gallery;
 mod new_rule;
 mod source;
 mod tidy;
@@ -32,12 +33,12 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "docs",
-        about: "write docs/rules, docs/clauses.md and docs/docward.schema.json",
+        about: "write docs/rules, docs/clauses.md, docs/docward.schema.json and the gallery of designs",
         run: |_| docs::run(),
     },
     Command {
         name: "examples",
-        about: "write the example dumps under examples/ (--check: only say whether they are fresh)",
+        about: "write the example dumps and run the commands of the design pages (--check: change nothing)",
         run: examples::run,
     },
     Command {
@@ -50,7 +51,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "tidy",
-        about: "check layers, generated files, file sizes, the trace table and the code map",
+        about: "check layers, generated files, file sizes, the trace table, the code map and links",
         run: |_| tidy::run(),
     },
 ];

@@ -1,4 +1,4 @@
-//! The house kept in order: layers, generated files, file sizes, the trace table, the code map.
+//! The house kept in order: layers, generated files, file sizes, the trace table, the code map, links.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -48,6 +48,7 @@ pub(crate) fn run() -> Result<()> {
     trace(&mut faults)?;
     code_map(&mut faults)?;
     licences(&mut faults)?;
+    links(&mut faults)?;
     if faults.is_empty() {
         println!("tidy: all in order");
         return Ok(());
@@ -106,6 +107,13 @@ fn fresh(faults: &mut Vec<String>) -> Result<()> {
     fs::create_dir_all(&fresh)?;
     let outcome =
         docs::generate(&fresh).and_then(|()| compare(&fresh, &root().join("docs"), "", faults));
+    let drawn = |at: &Path| -> BTreeSet<String> {
+        let entries = fs::read_dir(at.join("pictures")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    };
+    for name in drawn(&root().join("docs")).difference(&drawn(&fresh)) {
+        faults.push(format!("docs/pictures/{name} belongs to no page: cargo xtask docs"));
+    }
     fs::remove_dir_all(&fresh)?;
     outcome?;
     let pages: BTreeSet<String> = codegen::rule_modules()?
@@ -204,6 +212,49 @@ fn code_map(faults: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
+/// Every link of a page to a file of the repository has one at its end.
+fn links(faults: &mut Vec<String>) -> Result<()> {
+    for folder in ["", "docs", "examples"] {
+        for entry in fs::read_dir(root().join(folder))? {
+            let path = entry?.path();
+            if path.extension().is_none_or(|ending| ending != "md") {
+                continue;
+            }
+            let shown = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
+            let from = path.parent().unwrap_or(&path);
+            for target in targets(&fs::read_to_string(&path)?) {
+                if !from.join(&target).exists() {
+                    faults.push(format!("{shown} links to {target}, which does not exist"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Files that a page links to or shows; what is quoted as code does neither.
+fn targets(page: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut fenced = false;
+    for line in page.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        }
+        if fenced {
+            continue;
+        }
+        // The text of a link may be code, its target may not.
+        for rest in line.split("](").skip(1) {
+            let target = rest.split(')').next().unwrap_or_default();
+            let file = target.split('#').next().unwrap_or_default();
+            if !file.is_empty() && !target.contains("://") && !target.contains([' ', '`']) {
+                found.insert(file.to_owned());
+            }
+        }
+    }
+    found
+}
+
 /// Every dependency has a licence of the list in deny.toml.
 fn licences(faults: &mut Vec<String>) -> Result<()> {
     let deny: DocumentMut = fs::read_to_string(root().join("deny.toml"))?.parse()?;
@@ -232,7 +283,15 @@ fn is_allowed(expression: &str, allowed: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_allowed;
+    use super::{is_allowed, targets};
+
+    #[test]
+    fn links_to_files_are_found() {
+        let page = "See [a](a.md), ![b](pictures/b.svg) and [`c`](../c.yaml#x).\n[x](https://x/y.md) [top](#top)\n\
+                    ```\n[no](no.md)\n```\n";
+        let found: Vec<String> = targets(page).into_iter().collect();
+        assert_eq!(found, ["../c.yaml", "a.md", "pictures/b.svg"]);
+    }
 
     #[test]
     fn licences_are_read_as_expressions() {

@@ -120,9 +120,8 @@ fn single_reads(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
     }
     if several.is_empty() {
         let because = format!(
-            "{} of {} or more a second, each one read{}",
-            text::plural(hot, "read"),
-            HOT,
+            "{} once a second or more; none takes a second read{}",
+            text::verb(hot, "read runs", "reads run"),
             if fetched_fresh { ", but for what must be current" } else { "" }
         );
         return check("CK-9", Some(true), because);
@@ -242,7 +241,10 @@ fn sizes(capacity: &[Capacity]) -> DesignCheck {
     let Some(largest) = capacity.iter().max_by_key(|c| c.document.1) else {
         return check("CK-14", None, "no collection");
     };
-    let because =
-        format!("`{}` has {} at p99", largest.collection, text::bytes(largest.document.1));
+    let because = format!(
+        "the largest, `{}`, has {} at p99",
+        largest.collection,
+        text::bytes(largest.document.1)
+    );
     check("CK-14", Some(largest.document.1 <= SAFE), because)
 }

@@ -180,7 +180,7 @@ impl Rows {
             };
             let bound = if most > facts.children.p99 { "at most" } else { "at p99" };
             let because =
-                format!("{counted} per parent {bound}, {} or more", text::count(bounds.many));
+                format!("{counted} per parent {bound}; {} are too many", text::count(bounds.many));
             self.say(rows, Vote::Veto, because);
         }
     }
@@ -230,9 +230,9 @@ impl Rows {
         let endless = facts.growth == Growth::Endless;
         let small = together <= bounds.small_bytes && !endless;
         let figure = format!(
-            "{} × {} = {} at p99{}",
+            "{} × {}, as an array {} at p99{}",
             text::count(facts.children.p99),
-            text::bytes(facts.child_bytes),
+            text::bytes(facts.counted_child()),
             text::bytes(together),
             if endless { ", and growing" } else { "" }
         );

@@ -94,9 +94,19 @@ fn described(with: &mut impl Ask, name: &str) -> Option<Described> {
             Some("300 B"),
             is_bytes,
         )?,
-        count: text(with, &format!("How many {name}s are there today?"), Some("100k"), is_count)?,
-        growth: text(with, &format!("How many {name}s come?"), Some("1000/day"), is_growth)?,
-        kept: text(with, &format!("How long is a {name} kept?"), Some("forever"), is_kept)?,
+        count: text(
+            with,
+            &format!("How many {} are there today?", several(name)),
+            Some("100k"),
+            is_count,
+        )?,
+        growth: text(
+            with,
+            &format!("How many {} come?", several(name)),
+            Some("1000/day"),
+            is_growth,
+        )?,
+        kept: text(with, &format!("How long is {} kept?", one(name)), Some("forever"), is_kept)?,
     })
 }
 
@@ -127,13 +137,13 @@ fn relation(with: &mut impl Ask, parent: &str, role: &str, child: &str) -> Optio
         )?,
         parents: text(
             with,
-            &format!("To how many {parent}s does one {child} belong?"),
+            &format!("To how many {} does one {child} belong?", several(parent)),
             Some("1"),
             is_count,
         )?,
         together: text(
             with,
-            &format!("How often is a {parent} read together with its {role}?"),
+            &format!("How often is {} read together with its {role}?", one(parent)),
             Some("10/s"),
             is_rate,
         )?,
@@ -145,24 +155,52 @@ fn relation(with: &mut impl Ask, parent: &str, role: &str, child: &str) -> Optio
         )?,
         alone: text(
             with,
-            &format!("How often is a {child} read without its {parent}?"),
+            &format!("How often is {} read without its {parent}?", one(child)),
             Some("0"),
             is_rate,
         )?,
-        inserted: text(with, &format!("How often does a {child} come?"), Some("1/s"), is_rate)?,
+        inserted: text(
+            with,
+            &format!("How often does {} come?", one(child)),
+            Some("1/s"),
+            is_rate,
+        )?,
         updated: text(
             with,
-            &format!("How often is a {child} changed by itself?"),
+            &format!("How often is {} changed by itself?", one(child)),
             Some("0"),
             is_rate,
         )?,
         atomic: text(
             with,
-            &format!("Must a {parent} and its {role} change together or not at all? (yes, no)"),
+            &format!(
+                "Must {} and its {role} change together or not at all? (yes, no)",
+                one(parent)
+            ),
             Some("no"),
             |t| matches!(t, "yes" | "no"),
         )? == "yes",
     })
+}
+
+/// `an order`, `a user`: with the article that it is spoken with.
+fn one(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let spoken_with_a = ["eu", "one", "uni", "us", "ut"];
+    let vowel = lower.starts_with(['a', 'e', 'i', 'o', 'u']);
+    let an = vowel && !spoken_with_a.iter().any(|start| lower.starts_with(start));
+    format!("{} {name}", if an { "an" } else { "a" })
+}
+
+/// `orders`, `categories`, `addresses`.
+fn several(name: &str) -> String {
+    if let Some(stem) = name.strip_suffix('y')
+        && !stem.ends_with(['a', 'e', 'i', 'o', 'u'])
+    {
+        return format!("{stem}ies");
+    }
+    let hissing = ["s", "x", "z", "ch", "sh"].iter().any(|end| name.ends_with(end));
+    format!("{name}{}", if hissing { "es" } else { "s" })
 }
 
 fn text(
@@ -324,6 +362,22 @@ mod tests {
     fn held(answers: &[&'static str]) -> (Option<String>, Vec<String>) {
         let mut script = Script { answers: answers.to_vec(), complaints: Vec::new() };
         (interview(&mut script, Some("2026-01-31")), script.complaints)
+    }
+
+    #[test]
+    fn names_are_spoken_of_in_english() {
+        for (name, singly, together) in [
+            ("order", "an order", "orders"),
+            ("user", "a user", "users"),
+            ("category", "a category", "categories"),
+            ("address", "an address", "addresses"),
+            ("day", "a day", "days"),
+            ("unit", "a unit", "units"),
+            ("upload", "an upload", "uploads"),
+            ("box", "a box", "boxes"),
+        ] {
+            assert_eq!((one(name).as_str(), several(name).as_str()), (singly, together));
+        }
     }
 
     #[test]

@@ -183,7 +183,14 @@ fn no_two_functions_share_a_name_and_files_are_the_same_every_time() {
     assert_eq!(files, emit::files(&model, &design, ProfileName::Vendor));
     let readme = &files.iter().find(|(path, _)| path == "README.md").unwrap().1;
     // ALG-3: 80% of 3,000 for 25 clients.
-    assert!(readme.contains("`maxPoolSize` of at most 96 each"), "{readme}");
+    for part in [
+        "| `maxPoolSize` | 96 | CN-03.1 |",
+        "80 % of 3,000 connections / 25 clients = 96 each (CN-03.1, ALG-3)",
+        "maxPoolSize=96&minPoolSize=10&maxIdleTimeMS=120000",
+        "--pool 96 --min-pool 10",
+    ] {
+        assert!(readme.contains(part), "{part} in {readme}");
+    }
     for (path, _) in &files {
         let parts: Vec<&str> = path.split('/').collect();
         assert!(parts.len() <= 2 && !parts.contains(&".."), "{path}");

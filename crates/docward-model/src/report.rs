@@ -189,6 +189,8 @@ pub struct Report {
     pub profile: ProfileName,
     /// What was read.
     pub sources: Vec<Source>,
+    /// The model that data was held against, when nothing else was asked.
+    pub against: Option<String>,
     /// What was found, sorted.
     pub findings: Vec<Finding>,
     /// Findings switched off by configuration.

@@ -33,7 +33,10 @@ pub(crate) fn markdown(report: &Report, view: View) -> String {
 }
 
 fn findings(report: &Report) -> String {
-    let mut out = String::from("## Docward\n\n");
+    let mut out = match &report.against {
+        Some(model) => format!("## Docward: check of {}\n\n", crate::text::line(model)),
+        None => String::from("## Docward\n\n"),
+    };
     let _ = writeln!(out, "{}\n", summary(report));
     problems(report, &mut out);
     let mut left_out = 0;

@@ -196,6 +196,7 @@ pub fn read(text: &str) -> Result<Report, ReportFault> {
         tool_version: root.tool.version.into(),
         profile,
         sources: root.sources.into_iter().map(source).collect(),
+        against: None,
         findings: root.findings.into_iter().map(finding).collect::<Result<_, _>>()?,
         suppressed: root.summary.suppressed,
         baselined: root.summary.baselined,

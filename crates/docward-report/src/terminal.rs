@@ -122,9 +122,13 @@ impl Page<'_> {
             [one] => (*one).to_owned(),
             [first, rest @ ..] => format!("{first} and {} more", rest.len()),
         };
+        let subject = match &self.report.against {
+            Some(model) => format!("design check of {} against {shown}", line(model)),
+            None => format!("{command} of {shown}"),
+        };
         let _ = writeln!(
             out,
-            "{} {command} of {shown}: {}, {} profile",
+            "{} {subject}: {}, {} profile",
             self.paint.bold("docward"),
             read.join(", "),
             self.report.profile.name(),

@@ -60,6 +60,7 @@ fn report() -> Report {
             bytes: 9_000_000,
             sampled: false,
         }],
+        against: None,
         findings,
         suppressed: 2,
         baselined: 0,

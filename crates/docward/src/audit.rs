@@ -44,6 +44,8 @@ const MOST_THREADS: usize = 4;
 pub(crate) enum Shown {
     /// What breaks a rule.
     Findings,
+    /// Where data left its model.
+    Drift,
     /// The launch review and the security self-check, item by item.
     Checklists,
     /// The security self-check, row by row.
@@ -190,8 +192,10 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     let judged = judged(&outcome, &config.settings, args.metadata_only, &sources);
     let namespaces = evidence.collections.iter().map(|c| c.namespace.to_string()).collect();
     let skipped = std::mem::take(&mut outcome.skipped);
+    let against = args.model.as_ref().filter(|_| shown == Shown::Drift);
     let mut report = Report {
         sources,
+        against: against.map(|file| file.display().to_string()),
         skipped,
         problems,
         checklist: items,
@@ -206,7 +210,10 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         baseline.apply(&mut report, &config.settings, args.judging.quiet);
     }
     let fail_on = config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error));
-    let view = if shown == Shown::Findings { View::Findings } else { View::Checklist };
+    let view = match shown {
+        Shown::Findings | Shown::Drift => View::Findings,
+        Shown::Checklists | Shown::SecurityCheck => View::Checklist,
+    };
     let look = Look {
         format: args.format,
         output: args.reading.output.as_deref(),
@@ -221,7 +228,7 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     let is_open = fail_on != FailOn::Never && report.checklist.iter().any(ChecklistItem::is_open);
     Ok(match ended(&report, fail_on) {
         PROBLEMS => PROBLEMS,
-        ended if shown == Shown::Findings => ended,
+        ended if view == View::Findings => ended,
         _ if is_open => FINDINGS,
         _ => CLEAN,
     })
@@ -233,6 +240,7 @@ pub(crate) fn report(settings: &Settings, outcome: Outcome, evidence: Evidence) 
         tool_version: env!("CARGO_PKG_VERSION").into(),
         profile: settings.profile,
         sources: Vec::new(),
+        against: None,
         suppressions: suppressions(settings, &outcome),
         withheld: outcome.withheld.iter().map(|finding| finding.fingerprint.clone()).collect(),
         findings: outcome.findings,

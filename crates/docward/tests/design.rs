@@ -274,6 +274,157 @@ fn dp_2_an_interview_ends_in_a_model_and_its_design() {
 }
 
 #[test]
+fn alg_3_cn_03_1_pools_are_sized_when_the_deployment_is_declared() {
+    let pools = &json("bank")["pools"];
+    for (key, expect) in [
+        ("maxPoolSize", 80),
+        ("minPoolSize", 10),
+        ("maxIdleTimeMS", 120_000),
+        ("waitQueueTimeoutMS", 5_000),
+        ("connectTimeoutMS", 10_000),
+        ("clients", 40),
+        ("limit", 4_000),
+        ("budget", 3_200),
+        ("cap", 80),
+        ("total", 3_200),
+    ] {
+        assert_eq!(pools[key], expect, "{key}");
+    }
+    assert_eq!((&pools["verdict"], &pools["method"]), (&"fits".into(), &"lb".into()));
+    // The same figures as the command for pools has, and that command as the next one.
+    let plan = docward(&[
+        "connect", "plan", "--apps", "40", "--method", "lb", "--limit", "4000", "--pool", "80",
+        "--format", "json",
+    ]);
+    let plan: Value = serde_json::from_slice(&plan.stdout).unwrap();
+    for key in ["maxPoolSize", "minPoolSize", "total", "budget", "limit", "share", "cap", "verdict"]
+    {
+        assert_eq!(pools[key], plan[key], "{key}");
+    }
+    for format in ["terminal", "markdown", "html"] {
+        let text = stdout(&docward(&["design", &model("bank"), "--format", format]));
+        let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(joined.contains("80 % of 4,000 connections / 40 clients = 80 each"), "{format}");
+        assert!(joined.contains("docward connect plan --apps 40 --method lb"), "{format}");
+    }
+}
+
+#[test]
+fn cn_03_1_pools_that_cannot_be_sized_are_asked_for_and_nothing_fails() {
+    let output = docward(&["design", &model("shop"), "--format", "json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let design: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(design["pools"].is_null() && design["questions"].as_array().unwrap().is_empty());
+    let asked = &design["undeclared"][0];
+    assert_eq!(asked["about"], "deployment");
+    let write = asked["write"].as_str().unwrap();
+    assert!(write.contains("connection-limit") && write.contains("clients"), "{write}");
+    for format in ["terminal", "markdown", "html"] {
+        let text = stdout(&docward(&["design", &model("shop"), "--format", format]));
+        assert!(text.contains("connection-limit") && !text.contains("maxPoolSize"), "{format}");
+    }
+}
+
+#[test]
+fn dp_2_a_check_says_what_was_held_against_what() {
+    let (_directory, file) = scratch(
+        "name: shop\nentities:\n  customer: {fields: {name: string}, written: never, read: never, \
+         lifecycle: {growth: 1/day, kept: forever}}\n",
+    );
+    let file = file.display().to_string();
+    let run = |more: &[&str]| {
+        let mut all = vec!["design", "check", file.as_str(), "examples/shop-clean"];
+        all.extend(more);
+        stdout(&docward(&all))
+    };
+    let text = run(&[]);
+    let expect = format!("docward design check of {file} against examples/shop-clean: ");
+    assert!(text.starts_with(&expect), "{text}");
+    assert!(run(&["--format", "markdown"]).starts_with(&format!("## Docward: check of {file}\n")));
+    let page = run(&["--format", "html"]);
+    assert!(page.contains(&format!("{file} against examples/shop-clean")));
+    // An audit with a model is still an audit.
+    let audit = stdout(&docward(&["audit", "examples/shop-clean", "--model", &file]));
+    assert!(audit.starts_with("docward audit of examples/shop-clean: "), "{audit}");
+}
+
+/// What a person would stumble over: doubled words of the machine, wrong articles and numbers.
+#[test]
+fn reports_of_the_gallery_are_english() {
+    for name in ["shop", "blog", "iot", "chat", "social", "catalogue", "bank"] {
+        for format in ["terminal", "markdown"] {
+            let text = stdout(&docward(&["design", &model(name), "--format", format]));
+            let words: Vec<&str> = text.split_whitespace().collect();
+            for (i, pair) in words.windows(2).enumerate() {
+                let bare = pair[1].trim_start_matches(['`', '*', '(']).to_lowercase();
+                let vowel = bare.starts_with(['a', 'e', 'i', 'o']) && !bare.starts_with("one");
+                // The name of a field is quoted as it is: no two share a `email`.
+                let quoted = i > 0 && words[i - 1] == "share";
+                assert!(!(pair[0] == "a" && vowel) || quoted, "{name} {format}: a {}", pair[1]);
+                let many = ["docs,", "docs", "days", "months", "years", "documents", "clients"];
+                let one = ["1", "(1", "/1"].contains(&pair[0]);
+                assert!(!(one && many.contains(&pair[1])), "{name} {format}: 1 {}", pair[1]);
+            }
+        }
+    }
+    let pairs = stdout(&docward(&["design", &model("social"), "--brief"]));
+    assert!(pairs.contains("in each pair"), "{pairs}");
+}
+
+/// The numbers of an element's attributes, for every element that begins like this.
+fn attributes(svg: &str, element: &str, names: &[&str]) -> Vec<Vec<f64>> {
+    let elements = svg.split(element).skip(1).filter_map(|rest| rest.split('>').next());
+    elements
+        .map(|element| {
+            let number = |name: &str| {
+                let value = element.split(&format!(" {name}=\"")).nth(1)?;
+                value.split('"').next()?.parse().ok()
+            };
+            names.iter().map(|name| number(name).unwrap_or(f64::NAN)).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn pictures_of_the_gallery_can_be_read() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["shop", "blog", "iot", "chat", "social", "catalogue", "bank"] {
+        let out = directory.path().join(name).display().to_string();
+        docward(&["design", &model(name), "--brief", "--emit", &out]);
+        for side in ["before", "after"] {
+            let svg = fs::read_to_string(format!("{out}/{side}.svg")).unwrap();
+            let place = ["x", "y", "width", "height"];
+            let page = &attributes(&svg, "<svg", &["width", "height"])[0];
+            let nodes = attributes(&svg, "<rect class=\"node\"", &place);
+            let labels = attributes(&svg, "<rect class=\"paper\" x", &["y", "width", "height"]);
+            assert!(!nodes.is_empty(), "{name} {side}");
+            // On paper of its own, so that it can be read on a dark page.
+            assert!(svg.contains("<rect class=\"paper\" width=\"100%\""), "{name} {side}");
+            let papers = svg.split("<rect class=\"paper\" x=\"").skip(1);
+            let labels: Vec<Vec<f64>> = papers
+                .zip(labels)
+                .map(|(rest, sizes)| {
+                    let x = rest.split('"').next().unwrap().parse().unwrap();
+                    [vec![x], sizes].concat()
+                })
+                .collect();
+            for (i, a) in nodes.iter().chain(&labels).enumerate() {
+                assert!(a[0] >= 0.0 && a[1] >= 0.0, "{name} {side}: {a:?}");
+                assert!(a[0] + a[2] <= page[0] && a[1] + a[3] <= page[1], "{name} {side}: {a:?}");
+                for b in nodes.iter().chain(&labels).skip(i + 1) {
+                    let across = (a[0] + a[2]).min(b[0] + b[2]) - a[0].max(b[0]);
+                    let down = (a[1] + a[3]).min(b[1] + b[3]) - a[1].max(b[1]);
+                    assert!(across <= 0.0 || down <= 0.0, "{name} {side}: {a:?} covers {b:?}");
+                }
+            }
+        }
+    }
+    // What refers to itself is said in its box.
+    let social = fs::read_to_string(directory.path().join("social/before.svg")).unwrap();
+    assert!(social.contains("↻ followees N:M"), "{social}");
+}
+
+#[test]
 fn help_has_examples() {
     for arguments in [
         vec!["design", "--help"],

@@ -34,7 +34,7 @@ pub(super) fn toml(dumps: &[Dump]) -> String {
     format!("{HEAD}{document}")
 }
 
-/// The page for readers: `README.in.md` with one row per case of the sinful shop.
+/// The page for readers: `README.in.md` with one row per model and per case of the sinful shop.
 pub(super) fn readme(dumps: &[Dump]) -> String {
     let row = |case: &Case| {
         let rules = if case.rules.is_empty() { "-".to_owned() } else { case.rules.join(" ") };
@@ -45,5 +45,7 @@ pub(super) fn readme(dumps: &[Dump]) -> String {
         dumps.iter().filter(|d| d.name == "shop").flat_map(Dump::all_cases).collect();
     cases.sort_by_key(|case| (!case.story.starts_with("ST-"), case.story));
     let rows: String = cases.into_iter().map(row).collect();
-    include_str!("README.in.md").replace("{cases}\n", &rows)
+    include_str!("README.in.md")
+        .replace("{models}\n", &crate::gallery::rows())
+        .replace("{cases}\n", &rows)
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask examples`: writes `examples/shop` (a shop that breaks the rule book story by story),
 //! `examples/shop-clean` (the same business done right), what an audit should find in them
-//! (`expected.toml`) and where each story is (`README.md`). Same bytes on every run.
+//! (`expected.toml`) and where each story is (`README.md`). Same bytes on every run. It also runs the
+//! commands of the pages about designs ([`pages`]).
 //!
 //! A collection, what is wrong with it and what an audit should say of it stand in one place, under
 //! `shop/`; [`dump`] knows the layout, [`schema`] the validators, [`chance`] time and randomness.
@@ -11,6 +12,7 @@ mod clean;
 mod dump;
 mod entities;
 mod expected;
+mod pages;
 mod schema;
 mod shop;
 #[cfg(test)]
@@ -33,6 +35,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         [flag] if flag == "--check" => true,
         other => bail!("examples takes --check or nothing, not {other:?}"),
     };
+    pages::run(check)?;
     let root = root();
     let files = files(&[shop::dump(), clean::dump()])?;
     let stale = stale(&root, &files)?;

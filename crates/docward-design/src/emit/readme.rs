@@ -1,9 +1,9 @@
 //! The page that explains the files and the decisions behind them.
 
-use docward_connect::{Deployment, Given, Method, plan};
-use docward_model::{DesignModel, LimitScope};
+use docward_model::DesignModel;
 
 use crate::plan::Design;
+use crate::pools::{PoolPlan, Pools, pools};
 use crate::statement::Script;
 
 pub(super) fn page(model: &DesignModel, design: &Design, scripts: &[Script]) -> String {
@@ -20,7 +20,8 @@ pub(super) fn page(model: &DesignModel, design: &Design, scripts: &[Script]) -> 
         row(&format!("patterns/{}", script.file()), &names.join(", "));
     }
     row("check.js", "runs all of it in a scratch database and says what does not hold");
-    row("model.mmd, design.mmd", "the model before and the collections after, for Mermaid");
+    row("before.svg, after.svg", "the model before and the collections after, as pictures");
+    row("model.mmd, design.mmd", "the same for Mermaid");
     text.push_str("\n```sh\nmongosh \"$URI\" 01-collections.js 02-indexes.js\nmongosh \"$URI\" 03-shard.js   # on a sharded cluster\nmongosh \"$URI\" check.js      # on a test deployment\n```\n");
     text.push_str(
         "\n## Decisions\n\n| relationship | decision | by | because |\n|---|---|---|---|\n",
@@ -63,7 +64,7 @@ pub(super) fn page(model: &DesignModel, design: &Design, scripts: &[Script]) -> 
         ));
     }
     text.push_str(&test_plan(scripts));
-    text.push_str(&pools(model));
+    text.push_str(&client_pools(model));
     text
 }
 
@@ -93,28 +94,49 @@ fn test_plan(scripts: &[Script]) -> String {
     text
 }
 
-/// The largest pool that leaves a fifth of the connections free (ALG-3).
-fn pools(model: &DesignModel) -> String {
-    let (Some(limit), Some(clients)) =
-        (model.deployment.connection_limit, model.deployment.clients)
-    else {
-        return String::new();
-    };
-    if limit == 0 || clients == 0 {
-        return String::new();
+/// The options of the clients (ALG-3), or what to declare for them.
+fn client_pools(model: &DesignModel) -> String {
+    let heading = "\n## Pools of the clients\n\n";
+    match pools(model) {
+        Pools::Planned(plan) => format!("{heading}{}", planned(&plan)),
+        Pools::Open(question) => {
+            format!("{heading}Not sized: {} {}.\n", question.ask, capital(&question.write))
+        }
     }
-    let method =
-        if model.deployment.shards > 1 { Method::LoadBalancer } else { Method::ReplicaSet };
-    let deployment =
-        Deployment { method, routers: 1, members: None, limit, scope: LimitScope::Total };
-    let given =
-        Given { name: "clients".to_owned(), instances: clients, processes: 1, ..Given::default() };
-    let planned = plan(&deployment, &[given]);
-    let Some(service) = planned.services.first() else { return String::new() };
-    format!(
-        "\n## Pools\n\n{clients} clients and {limit} connections: `maxPoolSize` of at most {} each keeps to 80% ({} connections). `docward connect plan` works it out by demand (CN-03.1, ALG-3).\n",
-        service.cap, planned.budget
-    )
+}
+
+fn planned(plan: &PoolPlan) -> String {
+    let mut text = String::from("| option | value | by |\n|---|---|---|\n");
+    for (name, value, clause) in plan.options() {
+        text.push_str(&format!("| `{name}` | {value} | {clause} |\n"));
+    }
+    text.push_str(&format!("\n- {}\n- {}\n- {}\n", plan.formula(), plan.sum(), plan.way()));
+    for warning in plan.warnings() {
+        let gravity = warning.gravity.name();
+        text.push_str(&format!("- {gravity}: {} ({})\n", warning.message, warning.clause));
+    }
+    let options: Vec<String> =
+        plan.options().iter().map(|(name, value, _)| format!("{name}={value}")).collect();
+    text.push_str(&format!(
+        "\nIn a connection string: `{}`. A client with this pool, and what the declared operations need of it once you know how long one takes (PF-4):\n\n```sh\n",
+        options.join("&")
+    ));
+    text.push_str(&format!(
+        "docward connect sdk --lang java --method {} --pool {} --min-pool {}   # or python, node, go, rust\n",
+        plan.plan.deployment.method.name(),
+        plan.options()[0].1,
+        plan.options()[1].1
+    ));
+    if let Some(next) = plan.next() {
+        text.push_str(&format!("{next}\n"));
+    }
+    text.push_str("```\n");
+    text
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Text that does not end a cell of a table.

@@ -1,13 +1,18 @@
 //! A design for programs, version 1.
 
 use docward_design::{
-    Alternative, Crossing, Decision, Design, Pattern, Planned, Question, Vote, Window,
+    Alternative, Crossing, Decision, Design, Pattern, Planned, PoolPlan, Pools, Question, Vote,
+    Window,
 };
 use serde_json::{Map, Value, json};
 
 use super::keys;
 
-pub(super) fn json(design: &Design) -> String {
+pub(super) fn json(design: &Design, pools: &Pools) -> String {
+    let (pools, undeclared) = match pools {
+        Pools::Planned(plan) => (self::pools(plan), Vec::new()),
+        Pools::Open(open) => (Value::Null, vec![question(open)]),
+    };
     let value = json!({
         "version": 1,
         "name": design.name,
@@ -16,7 +21,7 @@ pub(super) fn json(design: &Design) -> String {
         "entities": design.entities.iter().map(|advice| json!({
             "name": advice.entity,
             "pattern": advice.patterns.iter().map(Pattern::name).collect::<Vec<_>>(),
-            "patterns": advice.patterns.iter().map(pattern).collect::<Vec<_>>(),
+            "patterns": patterns(&advice.patterns),
             "remarks": advice.remarks,
             "questions": advice.questions.iter().map(question).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
@@ -39,8 +44,39 @@ pub(super) fn json(design: &Design) -> String {
         })).collect::<Vec<_>>(),
         "questions": design.questions().into_iter().map(question).collect::<Vec<_>>(),
         "assumptions": design.assumptions,
+        "pools": pools,
+        "undeclared": undeclared,
     });
     format!("{value:#}\n")
+}
+
+/// The keys of `connect plan`, and where the figures come from.
+fn pools(plan: &PoolPlan) -> Value {
+    let options = plan.options().map(|(name, value, _)| (name.to_owned(), json!(value)));
+    let mut made: Map<String, Value> = options.into_iter().collect();
+    let deployment = &plan.plan.deployment;
+    let more = json!({
+        "clients": plan.clients,
+        "method": deployment.method.name(),
+        "limit": deployment.limit,
+        "budget": plan.plan.budget,
+        "cap": plan.cap,
+        "total": plan.clients.saturating_mul(plan.max_pool()),
+        "share": plan.plan.share,
+        "verdict": plan.plan.verdict.name(),
+        "formula": plan.formula(),
+        "perSecond": plan.per_second,
+        "warnings": plan.warnings().map(|warning| json!({
+            "gravity": warning.gravity.name(),
+            "severity": warning.gravity.severity().name(),
+            "clause": warning.clause,
+            "message": warning.message,
+        })).collect::<Vec<_>>(),
+    });
+    if let Value::Object(more) = more {
+        made.extend(more);
+    }
+    Value::Object(made)
 }
 
 fn question(question: &Question) -> Value {
@@ -68,7 +104,7 @@ fn decision(decision: &Decision) -> Value {
         "verdict": decision.verdict.name(),
         "kind": facts.kind.name(),
         "pattern": decision.patterns.iter().map(Pattern::name).collect::<Vec<_>>(),
-        "patterns": decision.patterns.iter().map(pattern).collect::<Vec<_>>(),
+        "patterns": patterns(&decision.patterns),
         "decidedBy": decided.then_some(decision.ruling.decided_by),
         "how": decided.then_some(&decision.ruling.how),
         "votes": votes,
@@ -127,13 +163,25 @@ fn crossing(crossing: &Crossing) -> Value {
     })
 }
 
-fn pattern(pattern: &Pattern) -> Value {
+fn patterns(all: &[Pattern]) -> Vec<Value> {
+    let has_pairs = all.contains(&Pattern::Junction);
+    let one = |(found, words)| pattern(found, words, has_pairs);
+    all.iter().zip(super::patterns(all)).map(one).collect()
+}
+
+fn pattern(pattern: &Pattern, words: String, has_pairs: bool) -> Value {
     let mut value = Map::new();
     value.insert("name".to_owned(), json!(pattern.name()));
+    value.insert("text".to_owned(), json!(words));
     value.insert("clauses".to_owned(), json!(pattern.clauses()));
     let more = match pattern {
         Pattern::ExtendedReference { fields, in_parent, changing } => {
-            json!({ "fields": fields, "in": if *in_parent { "parent" } else { "child" }, "changing": changing })
+            let place = match (has_pairs, in_parent) {
+                (true, _) => "pair",
+                (false, true) => "parent",
+                (false, false) => "child",
+            };
+            json!({ "fields": fields, "in": place, "changing": changing })
         }
         Pattern::Subset { newest, by, fields } => {
             json!({ "newest": newest, "by": by, "fields": fields })

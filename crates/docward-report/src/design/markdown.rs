@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
-use docward_design::{Design, Verdict};
+use docward_design::{Design, EntityAdvice, Pools, Verdict};
+use docward_model::text;
 
-use super::{costs, crossings, keys, patterns, rows};
+use super::{costs, crossings, keys, patterns, pool_notes, rows};
 use crate::connect::cell;
 
-pub(super) fn markdown(design: &Design) -> String {
+pub(super) fn markdown(design: &Design, pools: &Pools) -> String {
     let mut out = format!(
         "## {}\n\n| relationship | verdict | decided by | becomes |\n|---|---|---|---|\n",
         cell(&design.name)
@@ -44,10 +45,8 @@ pub(super) fn markdown(design: &Design) -> String {
             let other = decision.ruling.choice.other().name();
             let _ = writeln!(out, "\n{other} if {}.", cell(&turns.join("; or ")));
         }
-        let crossings = crossings(decision);
-        if !crossings.is_empty() {
-            let _ =
-                writeln!(out, "\nEmbedded, a parent at p99 would cross {}.", crossings.join(", "));
+        if let Some(crossings) = crossings(decision) {
+            let _ = writeln!(out, "\n{crossings}.");
         }
         for (i, row) in costs(decision).iter().enumerate() {
             let row: Vec<String> = row.iter().map(|c| cell(c)).collect();
@@ -58,18 +57,44 @@ pub(super) fn markdown(design: &Design) -> String {
         }
         out.push_str("\n</details>\n");
     }
-    let _ = writeln!(out, "\n| collection | indexes | shard key |\n|---|---|---|");
-    for collection in &design.collections {
+    let advised = || {
+        let patterns =
+            |advice: &EntityAdvice| !advice.patterns.is_empty() || !advice.remarks.is_empty();
+        design.entities.iter().filter(move |advice| patterns(advice))
+    };
+    if advised().next().is_some() {
+        let _ = writeln!(out, "\n| entity | becomes | remarks |\n|---|---|---|");
+    }
+    for advice in advised() {
+        let _ = writeln!(
+            out,
+            "| `{}` | {} | {} |",
+            advice.entity,
+            cell(&patterns(&advice.patterns).join("; ")),
+            cell(&advice.remarks.join("; "))
+        );
+    }
+    let _ = writeln!(
+        out,
+        "\n| collection | indexes | shard key | document p50 / p99 / max | data in 5 years |\n|---|---|---|---|---|"
+    );
+    for (collection, size) in design.collections.iter().zip(&design.capacity) {
         let indexes: Vec<String> =
             collection.indexes.iter().map(|index| format!("`{}`", keys(&index.keys))).collect();
         let shard =
             collection.shard.as_ref().map(|s| format!("`{}`", s.key.text())).unwrap_or_default();
+        let (p50, p99, max) = size.document;
+        let later = size.years.last().and_then(|(_, amount)| *amount);
         let _ = writeln!(
             out,
-            "| `{}` ({}) | {} | {shard} |",
+            "| `{}` ({}) | {} | {shard} | {} / {} / {} | {} |",
             collection.name,
             collection.purpose.name(),
-            indexes.join(" ")
+            indexes.join(" "),
+            text::bytes(p50),
+            text::bytes(p99),
+            text::bytes(max),
+            later.map(|(_, bytes)| text::bytes(bytes)).unwrap_or_default()
         );
     }
     let _ = writeln!(out, "\n| check | verdict | because |\n|---|---|---|");
@@ -81,11 +106,34 @@ pub(super) fn markdown(design: &Design) -> String {
         };
         let _ = writeln!(out, "| {} | {word} | {} |", check.id, cell(&check.because));
     }
+    out.push_str(&clients(pools));
     let questions = design.questions();
     if !questions.is_empty() {
         out.push_str("\nTo be answered:\n\n");
         for question in questions {
             let _ = writeln!(out, "- {} {}", cell(&question.ask), cell(&question.write));
+        }
+    }
+    out
+}
+
+/// The options of the clients, or what to declare for them.
+fn clients(pools: &Pools) -> String {
+    let mut out = String::new();
+    match pools {
+        Pools::Planned(plan) => {
+            let _ = writeln!(out, "\n| option of every client | value | by |\n|---|---|---|");
+            for (name, value, clause) in plan.options() {
+                let _ = writeln!(out, "| `{name}` | {value} | {clause} |");
+            }
+            out.push('\n');
+            for note in pool_notes(plan) {
+                let _ = writeln!(out, "- {}", cell(&note));
+            }
+        }
+        Pools::Open(question) => {
+            let (ask, write) = (cell(&question.ask), cell(&question.write));
+            let _ = writeln!(out, "\nPools of the clients: {ask} {write}.");
         }
     }
     out

@@ -5,7 +5,7 @@ mod markdown;
 mod simulation;
 mod terminal;
 
-use docward_design::{Decision, Design, OperationCost, Pattern, Vote, Window};
+use docward_design::{Decision, Design, OperationCost, Pattern, PoolPlan, Pools, Vote, Window};
 use docward_model::text;
 
 pub use simulation::simulation_report;
@@ -21,14 +21,42 @@ pub enum Detail {
     Whole,
 }
 
-/// A design as text.
-pub fn design_report(design: &Design, shape: Shape, look: Look, detail: Detail) -> String {
+/// A design and the pools of its clients as text.
+pub fn design_report(
+    design: &Design,
+    pools: &Pools,
+    shape: Shape,
+    look: Look,
+    detail: Detail,
+) -> String {
     match shape {
-        Shape::Json => json::json(design),
-        Shape::Markdown => markdown::markdown(design),
-        Shape::Html => crate::html::design::page(design),
-        Shape::Terminal => terminal::terminal(design, look, detail),
+        Shape::Json => json::json(design, pools),
+        Shape::Markdown => markdown::markdown(design, pools),
+        Shape::Html => crate::html::design::page(design, pools),
+        Shape::Terminal => terminal::terminal(design, pools, look, detail),
     }
+}
+
+/// The options of every client in one line.
+pub(crate) fn pool_options(plan: &PoolPlan) -> String {
+    let options: Vec<String> =
+        plan.options().iter().map(|(name, value, _)| format!("{name} {value}")).collect();
+    options.join(", ")
+}
+
+/// What is to be known about these options, a sentence each.
+pub(crate) fn pool_notes(plan: &PoolPlan) -> Vec<String> {
+    let mut notes = vec![plan.formula(), plan.sum(), plan.way().to_owned()];
+    notes.extend(plan.warnings().map(|warning| {
+        format!("{}: {} ({})", warning.gravity.name(), warning.message, warning.clause)
+    }));
+    if let Some(next) = plan.next() {
+        notes.push(format!(
+            "{} operations a second are declared; whether fewer connections are enough depends on how long one takes (PF-4): `{next}`",
+            number(plan.per_second)
+        ));
+    }
+    notes
 }
 
 /// Pictures of the model before and after, each a file of its own.
@@ -39,7 +67,15 @@ pub fn design_pictures(design: &Design) -> [(&'static str, String); 2] {
 
 /// Names of the patterns of a decision, with what matters about each.
 pub(crate) fn patterns(patterns: &[Pattern]) -> Vec<String> {
-    patterns.iter().map(pattern).collect()
+    let has_pairs = patterns.contains(&Pattern::Junction);
+    let one = |found: &Pattern| match found {
+        // What stands beside a pair of ids stands in neither parent nor child.
+        Pattern::ExtendedReference { fields, .. } if has_pairs => {
+            format!("{}: {} in each pair", found.name(), text::list(fields, 3))
+        }
+        _ => pattern(found),
+    };
+    patterns.iter().map(one).collect()
 }
 
 /// A pattern in words.
@@ -121,17 +157,17 @@ pub(crate) fn costs(decision: &Decision) -> Vec<Vec<String>> {
     };
     line("read a second", &|way| {
         format!(
-            "{} docs, {}",
-            number(way.per_second(false, |c| c.documents)),
+            "{}, {}",
+            documents(way.per_second(false, |c| c.documents)),
             text::bytes(way.per_second(false, |c| c.bytes) as u64)
         )
     });
     line("written a second", &|way| {
         format!(
-            "{} docs, {}, {} entries",
-            number(way.per_second(true, |c| c.documents)),
+            "{}, {}, {}",
+            documents(way.per_second(true, |c| c.documents)),
             text::bytes(way.per_second(true, |c| c.bytes) as u64),
-            number(way.per_second(true, |c| c.entries))
+            counted(way.per_second(true, |c| c.entries), "index entry", "index entries")
         )
     });
     for (i, label) in
@@ -161,12 +197,23 @@ pub(crate) fn costs(decision: &Decision) -> Vec<Vec<String>> {
 
 fn cost(cost: &OperationCost) -> String {
     format!(
-        "{} {}, {}{}",
-        number(cost.documents),
-        if cost.documents == 1.0 { "doc" } else { "docs" },
+        "{}, {}{}",
+        documents(cost.documents),
         text::bytes(cost.bytes as u64),
         if cost.transaction { ", transaction" } else { "" }
     )
+}
+
+/// `1 doc`, `2.5 docs`.
+fn documents(count: f64) -> String {
+    counted(count, "doc", "docs")
+}
+
+/// A figure and its noun: one is what is printed as `1`.
+fn counted(value: f64, one: &str, many: &str) -> String {
+    let figure = number(value);
+    let noun = if figure == "1" { one } else { many };
+    format!("{figure} {noun}")
 }
 
 /// A figure without more digits than it has.
@@ -193,28 +240,31 @@ pub(crate) fn rate(per_second: f64) -> String {
     }
 }
 
-/// When the embedded form would cross the tiers, in words; nothing when it never does.
-pub(crate) fn crossings(decision: &Decision) -> Vec<String> {
-    decision
-        .alternatives
-        .iter()
-        .flat_map(|way| way.crossings.iter().map(move |crossing| (way, crossing)))
-        .filter_map(|(_, crossing)| {
-            let when = match (crossing.years?, &crossing.date) {
-                (0.0, _) => "already".to_owned(),
-                (years, Some(date)) => format!("in {} ({date})", span(years)),
-                (years, None) => format!("in {}", span(years)),
-            };
-            Some(format!("{} {when}", crossing.label))
-        })
-        .collect()
+/// When the embedded form would cross the tiers, as a sentence; nothing when it never does.
+pub(crate) fn crossings(decision: &Decision) -> Option<String> {
+    let all = decision.alternatives.iter().flat_map(|way| &way.crossings);
+    let (mut passed, mut coming) = (Vec::new(), Vec::new());
+    for crossing in all {
+        match (crossing.years, &crossing.date) {
+            (None, _) => {}
+            (Some(0.0), _) => passed.push(crossing.label),
+            (Some(years), Some(date)) => {
+                coming.push(format!("{} in {} ({date})", crossing.label, span(years)));
+            }
+            (Some(years), None) => coming.push(format!("{} in {}", crossing.label, span(years))),
+        }
+    }
+    let above = passed.last().map(|label| format!("is above {label} already"));
+    let later = (!coming.is_empty()).then(|| format!("would cross {}", coming.join(", ")));
+    let said: Vec<String> = above.into_iter().chain(later).collect();
+    (!said.is_empty()).then(|| format!("embedded, a parent at p99 {}", said.join(" and ")))
 }
 
 fn span(years: f64) -> String {
     if years < 2.0 / 12.0 {
-        format!("{} days", text::count((years * 365.0).ceil() as u64))
+        text::plural((years * 365.0).ceil() as u64, "day")
     } else if years < 2.0 {
-        format!("{} months", (years * 12.0).round())
+        text::plural((years * 12.0).round() as u64, "month")
     } else if years < 1000.0 {
         format!("{years:.1} years")
     } else {

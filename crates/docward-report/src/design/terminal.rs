@@ -2,15 +2,17 @@
 
 use std::fmt::Write;
 
-use docward_design::{Decision, Design, Planned, Verdict, Vote};
+use docward_design::{Decision, Design, Planned, Pools, Verdict, Vote};
 use docward_model::{BsonType, text};
 
-use super::{Detail, costs, crossings, keys, number, pattern, patterns, rows};
+use super::{
+    Detail, costs, crossings, keys, number, pattern, patterns, pool_notes, pool_options, rows,
+};
 use crate::Look;
 use crate::connect::table;
 use crate::text::{Paint, wrap};
 
-pub(super) fn terminal(design: &Design, look: Look, detail: Detail) -> String {
+pub(super) fn terminal(design: &Design, pools: &Pools, look: Look, detail: Detail) -> String {
     let paint = Paint { color: look.color };
     let mut out = String::new();
     let _ = writeln!(
@@ -29,6 +31,7 @@ pub(super) fn terminal(design: &Design, look: Look, detail: Detail) -> String {
     entities(&mut out, design, paint, look);
     collections(&mut out, design, paint, look, detail);
     capacity(&mut out, design, paint);
+    self::pools(&mut out, pools, paint, look);
     checks(&mut out, design, paint, look);
     questions(&mut out, design, paint, look);
     for assumption in &design.assumptions {
@@ -54,30 +57,29 @@ fn one(out: &mut String, decision: &Decision, paint: Paint, look: Look, detail: 
         verdict(decision, paint),
         paint.dim(facts.kind.name())
     );
-    let mut say = |text: &str, indent: usize| {
-        let _ =
-            writeln!(out, "{}{}", " ".repeat(indent), wrap(text, look.width, indent, indent + 2));
+    let say = |out: &mut String, text: &str| {
+        let _ = writeln!(out, "  {}", wrap(text, look.width, 2, 4));
     };
     if decision.verdict == Verdict::Undecided {
         for question in &decision.questions {
-            say(&format!("? {} {}", question.ask, question.write), 2);
+            say(out, &format!("? {} {}", question.ask, question.write));
         }
         return;
     }
-    say(&format!("{} ({})", decision.ruling.how, decision.ruling.decided_by.join(", ")), 2);
+    say(out, &format!("{} ({})", decision.ruling.how, decision.ruling.decided_by.join(", ")));
     for pattern in patterns(&decision.patterns) {
-        say(&format!("→ {pattern}"), 2);
+        say(out, &format!("→ {pattern}"));
     }
     for remark in &decision.remarks {
-        say(&format!("· {remark}"), 2);
+        say(out, &format!("· {remark}"));
     }
     for question in &decision.questions {
-        say(&format!("? {} {}", question.ask, question.write), 2);
+        say(out, &format!("? {} {}", question.ask, question.write));
     }
     if decision.needs_transaction {
         say(
+            out,
             "! parent and children change together in two documents: a transaction is needed (CK-10)",
-            2,
         );
     }
     if detail == Detail::Brief {
@@ -85,21 +87,23 @@ fn one(out: &mut String, decision: &Decision, paint: Paint, look: Look, detail: 
     }
     for (vote, clauses, because) in rows(decision) {
         let sign = match vote {
-            Vote::Embed => "embed    ",
+            Vote::Embed => "embed",
             Vote::Reference => "reference",
-            Vote::Veto => "VETO     ",
-            Vote::Abstain => "-        ",
-            Vote::Open => "open     ",
+            Vote::Veto => "VETO",
+            Vote::Abstain => "-",
+            Vote::Open => "open",
         };
-        say(&format!("  {sign} {clauses}: {because}"), 2);
+        // As wide as the longest of these words.
+        let line = wrap(&format!("{clauses}: {because}"), look.width, 14, 14);
+        let _ = writeln!(out, "    {sign:<9} {line}");
     }
     if !decision.turns.is_empty() {
         let turns: Vec<&str> = decision.turns.iter().map(|turn| turn.when.as_str()).collect();
-        say(&format!("{} if {}", decision.ruling.choice.other().name(), turns.join("; or ")), 2);
+        let other = decision.ruling.choice.other().name();
+        say(out, &format!("{other} if {}", turns.join("; or ")));
     }
-    let crossings = crossings(decision);
-    if !crossings.is_empty() {
-        say(&format!("embedded, a parent at p99 would cross {}", crossings.join(", ")), 2);
+    if let Some(crossings) = crossings(decision) {
+        say(out, &crossings);
     }
     let rows = costs(decision);
     if !rows.is_empty() {
@@ -141,7 +145,7 @@ fn collections(out: &mut String, design: &Design, paint: Paint, look: Look, deta
                 words.push(format!("only where {}", only.text()));
             }
             if let Some(seconds) = index.expire_after {
-                words.push(format!("expires after {} days", seconds / 86_400));
+                words.push(format!("expires after {}", text::plural(seconds / 86_400, "day")));
             }
             let line = format!("index {}: {}", words.join(", "), index.serves.join(", "));
             let _ = writeln!(out, "    {}", wrap(&line, look.width, 4, 6));
@@ -206,7 +210,8 @@ fn capacity(out: &mut String, design: &Design, paint: Paint) {
         ];
         cells.extend(row.years.iter().map(|(_, amount)| match amount {
             Some((documents, bytes)) => {
-                format!("{} docs, {}", short(*documents), text::bytes(*bytes))
+                let noun = if *documents == 1 { "doc" } else { "docs" };
+                format!("{} {noun}, {}", short(*documents), text::bytes(*bytes))
             }
             None => "-".to_owned(),
         }));
@@ -222,13 +227,32 @@ fn capacity(out: &mut String, design: &Design, paint: Paint) {
     out.push_str(&table(&table_rows, &[0], 2));
 }
 
-/// `1.2M`, `340k`.
+/// One digit behind the point is enough.
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+/// `1.2M`, `340k`, `3B`: as in model files.
 fn short(count: u64) -> String {
     match count {
         0..=9_999 => text::count(count),
         10_000..=999_999 => format!("{}k", number((count as f64 / 1e3).round())),
-        1_000_000..=999_999_999 => format!("{:.1}M", count as f64 / 1e6),
-        _ => format!("{:.1}G", count as f64 / 1e9),
+        1_000_000..=999_999_999 => format!("{}M", number(tenths(count as f64 / 1e6))),
+        _ => format!("{}B", number(tenths(count as f64 / 1e9))),
+    }
+}
+
+fn pools(out: &mut String, pools: &Pools, paint: Paint, look: Look) {
+    let _ = writeln!(out, "\n{}", paint.bold("pools of the clients"));
+    let mut say = |line: &str| {
+        let _ = writeln!(out, "  {}", wrap(line, look.width, 2, 4));
+    };
+    match pools {
+        Pools::Planned(plan) => {
+            say(&pool_options(plan));
+            pool_notes(plan).iter().for_each(|note| say(&format!("· {note}")));
+        }
+        Pools::Open(question) => say(&format!("? {} {}", question.ask, question.write)),
     }
 }
 

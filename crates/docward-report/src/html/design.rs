@@ -1,13 +1,13 @@
 //! A design as a page: the model before and after, every decision with its votes and costs, and how
 //! documents grow.
 
-use docward_design::{Decision, Design, Kind, Origin, Planned, Purpose, Verdict, Vote};
+use docward_design::{Decision, Design, Kind, Origin, Planned, Pools, Purpose, Verdict, Vote};
 use docward_model::text;
 use maud::{Markup, html};
 
 use super::graph::{Graph, GraphArrow, GraphBox};
 use super::{code_spans, shell};
-use crate::design::{costs, crossings, keys, patterns, rows};
+use crate::design::{costs, crossings, keys, patterns, pool_notes, rows};
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 220.0;
@@ -20,7 +20,7 @@ const LEAST: f64 = 100.0;
 const MOST: f64 = 40_000_000.0;
 
 /// The page.
-pub(crate) fn page(design: &Design) -> String {
+pub(crate) fn page(design: &Design, pools: &Pools) -> String {
     let open = design.questions();
     let failed = design.checks.iter().filter(|check| check.holds == Some(false)).count();
     let body = html! {
@@ -73,6 +73,19 @@ pub(crate) fn page(design: &Design) -> String {
                     }
                 }
             }
+            section aria-labelledby="pools-title" {
+                h2 #pools-title { "Pools of the clients" }
+                @match pools {
+                    Pools::Planned(plan) => {
+                        table {
+                            thead { tr { th scope="col" { "Option" } th scope="col" .num { "Value" } th scope="col" { "By" } } }
+                            tbody { @for (name, value, clause) in plan.options() { tr { th scope="row" { code { (name) } } td .num { (value) } td { (clause) } } } }
+                        }
+                        ul { @for note in pool_notes(plan) { li { (code_spans(&note)) } } }
+                    }
+                    Pools::Open(question) => p { (code_spans(&question.ask)) " " span .muted { (code_spans(&question.write)) } }
+                }
+            }
             section aria-labelledby="checks-title" {
                 h2 #checks-title { "Check-list" }
                 ul {
@@ -96,9 +109,12 @@ pub(crate) fn page(design: &Design) -> String {
 pub(crate) fn pictures(design: &Design) -> (String, String) {
     let alone = |picture: Markup| {
         let opening = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"map\"";
-        let style = "<style>.map{background:#fff;font:13px system-ui,sans-serif}.node{fill:#f6f8fa;stroke:#57606a}\
-                     .node-label{fill:#1b1f24;font-weight:600}.edge-label{fill:#57606a;font-size:12px}\
-                     .edge{fill:none;stroke:#3b6fb6;stroke-width:1.5}.copied{stroke-dasharray:5 4}.head{fill:#3b6fb6}</style>";
+        // On paper of its own: a page may be dark, and not every viewer knows backgrounds of pictures.
+        let style = "<style>.map{font:13px system-ui,'Segoe UI',Helvetica,Arial,sans-serif}.paper{fill:#fff}\
+                     .node{fill:#f6f8fa;stroke:#57606a}.node-label{fill:#1b1f24;font-weight:600}\
+                     .node-line{fill:#424a53;font-size:12px}.edge-label{fill:#2f4f7f;font-size:12px}\
+                     .edge{fill:none;stroke:#3b6fb6;stroke-width:1.5}.copied{stroke-dasharray:5 4}.head{fill:#3b6fb6}</style>\
+                     <rect class=\"paper\" width=\"100%\" height=\"100%\"/>";
         let text = picture.into_string().replacen("<svg class=\"map\"", opening, 1);
         let text = text.replacen("<defs>", &format!("{style}<defs>"), 1);
         format!("{text}\n")
@@ -113,7 +129,7 @@ fn one(decision: &Decision) -> Markup {
             summary {
                 code { (decision.relationship) } " "
                 span class={ "badge " (class) } { (decision.verdict.name()) } " "
-                @for pattern in patterns(&decision.patterns) { span .badge { (pattern) } " " }
+                @for pattern in patterns(&decision.patterns) { span .badge { (code_spans(&pattern)) } " " }
             }
             @if decision.verdict == Verdict::Undecided {
                 ul { @for question in &decision.questions { li { (code_spans(&question.ask)) " " span .muted { (code_spans(&question.write)) } } } }
@@ -143,8 +159,7 @@ fn one(decision: &Decision) -> Markup {
                     }
                     (growth(decision))
                 }
-                @let crossed = crossings(decision);
-                @if !crossed.is_empty() { p { "Embedded, a parent at p99 would cross " (crossed.join(", ")) "." } }
+                @if let Some(crossed) = crossings(decision) { p { (crossed) "." } }
             }
         }
     }
@@ -225,10 +240,15 @@ fn before(design: &Design) -> Markup {
         let (Some(from), Some(to)) = (place(&decision.parent), place(&decision.child)) else {
             continue;
         };
+        let label = format!("{} {}", role(&decision.relationship), signs(decision.facts.kind));
+        if from == to {
+            graph.boxes[from].lines.push(format!("↻ {label}"));
+            continue;
+        }
         graph.arrows.push(GraphArrow {
             from,
             to,
-            label: format!("{} {}", role(&decision.relationship), signs(decision.facts.kind)),
+            label,
             words: format!("{}: {}", decision.relationship, decision.facts.kind.name()),
             dashed: false,
         });
@@ -255,6 +275,9 @@ fn after(design: &Design) -> Markup {
     let mut graph = Graph::default();
     for collection in &design.collections {
         let mut lines = vec![collection.name.clone()];
+        if collection.purpose != Purpose::Entity {
+            lines.push(format!("({})", collection.purpose.name()));
+        }
         lines.extend(collection.fields.iter().filter_map(worth_drawing));
         graph.boxes.push(GraphBox {
             lines,
@@ -263,7 +286,7 @@ fn after(design: &Design) -> Markup {
         });
     }
     for (from, collection) in design.collections.iter().enumerate() {
-        let mut targets: Vec<(usize, String, bool)> = Vec::new();
+        let mut targets: Vec<(usize, Vec<String>, bool)> = Vec::new();
         references(&collection.fields, &mut |field, entity, copied| {
             let home = design.collections.iter().position(|c| {
                 c.entity == entity
@@ -275,13 +298,17 @@ fn after(design: &Design) -> Markup {
                             | Purpose::Archive
                     )
             });
-            if let Some(to) = home.filter(|to| *to != from)
-                && !targets.iter().any(|(have, _, _)| *have == to)
-            {
-                targets.push((to, field.to_owned(), copied));
+            let Some(to) = home.filter(|to| *to != from) else { return };
+            match targets.iter_mut().find(|(have, _, _)| *have == to) {
+                Some((_, fields, has_copies)) => {
+                    fields.push(field.to_owned());
+                    *has_copies |= copied;
+                }
+                None => targets.push((to, vec![field.to_owned()], copied)),
             }
         });
-        for (to, field, copied) in targets {
+        for (to, fields, copied) in targets {
+            let field = fields.join(", ");
             graph.arrows.push(GraphArrow {
                 from,
                 to,
@@ -298,9 +325,17 @@ fn after(design: &Design) -> Markup {
 fn worth_drawing(field: &Planned) -> Option<String> {
     match &field.origin {
         Origin::Id | Origin::Own => None,
-        Origin::Embedded(_) | Origin::Preview(_) => {
-            let most = field.items.map(|items| format!("[≤ {}]", text::count(items.max)));
-            Some(format!("{}{}", field.name, most.unwrap_or_else(|| " { }".to_owned())))
+        _ if field.items.is_some() => {
+            let most = field.items.map_or(0, |items| items.max);
+            Some(format!("{}[≤ {}]", field.name, text::count(most)))
+        }
+        _ if !field.fields.is_empty() => {
+            let mut names: Vec<&str> =
+                field.fields.iter().take(3).map(|inner| inner.name.as_str()).collect();
+            if field.fields.len() > names.len() {
+                names.push("…");
+            }
+            Some(format!("{} {{ {} }}", field.name, names.join(", ")))
         }
         _ => Some(field.name.clone()),
     }
@@ -308,12 +343,15 @@ fn worth_drawing(field: &Planned) -> Option<String> {
 
 fn references(fields: &[Planned], found: &mut impl FnMut(&str, &str, bool)) {
     for (i, field) in fields.iter().enumerate() {
-        if let Origin::Reference(entity) = &field.origin {
-            let copied = fields
-                .get(i + 1)
-                .is_some_and(|next| matches!(&next.origin, Origin::Copy(of) if of == entity));
-            found(&field.name, entity, copied);
-        }
-        references(&field.fields, found);
+        let Origin::Reference(entity) = &field.origin else {
+            references(&field.fields, found);
+            continue;
+        };
+        // Copies stand behind the id, or with it in a list.
+        let beside = fields
+            .get(i + 1)
+            .is_some_and(|next| matches!(&next.origin, Origin::Copy(of) if of == entity));
+        let within = field.fields.iter().any(|inner| matches!(inner.origin, Origin::Copy(_)));
+        found(&field.name, entity, beside || within);
     }
 }

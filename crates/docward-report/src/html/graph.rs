@@ -1,5 +1,6 @@
-//! Boxes and arrows: a library for layered graphs says where they go; they are drawn here, so that they
-//! follow the page's style. Every part that hangs together is laid out on its own, the largest first.
+//! Boxes and arrows: a library for layered graphs says where boxes go, [`super::route`] how lines run
+//! between them; they are drawn here, so that they follow the page's style. Every part that hangs together
+//! is laid out on its own, the largest first.
 
 use docward_model::text;
 use layout::{
@@ -14,10 +15,16 @@ use layout::{
 };
 use maud::{Markup, html};
 
+use super::route::{self, Line};
 use crate::text::plain;
 
 const LINE_HEIGHT: f64 = 18.0;
 const PADDING: f64 = 16.0;
+/// Widths of a letter, of a name and of what stands below it.
+const NAME_LETTER: f64 = 8.2;
+const LINE_LETTER: f64 = 7.0;
+/// Between two ends of lines on a side.
+const END_SPACE: f64 = 13.0;
 
 /// What is to be drawn.
 #[derive(Default)]
@@ -48,7 +55,7 @@ impl Graph {
     pub(crate) fn draw(&self, noun: &str) -> Markup {
         let mut canvas = Canvas {
             places: vec![None; self.boxes.len()],
-            paths: self.arrows.iter().map(|_| Path::default()).collect(),
+            lines: self.arrows.iter().map(|_| Line::default()).collect(),
             top: 0.0,
             size: (0.0, 0.0),
         };
@@ -56,7 +63,18 @@ impl Graph {
             canvas.top = canvas.size.1;
             self.lay_out(&part, &mut canvas);
         }
-        self.drawn(&canvas, noun)
+        let arrows: Vec<(usize, usize)> = self.arrows.iter().map(|a| (a.from, a.to)).collect();
+        route::lines(&canvas.places, &arrows, &mut canvas.lines);
+        let texts: Vec<String> = self.arrows.iter().map(|a| plain(&a.label)).collect();
+        let labels = route::labels(&canvas.places, &canvas.lines, &texts);
+        let points: Vec<(f64, f64)> = canvas
+            .lines
+            .iter()
+            .flat_map(|line| line.points.iter().copied())
+            .chain(labels.iter().flatten().map(|(x, y, w, h)| (x + w, y + h)))
+            .collect();
+        points.into_iter().for_each(|(x, y)| canvas.grow(x, y));
+        self.drawn(&canvas, &labels, noun)
     }
 
     /// Boxes that are linked, directly or through others, the largest part first.
@@ -82,9 +100,17 @@ impl Graph {
         let mut handles = vec![None; self.boxes.len()];
         for &at in part {
             let lines = &self.boxes[at].lines;
-            let longest = lines.iter().map(|l| plain(l).chars().count()).max().unwrap_or(0);
-            let width = longest as f64 * 7.4 + 24.0;
-            let height = lines.len() as f64 * LINE_HEIGHT + PADDING;
+            let long = |line: &String| plain(line).chars().count() as f64;
+            let name = lines.first().map_or(0.0, long) * NAME_LETTER;
+            let below = lines.iter().skip(1).map(long).fold(0.0, f64::max) * LINE_LETTER;
+            let width = name.max(below) + 24.0;
+            // Lines that come to one side need room to end apart.
+            let arrows = self.arrows.iter().filter(|arrow| arrow.from != arrow.to);
+            let (come, go) = arrows.fold((0_u32, 0_u32), |(come, go), arrow| {
+                (come + u32::from(arrow.to == at), go + u32::from(arrow.from == at))
+            });
+            let ends = f64::from(come.max(go) + 1) * END_SPACE;
+            let height = (lines.len() as f64 * LINE_HEIGHT + PADDING).max(ends);
             let element = Element::create_with_properties(
                 ShapeKind::new_box(""),
                 StyleAttr::simple(),
@@ -110,9 +136,9 @@ impl Graph {
         graph.do_it(false, false, false, canvas);
     }
 
-    fn drawn(&self, canvas: &Canvas, noun: &str) -> Markup {
+    fn drawn(&self, canvas: &Canvas, labels: &[Option<route::Rect>], noun: &str) -> Markup {
         let (width, height) = canvas.size;
-        let placed = canvas.paths.iter().filter(|path| !path.d.is_empty()).count();
+        let placed = canvas.lines.iter().filter(|line| !line.d.is_empty()).count();
         let title = format!(
             "{} and {}",
             text::plural(self.boxes.len() as u64, noun),
@@ -126,12 +152,12 @@ impl Graph {
                         path .head d="M0 0 L10 5 L0 10 z" {}
                     }
                 }
-                @for (arrow, path) in self.arrows.iter().zip(&canvas.paths).filter(|(_, path)| !path.d.is_empty()) {
+                @for (arrow, line) in self.arrows.iter().zip(&canvas.lines).filter(|(_, line)| !line.d.is_empty()) {
                     g .arrow {
                         title { (plain(&arrow.words)) }
-                        path class={ "edge" (if arrow.dashed { " copied" } else { "" }) } d=(path.d)
-                            marker-start=[path.reversed.then_some("url(#head)")]
-                            marker-end=[(!path.reversed).then_some("url(#head)")] {}
+                        path class={ "edge" (if arrow.dashed { " copied" } else { "" }) } d=(line.d)
+                            marker-start=[line.reversed.then_some("url(#head)")]
+                            marker-end=[(!line.reversed).then_some("url(#head)")] {}
                     }
                 }
                 @for (node, place) in self.boxes.iter().zip(&canvas.places) {
@@ -143,9 +169,10 @@ impl Graph {
                         }
                     }
                 }
-                @for (arrow, path) in self.arrows.iter().zip(&canvas.paths) {
-                    @if let Some((x, y)) = path.middle {
-                        text .edge-label x=(format!("{x:.1}")) y=(format!("{:.1}", y - 4.0)) text-anchor="middle" { (plain(&arrow.label)) }
+                @for (arrow, label) in self.arrows.iter().zip(labels) {
+                    @if let Some((x, y, w, h)) = label {
+                        rect .paper x=(format!("{x:.1}")) y=(format!("{y:.1}")) width=(format!("{w:.1}")) height=(format!("{h:.1}")) {}
+                        text .edge-label x=(format!("{:.1}", x + w / 2.0)) y=(format!("{:.1}", y + h / 2.0 + 4.0)) text-anchor="middle" { (plain(&arrow.label)) }
                     }
                 }
             }
@@ -163,7 +190,7 @@ impl Graph {
                 @if alone || i == 0 {
                     text .node-label x=(format!("{:.1}", x + w / 2.0)) y=(format!("{top:.1}")) text-anchor="middle" { (plain(line)) }
                 } @else {
-                    text .edge-label x=(format!("{:.1}", x + 12.0)) y=(format!("{top:.1}")) { (plain(line)) }
+                    text .node-line x=(format!("{:.1}", x + 12.0)) y=(format!("{top:.1}")) { (plain(line)) }
                 }
             }
         }
@@ -173,20 +200,11 @@ impl Graph {
 /// What the library placed.
 struct Canvas {
     /// Left, top, width and height of each box.
-    places: Vec<Option<(f64, f64, f64, f64)>>,
-    paths: Vec<Path>,
+    places: Vec<Option<route::Rect>>,
+    lines: Vec<Line>,
     /// Where the part begins that is laid out now.
     top: f64,
     size: (f64, f64),
-}
-
-#[derive(Default)]
-struct Path {
-    d: String,
-    /// Where its label goes.
-    middle: Option<(f64, f64)>,
-    /// Whether the head is at the start of the path.
-    reversed: bool,
 }
 
 impl Canvas {
@@ -225,6 +243,10 @@ impl RenderBackend for Canvas {
         let top = self.top;
         let point = |p: &Point| format!("{:.1} {:.1}", p.x, p.y + top);
         let [first, second, rest @ ..] = path else { return };
+        let flat = |p: &Point| (p.x, p.y + top);
+        let mut points =
+            route::cubic(flat(&first.0), flat(&first.1), flat(&second.0), flat(&second.1));
+        let mut before = (flat(&second.0), flat(&second.1));
         let mut d = format!(
             "M{} C{} {} {}",
             point(&first.0),
@@ -234,15 +256,13 @@ impl RenderBackend for Canvas {
         );
         for (control, end) in rest {
             d.push_str(&format!(" S{} {}", point(control), point(end)));
+            let (pull, joint) = before;
+            let mirrored = (2.0 * joint.0 - pull.0, 2.0 * joint.1 - pull.1);
+            points.extend(route::cubic(joint, mirrored, flat(control), flat(end)));
+            before = (flat(control), flat(end));
         }
-        for (a, b) in path {
-            self.grow(a.x, a.y + top);
-            self.grow(b.x, b.y + top);
-        }
-        // The line runs through the end of each of its pieces.
-        let middle = path[path.len() / 2].1;
-        if let Some(path) = at.and_then(|at| self.paths.get_mut(at)) {
-            *path = Path { d, middle: Some((middle.x, middle.y + top)), reversed: head.0 };
+        if let Some(line) = at.and_then(|at| self.lines.get_mut(at)) {
+            *line = Line { d, points, reversed: head.0 };
         }
     }
 

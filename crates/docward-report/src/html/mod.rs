@@ -13,6 +13,7 @@ mod findings;
 mod graph;
 mod map;
 mod pack;
+mod route;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -137,10 +138,14 @@ fn checklist_page(report: &Report) -> Markup {
 fn subject(report: &Report) -> String {
     let named = report.sources.iter().filter(|s| s.kind != SourceKind::Workload);
     let names: Vec<String> = named.map(|source| plain(&source.name)).collect();
-    match names.as_slice() {
+    let named = match names.as_slice() {
         [] => "nothing".to_owned(),
         [one] => one.clone(),
         [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+    };
+    match &report.against {
+        Some(model) => format!("{} against {named}", plain(model)),
+        None => named,
     }
 }
 

@@ -4,7 +4,7 @@ use std::{io::BufRead, path::PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use docward_design::{Ask, Bounds, design as decide, interview};
+use docward_design::{Ask, Bounds, design as decide, interview, pools};
 use docward_model::ProfileName;
 use docward_report::{Detail, Look, Shape, design_report};
 
@@ -65,7 +65,8 @@ pub(super) fn ask(args: &AskArgs) -> anyhow::Result<u8> {
                 color: audit::wants_color(crate::args::Color::Auto, false),
                 width: audit::terminal_width(),
             };
-            put(&design_report(&design, Shape::Terminal, look, Detail::Brief), None)?;
+            let pools = pools(&model);
+            put(&design_report(&design, &pools, Shape::Terminal, look, Detail::Brief), None)?;
             Ok(CLEAN)
         }
         Err(faults) => {

@@ -1,4 +1,4 @@
-//! `docward design check`: an audit of what the model says, and of nothing else.
+//! `docward design check`: holds data against what the model says, and against nothing else.
 
 use std::path::PathBuf;
 
@@ -45,5 +45,5 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<u8> {
     }
     // Whoever asks whether data follows its model wants to hear when it does not.
     audit.judging.fail_on = audit.judging.fail_on.or(Some(FailOn::AtLeast(Severity::Warn)));
-    audit::audit(&audit, Shown::Findings)
+    audit::audit(&audit, Shown::Drift)
 }

@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use docward_config::FailOn;
-use docward_design::{Bounds, Design, Fault, Verdict, design as decide};
+use docward_design::{Bounds, Design, Fault, Verdict, design as decide, pools};
 use docward_model::{DesignModel, ProfileName, Severity};
 use docward_report::{Detail, Look, Shape, design_pictures, design_report};
 
@@ -167,7 +167,8 @@ fn show(args: &ShowArgs) -> anyhow::Result<u8> {
     };
     let look = args.house.look(args.output.is_some());
     let detail = if args.brief { Detail::Brief } else { Detail::Whole };
-    put(&design_report(&design, shape, look, detail), args.output.as_deref())?;
+    let report = design_report(&design, &pools(&model), shape, look, detail);
+    put(&report, args.output.as_deref())?;
     if let Some(directory) = &args.emit {
         emit(directory, args.force, &model, &design, profile)?;
     }

@@ -1,0 +1,258 @@
+//! Lines between boxes and the places of their labels: smooth from side to side, every end at a place of
+//! its own, labels where they cover least.
+
+use std::collections::BTreeMap;
+
+/// Left, top, width, height.
+pub(super) type Rect = (f64, f64, f64, f64);
+type Point = (f64, f64);
+
+/// Points that stand for a piece of a curve.
+const SAMPLES: u32 = 40;
+/// Room between a line and a box it does not belong to.
+const CLEAR: f64 = 5.0;
+/// Width of a letter of a label, and its height with the space around it.
+const LETTER: f64 = 6.7;
+const LABEL_HEIGHT: f64 = 15.0;
+
+/// A line as it is drawn.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Line {
+    /// The path.
+    pub(super) d: String,
+    /// Points on it, from end to end.
+    pub(super) points: Vec<Point>,
+    /// Whether the head is at the start.
+    pub(super) reversed: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Side {
+    Left,
+    Right,
+    Top,
+    Bottom,
+}
+
+/// Lines from box to box. Those that would cross another box are left as they were.
+pub(super) fn lines(places: &[Option<Rect>], arrows: &[(usize, usize)], as_laid: &mut [Line]) {
+    let sides: Vec<Option<(Side, Side)>> = arrows
+        .iter()
+        .map(|(from, to)| {
+            if from == to {
+                return None;
+            }
+            Some(facing(places.get(*from).copied()??, places.get(*to).copied()??))
+        })
+        .collect();
+    let ends = ends(places, arrows, &sides);
+    for (at, line) in as_laid.iter_mut().enumerate() {
+        let (Some((from, to)), Some(&[start, end])) = (sides[at], ends.get(&at)) else { continue };
+        let controls = (pulled(start, from, end), pulled(end, to, start));
+        let points = cubic(start, controls.0, controls.1, end);
+        let (tail, head) = arrows[at];
+        let crosses = places.iter().enumerate().any(|(other, place)| {
+            other != tail
+                && other != head
+                && place.is_some_and(|place| points.iter().any(|p| is_inside(*p, place, CLEAR)))
+        });
+        if crosses && !line.points.is_empty() {
+            continue;
+        }
+        let show = |(x, y): Point| format!("{x:.1} {y:.1}");
+        let d =
+            format!("M{} C{} {} {}", show(start), show(controls.0), show(controls.1), show(end));
+        *line = Line { d, points, reversed: false };
+    }
+}
+
+/// The sides of two boxes that look at each other.
+fn facing(from: Rect, to: Rect) -> (Side, Side) {
+    if from.0 + from.2 <= to.0 {
+        (Side::Right, Side::Left)
+    } else if to.0 + to.2 <= from.0 {
+        (Side::Left, Side::Right)
+    } else if from.1 < to.1 {
+        (Side::Bottom, Side::Top)
+    } else {
+        (Side::Top, Side::Bottom)
+    }
+}
+
+/// Where each line begins and ends: the ends on one side of a box share it, in the order of what they lead
+/// to, so that they do not cross there.
+fn ends(
+    places: &[Option<Rect>],
+    arrows: &[(usize, usize)],
+    sides: &[Option<(Side, Side)>],
+) -> BTreeMap<usize, [Point; 2]> {
+    // The order on the side, the arrow, and which of its two ends it is.
+    type Ends = Vec<(f64, usize, usize)>;
+    let mut shared: BTreeMap<(usize, Side), Ends> = BTreeMap::new();
+    for (at, ((from, to), sides)) in arrows.iter().zip(sides).enumerate() {
+        let Some((a, b)) = sides else { continue };
+        for (end, (own, other, side)) in
+            [(*from, *to, *a), (*to, *from, *b)].into_iter().enumerate()
+        {
+            let Some((x, y, w, h)) = places[other] else { continue };
+            let order = match side {
+                Side::Left | Side::Right => y + h / 2.0,
+                Side::Top | Side::Bottom => x + w / 2.0,
+            };
+            shared.entry((own, side)).or_default().push((order, at, end));
+        }
+    }
+    let mut found: BTreeMap<usize, [Point; 2]> = BTreeMap::new();
+    for ((own, side), mut here) in shared {
+        let Some((x, y, w, h)) = places[own] else { continue };
+        here.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let parts = here.len() as f64 + 1.0;
+        for (i, (_, at, end)) in here.into_iter().enumerate() {
+            let share = (i as f64 + 1.0) / parts;
+            let point = match side {
+                Side::Left => (x, y + h * share),
+                Side::Right => (x + w, y + h * share),
+                Side::Top => (x + w * share, y),
+                Side::Bottom => (x + w * share, y + h),
+            };
+            found.entry(at).or_default()[end] = point;
+        }
+    }
+    found
+}
+
+/// A point straight out of a side, halfway to the other end.
+fn pulled(from: Point, side: Side, to: Point) -> Point {
+    let (across, down) = ((to.0 - from.0).abs() / 2.0, (to.1 - from.1).abs() / 2.0);
+    match side {
+        Side::Left => (from.0 - across, from.1),
+        Side::Right => (from.0 + across, from.1),
+        Side::Top => (from.0, from.1 - down),
+        Side::Bottom => (from.0, from.1 + down),
+    }
+}
+
+/// Points on a cubic curve.
+pub(super) fn cubic(a: Point, b: Point, c: Point, d: Point) -> Vec<Point> {
+    (0..=SAMPLES)
+        .map(|i| {
+            let t = f64::from(i) / f64::from(SAMPLES);
+            let u = 1.0 - t;
+            let (k, l, m, n) = (u * u * u, 3.0 * u * u * t, 3.0 * u * t * t, t * t * t);
+            let at = |a: f64, b: f64, c: f64, d: f64| k * a + l * b + m * c + n * d;
+            (at(a.0, b.0, c.0, d.0), at(a.1, b.1, c.1, d.1))
+        })
+        .collect()
+}
+
+fn is_inside((x, y): Point, (left, top, width, height): Rect, around: f64) -> bool {
+    (left - around..=left + width + around).contains(&x)
+        && (top - around..=top + height + around).contains(&y)
+}
+
+fn overlap(a: Rect, b: Rect) -> f64 {
+    let across = (a.0 + a.2).min(b.0 + b.2) - a.0.max(b.0);
+    let down = (a.1 + a.3).min(b.1 + b.3) - a.1.max(b.1);
+    if across > 0.0 && down > 0.0 { across * down } else { 0.0 }
+}
+
+/// The box of each label: on its line, as near to the middle as others allow.
+pub(super) fn labels(
+    places: &[Option<Rect>],
+    lines: &[Line],
+    texts: &[String],
+) -> Vec<Option<Rect>> {
+    let mut placed: Vec<Option<Rect>> = Vec::new();
+    for (at, (line, text)) in lines.iter().zip(texts).enumerate() {
+        if line.points.is_empty() || text.is_empty() {
+            placed.push(None);
+            continue;
+        }
+        let width = text.chars().count() as f64 * LETTER + 4.0;
+        let last = line.points.len() - 1;
+        let cost = |share: f64| {
+            let (x, y) = line.points[(last as f64 * share).round() as usize];
+            let label = (x - width / 2.0, y - LABEL_HEIGHT / 2.0, width, LABEL_HEIGHT);
+            let boxes: f64 = places.iter().flatten().map(|place| overlap(label, *place)).sum();
+            let others: f64 = placed.iter().flatten().map(|other| overlap(label, *other)).sum();
+            let under = lines.iter().enumerate().filter(|(other, _)| *other != at);
+            let covered = under
+                .flat_map(|(_, line)| &line.points)
+                .filter(|point| is_inside(**point, label, 0.0))
+                .count() as f64;
+            let off = (share - 0.5).abs() * 60.0;
+            ((boxes + others) * 10.0 + covered * 20.0 + off, label)
+        };
+        let shares = (2..=18).map(|i| f64::from(i) / 20.0);
+        let best = shares.map(cost).min_by(|a, b| a.0.total_cmp(&b.0));
+        placed.push(best.map(|(_, label)| label));
+    }
+    placed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn routed(places: &[Option<Rect>], arrows: &[(usize, usize)]) -> Vec<Line> {
+        let mut made = vec![Line::default(); arrows.len()];
+        lines(places, arrows, &mut made);
+        made
+    }
+
+    #[test]
+    fn lines_to_one_box_end_apart_and_do_not_cross() {
+        let places: Vec<Option<Rect>> = [
+            (300.0, 0.0, 80.0, 60.0),
+            (0.0, 0.0, 80.0, 30.0),
+            (0.0, 200.0, 80.0, 30.0),
+            (0.0, 100.0, 80.0, 30.0),
+        ]
+        .map(Some)
+        .to_vec();
+        let made = routed(&places, &[(1, 0), (2, 0), (3, 0)]);
+        let ends: Vec<f64> = made.iter().map(|line| line.points[40].1).collect();
+        assert_eq!(ends, [15.0, 45.0, 30.0]);
+        for line in &made {
+            assert_eq!((line.points[0].0, line.points[40].0), (80.0, 300.0));
+        }
+    }
+
+    #[test]
+    fn there_and_back_are_two_lines() {
+        let places = [Some((0.0, 0.0, 80.0, 30.0)), Some((200.0, 0.0, 80.0, 90.0))];
+        let made = routed(&places, &[(0, 1), (1, 0)]);
+        assert_ne!(made[0].points[0], made[1].points[40]);
+        assert_eq!((made[0].points[0].0, made[1].points[0].0), (80.0, 200.0));
+    }
+
+    #[test]
+    fn a_line_that_would_cross_a_box_keeps_its_way_around() {
+        let places =
+            [(0.0, 0.0, 50.0, 30.0), (300.0, 0.0, 50.0, 30.0), (150.0, 0.0, 50.0, 30.0)].map(Some);
+        let around = Line { d: "M0 0".to_owned(), points: vec![(0.0, 99.0)], reversed: true };
+        let mut made = [around];
+        lines(&places, &[(0, 1)], &mut made);
+        assert_eq!(made[0].d, "M0 0");
+    }
+
+    #[test]
+    fn labels_lie_beside_boxes_and_each_other() {
+        let places: Vec<Option<Rect>> = [
+            (0.0, 0.0, 80.0, 30.0),
+            (260.0, 0.0, 80.0, 30.0),
+            (260.0, 60.0, 80.0, 30.0),
+            (260.0, 120.0, 80.0, 30.0),
+        ]
+        .map(Some)
+        .to_vec();
+        let made = routed(&places, &[(0, 1), (0, 2), (0, 3)]);
+        let texts = ["customerId".to_owned(), "productId".to_owned(), "x".to_owned()];
+        let found: Vec<Rect> = labels(&places, &made, &texts).into_iter().flatten().collect();
+        assert_eq!(found.len(), 3);
+        for (i, label) in found.iter().enumerate() {
+            assert!(places.iter().flatten().all(|place| overlap(*label, *place) == 0.0));
+            assert!(found[..i].iter().all(|other| overlap(*label, *other) == 0.0), "{found:?}");
+        }
+    }
+}
