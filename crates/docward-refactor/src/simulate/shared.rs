@@ -341,7 +341,7 @@ impl<'p, 'm> Shared<'p, 'm> {
             None => doc! { "_id": -1 },
         };
         let counts = |of: &[usize]| of.iter().map(|p| self.count(*p)).collect::<Vec<u64>>();
-        let (of_parent, of_child) = self.pair_fields();
+        let (of_parent, _) = self.pair_fields();
         let paired = way.is_paired();
         let cost;
         let began;
@@ -457,7 +457,6 @@ impl<'p, 'm> Shared<'p, 'm> {
                 moved.took = began.elapsed();
             }
         }
-        let _ = of_child;
         Ok((cost, moved))
     }
 
