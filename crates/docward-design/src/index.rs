@@ -463,7 +463,7 @@ fn by_shape(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<In
 }
 
 fn one_of_each(entity: &Entity, field: &str, path: String) -> IndexPlan {
-    let serves = format!("no two `{}` share a `{field}`", entity.name);
+    let serves = format!("no two `{}` have the same `{field}`", entity.name);
     IndexPlan { unique: true, ..IndexPlan::on(vec![(path, false)], serves) }
 }
 
@@ -514,7 +514,7 @@ fn expiry(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<Inde
         _ => (coming(entity).map(str::to_owned), 0),
     };
     let Some(field) = field else { return };
-    let serves = format!("documents go after {days:.0} days");
+    let serves = "documents go by themselves".to_owned();
     let index = IndexPlan::on(vec![(field, false)], serves);
     found.push(IndexPlan { expire_after: Some((days * 86_400.0) as u64 + longer), ..index });
 }

@@ -470,7 +470,8 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
         && crate::index::coming(entity).is_none()
     {
         made.remarks.push(format!(
-            "kept for {days:.0} days, but no date field says when it came (as `createTime` would): nothing lets documents go by itself"
+            "kept for {}, but no date field says when it came (as `createTime` would): documents do not go by themselves",
+            docward_model::text::plural(days.round() as u64, "day")
         ));
     }
     if entity.keeps_versions {

@@ -677,9 +677,7 @@ fn assumptions(model: &DesignModel) -> Vec<String> {
         ));
     }
     if model.as_of.is_none() {
-        found.push(
-            "without `as-of`, times are counted from today and no dates are given".to_owned(),
-        );
+        found.push("without `as-of`, growth is given in years, not in dates".to_owned());
     }
     found
 }
