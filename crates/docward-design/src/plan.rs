@@ -1,7 +1,7 @@
 //! A whole model: every relationship decided from the leaves up, the collections that follow, and what
 //! is still open.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
     BsonType, ChildGrowth, DesignModel, Entity, EntityField, ProfileName, Relationship, Spread,
@@ -150,10 +150,17 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         model,
         bounds,
         naming,
+        of: BTreeMap::new(),
         made: BTreeMap::new(),
         first: BTreeMap::new(),
         vetoed: readings_apart(model),
     };
+    for relationship in &model.relationships {
+        deciding.of.entry(&relationship.parent).or_default().push(relationship);
+        if relationship.child != relationship.parent {
+            deciding.of.entry(&relationship.child).or_default().push(relationship);
+        }
+    }
     deciding.all();
     // Ids and copies that the first round put beside the declared fields have a size too.
     deciding.first = std::mem::take(&mut deciding.made);
@@ -188,6 +195,10 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
     for (decision, (alternatives, split)) in decisions.iter_mut().zip(compared) {
         decision.alternatives = alternatives;
         decision.needs_transaction = split;
+        // A tree is one whatever the figures are.
+        if decision.choice.is_some() && !decision.patterns.contains(&Pattern::Tree) {
+            decision.turns = turns(&decision.facts, bounds);
+        }
     }
     let capacity = capacity::all(model, &collections);
     let checks = crate::checks::all(model, &decisions, &collections, &capacity);
@@ -216,6 +227,8 @@ struct Deciding<'m> {
     model: &'m DesignModel,
     bounds: &'m Bounds,
     naming: Naming,
+    /// The relationships that each entity has a part in.
+    of: BTreeMap<&'m str, Vec<&'m Relationship>>,
     made: BTreeMap<String, Decision>,
     /// What a first round decided, by declared fields alone.
     first: BTreeMap<String, Decision>,
@@ -247,12 +260,17 @@ fn levels(fields: &[EntityField]) -> usize {
     fields.iter().map(below).max().unwrap_or(0)
 }
 
-impl Deciding<'_> {
+impl<'m> Deciding<'m> {
     fn all(&mut self) {
         self.made.clear();
         for relationship in &self.model.relationships {
             self.decide(relationship, &mut Vec::new());
         }
+    }
+
+    /// The relationships that an entity has a part in.
+    fn of(&self, entity: &str) -> impl Iterator<Item = &'m Relationship> + use<'m> {
+        self.of.get(entity).cloned().unwrap_or_default().into_iter()
     }
 
     /// Decides a relationship after those below it, which make its children larger.
@@ -261,7 +279,7 @@ impl Deciding<'_> {
             return;
         }
         above.push(relationship.name.clone());
-        for below in &self.model.relationships {
+        for below in self.of(&relationship.child) {
             if below.parent == relationship.child && below.parent != below.child {
                 self.decide(below, above);
             }
@@ -305,7 +323,7 @@ impl Deciding<'_> {
             child: relationship.child.clone(),
             verdict,
             choice: (!open).then_some(ruling.choice),
-            turns: if open || tree { Vec::new() } else { turns(&facts, self.bounds) },
+            turns: Vec::new(),
             facts,
             ruling,
             patterns: if open { Vec::new() } else { made.patterns },
@@ -324,9 +342,7 @@ impl Deciding<'_> {
         let all = entity.fields.iter().chain(entity.variants.iter().flat_map(|v| &v.fields));
         let fields: Vec<_> = all.map(own).collect();
         let held: u64 = self
-            .model
-            .relationships
-            .iter()
+            .of(&entity.name)
             .filter(|r| r.name != without)
             .filter_map(|r| Some((r, self.first.get(&r.name)?)))
             .map(|(r, decision)| self.held(&entity.name, r, decision, rank))
@@ -405,7 +421,7 @@ impl Deciding<'_> {
         &'d self,
         entity: &'d str,
     ) -> impl Iterator<Item = (&'d Relationship, &'d Decision)> {
-        let of_it = self.model.relationships.iter().filter(move |r| r.parent == entity);
+        let of_it = self.of(entity).filter(move |r| r.parent == entity);
         of_it
             .filter_map(|r| self.made.get(&r.name).map(|decision| (r, decision)))
             .filter(|(_, decision)| decision.choice == Some(Choice::Embed))
@@ -453,52 +469,58 @@ impl Deciding<'_> {
         }
     }
 
-    /// Where the deepest document is cut apart.
+    /// Where documents that are too deep are cut apart.
     fn too_deep(&self) -> Option<BTreeMap<String, (&'static [&'static str], String)>> {
         let depths = self.depths();
-        let (root, (depth, _)) = depths.iter().max_by_key(|(_, (depth, _))| *depth)?;
-        let mut way: Vec<&Relationship> = Vec::new();
-        let mut at = *root;
-        while let Some((_, Some(next))) = depths.get(at) {
-            if way.len() > depths.len() {
-                break;
-            }
-            way.push(next);
-            at = &next.child;
-        }
-        let (mut way, mut left) = (way.as_slice(), *depth);
+        let embedded = self.embedded();
         let mut cut = BTreeMap::new();
-        while left > DEEPEST && !way.is_empty() {
-            let together = |r: &Relationship| {
-                self.made.get(&r.name).and_then(|decision| decision.facts.co_read).unwrap_or(0.0)
-            };
-            let reach = &way[..way.len().min(DEEPEST + 1)];
-            let weakest = (0..reach.len())
-                .rev()
-                .min_by(|a, b| together(reach[*a]).total_cmp(&together(reach[*b])))?;
-            let because = format!(
-                "documents of `{root}` would be {depth} levels deep, and {DEEPEST} are the most"
-            );
-            let rows: &[&str] = &["DM-06.1"];
-            cut.insert(way[weakest].name.clone(), (rows, because));
-            left = left.saturating_sub(weakest + 1);
-            way = &way[weakest + 1..];
+        for (root, (depth, _)) in &depths {
+            if *depth <= DEEPEST || embedded.contains(root) {
+                continue;
+            }
+            let mut way: Vec<&Relationship> = Vec::new();
+            let mut at = *root;
+            while let Some((_, Some(next))) = depths.get(at) {
+                if way.len() > depths.len() {
+                    break;
+                }
+                way.push(next);
+                at = &next.child;
+            }
+            let (mut way, mut left) = (way.as_slice(), *depth);
+            while left > DEEPEST && !way.is_empty() {
+                let together = |r: &Relationship| {
+                    self.made.get(&r.name).and_then(|made| made.facts.co_read).unwrap_or(0.0)
+                };
+                let reach = &way[..way.len().min(DEEPEST + 1)];
+                let weakest = (0..reach.len())
+                    .rev()
+                    .min_by(|a, b| together(reach[*a]).total_cmp(&together(reach[*b])))?;
+                let because = format!(
+                    "documents of `{root}` would be {depth} levels deep, and {DEEPEST} are the most"
+                );
+                let rows: &[&str] = &["DM-06.1"];
+                cut.insert(way[weakest].name.clone(), (rows, because));
+                left = left.saturating_sub(weakest + 1);
+                way = &way[weakest + 1..];
+            }
         }
         (!cut.is_empty()).then_some(cut)
     }
 
+    /// Entities that are part of another's documents.
+    fn embedded(&self) -> BTreeSet<&str> {
+        let made = self.made.values();
+        let parts = made.filter(|decision| decision.choice == Some(Choice::Embed));
+        parts.map(|decision| decision.child.as_str()).collect()
+    }
+
     /// Says where documents are deeper than they should be, at the outermost relationship.
     fn remark_depth(&mut self) {
-        let embedded: Vec<&str> = self
-            .made
-            .values()
-            .filter(|decision| decision.choice == Some(Choice::Embed))
-            .map(|decision| decision.child.as_str())
-            .collect();
+        let embedded = self.embedded();
         let mut deep = Vec::new();
         for (entity, (depth, first)) in self.depths() {
-            if let Some(outermost) =
-                first.filter(|_| depth > SHALLOW && !embedded.contains(&entity))
+            if let Some(outermost) = first.filter(|_| depth > SHALLOW && !embedded.contains(entity))
             {
                 let said = format!(
                     "documents of `{entity}` are {depth} levels deep; up to {SHALLOW} are easy to work with (DM-06.1)"
