@@ -1,7 +1,7 @@
 //! Indexes for every declared read: equality, then sort, then range, with the known exceptions (CK-12).
 
 use bson::{Bson, Document, doc};
-use docward_model::{BsonType, DesignRead, Entity, Matching};
+use docward_model::{BsonType, DesignRead, Entity, EntityField, Matching};
 
 use crate::collection::{CollectionPlan, Purpose};
 use crate::layout::{Layout, Origin, Planned};
@@ -442,7 +442,10 @@ fn unique(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<Inde
     }
     let Some(entity) = layout.model.entity(&collection.entity) else { return };
     for field in entity.fields.iter().filter(|field| field.unique) {
-        found.push(one_of_each(entity, &field.name, field.name.clone()));
+        let mut index = one_of_each(entity, &field.name, field.name.clone());
+        // Documents without it do not share a value.
+        index.only = (!field.required).then(|| Partial::Present(field.name.clone()));
+        found.push(index);
     }
     unique_inside(layout, &collection.fields, "", false, found);
 }
@@ -454,10 +457,8 @@ fn by_shape(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<In
         if let Pattern::SchemaVersioning { current } = pattern
             && *current > 1
         {
-            let field = layout.shape();
-            let only = Some(Partial::Below(field.clone(), *current));
-            let serves = format!("documents of older shapes than {current}");
-            found.push(IndexPlan { only, ..IndexPlan::on(vec![(field, false)], serves) });
+            let serves = format!("documents of older shapes than {current}, and of none");
+            found.push(IndexPlan::on(vec![(layout.shape(), false)], serves));
         }
     }
 }
@@ -480,8 +481,13 @@ fn unique_inside(
         let child = layout.model.relationship(relationship);
         let Some(child) = child.and_then(|r| layout.model.entity(&r.child)) else { continue };
         let path = format!("{above}{}.", field.name);
-        let in_list = in_list || field.kind == BsonType::Array;
-        for unique in child.fields.iter().filter(|field| field.unique) {
+        // Every element has a key, also one without the field, and an empty list in a list has one too: two
+        // of those would be refused.
+        let here = field.kind == BsonType::Array;
+        let can_hold = |field: &&EntityField| field.required || !here;
+        let unique = child.fields.iter().filter(|field| field.unique && !in_list);
+        let in_list = in_list || here;
+        for unique in unique.filter(can_hold) {
             let full = format!("{path}{}", unique.name);
             let mut index = one_of_each(child, &unique.name, full.clone());
             index.only = Some(Partial::Present(full));
@@ -499,7 +505,7 @@ fn unique_inside(
 
 /// What is kept for a time goes by itself. Time series have an option for it instead.
 fn expiry(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
-    let (Some(days), Purpose::Entity | Purpose::Bucket(_)) =
+    let (Some(days), Purpose::Entity | Purpose::Archive | Purpose::Bucket(_)) =
         (collection.kept_days, &collection.purpose)
     else {
         return;
@@ -555,9 +561,16 @@ fn merged(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
     let whole = |index: &IndexPlan| index.only.is_none();
     let plain = |index: &IndexPlan| whole(index) && !index.unique && index.expire_after.is_none();
     for index in found {
-        if let Some(same) =
-            kept.iter_mut().find(|have| have.keys == index.keys && have.only == index.only)
-        {
+        // What asks for a value finds it in an index of documents that have one.
+        let covers = |a: &IndexPlan, b: &IndexPlan| {
+            a.only == b.only
+                || b.only.is_none() && matches!(&a.only, Some(Partial::Present(_)) if a.unique)
+        };
+        let same = kept
+            .iter_mut()
+            .find(|have| have.keys == index.keys && (covers(have, &index) || covers(&index, have)));
+        if let Some(same) = same {
+            same.only = same.only.take().or(index.only);
             same.unique |= index.unique;
             same.expire_after = same.expire_after.or(index.expire_after);
             same.serves.extend(index.serves);

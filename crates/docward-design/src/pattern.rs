@@ -211,6 +211,8 @@ pub(crate) fn of_relationship(
         made.patterns.push(Pattern::ParentInChild);
         return made;
     }
+    let child = model.entity(&relationship.child);
+    let is_series = child.is_some_and(|child| child.series.is_some());
     match ruling.choice {
         Choice::Embed => {
             made.patterns.push(Pattern::Embedded);
@@ -230,10 +232,25 @@ pub(crate) fn of_relationship(
                 made.extended(model, relationship, facts);
             }
             made.patterns.insert(0, holder);
-            made.subset(model, relationship);
+            if !is_series {
+                made.subset(model, relationship);
+            }
         }
     }
-    made.computed(model, relationship, ruling.choice);
+    if is_series {
+        // Appends go to a bucket or a time series, and no second write follows them.
+        let summed = model.reads.iter().any(|read| {
+            read.counts.contains(&relationship.name)
+                || read.sums.iter().any(|(of, _)| *of == relationship.name)
+        });
+        if summed {
+            made.remarks.push(
+                "counts and sums of readings are worked out over a period when they are read, not kept in the parent".to_owned(),
+            );
+        }
+    } else {
+        made.computed(model, relationship, ruling.choice);
+    }
     made
 }
 

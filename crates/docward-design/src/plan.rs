@@ -174,6 +174,7 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         .filter_map(|relationship| deciding.made.remove(&relationship.name))
         .collect();
     one_home(model, &mut decisions);
+    remark_expiry(model, &mut decisions);
     let mut entities: Vec<EntityAdvice> =
         model.entities.iter().map(|entity| advise(model, entity, None)).collect();
     readings(model, &decisions, naming, &mut entities);
@@ -582,7 +583,10 @@ fn one_home(model: &DesignModel, decisions: &mut [Decision]) {
             continue;
         };
         let kept = decisions[home].relationship.clone();
-        for other in homes.into_iter().filter(|i| *i != home) {
+        // Two roles in one parent, as two addresses of an order, are two places of one document.
+        let parent = model.relationships[home].parent.clone();
+        let elsewhere = |i: &usize| *i != home && model.relationships[*i].parent != parent;
+        for other in homes.into_iter().filter(elsewhere) {
             let decision = &mut decisions[other];
             decision.choice = Some(Choice::Reference);
             decision.verdict = Verdict::Reference;
@@ -611,6 +615,24 @@ fn readings(
     }
 }
 
+/// Children that go by themselves take no count or preview along.
+fn remark_expiry(model: &DesignModel, decisions: &mut [Decision]) {
+    for decision in decisions {
+        let child = model.entity(&decision.child);
+        let goes = child.and_then(|child| child.lifecycle?.kept_days).is_some();
+        let kept = decision
+            .patterns
+            .iter()
+            .any(|pattern| matches!(pattern, Pattern::Subset { .. } | Pattern::Computed { .. }));
+        if goes && kept && decision.choice == Some(Choice::Reference) {
+            decision.remarks.push(format!(
+                "`{}` goes by itself, and what the parent keeps of it stays: run the rebuild function for parents that matter, or read such figures as of all time",
+                decision.child
+            ));
+        }
+    }
+}
+
 /// What an entity cannot have for itself while it is part of another's documents.
 fn parts_of_others(model: &DesignModel, decisions: &[Decision], advice: &mut [EntityAdvice]) {
     for (entity, advice) in model.entities.iter().zip(advice) {
@@ -631,12 +653,30 @@ fn parts_of_others(model: &DesignModel, decisions: &[Decision], advice: &mut [En
             ));
             false
         });
+        let below_a_list = decisions.iter().any(|decision| {
+            decision.choice == Some(Choice::Embed)
+                && decision.child == *parent
+                && decision.facts.children.max > 1
+        });
+        let in_list = home.facts.children.max > 1;
+        for field in entity.fields.iter().filter(|field| field.unique) {
+            if below_a_list || in_list && !field.required {
+                advice.remarks.push(format!(
+                    "`{}` is unique, which the server cannot hold for {} of `{role}`: no index is proposed",
+                    field.name,
+                    if below_a_list { "lists in a list" } else { "elements that may lack it" }
+                ));
+            }
+        }
         let kept = |name: &str| model.entity(name)?.lifecycle?.kept_days;
         let Some(days) = kept(&entity.name) else { continue };
         if kept(parent).is_some_and(|parent| parent <= days) {
             continue;
         }
         advice.remarks.push(match crate::index::coming(entity) {
+            Some(_) if below_a_list || !in_list => format!(
+                "kept for {days:.0} days, but part of `{parent}`, which stays longer: take it out by hand"
+            ),
             Some(date) => format!(
                 "kept for {days:.0} days, but part of `{parent}`, which stays longer: documents go by themselves, elements do not. A function takes those of `{role}` out whose `{date}` is older; run it every day"
             ),

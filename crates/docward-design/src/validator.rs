@@ -120,7 +120,10 @@ impl Writer<'_> {
     fn property(&self, field: &Planned) -> Document {
         let mut made = Document::new();
         if field.name == "v" && field.origin == Origin::Pattern("attribute") {
-            made.insert("bsonType", types(&self.attributes));
+            // Of a list inside of another document the types are not known one by one.
+            if !self.attributes.is_empty() {
+                made.insert("bsonType", types(&self.attributes));
+            }
             return made;
         }
         made.insert("bsonType", types(accepted(field.kind)));

@@ -300,16 +300,34 @@ impl<'m> Plans<'m> {
             let all = std::iter::once(Bson::from(filter.clone())).chain(arguments);
             Statement::new(parents, Method::UpdateOne, all)
         };
-        let job = |name: &str, parameters: Vec<String>, does: &str, statement: Statement| Job {
+        let job = |name: &str,
+                   parameters: Vec<String>,
+                   does: &str,
+                   first: Vec<Step>,
+                   statement: Statement| Job {
             name: name.to_owned(),
             parameters,
             does: does.to_owned(),
             clauses: vec!["PT-embed.1"],
-            steps: vec![
-                Step::Let("done", statement),
-                Step::Code("return done.matchedCount === 1;".to_owned()),
-            ],
+            steps: first
+                .into_iter()
+                .chain([
+                    Step::Let("done", statement),
+                    Step::Code("return done.matchedCount === 1;".to_owned()),
+                ])
+                .collect(),
         };
+        let mut first = vec![Step::Code(
+            "if (Object.keys(changes).length === 0) throw new Error(\"nothing to change\");"
+                .to_owned(),
+        )];
+        for field in self.unique_in(r) {
+            first.push(Step::Code(format!(
+                "if ({} !== undefined) throw new Error({});",
+                member_of("changes", field),
+                quote(&format!("{field} is unique: take the element out and add another"))
+            )));
+        }
         let ids = vec![inside.parent_id.clone(), id.clone()];
         let with_changes = ids.iter().cloned().chain(["changes".to_owned()]).collect();
         let kept =
@@ -319,32 +337,34 @@ impl<'m> Plans<'m> {
                 &change,
                 with_changes,
                 &format!("Changes fields of one element; false when it is not there.{kept}"),
+                first,
                 update(changing),
             ),
             job(
                 &remove,
                 ids,
                 &format!("Takes one element out; false when it is not there.{kept}"),
+                Vec::new(),
                 update(vec![taking]),
             ),
         ];
-        let number = self.layout.model.entity(&r.child).and_then(|child| {
+        let changed = self.layout.model.entity(&r.child).and_then(|child| {
             let is_plain = |field: &&EntityField| {
-                field.values.is_empty() && !field.unique && is_number(field.kind)
+                let single =
+                    matches!(field.kind, BsonType::String | BsonType::Date | BsonType::Bool);
+                field.values.is_empty() && !field.unique && (is_number(field.kind) || single)
             };
-            let field = child.fields.iter().find(is_plain)?;
+            let numbers = child.fields.iter().filter(|field| is_number(field.kind));
+            let field = numbers.chain(&child.fields).find(is_plain)?;
             Some((field.name.as_str(), super::vary(&own(field), false, 0)))
         });
-        let changes = number.map_or_else(
-            || "{}".to_owned(),
-            |(name, value)| js::object(&doc! { name: given(value) }, 2),
-        );
-        let mut check = vec![
-            "const last = sent[sent.length - 1];".to_owned(),
-            format!(
+        let mut check = vec!["const last = sent[sent.length - 1];".to_owned()];
+        if let Some((name, value)) = changed {
+            let changes = js::object(&doc! { name: given(value) }, 2);
+            check.push(format!(
                 "{{\n  const i = 3;\n  const changes = {changes};\n  expect(\"it is changed\", {change}(at, root._id, last._id, changes), true);\n  Object.assign(last, changes);\n}}"
-            ),
-        ];
+            ));
+        }
         let again = |check: &mut Vec<String>, list: &str| {
             for sum in &summary.sums {
                 let lines = sum.holds(list, read).map(|line| format!("  {line}\n"));
@@ -425,7 +445,10 @@ impl<'m> Plans<'m> {
     fn unique_in(&self, relationship: &Relationship) -> Vec<&'m str> {
         let child = self.layout.model.entity(&relationship.child);
         let fields = child.into_iter().flat_map(|child| &child.fields);
-        fields.filter(|field| field.unique).map(|field| field.name.as_str()).collect()
+        fields
+            .filter(|field| field.unique && field.required)
+            .map(|field| field.name.as_str())
+            .collect()
     }
 
     /// The first page in the parent, the others beside it.

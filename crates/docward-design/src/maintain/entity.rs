@@ -123,10 +123,11 @@ impl<'m> Plans<'m> {
             js::function(&["upgrade", &entity.name]),
             js::function(&["count old shapes of", &entity.name]),
         );
-        let old = doc! { &shape: { "$lt": current as i32 } };
+        // Documents from before there were versions have none.
+        let old = doc! { &shape: { "$not": { "$gte": current as i32 } } };
         let some = Statement::find(&home.name, old.clone()).then("limit", given("limit"));
         let mut same = doc! { "_id": given("document._id") };
-        same.insert(&shape, given(member_of("document", &shape)));
+        same.insert(&shape, given(format!("{} ?? null", member_of("document", &shape))));
         let mut next = doc! { SPREAD: given("change(document)"), "_id": given("document._id") };
         next.insert(&shape, current as i32);
         let put = Statement::new(&home.name, Method::ReplaceOne, [same.into(), next.into()]);

@@ -1,7 +1,7 @@
 //! Children with the id of their parent (PT-ref.1, DM-08.3), and what the parent keeps of them.
 
 use bson::{Bson, Document, doc};
-use docward_model::{Relationship, shell::quote};
+use docward_model::{BsonType, Relationship, shell::quote};
 
 use super::summary::Sum;
 use super::{Plans, factory, picked, unless_matched};
@@ -220,6 +220,12 @@ impl<'m> Plans<'m> {
             Pattern::Subset { by, .. } => Some(by.clone()),
             _ => None,
         });
+        // What is cut off is the oldest, whatever a page shows first.
+        let child = self.layout.model.entity(&relationship.child);
+        let is_date = |by: &String| {
+            child.and_then(|child| child.field(by)).is_some_and(|f| f.kind == BsonType::Date)
+        };
+        let by = by.filter(|by| relationship.keep_newest.is_none() || is_date(by));
         let cut = |_: &u64| date_field(self.layout.model.entity(&relationship.child)?);
         let by = by.or_else(|| relationship.keep_newest.as_ref().and_then(cut));
         doc! { by.unwrap_or_else(|| "_id".to_owned()): -1 }

@@ -1,6 +1,6 @@
 //! Names that must exist: entities, relationships and fields that something else refers to.
 
-use docward_model::{DesignModel, DesignRead, Entity, Location, With};
+use docward_model::{BsonType, DesignModel, DesignRead, Entity, Location, With};
 
 use crate::fault::Faults;
 use crate::table::nearest;
@@ -21,6 +21,7 @@ pub(super) fn check(model: &DesignModel, faults: &mut Faults<'_>) {
         if let Some(series) = &entity.series {
             let fields: Vec<String> = series.id.iter().chain([&series.time]).cloned().collect();
             names.fields_or_roles(entity, &fields, &entity.place, &entity.name);
+            names.time(entity, &series.time);
         }
         names.fields(entity, &entity.attributes, &entity.place, &entity.name);
         names.one_type(entity);
@@ -114,6 +115,17 @@ impl Names<'_, '_, '_> {
         let own = entity.fields.iter().map(|field| field.name.as_str());
         let known = own.chain(more.iter().copied()).collect();
         self.known(first, known, &format!("field of `{}`", entity.name), at, user);
+    }
+
+    /// Readings are told apart by a date: the server takes no other type for the time of a series (PT-ts.1).
+    fn time(&mut self, entity: &Entity, time: &str) {
+        let Some(field) = entity.field(time).filter(|field| field.kind != BsonType::Date) else {
+            return;
+        };
+        let at = At { line: field.place.line, column: field.place.column };
+        let kind = field.kind.name();
+        let message = format!("`{time}` is the time of a series and a {kind}");
+        self.faults.push(at, message, Some("make it a `date`".to_owned()));
     }
 
     /// A field has one type in all kinds of an entity (DM-09.6), and the id is made by the design (DM-10.1).

@@ -1,6 +1,6 @@
 //! DM-04.1, DM-04.2, DM-04.4, DM-04.5: names of fields as models in source code declare them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{Evidence, code::DeclaredField};
 
@@ -110,7 +110,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 /// The style most names of a model have, when there is one.
 fn prevailing(fields: &[(&DeclaredField, &str)]) -> Option<Style> {
-    let count = |wanted: Style| fields.iter().filter(|(_, leaf)| style(leaf) == wanted).count();
+    let names: BTreeSet<&str> = fields.iter().map(|(_, leaf)| *leaf).collect();
+    let count = |wanted: Style| names.iter().filter(|name| style(name) == wanted).count();
     let (camel, snake) = (count(Style::Camel), count(Style::Snake));
     match camel.cmp(&snake) {
         std::cmp::Ordering::Greater if camel >= PREVAILING => Some(Style::Camel),
