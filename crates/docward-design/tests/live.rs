@@ -132,6 +132,8 @@ fn dp_2_gc_35_pt_slice_1_pt_bucket_2_er_t_6_pt_outlier_1_more_patterns_hold() {
     }
     for file in [
         "account-card-embedded.js",
+        "account-homes-embedded.js",
+        "account-offices-embedded.js",
         "account-logins-parent-id-in-child.js",
         "account-pictures-outlier.js",
         "account-reviews-computed.js",
