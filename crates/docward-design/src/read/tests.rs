@@ -321,3 +321,12 @@ fn dm_09_6_dm_10_1_names_and_types_that_cannot_be() {
         "m.yaml:7:7: `st\\0us` cannot name a field: it has control characters",
     );
 }
+
+#[test]
+fn pt_ts_1_the_time_of_a_series_is_a_date() {
+    let text = "entities:\n  reading:\n    series: {time: ts, id: sensor, rate: 1/min}\n    fields: {ts: timestamp, sensor: int}\n";
+    assert_eq!(
+        said(text),
+        ["m.yaml:4:14: `ts` is the time of a series and a timestamp; make it a `date`"]
+    );
+}

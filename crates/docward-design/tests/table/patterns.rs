@@ -330,6 +330,61 @@ fn unique_values_stay_unique_inside_a_parent() {
 }
 
 #[test]
+fn ck_12_one_index_for_what_is_unique_and_asked_for() {
+    let reads = [
+        "from: parent, where: [_id], with: [parent.children], rate: 10/s",
+        "from: child, where: [a], rate: 1/day",
+        "from: parent, where: [title], rate: 1/s",
+    ];
+    let text = pair("children: {p50: 3, p99: 9, max: 20}, growth: bounded", &reads, WRITTEN)
+        .replace("a: string,", "a: {type: string, unique: true},")
+        .replace("title: string,", "title: {type: string, unique: true, required: false},");
+    assert_eq!(
+        of(&text).indexes("parent"),
+        [
+            "{ children.a: 1 } unique where children.a is there",
+            "{ title: 1 } unique where title is there"
+        ]
+    );
+    // Elements without it would all have the same key.
+    let optional = text.replace(
+        "a: {type: string, unique: true}",
+        "a: {type: string, unique: true, required: false}",
+    );
+    let case = of(&optional);
+    assert_eq!(case.indexes("parent")[0], "{ children.a: 1 }");
+    assert!(case.advice("child").remarks[0].contains("elements that may lack it"));
+}
+
+#[test]
+fn two_roles_of_one_parent_are_two_lists() {
+    let case = of("entities:
+  order: {count: 90, lifecycle: {growth: 0, kept: forever}, fields: {a: int}}
+  address: {lifecycle: {growth: 0, kept: forever}, fields: {street: string}}
+relationships:
+  order.billing: {child: address, children: 1}
+  order.shipping: {child: address, children: {p50: 1, p99: 3, max: 9}, growth: bounded}
+reads:
+  r: {from: order, where: [_id], with: [order.billing, order.shipping], rate: 1/s}
+writes:
+  w: {insert: [order, address], rate: 1/h}
+");
+    assert_eq!(case.verdict("order.billing"), Verdict::Embed);
+    assert_eq!(case.verdict("order.shipping"), Verdict::Embed);
+    assert_eq!(case.design.collections.len(), 1);
+}
+
+#[test]
+fn dp_2_what_goes_to_the_archive_goes_from_there_too() {
+    let text = pair(ENDLESS, &[ALONE, "from: parent, where: [_id], rate: 1/s"], WRITTEN).replace(
+        "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: forever}",
+        "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: 90 days, cold-after: 30 days}",
+    );
+    let case = of(&text);
+    assert_eq!(case.indexes("child_archive"), ["{ createTime: 1 } for 7776000 s"]);
+}
+
+#[test]
 fn pt_embed_1_elements_that_are_changed_one_by_one_have_an_id() {
     let read = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
     let figures = "children: {p50: 3, p99: 9, max: 20}, growth: bounded";

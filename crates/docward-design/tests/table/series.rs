@@ -140,6 +140,27 @@ writes:
 }
 
 #[test]
+fn pt_computed_1_nothing_is_stored_of_readings_beside_them() {
+    let case = of("entities:
+  sensor: {count: 90, lifecycle: {growth: 0, kept: forever}, fields: {place: string}}
+  reading:
+    lifecycle: {growth: 1M/year, kept: forever}
+    series: {time: ts, id: sensor, rate: 1/min}
+    needs-change-streams-or-updates: true
+    fields: {ts: date, value: double}
+relationships:
+  sensor.readings: {child: reading, children: {p50: 9k, p99: 90k, max: 90k}, growth: 9k/year}
+reads:
+  page: {from: sensor, where: [_id], with: {sensor.readings: {newest: 3}}, count: [sensor.readings], rate: 900/s}
+writes:
+  measure: {insert: [reading], rate: 1/s}
+  place: {insert: [sensor], rate: 1/day}
+");
+    assert_eq!(case.named("sensor.readings"), ["parent-id-in-child"]);
+    assert!(case.decision("sensor.readings").remarks[0].contains("not kept in the parent"));
+}
+
+#[test]
 fn pt_bucket_1_a_bucket_of_one_reading_is_none() {
     let case = readings("4.4", "1/month", "", INSERTS);
     assert!(case.advice("reading").patterns.is_empty());
