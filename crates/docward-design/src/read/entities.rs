@@ -212,6 +212,11 @@ fn field(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Ent
     field.required = flag(table.get("required"), "whether it is required", faults).unwrap_or(true);
     field.unique = flag(table.get("unique"), "whether it is unique", faults).unwrap_or(false);
     field.fields = table.get("fields").map(|n| fields(n, faults)).unwrap_or_default();
+    if let Some(inside) = field.fields.iter().find(|inside| inside.unique) {
+        let at = At { line: inside.place.line, column: inside.place.column };
+        let hint = "make it a field of the entity itself, where an index can hold it".to_owned();
+        faults.push(at, format!("`{}` is unique inside of {what}", inside.name), Some(hint));
+    }
     field.element = table.get("of").and_then(|n| read_kind(n, faults));
     field.items = table.get("items").and_then(|n| spread(n, "`items`", faults));
     if field.kind == BsonType::Array && field.items.is_none() {

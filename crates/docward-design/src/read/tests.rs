@@ -330,3 +330,12 @@ fn pt_ts_1_the_time_of_a_series_is_a_date() {
         ["m.yaml:4:14: `ts` is the time of a series and a timestamp; make it a `date`"]
     );
 }
+
+#[test]
+fn unique_is_said_of_fields_that_an_index_can_hold() {
+    fault(
+        "      status: string",
+        "      place: {type: object, fields: {code: {type: string, unique: true}}}\n      status: string",
+        "m.yaml:7:38: `code` is unique inside of field `place`; make it a field of the entity itself, where an index can hold it",
+    );
+}
