@@ -1,0 +1,322 @@
+//! How a way of storing does each declared operation, and what that moves.
+
+use docward_model::{DesignRead, DesignWrite, With};
+
+use super::{Act, Fetch, Link, Predictor, ReadPlan, WritePlan, is_by, names_role};
+use crate::compare::{OperationCost, Way};
+use crate::layout::Rank;
+
+impl Predictor {
+    /// How a read is done; `None` when it reaches the two from elsewhere.
+    pub fn plan_read(&self, read: &DesignRead) -> Option<ReadPlan> {
+        let (name, parent, child) = &self.names;
+        let with = read.with.iter().find(|with| with.relationship == *name);
+        let roots = read.limit.unwrap_or(1).max(1);
+        if read.from == *parent {
+            let asked = with.is_some()
+                || read.counts.contains(name)
+                || read.sums.iter().any(|(of, _)| of == name);
+            if self.is_shared() && !asked && names_role(read, &self.role) {
+                return Some(ReadPlan::ParentsOf { limit: read.limit });
+            }
+            let elsewhere = self.way != Way::Embed;
+            let fetch = match with {
+                Some(with) if elsewhere => self.fetch(with),
+                _ => Fetch::Nothing,
+            };
+            let listed = self.link == Link::ChildIds;
+            let count = elsewhere && !listed && self.count.is_none() && read.counts.contains(name);
+            let summed = read.sums.iter().find(|(of, field)| {
+                of == name && elsewhere && !self.sums.iter().any(|(kept, _, _)| kept == field)
+            });
+            let sums = summed.map(|(_, field)| field.clone());
+            return Some(ReadPlan::Parents { roots, fetch, count, sums });
+        }
+        if read.from != *child {
+            return None;
+        }
+        // What is copied into the child needs no parent.
+        let wanted = with.is_some_and(|with| {
+            let copied = |field: &String| {
+                self.copies.as_ref().is_some_and(|c| c.fields.iter().any(|f| f.name == *field))
+            };
+            with.fields.is_empty() || !with.fields.iter().all(copied)
+        });
+        let parent = wanted && (self.way != Way::Embed || self.is_shared());
+        Some(if is_by(read, name, &self.names.1) {
+            // Without more conditions and without a limit it is all of them.
+            let all = read.limit.is_none() && read.filter.len() == 1;
+            ReadPlan::ChildrenOf { limit: (!all).then_some(roots), parent }
+        } else {
+            ReadPlan::Children { roots, parent }
+        })
+    }
+
+    fn fetch(&self, with: &With) -> Fetch {
+        let kept = self.preview.as_ref();
+        // What is copied needs no child; the newest are found by a field that may not be.
+        let covered = !with.fields.is_empty()
+            && with.newest.is_none()
+            && with.fields.iter().all(|field| self.copied.contains(field));
+        match &with.newest {
+            _ if covered && self.link == Link::ChildIds => Fetch::Nothing,
+            _ if covered && self.link == Link::Pairs => Fetch::Pairs,
+            Some((newest, _)) if kept.is_some_and(|(_, kept, _)| newest <= kept) => Fetch::Nothing,
+            Some((newest, _)) => Fetch::Newest(*newest),
+            None => Fetch::All,
+        }
+    }
+
+    /// What a read costs when the parents it is about have so many children each.
+    pub fn read(
+        &self,
+        read: &DesignRead,
+        plan: Option<&ReadPlan>,
+        children: &[u64],
+    ) -> OperationCost {
+        // Of one child that several share, all parents are as these.
+        let typical = children.first().copied().unwrap_or(0);
+        let others = match plan {
+            Some(ReadPlan::ParentsOf { limit }) => limit.unwrap_or(u64::MAX),
+            Some(ReadPlan::Children { parent: true, .. }) => u64::MAX,
+            _ => 0,
+        };
+        let others = others.min(self.parents.round() as u64).min(100_000) as usize;
+        self.read_of(read, plan, children, &vec![typical; others], None)
+    }
+
+    /// What a read costs: `children` of each parent it is about, of each parent of the child it is about,
+    /// and how many different children the former have when they share some.
+    pub fn read_of(
+        &self,
+        read: &DesignRead,
+        plan: Option<&ReadPlan>,
+        children: &[u64],
+        others: &[u64],
+        different: Option<u64>,
+    ) -> OperationCost {
+        let held = |counts: &[u64]| -> f64 {
+            counts.iter().map(|n| self.parent_bytes(*n, Rank::Mean) as f64).sum()
+        };
+        let sum = |of: &dyn Fn(u64) -> u64| children.iter().map(|n| of(*n) as f64).sum::<f64>();
+        let links = sum(&|n| n);
+        let all = different.map_or(links, |different| different as f64);
+        let embedded = self.way == Way::Embed;
+        let paired = !embedded && self.link == Link::Pairs;
+        let (mut apart, mut pairs, mut entries) = (0.0, 0.0, 0.0);
+        let parents: &[u64] = match plan {
+            Some(ReadPlan::Parents { fetch, count, sums, .. }) => {
+                entries += if *count { links } else { 0.0 };
+                apart += match fetch {
+                    Fetch::Nothing | Fetch::Pairs => 0.0,
+                    Fetch::Newest(newest) => sum(&|n| n.min(*newest)),
+                    Fetch::All => all,
+                };
+                pairs += if paired && *fetch != Fetch::Nothing { links } else { 0.0 };
+                if sums.is_some() {
+                    apart += all;
+                    pairs += if paired { links } else { 0.0 };
+                }
+                children
+            }
+            Some(ReadPlan::ParentsOf { .. }) => {
+                match self.link {
+                    _ if embedded => {}
+                    Link::ParentIds => apart += 1.0,
+                    Link::Pairs => pairs += others.len() as f64,
+                    Link::ChildIds | Link::ParentId => {}
+                }
+                others
+            }
+            Some(ReadPlan::Children { parent: true, .. }) if embedded => others,
+            // The parent is read as a whole to get at one child.
+            Some(_) if embedded => children,
+            Some(ReadPlan::ChildrenOf { limit, parent }) => {
+                apart += sum(&|n| limit.unwrap_or(n).min(n));
+                pairs += if paired { links } else { 0.0 };
+                if *parent || self.link == Link::ChildIds { children } else { &[] }
+            }
+            Some(ReadPlan::Children { parent, .. }) => {
+                apart += children.len() as f64;
+                match (*parent, self.is_shared()) {
+                    (false, _) => &[],
+                    (true, false) => children,
+                    (true, true) => {
+                        pairs += if paired { others.len() as f64 } else { 0.0 };
+                        others
+                    }
+                }
+            }
+            // Reached from elsewhere: a document of each that is not part of the other.
+            None => {
+                apart += if embedded { 0.0 } else { children.len() as f64 };
+                children
+            }
+        };
+        let bytes =
+            held(parents) + apart * self.sizes.own_child as f64 + pairs * self.sizes.pair as f64;
+        OperationCost {
+            name: read.name.clone(),
+            writes: false,
+            per_second: read.per_second,
+            documents: parents.len() as f64 + apart + pairs,
+            bytes,
+            entries,
+            transaction: false,
+        }
+    }
+
+    /// How a write is done.
+    pub fn plan_write(&self, write: &DesignWrite) -> WritePlan {
+        let (_, parent, child) = &self.names;
+        // What is inserted or updated is updated most of the time.
+        let act = |name: &String| {
+            if write.updates.contains(name) {
+                Some(Act::Update)
+            } else if write.inserts.contains(name) {
+                Some(Act::Insert)
+            } else if write.deletes.contains(name) {
+                Some(Act::Delete)
+            } else {
+                None
+            }
+        };
+        let (on_parent, on_child) = (act(parent), act(child));
+        let lists = self.way != Way::Embed && self.link == Link::ChildIds && !self.is_shared();
+        let keeps =
+            self.count.is_some() || self.preview.is_some() || !self.sums.is_empty() || lists;
+        WritePlan {
+            parent: on_parent,
+            child: on_child,
+            whole: on_parent == on_child && matches!(on_parent, Some(Act::Insert | Act::Delete)),
+            follows: keeps
+                && on_parent.is_none()
+                && matches!(on_child, Some(Act::Insert | Act::Delete)),
+            transaction: write.atomic
+                && on_parent.is_some()
+                && on_child.is_some()
+                && self.way != Way::Embed,
+        }
+    }
+
+    /// What a write costs when its parent has so many children before it.
+    pub fn write(&self, write: &DesignWrite, plan: &WritePlan, children: u64) -> OperationCost {
+        if self.is_shared() {
+            let others = (self.parents.round() as usize).clamp(1, 100_000);
+            return self.write_of(write, plan, children, &vec![children; others]);
+        }
+        let after = match plan.child {
+            _ if plan.whole => children,
+            _ if plan.parent == Some(Act::Insert) => u64::from(plan.child.is_some()),
+            Some(Act::Insert) if self.way == Way::Embed => {
+                (children + 1).min(self.keep.unwrap_or(u64::MAX))
+            }
+            Some(Act::Insert) => children + 1,
+            Some(Act::Delete) => children.saturating_sub(1),
+            _ => children,
+        };
+        let held = self.parent_bytes(after, Rank::Mean) as f64;
+        let moved = |act: Option<Act>| matches!(act, Some(Act::Insert | Act::Delete));
+        let own = match (plan.child, plan.whole) {
+            (None, _) => 0.0,
+            (_, true) => children as f64,
+            _ => 1.0,
+        };
+        let mut entries = f64::from(moved(plan.parent));
+        let (documents, bytes) = if self.way == Way::Embed {
+            if self.looked_up && moved(plan.child) {
+                entries += own;
+            }
+            (1.0, held)
+        } else {
+            // The index on `_id`, and the one on the parent's id unless the parent lists its children.
+            let each = if self.link == Link::ChildIds { 1.0 } else { 2.0 };
+            entries += if moved(plan.child) { each * own } else { 0.0 };
+            let parents = f64::from(plan.parent.is_some() || plan.follows);
+            (parents + own, parents * held + own * self.sizes.own_child as f64)
+        };
+        OperationCost {
+            name: write.name.clone(),
+            writes: true,
+            per_second: write.per_second,
+            documents,
+            bytes,
+            entries,
+            transaction: plan.transaction,
+        }
+    }
+}
+
+/// Writes of children that several parents share.
+impl Predictor {
+    /// Whether a write changes what was copied from a child.
+    pub fn changes_copies(&self, write: &DesignWrite) -> bool {
+        let of_child = write.sets.iter().filter(|(entity, _)| *entity == self.names.2);
+        of_child.into_iter().any(|(_, field)| self.copied.contains(field))
+    }
+
+    /// What a write costs: `children` of the parent it is about, and of each parent of the child it is
+    /// about.
+    pub fn write_of(
+        &self,
+        write: &DesignWrite,
+        plan: &WritePlan,
+        children: u64,
+        others: &[u64],
+    ) -> OperationCost {
+        let embedded = self.way == Way::Embed;
+        let (mut parents, mut apart, mut pairs, mut entries) = (Vec::new(), 0.0, 0.0, 0.0);
+        if let Some(act) = plan.parent {
+            parents.push(children);
+            if act != Act::Update {
+                let (listed, paired) = match self.link {
+                    _ if embedded => (0.0, 0.0),
+                    Link::ParentIds => (children as f64, 0.0),
+                    Link::Pairs => (0.0, children as f64),
+                    Link::ParentId | Link::ChildIds => (0.0, 0.0),
+                };
+                apart += listed;
+                pairs += paired;
+                entries += 1.0 + listed + 3.0 * paired;
+            }
+        }
+        let own = u64::from(!embedded) as f64;
+        match plan.child {
+            None => {}
+            // Nothing but a parent could hold it.
+            Some(Act::Insert) if embedded && plan.parent == Some(Act::Insert) => {}
+            Some(Act::Insert) if embedded => parents.push(children + 1),
+            Some(Act::Insert) => apart += 1.0,
+            Some(Act::Update) => {
+                apart += own;
+                let copied = self.changes_copies(write);
+                if embedded || copied && self.link == Link::ChildIds {
+                    parents.extend(others);
+                } else if copied && self.link == Link::Pairs {
+                    pairs += others.len() as f64;
+                }
+            }
+            Some(Act::Delete) => {
+                apart += own;
+                if embedded || self.link == Link::ChildIds {
+                    parents.extend(others.iter().map(|n| n.saturating_sub(1)));
+                } else if self.link == Link::Pairs {
+                    pairs += others.len() as f64;
+                }
+            }
+        }
+        if matches!(plan.child, Some(Act::Insert | Act::Delete)) {
+            entries += own;
+        }
+        let held: f64 = parents.iter().map(|n| self.parent_bytes(*n, Rank::Mean) as f64).sum();
+        OperationCost {
+            name: write.name.clone(),
+            writes: true,
+            per_second: write.per_second,
+            documents: parents.len() as f64 + apart + pairs,
+            bytes: held + apart * self.sizes.own_child as f64 + pairs * self.sizes.pair as f64,
+            entries,
+            transaction: plan.transaction,
+        }
+    }
+}
