@@ -200,24 +200,12 @@ fn junction(
     decision: &Decision,
 ) -> CollectionPlan {
     let naming = layout.naming;
-    let id = |entity: &str| {
-        Planned::new(naming.id_of(entity), BsonType::ObjectId, Origin::Reference(entity.to_owned()))
-    };
-    let (parent, child) = (&relationship.parent, &relationship.child);
-    let mut fields =
-        vec![Planned::new("_id", BsonType::ObjectId, Origin::Id), id(parent), id(child)];
-    if parent == child {
-        // Both ends are of one entity: the second is named after its role.
-        fields[2].name = naming.id_of(relationship.role());
-    }
-    for pattern in &decision.patterns {
-        if let Pattern::ExtendedReference { fields: copied, .. } = pattern {
-            let name = naming.field(&[&naming.singular(relationship.role())]);
-            // A pair may be older than the copies beside it.
-            let copies = layout.copies(name, child, copied);
-            fields.extend(copies.map(|copies| Planned { required: false, ..copies }));
-        }
-    }
+    let parent = &relationship.parent;
+    let copied = decision.patterns.iter().find_map(|pattern| match pattern {
+        Pattern::ExtendedReference { fields, .. } => Some(fields),
+        _ => None,
+    });
+    let fields = layout.pair(relationship, copied);
     let parents = layout.model.entity(parent).and_then(|entity| entity.count);
     let spread = relationship.children.unwrap_or(Spread::always(1));
     CollectionPlan {

@@ -215,6 +215,26 @@ pub(crate) struct Summed {
     pub(crate) having: Option<String>,
 }
 
+/// What a figure that a parent keeps of its children says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// How many there are.
+    Count,
+    /// How many have the summed field.
+    Given,
+    /// The sum of a field.
+    Sum(String),
+    /// The mean of a field; no child, no mean.
+    Average,
+}
+
+impl Figure {
+    /// Whether a parent with so many children has it.
+    pub fn is_there(&self, children: u64) -> bool {
+        *self != Self::Average || children > 0
+    }
+}
+
 /// Makes documents out of decisions.
 pub(crate) struct Layout<'m> {
     pub(crate) model: &'m DesignModel,
@@ -446,88 +466,14 @@ impl<'m> Layout<'m> {
                     }
                 }
                 Pattern::ChildrenInParent => {
-                    let origin = Origin::Reference(relationship.child.clone());
-                    if single {
-                        into.push(Planned::new(
-                            self.naming.child_field(relationship),
-                            BsonType::ObjectId,
-                            origin,
-                        ));
-                        if let Some(fields) = copied {
-                            let name = self.naming.field(&[&self.naming.singular(role)]);
-                            into.extend(self.copies(name, &relationship.child, fields));
-                        }
-                    } else if let Some(fields) = copied {
-                        let id = self.naming.id_of(&relationship.child);
-                        let mut inside = vec![Planned::new(id, BsonType::ObjectId, origin.clone())];
-                        if let Some(copies) =
-                            self.copies(String::new(), &relationship.child, fields)
-                        {
-                            inside.extend(copies.fields);
-                        }
-                        into.push(Planned::list(role, origin, inside, spread));
-                    } else {
-                        let name = relationship.field.clone();
-                        let name = name.unwrap_or_else(|| self.naming.ids_of(role));
-                        into.push(Planned::ids(name, origin, spread));
-                    }
+                    into.extend(self.held(relationship, spread, copied));
                 }
                 Pattern::Subset { newest, by, fields } => {
-                    let mut inside = vec![Planned::new(
-                        self.naming.id_of(&relationship.child),
-                        BsonType::ObjectId,
-                        Origin::Reference(relationship.child.clone()),
-                    )];
-                    // Elements carry the field they are sorted by (GC-36).
-                    let shown = |field: &&EntityField| {
-                        fields.is_empty() || fields.contains(&field.name) || field.name == *by
-                    };
-                    inside.extend(child.fields.iter().filter(shown).map(|field| {
-                        let path = format!("{}.{}", child.name, field.name);
-                        Planned { origin: Origin::Copy(path), ..own(field) }
-                    }));
-                    let cap = |number: u64| number.min(*newest);
-                    let items = Spread {
-                        p50: cap(spread.p50),
-                        p95: cap(spread.p95),
-                        p99: cap(spread.p99),
-                        // Statements cut at so many, however few children were declared.
-                        max: *newest,
-                    };
-                    let name = self.preview(relationship);
-                    into.push(Planned::list(
-                        name,
-                        Origin::Preview(relationship.name.clone()),
-                        inside,
-                        items,
-                    ));
+                    into.push(self.newest(relationship, child, (*newest, by, fields), spread));
                 }
                 Pattern::Computed { counts, sums } => {
-                    let origin = Origin::Computed(name.clone());
-                    if *counts {
-                        into.push(Planned::new(
-                            self.count(relationship),
-                            BsonType::Long,
-                            origin.clone(),
-                        ));
-                    }
-                    for field in sums {
-                        let Summed { sum, average, having } = self.sum(relationship, field);
-                        if let Some(having) = having {
-                            into.push(Planned::new(having, BsonType::Long, origin.clone()));
-                        }
-                        let kind = match child.field(field).map(|f| f.kind) {
-                            Some(BsonType::Decimal) => BsonType::Decimal,
-                            Some(BsonType::Double) => BsonType::Double,
-                            _ => BsonType::Long,
-                        };
-                        into.push(Planned::new(sum, kind, origin.clone()));
-                        let kind = if kind == BsonType::Decimal { kind } else { BsonType::Double };
-                        into.push(Planned {
-                            required: false,
-                            ..Planned::new(average, kind, origin.clone())
-                        });
-                    }
+                    let figures = self.figures(relationship, child, *counts, sums);
+                    into.extend(figures.into_iter().map(|(_, field)| field));
                 }
                 Pattern::Approximation { .. } => {
                     let origin = Origin::Pattern("approximation");
@@ -536,6 +482,119 @@ impl<'m> Layout<'m> {
                 _ => {}
             }
         }
+    }
+
+    fn id_to(name: String, entity: &str) -> Planned {
+        Planned::new(name, BsonType::ObjectId, Origin::Reference(entity.to_owned()))
+    }
+
+    /// What a parent holds that lists its children: an id and maybe copies beside it, or a list of ids,
+    /// or of ids with copies.
+    pub(crate) fn held(
+        &self,
+        relationship: &Relationship,
+        children: Spread,
+        copied: Option<&Vec<String>>,
+    ) -> Vec<Planned> {
+        let (role, child) = (relationship.role(), &relationship.child);
+        let copies = |name: String| copied.and_then(|fields| self.copies(name, child, fields));
+        if children.max <= 1 {
+            let id = Self::id_to(self.naming.child_field(relationship), child);
+            let beside = copies(self.naming.field(&[&self.naming.singular(role)]));
+            return std::iter::once(id).chain(beside).collect();
+        }
+        let origin = Origin::Reference(child.clone());
+        vec![match copies(String::new()) {
+            Some(copies) => {
+                let id = Self::id_to(self.naming.id_of(child), child);
+                let inside = std::iter::once(id).chain(copies.fields).collect();
+                Planned::list(role, origin, inside, children)
+            }
+            None => {
+                let name = relationship.field.clone();
+                Planned::ids(name.unwrap_or_else(|| self.naming.ids_of(role)), origin, children)
+            }
+        }]
+    }
+
+    /// The newest children in their parent: how many, by which field, and what is shown of each.
+    pub(crate) fn newest(
+        &self,
+        relationship: &Relationship,
+        child: &Entity,
+        (newest, by, fields): (u64, &str, &[String]),
+        children: Spread,
+    ) -> Planned {
+        let mut inside = vec![Self::id_to(self.naming.id_of(&child.name), &child.name)];
+        // Elements carry the field they are sorted by (GC-36).
+        let shown = |field: &&EntityField| {
+            fields.is_empty() || fields.contains(&field.name) || field.name == by
+        };
+        inside.extend(child.fields.iter().filter(shown).map(|field| {
+            let path = format!("{}.{}", child.name, field.name);
+            Planned { origin: Origin::Copy(path), ..own(field) }
+        }));
+        let cap = |number: u64| number.min(newest);
+        let items = Spread {
+            p50: cap(children.p50),
+            p95: cap(children.p95),
+            p99: cap(children.p99),
+            // Statements cut at so many, however few children were declared.
+            max: newest,
+        };
+        let origin = Origin::Preview(relationship.name.clone());
+        Planned::list(self.preview(relationship), origin, inside, items)
+    }
+
+    /// What a parent keeps of its children in figures.
+    pub(crate) fn figures(
+        &self,
+        relationship: &Relationship,
+        child: &Entity,
+        counts: bool,
+        sums: &[String],
+    ) -> Vec<(Figure, Planned)> {
+        let kept = |name: String, kind: BsonType| {
+            Planned::new(name, kind, Origin::Computed(relationship.name.clone()))
+        };
+        let count = counts.then(|| (Figure::Count, kept(self.count(relationship), BsonType::Long)));
+        let mut figures: Vec<(Figure, Planned)> = count.into_iter().collect();
+        for field in sums {
+            let Summed { sum, average, having } = self.sum(relationship, field);
+            let given = having.map(|having| (Figure::Given, kept(having, BsonType::Long)));
+            figures.extend(given);
+            let kind = match child.field(field).map(|f| f.kind) {
+                Some(kind @ (BsonType::Decimal | BsonType::Double)) => kind,
+                _ => BsonType::Long,
+            };
+            figures.push((Figure::Sum(field.clone()), kept(sum, kind)));
+            let kind = if kind == BsonType::Decimal { kind } else { BsonType::Double };
+            // Of no children there is none.
+            let average = Planned { required: false, ..kept(average, kind) };
+            figures.push((Figure::Average, average));
+        }
+        figures
+    }
+
+    /// A document for a parent and a child.
+    pub(crate) fn pair(
+        &self,
+        relationship: &Relationship,
+        copied: Option<&Vec<String>>,
+    ) -> Vec<Planned> {
+        let (parent, child) = (&relationship.parent, &relationship.child);
+        // Where both ends are of one entity the second is named after its role.
+        let other = if parent == child { relationship.role() } else { child };
+        let mut fields = vec![
+            Planned::new("_id", BsonType::ObjectId, Origin::Id),
+            Self::id_to(self.naming.id_of(parent), parent),
+            Self::id_to(self.naming.id_of(other), child),
+        ];
+        let name = self.naming.field(&[&self.naming.singular(relationship.role())]);
+        // A pair may be older than the copies beside it.
+        let copies = copied.and_then(|copied| self.copies(name, child, copied));
+        fields.extend(copies.map(|copies| Planned { required: false, ..copies }));
+        fields
     }
 
     /// The fields of an entity as a part of another.

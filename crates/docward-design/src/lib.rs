@@ -51,7 +51,7 @@ pub use facts::{Bounds, Facts, Growth, Kind};
 pub use fault::Fault;
 pub use index::{IndexPlan, Partial};
 pub use interview::{Ask, interview};
-pub use layout::{Origin, Planned, Rank, document_bytes};
+pub use layout::{Figure, Origin, Planned, Rank, document_bytes};
 pub use naming::Naming;
 pub use pattern::{Bucket, Pattern, Window};
 pub use plan::{Decision, Design, DesignCheck, EntityAdvice, Verdict, design};

@@ -146,10 +146,10 @@ impl Predictor {
         let mean = document_bytes(&self.parent, Rank::Mean) as f64;
         let rising = own.rising();
         // What each child adds, and how much that varies from child to child.
-        let most = self.preview.as_ref().map_or(u64::MAX, |(_, newest, _)| *newest);
+        let most = if self.preview.is_some() { self.shown() } else { u64::MAX };
         let varies = match (self.way, &self.preview, self.held.as_slice()) {
             (Way::Embed, _, _) => document(&self.child).variance(),
-            (_, Some((_, _, kept)), _) => document(kept).variance(),
+            (_, Some(list), _) => document(&list.fields).variance(),
             (_, None, [list]) if list.element.is_none() => document(&list.fields).variance(),
             _ => 0.0,
         };

@@ -11,7 +11,7 @@ use crate::capacity::{KeyPart, index_bytes};
 use crate::compare::Way;
 use crate::decide::Choice;
 use crate::documents::{Documents, Fields};
-use crate::layout::{Layout, Origin, Planned, Rank, document_bytes};
+use crate::layout::{Figure, Layout, Planned, Rank, document_bytes};
 use crate::pattern::Pattern;
 use crate::plan::{Decision, Design};
 use crate::{Naming, size};
@@ -46,12 +46,10 @@ pub struct Predictor {
     /// Parents of a child, at the mean; 1 when it belongs to one.
     pub parents: f64,
     shared: bool,
-    /// The newest children in the parent: the field, how many, and what is kept of each.
-    pub preview: Option<(String, u64, Vec<Planned>)>,
-    /// The field that counts children in the parent.
-    pub count: Option<String>,
-    /// Fields of the child that are summed, the field of the parent with the sum, and its type.
-    pub sums: Vec<(String, String, BsonType)>,
+    /// The newest children in the parent, each with its id in front.
+    pub preview: Option<Planned>,
+    /// What the parent counts and sums.
+    pub figures: Vec<(Figure, Planned)>,
     /// The field of a child that says which is newest; the id when there is none.
     pub newest_by: Option<String>,
     /// Whether embedded children are looked for without their parent, which needs an index on their ids.
@@ -193,14 +191,13 @@ impl<'a, 'm> Base<'a, 'm> {
     fn predictor(&self, way: Way, link: Link) -> Predictor {
         let Self { layout, relationship, decision, .. } = self;
         let subset = subset(decision);
-        let preview = subset.filter(|_| way == Way::Hybrid).map(|(newest, by, fields)| {
-            let shown = |field: &&Planned| {
-                let name = &field.name;
-                name == "_id" || fields.is_empty() || fields.contains(name) || name == by
-            };
-            let kept: Vec<Planned> = self.child.iter().filter(shown).cloned().collect();
-            (layout.preview(relationship), newest, kept)
-        });
+        let child = layout.model.entity(&relationship.child);
+        let children = decision.facts.children;
+        let preview = subset.filter(|_| way == Way::Hybrid).zip(child).map(
+            |((newest, by, fields), child)| {
+                layout.newest(relationship, child, (newest, by, fields), children)
+            },
+        );
         // A design that keeps counts but shows no newest children is a reference with counts.
         let keeps = way == Way::Hybrid || way == Way::Reference && subset.is_none();
         let computed = decision.patterns.iter().find_map(|pattern| match pattern {
@@ -209,10 +206,9 @@ impl<'a, 'm> Base<'a, 'm> {
         });
         let counts = computed.is_some_and(|(counts, _)| counts) || way == Way::Hybrid;
         let sums = computed.map(|(_, sums)| sums.as_slice()).unwrap_or_default();
-        let kind = |field: &str| match self.child.iter().find(|f| f.name == field).map(|f| f.kind) {
-            Some(kind @ (BsonType::Decimal | BsonType::Double)) => kind,
-            _ => BsonType::Long,
-        };
+        let figures = child
+            .map(|child| layout.figures(relationship, child, counts, sums))
+            .unwrap_or_default();
         let copies = decision.patterns.iter().find_map(|pattern| match pattern {
             Pattern::ExtendedReference { fields, in_parent: false, .. }
                 if way != Way::Embed && link == Link::ParentId =>
@@ -230,8 +226,8 @@ impl<'a, 'm> Base<'a, 'm> {
         });
         let (held, pair) = match link {
             _ if way == Way::Embed => (Vec::new(), Vec::new()),
-            Link::ChildIds => (self.listed(in_parent), Vec::new()),
-            Link::Pairs => (Vec::new(), self.pair(in_parent)),
+            Link::ChildIds => (layout.held(relationship, children, in_parent), Vec::new()),
+            Link::Pairs => (Vec::new(), layout.pair(relationship, in_parent)),
             Link::ParentId | Link::ParentIds => (Vec::new(), Vec::new()),
         };
         let copied = in_parent.filter(|_| !held.is_empty() || !pair.is_empty());
@@ -252,7 +248,7 @@ impl<'a, 'm> Base<'a, 'm> {
             parent: self.bytes.0,
             child: self.bytes.1,
             own_child: self.bytes.1 + named + copies.as_ref().map_or(0, beside),
-            preview: preview.as_ref().map_or(0, |(_, _, kept)| mean(kept)),
+            preview: preview.as_ref().map_or(0, |list| mean(&list.fields)),
             held: match held.as_slice() {
                 [list] if list.kind == BsonType::Array => match list.element {
                     Some(_) => 12,
@@ -275,11 +271,7 @@ impl<'a, 'm> Base<'a, 'm> {
             parents,
             shared: relationship.is_shared(),
             preview,
-            count: counts.then(|| layout.count(relationship)),
-            sums: sums
-                .iter()
-                .map(|of| (of.clone(), layout.sum(relationship, of).sum, kind(of)))
-                .collect(),
+            figures,
             newest_by: self.newest_by.clone(),
             looked_up: self.looked_up,
             found_by_child: self.found_by_child,
@@ -293,59 +285,6 @@ impl<'a, 'm> Base<'a, 'm> {
             parent: self.parent.clone(),
             child: self.child.clone(),
         }
-    }
-
-    /// What a parent holds that lists its children, as the layout of documents has it.
-    fn listed(&self, copied: Option<&Vec<String>>) -> Vec<Planned> {
-        let Self { relationship, .. } = self;
-        let naming = self.layout.naming;
-        let child = &relationship.child;
-        let origin = Origin::Reference(child.clone());
-        let spread = self.decision.facts.children;
-        let copies =
-            |name: String| copied.and_then(|fields| self.layout.copies(name, child, fields));
-        let id = |name: String| Planned::new(name, BsonType::ObjectId, origin.clone());
-        if spread.max <= 1 {
-            let beside = copies(naming.field(&[&naming.singular(relationship.role())]));
-            return std::iter::once(id(naming.child_field(relationship))).chain(beside).collect();
-        }
-        vec![match copies(String::new()) {
-            Some(copies) => {
-                let inside = std::iter::once(id(naming.id_of(child))).chain(copies.fields);
-                Planned::list(relationship.role(), origin.clone(), inside.collect(), spread)
-            }
-            None => {
-                let name = relationship.field.clone();
-                Planned {
-                    element: Some(BsonType::ObjectId),
-                    ..Planned::list(
-                        name.unwrap_or_else(|| naming.ids_of(relationship.role())),
-                        origin.clone(),
-                        Vec::new(),
-                        spread,
-                    )
-                }
-            }
-        }]
-    }
-
-    /// A document for a parent and a child.
-    fn pair(&self, copied: Option<&Vec<String>>) -> Vec<Planned> {
-        let Self { relationship, .. } = self;
-        let naming = self.layout.naming;
-        let id = |name: String, of: &String| {
-            Planned::new(name, BsonType::ObjectId, Origin::Reference(of.clone()))
-        };
-        let (parent, child) = (&relationship.parent, &relationship.child);
-        let other = if parent == child { relationship.role() } else { child };
-        let mut fields = vec![
-            Planned::new("_id", BsonType::ObjectId, Origin::Id),
-            id(naming.id_of(parent), parent),
-            id(naming.id_of(other), child),
-        ];
-        let name = naming.field(&[&naming.singular(relationship.role())]);
-        fields.extend(copied.and_then(|copied| self.layout.copies(name, child, copied)));
-        fields
     }
 }
 
@@ -398,8 +337,9 @@ impl Predictor {
             let held = size::element(&self.role, size::array(children, self.sizes.child));
             return own.saturating_add(held);
         }
-        let preview = self.preview.as_ref().map_or(0, |(name, newest, _)| {
-            size::element(name, size::array(children.min(*newest), self.sizes.preview))
+        let preview = self.preview.as_ref().map_or(0, |list| {
+            let shown = children.min(self.shown());
+            size::element(&list.name, size::array(shown, self.sizes.preview))
         });
         let held = match self.held.as_slice() {
             [] => 0,
@@ -408,11 +348,21 @@ impl Predictor {
             }
             _ => children.min(1) * self.sizes.held,
         };
-        let count = self.count.as_ref().map_or(0, |name| size::element(name, 8));
-        let sums = self.sums.iter().map(|(_, name, kind)| {
-            size::element(name, if *kind == BsonType::Decimal { 16 } else { 8 })
-        });
-        own.saturating_add(held).saturating_add(preview).saturating_add(count + sums.sum::<u64>())
+        let figures = self.figures.iter().filter(|(figure, _)| figure.is_there(children));
+        let figures = figures
+            .map(|(_, field)| size::element(&field.name, field.value_bytes(Rank::Mean)))
+            .sum::<u64>();
+        own.saturating_add(held).saturating_add(preview).saturating_add(figures)
+    }
+
+    /// How many of the newest children a parent shows.
+    pub fn shown(&self) -> u64 {
+        self.preview.as_ref().and_then(|list| list.items).map_or(0, |items| items.max)
+    }
+
+    /// Whether the parent counts its children.
+    pub fn counts(&self) -> bool {
+        self.figures.iter().any(|(figure, _)| *figure == Figure::Count)
     }
 
     /// Bytes of a child by itself, at the mean.

@@ -4,7 +4,7 @@ use docward_model::{DesignRead, DesignWrite, With};
 
 use super::{Act, Fetch, Link, Predictor, ReadPlan, WritePlan, is_by, names_role};
 use crate::compare::{OperationCost, Way};
-use crate::layout::Rank;
+use crate::layout::{Figure, Planned, Rank};
 
 impl Predictor {
     /// How a read is done; `None` when it reaches the two from elsewhere.
@@ -25,9 +25,10 @@ impl Predictor {
                 _ => Fetch::Nothing,
             };
             let listed = self.link == Link::ChildIds;
-            let count = elsewhere && !listed && self.count.is_none() && read.counts.contains(name);
+            let count = elsewhere && !listed && !self.counts() && read.counts.contains(name);
             let summed = read.sums.iter().find(|(of, field)| {
-                of == name && elsewhere && !self.sums.iter().any(|(kept, _, _)| kept == field)
+                let kept = |(figure, _): &(Figure, Planned)| matches!(figure, Figure::Sum(of) if of == field);
+                of == name && elsewhere && !self.figures.iter().any(kept)
             });
             let sums = summed.map(|(_, field)| field.clone());
             return Some(ReadPlan::Parents { roots, fetch, count, sums });
@@ -53,7 +54,6 @@ impl Predictor {
     }
 
     fn fetch(&self, with: &With) -> Fetch {
-        let kept = self.preview.as_ref();
         // What is copied needs no child; the newest are found by a field that may not be.
         let covered = !with.fields.is_empty()
             && with.newest.is_none()
@@ -61,7 +61,9 @@ impl Predictor {
         match &with.newest {
             _ if covered && self.link == Link::ChildIds => Fetch::Nothing,
             _ if covered && self.link == Link::Pairs => Fetch::Pairs,
-            Some((newest, _)) if kept.is_some_and(|(_, kept, _)| newest <= kept) => Fetch::Nothing,
+            Some((newest, _)) if self.preview.is_some() && *newest <= self.shown() => {
+                Fetch::Nothing
+            }
             Some((newest, _)) => Fetch::Newest(*newest),
             None => Fetch::All,
         }
@@ -183,8 +185,7 @@ impl Predictor {
         };
         let (on_parent, on_child) = (act(parent), act(child));
         let lists = self.way != Way::Embed && self.link == Link::ChildIds && !self.is_shared();
-        let keeps =
-            self.count.is_some() || self.preview.is_some() || !self.sums.is_empty() || lists;
+        let keeps = self.preview.is_some() || !self.figures.is_empty() || lists;
         WritePlan {
             parent: on_parent,
             child: on_child,

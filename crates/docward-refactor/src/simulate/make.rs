@@ -1,7 +1,7 @@
 //! Documents of declared shapes and sizes. The same seed gives the same bytes, and a child is the same
 //! whichever way it is stored.
 
-use docward_design::{Link, Origin, Planned, Predictor, Way, quantile};
+use docward_design::{Figure, Link, Origin, Planned, Predictor, Way, quantile};
 use docward_model::{BsonType, Spread};
 use mongodb::bson::{Bson, RawDocumentBuf, oid::ObjectId};
 
@@ -106,6 +106,7 @@ pub(super) struct Maker<'p> {
     pub(super) pen: Pen,
     pub(super) parent: Vec<Field>,
     pub(super) child: Vec<Field>,
+    /// What a parent shows of its newest children, without the id.
     preview: Vec<Field>,
     copies: Vec<Field>,
     /// What a parent holds of a child that it lists, without the id.
@@ -140,6 +141,14 @@ const WORDS: [&str; 24] = [
     "recommended",
 ];
 
+/// What a child adds to a figure. All add the same, so a mean is what each of them has.
+pub(super) fn adds(figure: &Figure) -> u64 {
+    match figure {
+        Figure::Count | Figure::Given => 1,
+        Figure::Sum(_) | Figure::Average => 3,
+    }
+}
+
 /// The fields that values are made for.
 pub(super) fn fields(planned: &[Planned]) -> Vec<Field> {
     planned.iter().map(Field::new).collect()
@@ -147,8 +156,10 @@ pub(super) fn fields(planned: &[Planned]) -> Vec<Field> {
 
 impl<'p> Maker<'p> {
     pub(super) fn new(way: &'p Predictor, seed: u64) -> Self {
+        // The id is written by itself.
+        let behind = |list: &'p Planned| list.fields.get(1..).unwrap_or_default();
         let listed = match way.held.as_slice() {
-            [list] => list.fields.get(1..).unwrap_or_default(),
+            [list] => behind(list),
             [_, copies, ..] => copies.fields.as_slice(),
             [] => &[],
         };
@@ -158,7 +169,7 @@ impl<'p> Maker<'p> {
             pen: Pen::new(seed),
             parent: fields(&way.parent),
             child: fields(&way.child),
-            preview: way.preview.as_ref().map(|(_, _, kept)| fields(kept)).unwrap_or_default(),
+            preview: way.preview.as_ref().map(|list| fields(behind(list))).unwrap_or_default(),
             copies: way.copies.as_ref().map(|copies| fields(&copies.fields)).unwrap_or_default(),
             listed: fields(listed),
         }
@@ -217,26 +228,43 @@ impl<'p> Maker<'p> {
                 (from..to).map(|child| self.which_child(parent, child)).collect()
             };
             self.list(&mut out, &children);
-            if let Some((name, newest, _)) = &self.way.preview {
-                named(&mut out, 0x04, name);
+            if let Some(list) = &self.way.preview {
+                named(&mut out, 0x04, &list.name);
                 let array = begin(&mut out);
-                for (i, child) in (to.saturating_sub(*newest).max(from)..to).enumerate() {
+                let newest = to.saturating_sub(self.way.shown()).max(from);
+                for (i, child) in (newest..to).enumerate() {
                     named(&mut out, 0x03, &i.to_string());
-                    self.pen.document(&mut out, &self.preview, self.which_child(parent, child));
+                    let child = self.which_child(parent, child);
+                    self.with_id(&mut out, list, &self.preview, child);
                 }
                 end(&mut out, array);
             }
         }
-        if let Some(name) = &self.way.count {
-            named(&mut out, 0x12, name);
-            out.extend((to - from).to_le_bytes());
-        }
-        for (_, name, kind) in &self.way.sums {
-            named(&mut out, tag(*kind), name);
-            number(&mut out, *kind, (to - from) * 3);
-        }
+        self.figures(&mut out, to - from);
         end(&mut out, start);
         (raw(out), held)
+    }
+
+    /// What a parent with so many children counts and sums.
+    pub(super) fn figures(&self, out: &mut Vec<u8>, children: u64) {
+        for (figure, field) in &self.way.figures {
+            if figure.is_there(children) {
+                named(out, tag(field.kind), &field.name);
+                let times = if *figure == Figure::Average { 1 } else { children };
+                number(out, field.kind, times * adds(figure));
+            }
+        }
+    }
+
+    /// An element of a list: the id, and fields behind it.
+    fn with_id(&self, out: &mut Vec<u8>, list: &Planned, fields: &[Field], child: Which) {
+        let element = begin(out);
+        if let Some(id) = list.fields.first() {
+            named(out, 0x07, &id.name);
+            out.extend(child.id.bytes());
+        }
+        self.pen.fields(out, fields, child);
+        end(out, element);
     }
 
     /// What a parent holds of the children that it lists.
@@ -255,19 +283,12 @@ impl<'p> Maker<'p> {
         named(out, 0x04, &first.name);
         let array = begin(out);
         for (i, child) in children.iter().enumerate() {
-            match first.fields.first() {
-                Some(id) => {
-                    named(out, 0x03, &i.to_string());
-                    let element = begin(out);
-                    named(out, 0x07, &id.name);
-                    out.extend(child.id.bytes());
-                    self.pen.fields(out, &self.listed, *child);
-                    end(out, element);
-                }
-                None => {
-                    named(out, 0x07, &i.to_string());
-                    out.extend(child.id.bytes());
-                }
+            if first.fields.is_empty() {
+                named(out, 0x07, &i.to_string());
+                out.extend(child.id.bytes());
+            } else {
+                named(out, 0x03, &i.to_string());
+                self.with_id(out, first, &self.listed, *child);
             }
         }
         end(out, array);
@@ -305,7 +326,11 @@ impl<'p> Maker<'p> {
 
     /// What a parent keeps of a new child.
     pub(super) fn shown(&self, parent: u64, child: u64) -> RawDocumentBuf {
-        self.pen.made(&self.preview, self.which_child(parent, child))
+        let mut out = Vec::new();
+        if let Some(list) = &self.way.preview {
+            self.with_id(&mut out, list, &self.preview, self.which_child(parent, child));
+        }
+        raw(out)
     }
 
     /// A child by itself.
@@ -462,7 +487,7 @@ impl Pen {
     }
 }
 
-pub(super) fn number(out: &mut Vec<u8>, kind: BsonType, value: u64) {
+fn number(out: &mut Vec<u8>, kind: BsonType, value: u64) {
     match kind {
         BsonType::Int => out.extend((value as i32).to_le_bytes()),
         BsonType::Long => out.extend(value.to_le_bytes()),
@@ -509,7 +534,7 @@ pub(super) fn raw(bytes: Vec<u8>) -> RawDocumentBuf {
 }
 
 /// The byte in front of an element. Types that models have no use for are stored as nulls.
-pub(super) fn tag(kind: BsonType) -> u8 {
+fn tag(kind: BsonType) -> u8 {
     match kind {
         BsonType::Double => 0x01,
         BsonType::String => 0x02,

@@ -14,7 +14,7 @@ use mongodb::{
 };
 
 use super::{
-    make::{Maker, Rng, Which, begin, end, made_id, mixed, named, number, raw, tag},
+    make::{Maker, Rng, Which, begin, end, made_id, mixed, named, raw},
     relation::{Operation, among, bytes_of, found, grouped},
     replay::{Moved, Subject},
     run::Around,
@@ -212,14 +212,7 @@ impl<'p, 'm> Shared<'p, 'm> {
             let which: Vec<Which> = children.iter().map(|child| self.which(*child)).collect();
             self.maker.list(&mut out, &which);
         }
-        if let Some(name) = &self.way.count {
-            named(&mut out, 0x12, name);
-            out.extend((children.len() as u64).to_le_bytes());
-        }
-        for (_, name, kind) in &self.way.sums {
-            named(&mut out, tag(*kind), name);
-            number(&mut out, *kind, children.len() as u64 * 3);
-        }
+        self.maker.figures(&mut out, children.len() as u64);
         end(&mut out, start);
         (raw(out), held)
     }

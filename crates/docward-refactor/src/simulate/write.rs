@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use docward_design::{Act, Link, OperationCost, Predictor, Rank, Way, WritePlan};
+use docward_design::{Act, Figure, Link, OperationCost, Predictor, Rank, Way, WritePlan};
 use docward_model::{BsonType, DesignWrite};
 use mongodb::{
     ClientSession,
@@ -11,7 +11,7 @@ use mongodb::{
 };
 
 use super::{
-    make::Rng,
+    make::{Rng, adds},
     relation::{bytes_of, targets},
     replay::Moved,
     store::{LARGEST, Store},
@@ -197,8 +197,9 @@ impl Step {
                     push.insert(&way.role, pushed(element, kept));
                 } else {
                     step.inserts.push(store.maker.child(number, to));
-                    if let Some((name, newest, _)) = &way.preview {
-                        push.insert(name, pushed(store.maker.shown(number, to), Some(*newest)));
+                    if let Some(list) = &way.preview {
+                        let shown = store.maker.shown(number, to);
+                        push.insert(&list.name, pushed(shown, Some(way.shown())));
                     }
                     if way.link == Link::ChildIds {
                         for (name, value) in
@@ -235,16 +236,15 @@ impl Step {
                     pull.insert(&way.role, doc! { "_id": child });
                 } else {
                     step.child_filter = Some(doc! { "_id": child });
-                    if let Some((name, _, _)) = &way.preview {
-                        pull.insert(name, doc! { "_id": child });
-                    }
-                    if let Some(list) = way.held.first().filter(|f| f.kind == BsonType::Array) {
+                    let held = way.held.first().filter(|f| f.kind == BsonType::Array);
+                    for list in way.preview.iter().chain(held) {
                         let what = match list.fields.first() {
                             Some(id) => Bson::Document(doc! { &id.name: child }),
                             None => Bson::ObjectId(child),
                         };
                         pull.insert(&list.name, what);
-                    } else {
+                    }
+                    if held.is_none() {
                         unset.extend(way.held.iter().map(|f| (f.name.clone(), Bson::from(""))));
                     }
                     add = kept_figures(way, -1);
@@ -304,9 +304,10 @@ fn pushed(element: RawDocumentBuf, keep: Option<u64>) -> Bson {
     }
 }
 
-/// What the parent counts and sums changes by.
+/// What the parent counts and sums changes by. Every child adds the same, so the mean stays what it is.
 fn kept_figures(way: &Predictor, by: i64) -> Document {
-    let count = way.count.iter().map(|name| (name.clone(), Bson::Int64(by)));
-    let sums = way.sums.iter().map(|(_, name, _)| (name.clone(), Bson::Int64(3 * by)));
-    count.chain(sums).collect()
+    let moving = way.figures.iter().filter(|(figure, _)| *figure != Figure::Average);
+    moving
+        .map(|(figure, field)| (field.name.clone(), Bson::Int64(by * adds(figure) as i64)))
+        .collect()
 }
