@@ -1,7 +1,10 @@
 //! What must hold whatever a model says: costs do not depend on the order of the file, vetoes look at large
 //! children, and nothing lets young documents go.
 
-use docward_design::{Bounds, Design, Verdict, design, read};
+use docward_design::{
+    Bounds, Choice, Design, Naming, Pattern, Purpose, Rank, Verdict, design, document_bytes,
+    predictors, quantile, read,
+};
 use docward_model::ProfileName;
 
 fn designed(text: &str) -> Design {
@@ -57,4 +60,62 @@ fn a_birthday_lets_no_document_go() {
     let expiring: Vec<_> = user.indexes.iter().filter(|i| i.expire_after.is_some()).collect();
     assert_eq!(expiring.len(), 1);
     assert_eq!(expiring[0].keys, [("createTime".to_owned(), false)]);
+}
+
+/// A table of costs and the size of a collection are about the same documents.
+#[test]
+fn alg_2_predicted_parents_are_the_documents_of_the_design() {
+    let folders = ["../../examples/models", "tests/models"];
+    let files = folders.iter().flat_map(|folder| {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path())
+    });
+    let (mut seen, mut differ) = (0, Vec::new());
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let model = read("model.yaml", &text).unwrap();
+        let made = design(&model, ProfileName::Neutral, &Bounds::default());
+        let naming = Naming::of(&model, ProfileName::Neutral);
+        for relationship in &model.relationships {
+            let all = predictors(&model, &made, naming, relationship);
+            let Some(chosen) = all.first().filter(|_| relationship.parent != relationship.child)
+            else {
+                continue;
+            };
+            let decision =
+                made.decisions.iter().find(|d| d.relationship == relationship.name).unwrap();
+            let whole = made
+                .collections
+                .iter()
+                .find(|c| c.entity == relationship.parent && matches!(c.purpose, Purpose::Entity));
+            let Some(whole) = whole else { continue };
+            // Whole copies of what parents share are known by an id in the table, by their value in the design.
+            if relationship.is_shared() && decision.choice == Some(Choice::Embed) {
+                continue;
+            }
+            // Tables leave out counters that are right now and then, and overflow pages.
+            let apart = |pattern: &Pattern| {
+                matches!(pattern, Pattern::Approximation { .. } | Pattern::Outlier { .. })
+            };
+            if decision.patterns.iter().any(apart) {
+                continue;
+            }
+            let children = quantile::mean(decision.facts.children).round() as u64;
+            let (predicted, designed) = (
+                chosen.parent_bytes(children, Rank::Mean),
+                document_bytes(&whole.fields, Rank::Mean),
+            );
+            // Beside another sum of a field of the same name a sum has a longer name.
+            let computed = |pattern: &Pattern| matches!(pattern, Pattern::Computed { .. });
+            let few = if decision.patterns.iter().any(computed) { 16 } else { 0 };
+            if predicted.abs_diff(designed) > few {
+                let (file, name) = (file.display(), &relationship.name);
+                let patterns = &decision.patterns;
+                differ.push(format!("{file} {name}: {predicted}, {designed}, {patterns:?}"));
+            }
+            seen += 1;
+        }
+    }
+    assert!(differ.is_empty(), "{differ:#?}");
+    assert!(seen > 30, "{seen}");
 }

@@ -11,7 +11,7 @@ use crate::capacity::{KeyPart, index_bytes};
 use crate::compare::Way;
 use crate::decide::Choice;
 use crate::documents::{Documents, Fields};
-use crate::layout::{Figure, Layout, Planned, Rank, document_bytes};
+use crate::layout::{Figure, Layout, Origin, Planned, Rank, document_bytes, has_part_id};
 use crate::pattern::Pattern;
 use crate::plan::{Decision, Design};
 use crate::{Naming, size};
@@ -29,10 +29,12 @@ pub struct Predictor {
     pub link: Link,
     /// Fields of a parent, without what the relationship adds.
     pub parent: Fields,
-    /// Fields of a child, as it is inside a parent.
+    /// Fields of a child, as it is inside a parent or by itself.
     pub child: Fields,
     /// The field of embedded children.
     pub role: String,
+    /// Whether a parent has at most one child, which is then an object and no list.
+    pub single: bool,
     /// The field of a child by itself that names its parent.
     pub parent_id: String,
     /// Copies of the parent's fields in a child by itself.
@@ -191,22 +193,26 @@ impl<'a, 'm> Base<'a, 'm> {
     fn predictor(&self, way: Way, link: Link) -> Predictor {
         let Self { layout, relationship, decision, .. } = self;
         let subset = subset(decision);
-        let child = layout.model.entity(&relationship.child);
+        let entity = layout.model.entity(&relationship.child);
         let children = decision.facts.children;
-        let preview = subset.filter(|_| way == Way::Hybrid).zip(child).map(
+        let preview = subset.filter(|_| way == Way::Hybrid).zip(entity).map(
             |((newest, by, fields), child)| {
                 layout.newest(relationship, child, (newest, by, fields), children)
             },
         );
         // A design that keeps counts but shows no newest children is a reference with counts.
-        let keeps = way == Way::Hybrid || way == Way::Reference && subset.is_none();
+        let keeps = match way {
+            Way::Embed => decision.choice == Some(Choice::Embed),
+            Way::Reference => subset.is_none(),
+            Way::Hybrid => true,
+        };
         let computed = decision.patterns.iter().find_map(|pattern| match pattern {
             Pattern::Computed { counts, sums } if keeps => Some((*counts, sums)),
             _ => None,
         });
         let counts = computed.is_some_and(|(counts, _)| counts) || way == Way::Hybrid;
         let sums = computed.map(|(_, sums)| sums.as_slice()).unwrap_or_default();
-        let figures = child
+        let figures = entity
             .map(|child| layout.figures(relationship, child, counts, sums))
             .unwrap_or_default();
         let copies = decision.patterns.iter().find_map(|pattern| match pattern {
@@ -244,9 +250,21 @@ impl<'a, 'm> Base<'a, 'm> {
             Link::ParentIds => size::element(&parent_id, size::array(parents.round() as u64, 12)),
             Link::ChildIds | Link::Pairs => 0,
         };
+        // Embedded children that nobody asks for by an id have none.
+        let nameless = way == Way::Embed
+            && !relationship.is_shared()
+            && !self.looked_up
+            && !has_part_id(layout.model, relationship);
+        let (child, child_bytes) = if nameless {
+            let rest = self.child.iter().filter(|field| field.origin != Origin::Id);
+            let id = size::element("_id", 12);
+            (Fields::new(rest.cloned().collect()), self.bytes.1.saturating_sub(id))
+        } else {
+            (self.child.clone(), self.bytes.1)
+        };
         let sizes = Sizes {
             parent: self.bytes.0,
-            child: self.bytes.1,
+            child: child_bytes,
             own_child: self.bytes.1 + named + copies.as_ref().map_or(0, beside),
             preview: preview.as_ref().map_or(0, |list| mean(&list.fields)),
             held: match held.as_slice() {
@@ -263,6 +281,7 @@ impl<'a, 'm> Base<'a, 'm> {
             chosen: false,
             link,
             role: relationship.role().to_owned(),
+            single: children.max <= 1,
             parent_id,
             copies,
             held,
@@ -283,7 +302,7 @@ impl<'a, 'm> Base<'a, 'm> {
             ),
             sizes,
             parent: self.parent.clone(),
-            child: self.child.clone(),
+            child,
         }
     }
 }
@@ -333,21 +352,18 @@ impl Predictor {
             Rank::Mean => mean,
             Rank::P99 | Rank::Max => p99,
         };
-        if self.way == Way::Embed {
-            let held = size::element(&self.role, size::array(children, self.sizes.child));
-            return own.saturating_add(held);
-        }
+        let list = |name: &str, each: u64| size::element(name, size::array(children, each));
+        let held = match (self.way, self.held.as_slice()) {
+            (Way::Embed, _) if !self.single => list(&self.role, self.sizes.child),
+            (Way::Embed, _) => children.min(1) * size::element(&self.role, self.sizes.child),
+            (_, []) => 0,
+            (_, [held]) if held.kind == BsonType::Array => list(&held.name, self.sizes.held),
+            _ => children.min(1) * self.sizes.held,
+        };
         let preview = self.preview.as_ref().map_or(0, |list| {
             let shown = children.min(self.shown());
             size::element(&list.name, size::array(shown, self.sizes.preview))
         });
-        let held = match self.held.as_slice() {
-            [] => 0,
-            [list] if list.kind == BsonType::Array => {
-                size::element(&list.name, size::array(children, self.sizes.held))
-            }
-            _ => children.min(1) * self.sizes.held,
-        };
         let figures = self.figures.iter().filter(|(figure, _)| figure.is_there(children));
         let figures = figures
             .map(|(_, field)| size::element(&field.name, field.value_bytes(Rank::Mean)))

@@ -206,7 +206,12 @@ impl<'p> Maker<'p> {
         let start = begin(&mut out);
         self.pen.fields(&mut out, &self.parent, self.which_parent(parent));
         let mut held = to - from;
-        if self.way.way == Way::Embed {
+        if self.way.way == Way::Embed && self.way.single {
+            if to > from {
+                named(&mut out, 0x03, &self.way.role);
+                self.pen.document(&mut out, &self.child, self.which_child(parent, to - 1));
+            }
+        } else if self.way.way == Way::Embed {
             held = 0;
             named(&mut out, 0x04, &self.way.role);
             let array = begin(&mut out);

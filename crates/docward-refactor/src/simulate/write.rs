@@ -192,9 +192,11 @@ impl Step {
                 let kept = way.keep.filter(|_| embedded);
                 let dropped = u64::from(kept.is_some_and(|keep| to - from >= keep));
                 store.held[parent] = (from + dropped, to + 1);
-                if embedded {
-                    let element = store.maker.element(number, to);
-                    push.insert(&way.role, pushed(element, kept));
+                let element = |store: &Store<'_>| store.maker.element(number, to);
+                if embedded && way.single {
+                    set.insert(&way.role, pushed(element(store), None));
+                } else if embedded {
+                    push.insert(&way.role, pushed(element(store), kept));
                 } else {
                     step.inserts.push(store.maker.child(number, to));
                     if let Some(list) = &way.preview {
@@ -211,8 +213,8 @@ impl Step {
                             into.insert(name, value);
                         }
                     }
-                    add = kept_figures(way, 1);
                 }
+                add = kept_figures(way, 1);
             }
             Some(Act::Update) => {
                 let child = store.maker.child_id(number, from + rng.below(to - from));
@@ -220,8 +222,12 @@ impl Step {
                     write.updates.iter().flat_map(|entity| fields(entity)).collect();
                 if let Some((field, value)) = store.maker.change(false, &names, seed) {
                     if embedded {
-                        filter.insert(format!("{}._id", way.role), child);
-                        set.insert(format!("{}.$.{field}", way.role), value);
+                        let mut at = format!("{}.", way.role);
+                        if !way.single {
+                            filter.insert(format!("{at}_id"), child);
+                            at.push_str("$.");
+                        }
+                        set.insert(format!("{at}{field}"), value);
                     } else {
                         step.child_change = Some(doc! { "$set": { field: value } });
                         step.child_filter = Some(doc! { "_id": child });
@@ -232,7 +238,9 @@ impl Step {
                 // The oldest goes.
                 store.held[parent].0 += 1;
                 let child = store.maker.child_id(number, from);
-                if embedded {
+                if embedded && way.single {
+                    unset.insert(&way.role, "");
+                } else if embedded {
                     pull.insert(&way.role, doc! { "_id": child });
                 } else {
                     step.child_filter = Some(doc! { "_id": child });
@@ -247,8 +255,8 @@ impl Step {
                     if held.is_none() {
                         unset.extend(way.held.iter().map(|f| (f.name.clone(), Bson::from(""))));
                     }
-                    add = kept_figures(way, -1);
                 }
+                add = kept_figures(way, -1);
             }
         }
         if embedded && way.parent_bytes(store.count(parent), Rank::Max) > LARGEST {
