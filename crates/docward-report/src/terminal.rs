@@ -82,10 +82,12 @@ impl Page<'_> {
         let recorded = count_of(SourceKind::Workload);
         let rules = count_of(SourceKind::NetworkRules);
         let strings = count_of(SourceKind::ConnectionStrings);
+        let of_strings =
+            self.report.sources.iter().any(|s| s.kind == SourceKind::ConnectionStrings);
         let bytes: u64 = self.report.sources.iter().map(|s| s.bytes).sum();
         let files = count_of(SourceKind::Code);
         let mut read = Vec::new();
-        if self.report.documents() > 0 || entries + rules + strings + files == 0 {
+        if self.report.documents() > 0 || !of_strings && entries + rules + files == 0 {
             read.push(text::plural(self.report.documents(), "document"));
         }
         if entries > 0 {
@@ -110,11 +112,11 @@ impl Page<'_> {
             }
             _ => "audit",
         };
-        if strings > 0 {
+        if of_strings {
             read.push(text::plural(strings, "connection string"));
         }
         // Connection strings have no size that says anything.
-        if bytes > 0 || strings == 0 {
+        if bytes > 0 || !of_strings {
             read.push(text::bytes(bytes));
         }
         let shown = match names.as_slice() {

@@ -153,14 +153,16 @@ pub(crate) fn summary(report: &Report) -> String {
         sources.map(|source| source.documents).sum()
     };
     let (strings, files) = (count_of(SourceKind::ConnectionStrings), count_of(SourceKind::Code));
-    let is_code = !report.sources.is_empty()
-        && report.sources.iter().all(|source| source.kind == SourceKind::Code);
-    parts.push(if is_code {
+    let all_are = |kind: SourceKind| {
+        !report.sources.is_empty() && report.sources.iter().all(|source| source.kind == kind)
+    };
+    let only_strings = all_are(SourceKind::ConnectionStrings);
+    parts.push(if all_are(SourceKind::Code) {
         format!("{} read", text::plural(files, "file"))
-    } else if report.documents() > 0 || strings == 0 {
-        format!("{} read", text::plural(report.documents(), "document"))
-    } else {
+    } else if only_strings || report.documents() == 0 && strings > 0 {
         format!("{} read", text::plural(strings, "connection string"))
+    } else {
+        format!("{} read", text::plural(report.documents(), "document"))
     });
     parts.join(" · ")
 }

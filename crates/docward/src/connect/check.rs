@@ -125,7 +125,7 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     let evidence = evidence(&given, &mut config.settings);
     let outcome = judge(&evidence, &config.settings);
     let report = Report {
-        sources: sources(&given),
+        sources: sources(&given, args),
         problems,
         judged: Some(rules.iter().map(|rule| rule.code.into()).collect()),
         // What a string does not show was not asked for: nothing is skipped.
@@ -181,20 +181,27 @@ fn evidence(given: &[Given], settings: &mut Settings) -> Evidence {
 }
 
 /// Arguments and files with the number of strings in each.
-fn sources(given: &[Given]) -> Vec<Source> {
+fn sources(given: &[Given], args: &CheckArgs) -> Vec<Source> {
+    let empty = |name: String| Source {
+        kind: SourceKind::ConnectionStrings,
+        name,
+        documents: 0,
+        bytes: 0,
+        sampled: false,
+        server: None,
+    };
     let mut sources: Vec<Source> = Vec::new();
     for string in given {
         match sources.iter_mut().find(|source| source.name == string.file) {
             Some(source) => source.documents += 1,
-            None => sources.push(Source {
-                kind: SourceKind::ConnectionStrings,
-                name: string.file.clone(),
-                documents: 1,
-                bytes: 0,
-                sampled: false,
-                server: None,
-            }),
+            None => sources.push(Source { documents: 1, ..empty(string.file.clone()) }),
         }
+    }
+    if sources.is_empty() {
+        // Nothing of what was given could be read.
+        let arguments = (1..=args.uris.len()).map(|i| format!("argument {i}"));
+        let files = args.file.iter().map(|file| file.display().to_string());
+        sources.extend(arguments.chain(files).map(empty));
     }
     sources
 }
