@@ -7,7 +7,6 @@ use jiff::ToSpan;
 use crate::collection::{CollectionPlan, Purpose};
 use crate::index::IndexPlan;
 use crate::layout::{Origin, Planned, Rank, document_bytes};
-use crate::size;
 
 /// The tiers: bytes and the clause.
 pub const TIERS: [(u64, &str, &str); 4] = [
@@ -256,19 +255,18 @@ pub(crate) fn documents_after(now: f64, per_year: f64, kept_days: Option<f64>, y
     }
 }
 
-/// When a document that gets ever more children crosses the tiers: years from now, and the date.
+/// When a document that gets ever more children crosses the tiers: years from now, and the date. `bytes`
+/// says how large it is with so many.
 pub fn crossings(
-    base: u64,
-    child: u64,
+    bytes: impl Fn(u64) -> u64,
     now: u64,
     per_year: f64,
     as_of: Option<(i16, i8, i8)>,
 ) -> Vec<Crossing> {
     TIERS
         .iter()
-        .map(|(bytes, label, clause)| {
-            let room = bytes.saturating_sub(base);
-            let most = size::fitting(room, child);
+        .map(|(tier, label, clause)| {
+            let most = most_below(*tier, &bytes);
             let years = if most < now {
                 Some(0.0)
             } else if per_year > 0.0 {
@@ -280,6 +278,17 @@ pub fn crossings(
             Crossing { label, clause, children: most, years, date }
         })
         .collect()
+}
+
+/// The most children with which a document is not larger than a tier.
+fn most_below(tier: u64, bytes: &impl Fn(u64) -> u64) -> u64 {
+    // An element takes three bytes at least; sizes rise with the count, so the answer can be bisected.
+    let (mut low, mut high) = (0_u64, tier / 3 + 1);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if bytes(middle) <= tier { low = middle } else { high = middle - 1 }
+    }
+    low
 }
 
 /// A document crosses a tier.

@@ -12,7 +12,6 @@ use crate::layout::Rank;
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::predict::{self, Predictor, ReadPlan};
-use crate::size;
 
 /// A way to store a relationship.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,15 +139,14 @@ fn alternative(
             let more = |yearly: f64| (yearly * f64::from(years)) as u64;
             (
                 years,
-                way.parent_bytes(spread.p50 + more(typical), Rank::Typical),
-                way.parent_bytes(spread.p99 + more(p99), Rank::P99),
-                way.parent_bytes(spread.max + more(p99), Rank::Max),
+                way.parent_bytes(spread.p50.saturating_add(more(typical)), Rank::Typical),
+                way.parent_bytes(spread.p99.saturating_add(more(p99)), Rank::P99),
+                way.parent_bytes(spread.max.saturating_add(more(p99)), Rank::Max),
             )
         })
         .to_vec();
     let crossings = if way.way == Way::Embed {
-        let base = decision.facts.parent_bytes + size::element(relationship.role(), 0);
-        crossings(base, decision.facts.child_bytes, spread.p99, p99, model.as_of)
+        crossings(|children| way.parent_bytes(children, Rank::P99), spread.p99, p99, model.as_of)
     } else {
         Vec::new()
     };

@@ -135,6 +135,9 @@ pub fn rows(facts: &Facts, bounds: &Bounds) -> Vec<Row> {
     let mut found = Rows(Vec::new());
     found.cardinality(facts, bounds);
     found.growth(facts);
+    if facts.kind == Kind::ManyToMany {
+        found.too_many(facts, bounds, &["ER-T.6", "ER-F.6", "LM-7"]);
+    }
     found.size(facts, bounds);
     found.reads(facts, bounds);
     found.writes(facts, bounds);
@@ -178,11 +181,23 @@ impl Rows {
             } else {
                 &["ER-F.6", "ER-M.3", "DM-07.5", "LM-7"]
             };
-            let bound = if most > facts.children.p99 { "at most" } else { "at p99" };
-            let because =
-                format!("{counted} per parent {bound}; {} are too many", text::count(bounds.many));
-            self.say(rows, Vote::Veto, because);
+            self.too_many(facts, bounds, rows);
         }
+    }
+
+    /// So many are never embedded whole, whoever shares them (GC-06).
+    fn too_many(&mut self, facts: &Facts, bounds: &Bounds, rows: &'static [&'static str]) {
+        let most = bound(facts, bounds);
+        if most < bounds.many {
+            return;
+        }
+        let bound = if most > facts.children.p99 { "at most" } else { "at p99" };
+        let because = format!(
+            "{} per parent {bound}; {} are too many",
+            text::count(most),
+            text::count(bounds.many)
+        );
+        self.say(rows, Vote::Veto, because);
     }
 
     /// The branches of the tree for 50 to 999 children.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use docward_model::{BsonType, Entity, Relationship};
 
 use crate::decide::Ruling;
-use crate::layout::{Layout, Origin, Planned, Rank, document_bytes};
+use crate::layout::{Layout, Origin, Planned, Ranked};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 
@@ -19,16 +19,14 @@ pub(crate) type Fields = Arc<Vec<Planned>>;
 #[derive(Clone, Default)]
 pub(crate) struct Document {
     pub(crate) fields: Fields,
-    /// Typical, mean, 99th percentile.
-    pub(crate) bytes: (u64, u64, u64),
+    pub(crate) bytes: Ranked,
 }
 
 impl Document {
     fn new(inside: Vec<Planned>) -> Self {
         let mut fields = vec![Planned::new("_id", BsonType::ObjectId, Origin::Id)];
         fields.extend(inside);
-        let of = |rank| document_bytes(&fields, rank);
-        let bytes = (of(Rank::Typical), of(Rank::Mean), of(Rank::P99));
+        let bytes = Ranked::of(&fields);
         Self { fields: Fields::new(fields), bytes }
     }
 }
@@ -129,7 +127,13 @@ impl<'m> Documents<'m> {
         let mut about = self.about.borrow_mut();
         let decisions = about.entry(entity.name.as_str()).or_insert_with(|| {
             let all = self.layout.decisions.iter();
-            let touches = |d: &&Decision| d.parent == entity.name || d.child == entity.name;
+            let inside = self.embedded_in(self.places[entity.name.as_str()]);
+            // Who refers to what is embedded decides whether its elements have ids.
+            let touches = |d: &&Decision| {
+                d.parent == entity.name
+                    || d.child == entity.name
+                    || inside.contains(&d.parent.as_str())
+            };
             all.filter(touches).map(light).collect()
         });
         // What has no patterns adds nothing.

@@ -83,6 +83,54 @@ pub enum Rank {
     Max,
 }
 
+/// Bytes of documents at each rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ranked {
+    typical: u64,
+    mean: u64,
+    p99: u64,
+    max: u64,
+}
+
+impl Ranked {
+    /// Bytes of a document of these fields.
+    pub(crate) fn of(fields: &[Planned]) -> Self {
+        let of = |rank| document_bytes(fields, rank);
+        Self {
+            typical: of(Rank::Typical),
+            mean: of(Rank::Mean),
+            p99: of(Rank::P99),
+            max: of(Rank::Max),
+        }
+    }
+
+    pub(crate) fn at(self, rank: Rank) -> u64 {
+        match rank {
+            Rank::Typical => self.typical,
+            Rank::Mean => self.mean,
+            Rank::P99 => self.p99,
+            Rank::Max => self.max,
+        }
+    }
+
+    /// All of them so much larger or smaller.
+    pub(crate) fn map(self, change: impl Fn(u64) -> u64) -> Self {
+        let Self { typical, mean, p99, max } = self;
+        Self { typical: change(typical), mean: change(mean), p99: change(p99), max: change(max) }
+    }
+}
+
+impl Rank {
+    /// The rank that each of so many elements of a list is counted with: that many are all large at once is
+    /// not to be expected.
+    pub(crate) fn of_each(self, count: u64) -> Self {
+        match self {
+            Self::P99 | Self::Max if count > crate::facts::FEW_AT_ONCE => Self::Mean,
+            rank => rank,
+        }
+    }
+}
+
 impl Planned {
     pub(crate) fn new(name: impl Into<String>, kind: BsonType, origin: Origin) -> Self {
         Self {
@@ -145,12 +193,7 @@ impl Planned {
                 };
                 let one = match self.element {
                     Some(kind) => scalar_bytes(kind, own),
-                    // Long lists of children that are all large at once are not to be expected.
-                    None => {
-                        let large = matches!(rank, Rank::P99 | Rank::Max)
-                            && count > crate::facts::FEW_AT_ONCE;
-                        document_bytes(&self.fields, if large { Rank::Typical } else { rank })
-                    }
+                    None => document_bytes(&self.fields, rank.of_each(count)),
                 };
                 size::array(count, one)
             }
@@ -605,10 +648,19 @@ impl<'m> Layout<'m> {
         above: &mut Vec<&'m str>,
     ) -> Vec<Planned> {
         let mut fields = self.fields(child, above);
-        if has_part_id(self.model, relationship) {
+        if self.has_part_id(relationship) {
             fields.insert(0, Planned::new("_id", BsonType::ObjectId, Origin::Id));
         }
         fields
+    }
+
+    /// Whether embedded children have an id.
+    pub(crate) fn has_part_id(&self, relationship: &Relationship) -> bool {
+        let child = &relationship.child;
+        let referred = self
+            .linked()
+            .any(|(r, made)| r.parent == *child && made.patterns.contains(&Pattern::ParentInChild));
+        has_part_id(self.model, relationship, referred)
     }
 
     /// `schemaVersion`.
@@ -705,9 +757,14 @@ impl<'m> Layout<'m> {
     }
 }
 
-/// Whether embedded children have an id: elements of a list that are asked for by it, changed or removed one
-/// by one. What several parents repeat is known by its value.
-pub(crate) fn has_part_id(model: &DesignModel, relationship: &Relationship) -> bool {
+/// Whether embedded children have an id: those that are asked for by it or that others refer to, and
+/// elements of a list that are changed or removed one by one. What several parents repeat is known by its
+/// value.
+pub(crate) fn has_part_id(
+    model: &DesignModel,
+    relationship: &Relationship,
+    is_referred_to: bool,
+) -> bool {
     let entity = &relationship.child;
     let by_id = |read: &DesignRead| {
         read.from == *entity && read.filter.iter().any(|(field, _)| field == "_id")
@@ -715,9 +772,10 @@ pub(crate) fn has_part_id(model: &DesignModel, relationship: &Relationship) -> b
     let changed =
         |write: &DesignWrite| write.updates.contains(entity) || write.deletes.contains(entity);
     let single = relationship.children.is_some_and(|children| children.max <= 1);
-    !single
-        && !relationship.is_shared()
-        && (model.reads.iter().any(by_id) || model.writes.iter().any(changed))
+    !relationship.is_shared()
+        && (is_referred_to
+            || model.reads.iter().any(by_id)
+            || !single && model.writes.iter().any(changed))
 }
 
 /// Whether a field says which series a reading belongs to.

@@ -18,8 +18,8 @@ use crate::facts::{Bounds, Facts};
 use crate::layout::{Layout, Rank, document_bytes, has_part_id, own};
 use crate::naming::Naming;
 use crate::pattern::{self, Pattern};
-use crate::sensitivity::{Turn, turns};
-use crate::size;
+use crate::sensitivity::{Around, Turn, turns};
+use crate::{quantile, size};
 
 /// What was decided about one relationship.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,9 +165,13 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
     // Ids and copies that the first round put beside the declared fields have a size too.
     deciding.first = std::mem::take(&mut deciding.made);
     deciding.all();
+    deciding.untangle();
     deciding.flatten();
     deciding.fit();
+    // What became smaller may have moved together again.
+    deciding.untangle();
     deciding.remark_depth();
+    let around = deciding.around();
     let mut decisions: Vec<Decision> = model
         .relationships
         .iter()
@@ -196,9 +200,12 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
     for (decision, (alternatives, split)) in decisions.iter_mut().zip(compared) {
         decision.alternatives = alternatives;
         decision.needs_transaction = split;
-        // A tree is one whatever the figures are.
-        if decision.choice.is_some() && !decision.patterns.contains(&Pattern::Tree) {
-            decision.turns = turns(&decision.facts, bounds);
+        if let Some(around) =
+            around.get(&decision.relationship).filter(|_| decision.choice.is_some())
+        {
+            decision.turns = turns(&decision.facts, bounds, around);
+            // What lives elsewhere does not come here because of its figures.
+            decision.turns.retain(|turn| turn.choice != decision.ruling.choice);
         }
     }
     let capacity = capacity::all(model, &collections);
@@ -241,6 +248,9 @@ struct Deciding<'m> {
 const DEEPEST: usize = 5;
 const SHALLOW: usize = 3;
 
+/// Lists that are too large together.
+const TOGETHER: &[&str] = &["ER-M.6", "ER-F.7"];
+
 /// Readings over time have a place of their own, whoever they belong to.
 fn readings_apart(model: &DesignModel) -> BTreeMap<String, (&'static [&'static str], String)> {
     let is_series =
@@ -262,6 +272,86 @@ fn levels(fields: &[EntityField]) -> usize {
 }
 
 impl<'m> Deciding<'m> {
+    /// What bears on each relationship that its own figures could turn: a tree, a series over time and
+    /// what was cut apart stay what they are.
+    fn around(&self) -> BTreeMap<String, Around> {
+        let mut found = BTreeMap::new();
+        for relationship in &self.model.relationships {
+            let name = &relationship.name;
+            let cut = self.vetoed.get(name).is_some_and(|(rows, _)| *rows != TOGETHER);
+            if pattern::is_tree(relationship) || cut {
+                continue;
+            }
+            let others = self.inside(&relationship.parent).filter(|(r, _)| r.name != *name);
+            let (lists, names): (Vec<u64>, Vec<u64>) = others
+                .map(|(r, made)| (made.facts.children_bytes(), size::element(r.role(), 0)))
+                .unzip();
+            let names = names.iter().sum::<u64>() + size::element(relationship.role(), 0);
+            let keep_newest = relationship.keep_newest;
+            found.insert(name.clone(), Around { keep_newest, lists, names });
+        }
+        found
+    }
+
+    /// What is embedded in itself by way of others has no end: circles are cut where they are read together
+    /// least.
+    fn untangle(&mut self) {
+        for _ in 0..self.model.relationships.len() {
+            let Some((name, because)) = self.circle() else { return };
+            self.vetoed.insert(name, (&["DM-06.1"], because));
+            self.all();
+        }
+    }
+
+    /// Where a circle of what is embedded is cut, if there is one.
+    fn circle(&self) -> Option<(String, String)> {
+        let mut done = BTreeSet::new();
+        for entity in &self.model.entities {
+            let mut way = Vec::new();
+            if self.leads_back(&entity.name, &mut way, &mut done) {
+                // The way may have begun outside of the circle.
+                let last = way.last().map_or("", |r: &&Relationship| r.child.as_str());
+                let begin = way.iter().position(|r| r.parent == last).unwrap_or(0);
+                let together = |r: &Relationship| {
+                    self.made.get(&r.name).and_then(|made| made.facts.co_read).unwrap_or(0.0)
+                };
+                let weakest =
+                    way[begin..].iter().rev().min_by(|a, b| together(a).total_cmp(&together(b)))?;
+                let through: Vec<&str> = way[begin..].iter().map(|r| r.name.as_str()).collect();
+                let because = format!(
+                    "`{}` would be inside itself, by way of {}",
+                    weakest.child,
+                    text::list(&through, 5)
+                );
+                return Some((weakest.name.clone(), because));
+            }
+        }
+        None
+    }
+
+    /// Whether what an entity embeds leads back to something on the way.
+    fn leads_back<'d>(
+        &'d self,
+        entity: &'d str,
+        way: &mut Vec<&'d Relationship>,
+        done: &mut BTreeSet<&'d str>,
+    ) -> bool {
+        if way.iter().any(|r| r.parent == entity) {
+            return true;
+        }
+        if !done.insert(entity) {
+            return false;
+        }
+        for (relationship, _) in self.inside(entity) {
+            way.push(relationship);
+            if self.leads_back(&relationship.child, way, done) {
+                return true;
+            }
+            way.pop();
+        }
+        false
+    }
+
     fn all(&mut self) {
         self.made.clear();
         for relationship in &self.model.relationships {
@@ -286,10 +376,8 @@ impl<'m> Deciding<'m> {
             }
         }
         above.pop();
-        let child = (
-            self.part_bytes(relationship, Rank::Typical),
-            self.part_bytes(relationship, Rank::P99),
-        );
+        let child =
+            (self.part_bytes(relationship, Rank::Mean), self.part_bytes(relationship, Rank::P99));
         // Other lists of the parent are weighed against this one afterwards, when all are known.
         let parent = self.own_bytes(&relationship.parent, Rank::P99, &relationship.name);
         let derive::Known { facts, mut questions } =
@@ -399,12 +487,16 @@ impl<'m> Deciding<'m> {
         let embedded = self
             .inside(entity)
             .map(|(r, decision)| {
-                let Facts { children, child_bytes, .. } = decision.facts;
-                let count = match rank {
-                    Rank::Typical | Rank::Mean => children.p50,
-                    Rank::P99 | Rank::Max => children.p99,
+                let facts = &decision.facts;
+                let list = match rank {
+                    Rank::Typical => size::array(facts.children.p50, facts.child_bytes),
+                    Rank::Mean => {
+                        let count = quantile::mean(facts.children).round() as u64;
+                        size::array(count, facts.child_bytes)
+                    }
+                    Rank::P99 | Rank::Max => facts.children_bytes(),
                 };
-                size::element(r.role(), size::array(count, child_bytes))
+                size::element(r.role(), list)
             })
             .fold(0, u64::saturating_add);
         self.own_bytes(entity, rank, without).saturating_add(embedded)
@@ -413,7 +505,13 @@ impl<'m> Deciding<'m> {
     /// Bytes of a child as a part of its parent.
     fn part_bytes(&self, relationship: &Relationship, rank: Rank) -> u64 {
         let bytes = self.bytes(&relationship.child, rank, &relationship.name);
-        let has_id = has_part_id(self.model, relationship);
+        let holders = self.of(&relationship.child).filter(|r| r.parent == relationship.child);
+        let referred = holders.into_iter().any(|r| {
+            self.made
+                .get(&r.name)
+                .is_some_and(|made| made.patterns.contains(&Pattern::ParentInChild))
+        });
+        let has_id = has_part_id(self.model, relationship, referred);
         bytes.saturating_sub(if has_id { 0 } else { size::element("_id", 12) })
     }
 
@@ -560,8 +658,7 @@ impl<'m> Deciding<'m> {
                 }
             }
             let Some((name, because)) = worst else { return };
-            let rows: &[&str] = &["ER-M.6", "ER-F.7"];
-            self.vetoed.insert(name, (rows, because));
+            self.vetoed.insert(name, (TOGETHER, because));
             self.all();
         }
     }
@@ -591,9 +688,10 @@ fn one_home(model: &DesignModel, decisions: &mut [Decision]) {
             decision.choice = Some(Choice::Reference);
             decision.verdict = Verdict::Reference;
             decision.patterns = vec![Pattern::ParentInChild];
-            decision
-                .remarks
-                .push(format!("`{}` lives in one place, which is `{kept}`", entity.name));
+            decision.ruling.choice = Choice::Reference;
+            decision.ruling.decided_by = &["ER-M.5", "DM-07.6"];
+            decision.ruling.how =
+                format!("`{}` lives in one place, which is `{kept}`", entity.name);
         }
     }
 }

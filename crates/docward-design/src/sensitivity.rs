@@ -16,10 +16,38 @@ pub struct Turn {
     pub from: Option<f64>,
 }
 
+/// What bears on a relationship beside its own facts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// Only the newest so many are kept, however many come (PT-slice.1).
+    pub keep_newest: Option<u64>,
+    /// Bytes of other lists that are embedded in the same parent, at the 99th percentile.
+    pub lists: Vec<u64>,
+    /// Bytes of the names of all of them, and of this one's.
+    pub names: u64,
+}
+
+impl Around {
+    /// Whether a list stays in its parent beside the others: while they are too large together, the largest
+    /// goes (CK-14).
+    fn holds(&self, facts: &Facts, bounds: &Bounds) -> bool {
+        let own = facts.children_bytes();
+        // Of two that are as large the one that is asked about goes.
+        let smaller = self.lists.iter().filter(|list| **list <= own);
+        let base = facts.parent_bytes.saturating_add(self.names);
+        let beside = smaller.fold(base, |sum, list| sum.saturating_add(*list));
+        beside.saturating_add(own) <= bounds.safe_bytes
+    }
+}
+
 /// Every single fact that turns the decision: numbers, sizes, shares, then what is true or false.
-pub fn turns(facts: &Facts, bounds: &Bounds) -> Vec<Turn> {
-    let choice = decide(facts, bounds).choice;
-    let turned = |facts: &Facts| decide(facts, bounds).choice != choice;
+pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
+    let outcome = |facts: &Facts| match decide(facts, bounds).choice {
+        Choice::Embed if !around.holds(facts, bounds) => Choice::Reference,
+        choice => choice,
+    };
+    let choice = outcome(facts);
+    let turned = |facts: &Facts| outcome(facts) != choice;
     let mut found = Vec::new();
     let mut say = |when: String, from: Option<f64>| {
         found.push(Turn { choice: choice.other(), when, from });
@@ -36,7 +64,9 @@ pub fn turns(facts: &Facts, bounds: &Bounds) -> Vec<Turn> {
     };
     if matches!(facts.kind, Kind::OneToMany) {
         let p99 = facts.children.p99;
-        if let Some(number) = first(p99, bounds.many * 2, |n| turned(&children(n))) {
+        // More than are kept there never are.
+        let most = around.keep_newest.unwrap_or(u64::MAX).min(bounds.many * 2);
+        if let Some(number) = first(p99, most, |n| turned(&children(n))) {
             say(
                 format!("a parent has {} or more at p99", text::count(number)),
                 Some(number as f64),
@@ -49,7 +79,12 @@ pub fn turns(facts: &Facts, bounds: &Bounds) -> Vec<Turn> {
             );
         }
     }
-    let bytes = |number: u64| Facts { child_bytes: number, ..facts.clone() };
+    let longer = facts.child_p99.saturating_sub(facts.child_bytes);
+    let bytes = |number: u64| Facts {
+        child_bytes: number,
+        child_p99: number.saturating_add(longer),
+        ..facts.clone()
+    };
     if let Some(number) = first(facts.child_bytes.max(1), 16 * 1024 * 1024, |n| turned(&bytes(n))) {
         say(format!("a child has {} or more", text::bytes(number)), Some(number as f64));
     }
@@ -59,10 +94,12 @@ pub fn turns(facts: &Facts, bounds: &Bounds) -> Vec<Turn> {
     let mut share = |value: Option<f64>, noun: &str, set: &dyn Fn(f64) -> Facts| {
         let now = value.map_or(0, |value| (value * 100.0).round() as u64);
         if let Some(percent) = first(now, 100, |n| turned(&set(n as f64 / 100.0))) {
-            say(format!("{noun} in {percent} % or more"), Some(percent as f64 / 100.0));
+            let or_more = if percent < 100 { " or more" } else { "" };
+            say(format!("{noun} in {percent} %{or_more}"), Some(percent as f64 / 100.0));
         }
         if let Some(percent) = last(now, |n| turned(&set(n as f64 / 100.0))) {
-            say(format!("{noun} in {percent} % or less"), Some(percent as f64 / 100.0));
+            let or_less = if percent > 0 { " or less" } else { "" };
+            say(format!("{noun} in {percent} %{or_less}"), Some(percent as f64 / 100.0));
         }
     };
     share(facts.co_read, "reads have both", &|value| Facts {
@@ -87,6 +124,7 @@ pub fn turns(facts: &Facts, bounds: &Bounds) -> Vec<Turn> {
         say(format!("both {need} change together"), None);
     }
     match facts.growth {
+        _ if around.keep_newest.is_some() => {}
         Growth::Endless if turned(&Facts { growth: Growth::Bounded, ..facts.clone() }) => {
             say("there is an end to the children of one parent".to_owned(), None);
         }

@@ -100,18 +100,26 @@ fn alg_2_predicted_parents_are_the_documents_of_the_design() {
             if decision.patterns.iter().any(apart) {
                 continue;
             }
-            let children = quantile::mean(decision.facts.children).round() as u64;
-            let (predicted, designed) = (
-                chosen.parent_bytes(children, Rank::Mean),
-                document_bytes(&whole.fields, Rank::Mean),
-            );
             // Beside another sum of a field of the same name a sum has a longer name.
             let computed = |pattern: &Pattern| matches!(pattern, Pattern::Computed { .. });
             let few = if decision.patterns.iter().any(computed) { 16 } else { 0 };
-            if predicted.abs_diff(designed) > few {
-                let (file, name) = (file.display(), &relationship.name);
-                let patterns = &decision.patterns;
-                differ.push(format!("{file} {name}: {predicted}, {designed}, {patterns:?}"));
+            let children = decision.facts.children;
+            let mean = quantile::mean(children).round() as u64;
+            for (rank, children) in [
+                (Rank::Typical, children.p50),
+                (Rank::Mean, mean),
+                (Rank::P99, children.p99),
+                (Rank::Max, children.max),
+            ] {
+                let (predicted, designed) =
+                    (chosen.parent_bytes(children, rank), document_bytes(&whole.fields, rank));
+                if predicted.abs_diff(designed) > few {
+                    let (file, name) = (file.display(), &relationship.name);
+                    let patterns = &decision.patterns;
+                    differ.push(format!(
+                        "{file} {name} {rank:?}: {predicted}, {designed}, {patterns:?}"
+                    ));
+                }
             }
             seen += 1;
         }

@@ -11,7 +11,7 @@ use crate::capacity::{KeyPart, index_bytes};
 use crate::compare::Way;
 use crate::decide::Choice;
 use crate::documents::{Documents, Fields};
-use crate::layout::{Figure, Layout, Origin, Planned, Rank, document_bytes, has_part_id};
+use crate::layout::{Figure, Layout, Origin, Planned, Rank, Ranked, document_bytes};
 use crate::pattern::Pattern;
 use crate::plan::{Decision, Design};
 use crate::{Naming, size};
@@ -66,13 +66,15 @@ pub struct Predictor {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sizes {
-    /// Typical, mean, 99th percentile.
-    parent: (u64, u64, u64),
-    child: u64,
+    parent: Ranked,
+    /// A child inside its parent.
+    child: Ranked,
+    /// A child by itself, at the mean.
     own_child: u64,
-    preview: u64,
+    preview: Ranked,
     /// What a parent holds of one child.
-    held: u64,
+    held: Ranked,
+    /// At the mean.
     pair: u64,
 }
 
@@ -138,8 +140,8 @@ struct Base<'a, 'm> {
     newest_by: Option<String>,
     looked_up: bool,
     found_by_child: bool,
-    /// Bytes of a parent: typical, mean, 99th percentile; of a child: mean.
-    bytes: ((u64, u64, u64), u64),
+    /// Bytes of a parent, and of a child.
+    bytes: (Ranked, Ranked),
 }
 
 impl<'a, 'm> Base<'a, 'm> {
@@ -152,7 +154,7 @@ impl<'a, 'm> Base<'a, 'm> {
         let model = layout.model;
         // What every other relationship adds to the two is the same in all ways.
         let (parent, child) = documents.without(relationship);
-        let bytes = (parent.bytes, child.bytes.1);
+        let bytes = (parent.bytes, child.bytes);
         let (parent, child) = (parent.fields, child.fields);
         let of_child = |read: &&DesignRead| read.from == relationship.child;
         let looked_up =
@@ -254,25 +256,27 @@ impl<'a, 'm> Base<'a, 'm> {
         let nameless = way == Way::Embed
             && !relationship.is_shared()
             && !self.looked_up
-            && !has_part_id(layout.model, relationship);
+            && !layout.has_part_id(relationship);
         let (child, child_bytes) = if nameless {
             let rest = self.child.iter().filter(|field| field.origin != Origin::Id);
             let id = size::element("_id", 12);
-            (Fields::new(rest.cloned().collect()), self.bytes.1.saturating_sub(id))
+            let bytes = self.bytes.1.map(|bytes| bytes.saturating_sub(id));
+            (Fields::new(rest.cloned().collect()), bytes)
         } else {
             (self.child.clone(), self.bytes.1)
         };
         let sizes = Sizes {
             parent: self.bytes.0,
             child: child_bytes,
-            own_child: self.bytes.1 + named + copies.as_ref().map_or(0, beside),
-            preview: preview.as_ref().map_or(0, |list| mean(&list.fields)),
+            own_child: self.bytes.1.at(Rank::Mean) + named + copies.as_ref().map_or(0, beside),
+            preview: preview.as_ref().map(|list| Ranked::of(&list.fields)).unwrap_or_default(),
             held: match held.as_slice() {
                 [list] if list.kind == BsonType::Array => match list.element {
-                    Some(_) => 12,
-                    None => mean(&list.fields),
+                    Some(_) => Ranked::default().map(|_| 12),
+                    None => Ranked::of(&list.fields),
                 },
-                single => single.iter().map(beside).sum(),
+                // Fields of the parent itself, without a document around them.
+                single => Ranked::of(single).map(|bytes| bytes - size::AROUND),
             },
             pair: mean(&pair),
         };
@@ -346,23 +350,24 @@ impl Predictor {
 
     /// Bytes of a parent that has so many children; its own fields at a rank.
     pub fn parent_bytes(&self, children: u64, rank: Rank) -> u64 {
-        let (typical, mean, p99) = self.sizes.parent;
-        let own = match rank {
-            Rank::Typical => typical,
-            Rank::Mean => mean,
-            Rank::P99 | Rank::Max => p99,
+        let own = self.sizes.parent.at(rank);
+        let each = |bytes: Ranked, count: u64| bytes.at(rank.of_each(count));
+        let list = |name: &str, count: u64, bytes: Ranked| {
+            size::element(name, size::array(count, each(bytes, count)))
         };
-        let list = |name: &str, each: u64| size::element(name, size::array(children, each));
         let held = match (self.way, self.held.as_slice()) {
-            (Way::Embed, _) if !self.single => list(&self.role, self.sizes.child),
-            (Way::Embed, _) => children.min(1) * size::element(&self.role, self.sizes.child),
+            (Way::Embed, _) if !self.single => list(&self.role, children, self.sizes.child),
+            (Way::Embed, _) => {
+                children.min(1) * size::element(&self.role, self.sizes.child.at(rank))
+            }
             (_, []) => 0,
-            (_, [held]) if held.kind == BsonType::Array => list(&held.name, self.sizes.held),
-            _ => children.min(1) * self.sizes.held,
+            (_, [held]) if held.kind == BsonType::Array => {
+                list(&held.name, children, self.sizes.held)
+            }
+            _ => children.min(1) * self.sizes.held.at(rank),
         };
-        let preview = self.preview.as_ref().map_or(0, |list| {
-            let shown = children.min(self.shown());
-            size::element(&list.name, size::array(shown, self.sizes.preview))
+        let preview = self.preview.as_ref().map_or(0, |preview| {
+            list(&preview.name, children.min(self.shown()), self.sizes.preview)
         });
         let figures = self.figures.iter().filter(|(figure, _)| figure.is_there(children));
         let figures = figures
@@ -388,7 +393,8 @@ impl Predictor {
 
     /// The most children that fit into a parent below a size.
     pub fn fitting(&self, bytes: u64) -> u64 {
-        size::fitting(bytes.saturating_sub(self.sizes.parent.2), self.sizes.child)
+        let room = bytes.saturating_sub(self.sizes.parent.at(Rank::P99));
+        size::fitting(room, self.sizes.child.at(Rank::Mean))
     }
 
     /// Bytes of a pair, at the mean.

@@ -1,9 +1,11 @@
 //! What would turn a decision, checked by deciding again; sizes, checked by encoding.
 
-use docward_design::{Bounds, Choice, Facts, Planned, Rank, Turn, decide, document_bytes};
-use docward_model::BsonType;
+use docward_design::{
+    Bounds, Choice, Decision, Facts, Planned, Rank, Turn, decide, design, document_bytes,
+};
+use docward_model::{BsonType, ChildGrowth, DesignModel, EntityField, ProfileName};
 
-use crate::common::{GALLERY, WRITTEN, gallery, of, pair};
+use crate::common::{Case, GALLERY, WRITTEN, gallery, of, pair};
 
 /// The facts with the one that a turn speaks of moved to a value.
 fn moved(facts: &Facts, turn: &Turn, value: f64) -> Facts {
@@ -17,7 +19,8 @@ fn moved(facts: &Facts, turn: &Turn, value: f64) -> Facts {
         children.p95 = children.p95.min(number);
         children.max = if number < before { number } else { children.max.max(number) };
     } else if when.starts_with("a child has") {
-        facts.child_bytes = value as u64;
+        let longer = facts.child_p99.saturating_sub(facts.child_bytes);
+        (facts.child_bytes, facts.child_p99) = (value as u64, value as u64 + longer);
     } else if when.starts_with("reads have both") {
         facts.co_read = Some(value);
         facts.queried_alone = facts.queried_alone.map(|alone| alone.min(1.0 - value));
@@ -33,24 +36,162 @@ fn moved(facts: &Facts, turn: &Turn, value: f64) -> Facts {
 }
 
 #[test]
-fn every_turn_with_a_figure_turns_there_and_not_a_step_before() {
+fn er_x_1_shares_turn_a_decision_there_and_not_a_step_before() {
     let bounds = Bounds::default();
     let mut seen = 0;
     for name in GALLERY {
         for decision in &gallery(name).design.decisions {
             for turn in &decision.turns {
-                let Some(from) = turn.from else { continue };
+                let Some(from) = turn.from.filter(|_| turn.when.contains('%')) else { continue };
                 seen += 1;
                 let at = |value: f64| decide(&moved(&decision.facts, turn, value), &bounds).choice;
                 let what = format!("{name} {}: {}", decision.relationship, turn.when);
                 assert_eq!(at(from), turn.choice, "{what}");
-                let step = if from < 1.0 || turn.when.contains('%') { 0.01 } else { 1.0 };
-                let before = if turn.when.contains("or more") { from - step } else { from + step };
+                let before = if turn.when.contains("or less") { from + 0.01 } else { from - 0.01 };
                 assert_eq!(at(before), turn.choice.other(), "{what}, a step before");
             }
         }
     }
+    assert!(seen > 5, "{seen}");
+}
+
+/// A model in which the fact that a turn speaks of has a value; `None` when it cannot be written so.
+fn written(
+    model: &DesignModel,
+    decision: &Decision,
+    turn: &Turn,
+    value: u64,
+) -> Option<DesignModel> {
+    let mut model = model.clone();
+    let when = turn.when.as_str();
+    if when.starts_with("a parent has") {
+        let found = model.relationships.iter_mut().find(|r| r.name == decision.relationship)?;
+        let children = found.children.as_mut()?;
+        let before = children.p99;
+        children.p99 = value;
+        children.p50 = children.p50.min(value);
+        children.p95 = children.p95.min(value);
+        children.max = if value < before { value } else { children.max.max(value) };
+    } else if when.starts_with("a child has") {
+        let around = "padding".len() as u64 + 2 + 5;
+        let bytes = value.checked_sub(decision.facts.child_bytes + around)?;
+        let child = model.entities.iter_mut().find(|entity| entity.name == decision.child)?;
+        let mut padding = child.fields.first()?.clone();
+        padding = EntityField {
+            name: "padding".to_owned(),
+            kind: BsonType::BinData,
+            bytes: Some((bytes, bytes)),
+            values: Vec::new(),
+            fields: Vec::new(),
+            items: None,
+            element: None,
+            required: true,
+            unique: false,
+            ..padding
+        };
+        child.fields.push(padding);
+    } else if when.starts_with("there is") {
+        let found = model.relationships.iter_mut().find(|r| r.name == decision.relationship)?;
+        found.growth = Some(match when.contains("no end") {
+            true => ChildGrowth::Endless { typical: 0.0, p99: 0.0 },
+            false => ChildGrowth::Bounded,
+        });
+    } else {
+        return None;
+    }
+    Some(model)
+}
+
+/// What is said to turn a decision does, in the whole model, and a step before it does not.
+fn turns_hold(name: &str, case: &Case) -> usize {
+    let mut seen = 0;
+    for decision in &case.design.decisions {
+        for turn in &decision.turns {
+            let choice = |value: u64| {
+                let model = written(&case.model, decision, turn, value)?;
+                let made = design(&model, ProfileName::Neutral, &Bounds::default());
+                made.decisions.into_iter().find(|d| d.relationship == decision.relationship)?.choice
+            };
+            let what = format!("{name} {}: {}", decision.relationship, turn.when);
+            let from = turn.from.unwrap_or(0.0) as u64;
+            let Some(there) = choice(from) else { continue };
+            assert_eq!(there, turn.choice, "{what}");
+            seen += 1;
+            if turn.from.is_some() {
+                let before = if turn.when.contains("or more") { from - 1 } else { from + 1 };
+                assert_eq!(choice(before), Some(turn.choice.other()), "{what}, a step before");
+            }
+        }
+    }
+    seen
+}
+
+#[test]
+fn er_x_1_what_is_said_to_turn_a_decision_turns_the_model() {
+    let mut seen = 0;
+    for name in GALLERY {
+        seen += turns_hold(name, &gallery(name));
+    }
     assert!(seen > 10, "{seen}");
+}
+
+/// Lists of one parent, of which the largest goes when they are too large together.
+#[test]
+fn er_x_1_ck_14_turns_know_of_other_lists() {
+    let list = |name: &str, p99: u64, bytes: u64| {
+        (
+            format!(
+                "  {name}: {{lifecycle: {{growth: 1/day, kept: forever}}, fields: {{text: {{type: string, bytes: {bytes}}}}}}}\n"
+            ),
+            format!(
+                "  claim.{name}s: {{child: {name}, children: {{p50: 9, p99: {p99}, max: 999}}, growth: bounded}}\n"
+            ),
+        )
+    };
+    let mut text = String::from(
+        "entities:\n  claim: {lifecycle: {growth: 1/day, kept: forever}, fields: {no: string}}\n",
+    );
+    let lists = [list("line", 400, 1700), list("note", 300, 1500), list("scan", 20, 20_000)];
+    text += &lists.each_ref().map(|(entity, _)| entity.as_str()).concat();
+    text += "relationships:\n";
+    text += &lists.each_ref().map(|(_, relationship)| relationship.as_str()).concat();
+    text += "reads:\n  page: {rate: 9/s, from: claim, where: [_id], with: [claim.lines, claim.notes, claim.scans]}\n";
+    text += "writes:\n  file: {rate: 1/s, atomic: true, insert: [claim, line, note, scan]}\n";
+    assert!(turns_hold("lists", &of(&text)) >= 6);
+}
+
+#[test]
+fn er_x_1_pt_slice_1_more_than_are_kept_turn_nothing() {
+    let shop = gallery("shop");
+    let log = shop.decision("order.auditLog");
+    assert!(!log.turns.is_empty());
+    for turn in &log.turns {
+        assert!(!turn.when.contains("no end") && !turn.when.contains("at p99"), "{}", turn.when);
+    }
+}
+
+#[test]
+fn er_m_5_what_lives_elsewhere_is_not_said_to_come_by_its_figures() {
+    let mut text = String::from("entities:\n");
+    for name in ["teacher", "pupil", "mark"] {
+        text += &format!(
+            "  {name}: {{lifecycle: {{growth: 1/day, kept: forever}}, fields: {{n{name}: int}}}}\n"
+        );
+    }
+    text += "relationships:\n";
+    for parent in ["teacher", "pupil"] {
+        text += &format!(
+            "  {parent}.marks: {{child: mark, children: {{p50: 3, p99: 9, max: 20}}, growth: bounded}}\n"
+        );
+    }
+    text += "reads:\n  a: {rate: 9/s, from: pupil, where: [_id], with: [pupil.marks]}\n  b: {rate: 9/s, from: teacher, where: [_id], with: [teacher.marks]}\n";
+    text += "writes:\n  w: {rate: 1/s, insert: [teacher, pupil, mark]}\n";
+    let made = of(&text);
+    let (home, other) = (made.decision("teacher.marks"), made.decision("pupil.marks"));
+    assert_eq!((home.choice, other.choice), (Some(Choice::Embed), Some(Choice::Reference)));
+    assert_eq!(other.ruling.how, "`mark` lives in one place, which is `teacher.marks`");
+    assert!(other.turns.is_empty(), "{:?}", other.turns);
+    assert!(other.ruling.dissent().all(|row| row.vote == docward_design::Vote::Embed));
 }
 
 #[test]
