@@ -3,10 +3,10 @@
 use docward_model::{DesignModel, text};
 
 use crate::capacity::Capacity;
-use crate::collection::CollectionPlan;
+use crate::collection::{CollectionPlan, Purpose};
 use crate::decide::Choice;
 use crate::facts::Growth;
-use crate::layout::{Origin, Planned};
+use crate::layout::{Layout, Origin, Planned};
 use crate::pattern::Pattern;
 use crate::plan::{Decision, DesignCheck};
 
@@ -18,17 +18,17 @@ const MANY: u64 = 1000;
 const HOT: f64 = 1.0;
 
 pub(crate) fn all(
-    model: &DesignModel,
-    decisions: &[Decision],
+    layout: &Layout<'_>,
     collections: &[CollectionPlan],
     capacity: &[Capacity],
 ) -> Vec<DesignCheck> {
+    let (model, decisions) = (layout.model, layout.decisions);
     vec![
         arrays(decisions, collections),
         single_reads(model, decisions),
         atomicity(model, decisions),
         aggregates(model, decisions),
-        indexes(model, collections),
+        indexes(layout, collections),
         shard_keys(model, collections),
         sizes(capacity),
     ]
@@ -189,7 +189,8 @@ fn aggregates(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
     check("CK-11", Some(false), format!("counted at every read: {}", text::list(&repeated, 5)))
 }
 
-fn indexes(model: &DesignModel, collections: &[CollectionPlan]) -> DesignCheck {
+fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
+    let model = layout.model;
     let unserved: Vec<&str> = model
         .reads
         .iter()
@@ -207,6 +208,22 @@ fn indexes(model: &DesignModel, collections: &[CollectionPlan]) -> DesignCheck {
     }
     if model.reads.is_empty() {
         return check("CK-12", None, "no read is declared");
+    }
+    let lost: Vec<&str> = model
+        .reads
+        .iter()
+        .filter(|read| {
+            let mut own = collections.iter().filter(|c| {
+                let purpose = &c.purpose;
+                matches!(purpose, Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_))
+            });
+            own.any(|collection| crate::index::is_lost(layout, collection, read))
+        })
+        .map(|read| read.name.as_str())
+        .collect();
+    if !lost.is_empty() {
+        let because = format!("asks for what no document has there: {}", text::list(&lost, 5));
+        return check("CK-12", Some(false), because);
     }
     if unserved.is_empty() {
         return check("CK-12", Some(true), "every read has an index");
@@ -227,6 +244,15 @@ fn shard_keys(model: &DesignModel, collections: &[CollectionPlan]) -> DesignChec
         .filter(|c| c.shard.as_ref().is_some_and(|shard| !shard.key.is_sound()))
         .map(|c| c.name.as_str())
         .collect();
+    let is_open = |c: &&CollectionPlan| {
+        let key = c.shard.as_ref().map(|shard| &shard.key);
+        key.is_some_and(|key| key.checks.iter().any(|(_, holds, _)| holds.is_none()))
+    };
+    let open: Vec<&str> = collections.iter().filter(is_open).map(|c| c.name.as_str()).collect();
+    if unsound.is_empty() && !open.is_empty() {
+        let because = format!("figures of the keys are missing: {}", text::list(&open, 5));
+        return check("CK-13", None, because);
+    }
     if unsound.is_empty() {
         return check(
             "CK-13",

@@ -116,7 +116,13 @@ fn alternative(
     for (read, touched) in model.reads.iter().zip(touched) {
         let reached = (touched.contains(parent.as_str()), touched.contains(child.as_str()));
         if reached != (false, false) {
-            let plan = way.plan_read(read).or_else(|| ReadPlan::elsewhere(read, reached));
+            let others = read.with.iter().filter(|with| with.relationship != relationship.name);
+            let others = others.filter_map(|with| model.relationship(&with.relationship));
+            let parent_first =
+                others.into_iter().any(|r| r.parent == *parent || r.child == *parent);
+            let plan = way
+                .plan_read(read)
+                .or_else(|| way.plan_from_elsewhere(read, (reached.0, reached.1, parent_first)));
             let targets = plan.as_ref().map_or(read.limit.unwrap_or(1), ReadPlan::targets);
             // Nothing reads a hundred thousand parents at once and tells it in figures of one.
             let counts = vec![spread.p50; targets.clamp(1, 100_000) as usize];

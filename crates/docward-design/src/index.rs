@@ -1,5 +1,7 @@
 //! Indexes for every declared read: equality, then sort, then range, with the known exceptions (CK-12).
 
+use std::collections::BTreeSet;
+
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, DesignRead, Entity, EntityField, Matching};
 
@@ -12,6 +14,8 @@ use crate::pattern::{Bucket, Pattern, Window, date_field};
 pub struct IndexPlan {
     /// Fields and whether each falls.
     pub keys: Vec<(String, bool)>,
+    /// How many keys in front are compared with one value each: their order is free.
+    pub compared: usize,
     /// Whether no two documents share a key.
     pub unique: bool,
     /// Which documents it is for; `None` means all.
@@ -64,6 +68,7 @@ impl IndexPlan {
     fn on(keys: Vec<(String, bool)>, serves: impl Into<String>) -> Self {
         Self {
             keys,
+            compared: 1,
             unique: false,
             only: None,
             expire_after: None,
@@ -72,8 +77,21 @@ impl IndexPlan {
         }
     }
 
+    /// Whether it does what another would: it begins with the same keys, where those that are compared with
+    /// one value each may stand in any order, and the others may all be turned round.
     fn begins_with(&self, other: &Self) -> bool {
-        self.keys.len() >= other.keys.len() && self.keys[..other.keys.len()] == other.keys[..]
+        let all = other.keys.len();
+        if self.keys.len() < all {
+            return false;
+        }
+        let compared = other.compared.min(all);
+        let in_front = |index: &Self| -> BTreeSet<String> {
+            index.keys[..compared].iter().map(|(name, _)| name.clone()).collect()
+        };
+        let behind = || self.keys[compared..all].iter().zip(&other.keys[compared..]);
+        in_front(self) == in_front(other)
+            && behind().all(|(a, b)| a.0 == b.0)
+            && (behind().all(|(a, b)| a.1 == b.1) || behind().all(|(a, b)| a.1 != b.1))
     }
 }
 
@@ -224,9 +242,16 @@ fn for_read(
         notes.push("the range leaves so little that it stands before the sort".to_owned());
     }
     let mut keys: Vec<(String, bool)> = Vec::new();
-    for key in equal.into_iter().chain(narrow).chain(sort).chain(range) {
+    let mut compared = 0;
+    let all = equal.len();
+    for (i, key) in equal.into_iter().chain(narrow).chain(sort).chain(range).enumerate() {
+        if !is_there(&collection.fields, &key.0) {
+            // What cannot be asked for here fails CK-12.
+            continue;
+        }
         if !keys.iter().any(|(name, _)| *name == key.0) {
             keys.push(key);
+            compared += usize::from(i < all);
         }
     }
     if let Some(dropped) = one_array(&collection.fields, &mut keys) {
@@ -242,7 +267,38 @@ fn for_read(
         // Within the index it is the same everywhere.
         keys.retain(|(name, _)| name != discriminator);
     }
-    Some(IndexPlan { only, notes, ..IndexPlan::on(keys, serves) })
+    let compared = compared.min(keys.len());
+    Some(IndexPlan { only, notes, compared, ..IndexPlan::on(keys, serves) })
+}
+
+/// Whether documents have a field at a path.
+fn is_there(fields: &[Planned], path: &str) -> bool {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
+    fields.iter().filter(|field| field.name == first).any(|field| match rest {
+        Some(rest) => is_there(&field.fields, rest),
+        None => true,
+    })
+}
+
+/// Whether a read asks for something that no document has where it looks. What it knows another entity by
+/// may be in a collection of pairs, which has indexes of its own.
+pub(crate) fn is_lost(layout: &Layout<'_>, collection: &CollectionPlan, read: &DesignRead) -> bool {
+    let Some(path) = path_to(&collection.fields, layout, collection, &read.from, 0) else {
+        return false;
+    };
+    let leads_elsewhere = |name: &str| {
+        layout.linked().any(|(r, _)| {
+            let ends = [r.parent.as_str(), r.child.as_str()];
+            ends.contains(&read.from.as_str())
+                && (ends.contains(&name) || r.role() == name || r.name == name)
+        })
+    };
+    read.filter.iter().any(|(name, _)| {
+        let place = place_of(layout, collection, &path, name);
+        !leads_elsewhere(name)
+            && !is_listed(layout, collection, name)
+            && !is_there(&collection.fields, &place)
+    })
 }
 
 /// The path of a field a read names: its own, or the id of another entity.
@@ -263,6 +319,32 @@ fn place_of(layout: &Layout<'_>, collection: &CollectionPlan, path: &str, name: 
             return place_of(layout, collection, "readings.", name);
         }
     }
+    let found = named(layout, fields, name);
+    match found {
+        Some(field) if field.kind == BsonType::Array && !field.fields.is_empty() => {
+            // Ids in a list stand first; what is embedded is known by its first field.
+            let known = field.fields.iter().find(|field| field.origin != Origin::Id);
+            let id = known.map_or("", |first| first.name.as_str());
+            format!("{path}{}.{id}", field.name)
+        }
+        Some(field) => format!("{path}{}", field.name),
+        // The parent a child is embedded in: its own id.
+        None if !path.is_empty() && name == collection.entity => "_id".to_owned(),
+        None => {
+            // What says which series a reading belongs to is kept together.
+            let objects = fields.iter().filter(|field| field.kind == BsonType::Object);
+            let inside =
+                objects.filter_map(|meta| Some((meta, named(layout, &meta.fields, name)?)));
+            match inside.into_iter().next() {
+                Some((meta, field)) => format!("{path}{}.{}", meta.name, field.name),
+                None => format!("{path}{name}"),
+            }
+        }
+    }
+}
+
+/// The field that a read means: one of that name, or the id of another entity.
+fn named<'f>(layout: &Layout<'_>, fields: &'f [Planned], name: &str) -> Option<&'f Planned> {
     let direct = fields.iter().find(|field| field.name == name);
     let reference = || {
         fields.iter().find(|field| match &field.origin {
@@ -274,24 +356,7 @@ fn place_of(layout: &Layout<'_>, collection: &CollectionPlan, path: &str, name: 
             _ => false,
         })
     };
-    match direct.filter(|f| !matches!(f.origin, Origin::Copy(_))).or_else(reference) {
-        Some(field) if field.kind == BsonType::Array && !field.fields.is_empty() => {
-            // Ids in a list stand first; what is embedded is known by its first field.
-            let known = field.fields.iter().find(|field| field.origin != Origin::Id);
-            let id = known.map_or("", |first| first.name.as_str());
-            format!("{path}{}.{id}", field.name)
-        }
-        Some(field) => format!("{path}{}", field.name),
-        // The parent a child is embedded in: its own id.
-        None if !path.is_empty() && name == collection.entity => "_id".to_owned(),
-        None => {
-            let meta = fields.iter().find(|f| f.fields.iter().any(|inner| inner.name == name));
-            match meta {
-                Some(meta) => format!("{path}{}.{name}", meta.name),
-                None => format!("{path}{name}"),
-            }
-        }
-    }
+    direct.filter(|f| !matches!(f.origin, Origin::Copy(_))).or_else(reference)
 }
 
 /// The server refuses an index through two arrays: keys through a second one are dropped, and the first

@@ -209,7 +209,8 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         }
     }
     let capacity = capacity::all(model, &collections);
-    let checks = crate::checks::all(model, &decisions, &collections, &capacity);
+    let layout = Layout { model, decisions: &decisions, advice: &entities, naming };
+    let checks = crate::checks::all(&layout, &collections, &capacity);
     Design {
         name: model.name.clone(),
         database: naming.database(model),

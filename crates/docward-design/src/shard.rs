@@ -66,6 +66,10 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
         .zones
         .as_ref()
         .filter(|(field, _)| collection.fields.iter().any(|planned| planned.name == *field));
+    // Documents of a zone have their place, however few they are.
+    if zone.is_none() && stays_small(collection) {
+        return None;
+    }
     let judge =
         Judge { layout, collection, least: (100 * u64::from(deployment.shards)).max(1000) as f64 };
     let mut candidates: Vec<Vec<(String, bool)>> = vec![vec![("_id".to_owned(), true)]];
@@ -102,24 +106,39 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
         .map(|fields| {
             let key = judge.key(fields, zoned);
             let open = key.checks.iter().filter(|(_, holds, _)| holds.is_none()).count();
-            (open, judge.used(&key, zoned), judge.fits(&key, zoned), key)
+            // Behind a zone the next field tells shards of it apart.
+            let names: Vec<&str> = key.fields.iter().map(|(name, _)| name.as_str()).collect();
+            let behind = names.get(usize::from(zoned && names.len() > 1)).copied().unwrap_or("_id");
+            let targeted = judge.targeting(behind).map_or(1.0, |(named, _)| named);
+            ((open, targeted), judge.used(&key, zoned), judge.fits(&key, zoned), key)
         })
         .collect();
-    ranked.sort_by(|(open_a, used_a, fits_a, a), (open_b, used_b, fits_b, b)| {
-        b.is_sound()
-            .cmp(&a.is_sound())
-            .then(b.targeted.total_cmp(&a.targeted))
-            .then(open_a.cmp(open_b))
-            .then(used_b.total_cmp(used_a))
-            .then(fits_b.cmp(fits_a))
-            .then(a.fields.cmp(&b.fields))
-    });
+    ranked.sort_by(
+        |((open_a, named_a), used_a, fits_a, a), ((open_b, named_b), used_b, fits_b, b)| {
+            b.is_sound()
+                .cmp(&a.is_sound())
+                .then(b.targeted.total_cmp(&a.targeted))
+                .then(named_b.total_cmp(named_a))
+                .then(open_a.cmp(open_b))
+                .then(used_b.total_cmp(used_a))
+                .then(fits_b.cmp(fits_a))
+                .then(a.fields.cmp(&b.fields))
+        },
+    );
     let mut judged: Vec<KeyCandidate> = ranked.into_iter().map(|(.., key)| key).collect();
     judged.dedup_by(|a, b| a.fields == b.fields);
     let key = judged.remove(0);
     judged.truncate(4);
     let zones = zone.map(|(_, values)| values.clone()).unwrap_or_default();
     Some(ShardPlan { key, others: judged, zones, change: change(deployment.server) })
+}
+
+/// Whether all documents fit a chunk for years: spread over shards they would gain nothing.
+pub(crate) fn stays_small(collection: &CollectionPlan) -> bool {
+    let typical = document_bytes(&collection.fields, Rank::Mean) as f64;
+    let years = f64::from(*crate::capacity::YEARS.last().unwrap_or(&5));
+    let most = |documents: f64| (documents + collection.per_year * years) * typical;
+    collection.documents.is_some_and(|documents| most(documents) <= CHUNK)
 }
 
 /// How a key can be changed later (SK-12).
@@ -233,12 +252,27 @@ impl Judge<'_, '_> {
             (false, Some(false)) => ("SK-3", Some(true), format!("`{leading}` does not rise")),
             (false, None) => ("SK-3", None, format!("whether `{leading}` rises is not declared")),
         });
-        let (targeted, ranged) = self.targeting(&names, zoned);
-        checks.push((
-            "SK-4",
-            Some(targeted >= TARGETED),
-            format!("{} of the reads name it", text::percent(targeted)),
-        ));
+        // A read that does not name the first field asks every shard, whatever else it names.
+        let first = names.first().copied().unwrap_or("_id");
+        let aimed = self.targeting(first);
+        let targeted = aimed.map_or(1.0, |(named, _)| named);
+        let ranged = self.targeting(leading).map_or(0.0, |(_, ranged)| ranged);
+        checks.push(match aimed {
+            None => ("SK-4", Some(true), "nothing is read of it".to_owned()),
+            Some((named, _)) if zoned => {
+                let share = text::percent(named);
+                let why = format!("{share} of the reads name `{first}`; the others ask every zone");
+                ("SK-4", Some(named >= TARGETED), why)
+            }
+            Some((named, _)) => {
+                let why = format!("{} of the reads name it", text::percent(named));
+                ("SK-4", Some(named >= TARGETED), why)
+            }
+        });
+        if let Some((field, write)) = self.changed(&names) {
+            let why = format!("`{write}` changes `{field}`, so documents move between shards");
+            checks.push(("SK-12", Some(false), why));
+        }
         if let Some(why) = self.not_unique(&fields) {
             checks.push(("CK-13", Some(false), why));
         }
@@ -247,6 +281,19 @@ impl Judge<'_, '_> {
             checks.push(("SK-9", Some(false), why));
         }
         KeyCandidate { fields, checks, targeted }
+    }
+
+    /// A field of the key that a declared write changes, and the write.
+    fn changed<'n>(&self, names: &[&'n str]) -> Option<(&'n str, &str)> {
+        names.iter().find_map(|name| {
+            let sets = |(entity, field): &(String, String)| {
+                *entity == self.collection.entity && field == name
+            };
+            let mut writes = self.layout.model.writes.iter();
+            writes
+                .find(|write| write.sets.iter().any(sets))
+                .map(|write| (*name, write.name.as_str()))
+        })
     }
 
     /// A unique index must begin with the whole key, or the server refuses it.
@@ -396,8 +443,8 @@ impl Judge<'_, '_> {
     }
 
     /// Pairs and pages are read along a relationship: share of those reads that know a field's value.
-    fn along_relationship(&self, relationship: &str, leading: &str) -> f64 {
-        let Some(r) = self.layout.model.relationship(relationship) else { return 1.0 };
+    fn along_relationship(&self, relationship: &str, leading: &str) -> Option<f64> {
+        let r = self.layout.model.relationship(relationship)?;
         let (mut all, mut named) = (0.0, 0.0);
         for read in &self.layout.model.reads {
             let along = read.with.iter().any(|with| with.relationship == r.name);
@@ -412,15 +459,14 @@ impl Judge<'_, '_> {
                 named += read.per_second;
             }
         }
-        if all == 0.0 { 1.0 } else { named / all }
+        (all > 0.0).then(|| named / all)
     }
 
-    /// Share of the reads that name the leading field by a value, and by a range.
-    fn targeting(&self, names: &[&str], zoned: bool) -> (f64, f64) {
+    /// Share of the reads that name a field by a value, and by a range; `None` when there are no reads.
+    fn targeting(&self, leading: &str) -> Option<(f64, f64)> {
         let (mut all, mut named, mut ranged) = (0.0, 0.0, 0.0);
-        let leading = names.get(usize::from(zoned && names.len() > 1)).copied().unwrap_or("_id");
         if let Purpose::Junction(name) | Purpose::Overflow(name) = &self.collection.purpose {
-            return (self.along_relationship(name, leading), 0.0);
+            return self.along_relationship(name, leading).map(|named| (named, 0.0));
         }
         for read in self.layout.model.reads.iter().filter(|r| r.from == self.collection.entity) {
             all += read.per_second;
@@ -455,6 +501,6 @@ impl Judge<'_, '_> {
                 }
             }
         }
-        if all == 0.0 { (1.0, 0.0) } else { (named / all, ranged / all) }
+        (all > 0.0).then(|| (named / all, ranged / all))
     }
 }

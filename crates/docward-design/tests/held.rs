@@ -127,3 +127,200 @@ fn alg_2_predicted_parents_are_the_documents_of_the_design() {
     assert!(differ.is_empty(), "{differ:#?}");
     assert!(seen > 30, "{seen}");
 }
+
+/// Entities that are always read and written together, three of them in a circle.
+const CIRCLE: &str = "
+entities:
+  a: {lifecycle: {growth: 1/day, kept: forever}, fields: {x: int}}
+  b: {lifecycle: {growth: 1/day, kept: forever}, fields: {y: int}}
+  c: {lifecycle: {growth: 1/day, kept: forever}, fields: {z: int}}
+relationships:
+  a.bs: {child: b, children: {p50: 1, p99: 2, max: 3}, growth: bounded}
+  b.cs: {child: c, children: {p50: 1, p99: 2, max: 3}, growth: bounded}
+  c.as: {child: a, children: {p50: 1, p99: 2, max: 3}, growth: bounded}
+reads:
+  first: {rate: 9/s, from: a, where: [x], with: [a.bs, b.cs, c.as]}
+  second: {rate: 3/s, from: a, where: [x], with: [a.bs, b.cs]}
+writes:
+  all: {rate: 1/s, insert: [a, b, c]}
+";
+
+#[test]
+fn dm_06_1_what_would_be_inside_itself_is_cut_where_it_is_read_together_least() {
+    let design = designed(CIRCLE);
+    let verdicts: Vec<Verdict> = design.decisions.iter().map(|d| d.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Embed, Verdict::Embed, Verdict::Reference]);
+    assert_eq!(
+        design.decisions[2].ruling.how,
+        "vetoed: `a` would be inside itself, by way of `a.bs`, `b.cs` and `c.as`"
+    );
+    let names: Vec<&str> = design.collections.iter().map(|c| c.entity.as_str()).collect();
+    assert_eq!(names, ["a"]);
+    let bs = design.collections[0].fields.iter().find(|f| f.name == "bs").unwrap();
+    let cs = bs.fields.iter().find(|f| f.name == "cs").unwrap();
+    assert!(cs.fields.iter().any(|f| f.name == "asIds"), "{:?}", cs.fields);
+}
+
+#[test]
+fn pt_ref_1_what_refers_to_an_element_finds_it_by_an_id() {
+    let design = designed(
+        "
+entities:
+  player: {lifecycle: {growth: 1/day, kept: forever}, fields: {nick: string}}
+  match: {lifecycle: {growth: 1/day, kept: forever}, fields: {score: int}}
+  tick:
+    lifecycle: {growth: 1k/day, kept: forever}
+    series: {time: at, id: match, rate: 1/s}
+    fields: {at: date, x: double}
+relationships:
+  player.matches: {child: match, children: {p50: 5, p99: 9, max: 20}, growth: bounded}
+  match.ticks: {child: tick, children: 2000, growth: endless}
+reads:
+  profile: {rate: 9/s, from: player, where: [_id], with: [player.matches]}
+  path: {rate: 1/h, from: tick, where: [match], sort: [at]}
+writes:
+  play: {rate: 1/s, insert: [player, match]}
+  move: {rate: 9/s, insert: tick}
+",
+    );
+    let player = design.collections.iter().find(|c| c.entity == "player").unwrap();
+    let matches = player.fields.iter().find(|f| f.name == "matches").unwrap();
+    assert_eq!(matches.fields[0].name, "_id");
+}
+
+#[test]
+fn gc_06_lm_7_er_t_6_a_thousand_are_not_embedded_whoever_shares_them() {
+    let with = |p99: u64| {
+        let design = designed(&format!(
+            "
+entities:
+  post: {{lifecycle: {{growth: 1/day, kept: forever}}, fields: {{title: string}}}}
+  tag: {{lifecycle: {{growth: 0, kept: forever}}, fields: {{word: {{type: string, bytes: 8}}}}}}
+relationships:
+  post.tags: {{child: tag, children: {{p50: 9, p99: {p99}, max: {p99}}}, parents: {{p50: 5, p99: 40, max: 50}}, growth: bounded}}
+reads:
+  page: {{rate: 9/s, from: post, where: [_id], with: [post.tags]}}
+writes:
+  write: {{rate: 1/s, insert: [post, tag]}}
+"
+        ));
+        design.decisions[0].verdict
+    };
+    assert_eq!((with(999), with(1000)), (Verdict::Embed, Verdict::Reference));
+}
+
+fn documents(design: &Design, relationship: &str, operation: &str) -> Vec<f64> {
+    let decision = design.decisions.iter().find(|d| d.relationship == relationship).unwrap();
+    let costs = decision.alternatives.iter().map(|alternative| {
+        alternative.operations.iter().find(|cost| cost.name == operation).unwrap().documents
+    });
+    costs.collect()
+}
+
+#[test]
+fn ck_9_an_operation_costs_the_same_in_every_table() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/models/shop.yaml");
+    let shop = designed(&std::fs::read_to_string(path).unwrap());
+    // A customer has four orders, though twenty would be shown.
+    for relationship in ["customer.orders", "order.items", "order.auditLog"] {
+        let chosen = documents(&shop, relationship, "orders of a customer")[0];
+        assert!((chosen - 4.0).abs() < 1e-9, "{relationship}: {chosen}");
+    }
+    // Name and price are beside the id: no product is read for an order.
+    assert!((documents(&shop, "item.product", "order page")[0] - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn pt_extref_2_a_copy_in_children_is_refreshed_in_each() {
+    let design = designed(
+        "
+entities:
+  host: {count: 10, lifecycle: {growth: 0, kept: forever}, fields: {name: string}}
+  job: {lifecycle: {growth: 9k/day, kept: forever}, fields: {at: date}}
+relationships:
+  host.jobs: {child: job, children: {p50: 900, p99: 5000, max: 9000}, growth: endless}
+reads:
+  job: {rate: 900/s, from: job, where: [_id], with: {host.jobs: [name]}}
+writes:
+  run: {rate: 1/s, insert: job}
+  rename: {rate: 1/day, update: host, sets: [host.name]}
+",
+    );
+    let named = design.decisions[0].patterns.iter().map(Pattern::name);
+    assert_eq!(named.collect::<Vec<_>>(), ["parent-id-in-child", "extended-reference"]);
+    let [chosen, embedded] = documents(&design, "host.jobs", "rename")[..] else { panic!() };
+    assert!((chosen - 901.0).abs() < 1e-9 && (embedded - 1.0).abs() < 1e-9, "{chosen} {embedded}");
+}
+
+fn keys(design: &Design, entity: &str) -> Vec<String> {
+    let collection = design.collections.iter().find(|c| c.entity == entity).unwrap();
+    collection.indexes.iter().map(|index| docward_model::key_text(&index.keys)).collect()
+}
+
+#[test]
+fn gc_38_ck_12_no_index_does_what_another_does() {
+    let design = designed(
+        "
+entities:
+  e: {lifecycle: {growth: 1/day, kept: forever}, fields: {v: int, w: int, x: int, y: int, z: int}}
+reads:
+  up: {rate: 1/s, from: e, sort: [z, y]}
+  down: {rate: 1/s, from: e, sort: {z: -1, y: -1}}
+  other: {rate: 1/s, from: e, sort: {z: 1, y: -1}}
+  two: {rate: 1/s, from: e, where: [w, x]}
+  three: {rate: 1/s, from: e, where: [x, w], sort: [v]}
+writes:
+  w: {rate: 1/s, insert: e}
+",
+    );
+    assert_eq!(keys(&design, "e"), ["{ z: 1, y: 1 }", "{ z: 1, y: -1 }", "{ x: 1, w: 1, v: 1 }"]);
+}
+
+#[test]
+fn pt_ts_1_ck_12_indexes_of_readings_name_their_series() {
+    let design = designed(
+        "
+deployment: {server: '6.0'}
+entities:
+  run: {lifecycle: {growth: 1/day, kept: forever}, fields: {name: string}}
+  host: {lifecycle: {growth: 0, kept: forever}, fields: {dns: string}}
+  step:
+    lifecycle: {growth: 1k/day, kept: forever}
+    series: {time: ts, id: [run, host], rate: 1/s}
+    needs-change-streams-or-updates: false
+    fields: {ts: date, loss: double}
+relationships:
+  run.steps: {child: step, children: 2000, growth: endless}
+  host.steps: {child: step, children: 2000, growth: endless}
+reads:
+  curve: {rate: 1/s, from: step, where: [run], sort: [ts]}
+  name: {rate: 1/s, from: run, where: [_id]}
+  dns: {rate: 1/s, from: host, where: [_id]}
+writes:
+  w: {rate: 9/s, insert: [run, host, step]}
+",
+    );
+    assert_eq!(keys(&design, "step"), [r#"{ "meta.runId": 1, ts: 1 }"#, r#"{ "meta.hostId": 1 }"#]);
+}
+
+#[test]
+fn dm_10_1_ck_12_one_child_that_is_asked_for_by_its_id_has_one() {
+    let design = designed(
+        "
+entities:
+  user: {lifecycle: {growth: 1/day, kept: forever}, fields: {name: string}}
+  cart: {lifecycle: {growth: 1/day, kept: forever}, fields: {total: decimal}}
+relationships:
+  user.cart: {child: cart, children: 1}
+reads:
+  page: {rate: 9/s, from: user, where: [_id], with: [user.cart]}
+  cart: {rate: 1/s, from: cart, where: [_id]}
+writes:
+  w: {rate: 9/s, insert: [user, cart]}
+",
+    );
+    assert_eq!(design.decisions[0].verdict, Verdict::Embed);
+    assert_eq!(keys(&design, "user"), [r#"{ "cart._id": 1 }"#]);
+    let cart = design.collections[0].fields.iter().find(|f| f.name == "cart").unwrap();
+    assert_eq!(cart.fields[0].name, "_id");
+}

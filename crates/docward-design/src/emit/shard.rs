@@ -8,7 +8,7 @@ use super::{database, heading};
 use crate::collection::CollectionPlan;
 use crate::js;
 use crate::plan::Design;
-use crate::shard::ShardPlan;
+use crate::shard::{ShardPlan, stays_small};
 
 pub(super) fn script(design: &Design) -> String {
     let mut text = heading(
@@ -48,6 +48,21 @@ pub(super) fn script(design: &Design) -> String {
     for (collection, plan) in sharded {
         text.push('\n');
         text.push_str(&one(collection, plan));
+    }
+    let small: Vec<&str> = design
+        .collections
+        .iter()
+        .filter(|collection| collection.shard.is_none() && stays_small(collection))
+        .map(|collection| collection.name.as_str())
+        .collect();
+    if !small.is_empty() {
+        let why = format!(
+            "Not sharded, because all of it fits a chunk for years: {}.",
+            docward_model::text::list(&small, small.len())
+        );
+        let lines = heading(&why);
+        text.push('\n');
+        text.extend(lines.lines().map(|line| format!("  {line}\n")));
     }
     text.push_str("}\n\nshardAll();\n");
     text

@@ -61,6 +61,8 @@ pub struct Predictor {
     /// Embedded children beyond so many are cut off.
     pub keep: Option<u64>,
     names: (String, String, String),
+    /// Documents that reads begin with, where that follows from other relationships.
+    roots: Vec<(String, u64)>,
     sizes: Sizes,
 }
 
@@ -304,6 +306,7 @@ impl<'a, 'm> Base<'a, 'm> {
                 relationship.parent.clone(),
                 relationship.child.clone(),
             ),
+            roots: roots(layout.model),
             sizes,
             parent: self.parent.clone(),
             child,
@@ -444,6 +447,18 @@ impl Predictor {
     pub fn needs_lookup(&self) -> bool {
         self.looked_up || self.is_shared() && self.found_by_child
     }
+}
+
+/// Reads of what belongs to one parent find what a typical one has, however many they would take.
+fn roots(model: &DesignModel) -> Vec<(String, u64)> {
+    let of = |read: &DesignRead| {
+        let mut of_parents = model.relationships.iter().filter(|r| r.child == read.from);
+        let typical = of_parents.find(|r| by_parent(read, r))?.children?.p50.max(1);
+        // Other conditions leave fewer, nobody knows how few.
+        let most = if read.filter.len() > 1 { read.limit.unwrap_or(1) } else { u64::MAX };
+        Some((read.name.clone(), read.limit.unwrap_or(u64::MAX).min(typical).min(most)))
+    };
+    model.reads.iter().filter_map(of).collect()
 }
 
 /// Whether a read asks for children by the id of their parent.

@@ -11,7 +11,7 @@ impl Predictor {
     pub fn plan_read(&self, read: &DesignRead) -> Option<ReadPlan> {
         let (name, parent, child) = &self.names;
         let with = read.with.iter().find(|with| with.relationship == *name);
-        let roots = read.limit.unwrap_or(1).max(1);
+        let roots = self.roots_of(read);
         if read.from == *parent {
             let asked = with.is_some()
                 || read.counts.contains(name)
@@ -51,6 +51,34 @@ impl Predictor {
         } else {
             ReadPlan::Children { roots, parent }
         })
+    }
+
+    /// How a read that begins with neither of the two gets at them by other relationships; whether it
+    /// reaches the parent, the child, and the parent without this relationship.
+    pub(crate) fn plan_from_elsewhere(
+        &self,
+        read: &DesignRead,
+        (parent, child, parent_first): (bool, bool, bool),
+    ) -> Option<ReadPlan> {
+        let roots = self.roots_of(read);
+        let with = read.with.iter().find(|with| with.relationship == self.names.0);
+        let fetch = match with {
+            Some(with) if self.way != Way::Embed && child => self.fetch(with),
+            _ => Fetch::Nothing,
+        };
+        match (parent, child) {
+            (true, _) if parent_first || !child => {
+                Some(ReadPlan::Parents { roots, fetch, count: false, sums: None })
+            }
+            (parent, true) => Some(ReadPlan::Children { roots, parent }),
+            _ => None,
+        }
+    }
+
+    /// Documents that a read begins with.
+    fn roots_of(&self, read: &DesignRead) -> u64 {
+        let known = self.roots.iter().find(|(name, _)| *name == read.name);
+        known.map_or(read.limit.unwrap_or(1).max(1), |(_, roots)| *roots)
     }
 
     fn fetch(&self, with: &With) -> Fetch {
@@ -190,6 +218,12 @@ impl Predictor {
             parent: on_parent,
             child: on_child,
             whole: on_parent == on_child && matches!(on_parent, Some(Act::Insert | Act::Delete)),
+            refreshes: on_parent == Some(Act::Update) && on_child.is_none() && {
+                let copied = |field: &String| {
+                    self.copies.as_ref().is_some_and(|c| c.fields.iter().any(|f| f.name == *field))
+                };
+                write.sets.iter().any(|(entity, field)| entity == parent && copied(field))
+            },
             follows: keeps
                 && on_parent.is_none()
                 && matches!(on_child, Some(Act::Insert | Act::Delete)),
@@ -234,7 +268,8 @@ impl Predictor {
             let each = if self.link == Link::ChildIds { 1.0 } else { 2.0 };
             entries += if moved(plan.child) { each * own } else { 0.0 };
             let parents = f64::from(plan.parent.is_some() || plan.follows);
-            (parents + own, parents * held + own * self.sizes.own_child as f64)
+            let changed = if plan.refreshes { children as f64 } else { own };
+            (parents + changed, parents * held + changed * self.sizes.own_child as f64)
         };
         OperationCost {
             name: write.name.clone(),

@@ -1,6 +1,6 @@
 //! What is done for a declared read or write, and where ids live.
 
-use docward_model::{DesignRead, Relationship};
+use docward_model::Relationship;
 
 use crate::pattern::Pattern;
 use crate::plan::Decision;
@@ -41,19 +41,6 @@ pub enum ReadPlan {
 }
 
 impl ReadPlan {
-    /// A read that begins with neither of the two and reaches one of them by another relationship; `None`
-    /// when it reaches both.
-    pub(crate) fn elsewhere(read: &DesignRead, (parent, child): (bool, bool)) -> Option<Self> {
-        let roots = read.limit.unwrap_or(1).max(1);
-        match (parent, child) {
-            (true, false) => {
-                Some(Self::Parents { roots, fetch: Fetch::Nothing, count: false, sums: None })
-            }
-            (false, true) => Some(Self::Children { roots, parent: false }),
-            _ => None,
-        }
-    }
-
     /// Parents that one execution is about.
     pub fn targets(&self) -> u64 {
         match self {
@@ -96,6 +83,8 @@ pub struct WritePlan {
     pub whole: bool,
     /// Whether the parent is changed only because it keeps a preview, a count or a sum.
     pub follows: bool,
+    /// Whether children by themselves have copies of what is changed in the parent.
+    pub refreshes: bool,
     /// Whether it is all or nothing and needs a transaction.
     pub transaction: bool,
 }

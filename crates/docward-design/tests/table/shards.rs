@@ -165,6 +165,72 @@ writes:
     let plan = zoned.shard("session");
     assert_eq!(plan.key.text(), "{ region: 1, userId: 1 }");
     assert_eq!(plan.zones, ["EU", "US"]);
+    assert!(plan.key.is_sound(), "{:?}", plan.key.checks);
+}
+
+#[test]
+fn sk_4_sk_11_reads_that_do_not_name_the_zone_ask_every_zone() {
+    let zoned = of(
+        "deployment: {shards: 4, zones: {field: region, values: [EU, US]}}
+entities:
+  session:
+    count: 1M
+    lifecycle: {growth: 0, kept: forever}
+    fields: {region: {type: string, values: [EU, US]}, userId: {type: objectId, distinct: 500k, top-share: 0.1%, rising: false}}
+reads:
+  r: {from: session, where: [userId], rate: 9/s}
+writes:
+  w: {insert: [session], rate: 1/s}
+",
+    );
+    let key = &zoned.shard("session").key;
+    assert_eq!(key.text(), "{ region: 1, userId: 1 }");
+    let check = key.checks.iter().find(|(id, ..)| *id == "SK-4").unwrap();
+    assert_eq!(check.1, Some(false));
+    assert_eq!(check.2, "0 % of the reads name `region`; the others ask every zone");
+}
+
+#[test]
+fn sk_12_a_field_that_writes_change_is_no_key() {
+    let reads = "  r: {from: order, where: [customer], sort: [changeTime], rate: 9/s}";
+    let text = |sets: &str| {
+        format!(
+            "deployment: {{shards: 4}}
+entities:
+  customer: {{count: 1M, lifecycle: {{growth: 0, kept: forever}}, fields: {{name: string}}}}
+  order: {{count: 90M, lifecycle: {{growth: 1M/year, kept: forever}}, fields: {{changeTime: date}}}}
+relationships:
+  customer.orders: {{child: order, children: {{p50: 9, p99: 90, max: 90M}}, growth: 9/year}}
+reads:
+{reads}
+  c: {{from: customer, where: [_id], rate: 1/s}}
+writes:
+  w: {{insert: [customer, order], rate: 1/s}}
+  touch: {{update: order, rate: 9/s{sets}}}
+"
+        )
+    };
+    let key = |sets: &str| of(&text(sets)).shard("order").key.text();
+    assert_eq!(key(""), "{ customerId: 1, changeTime: 1 }");
+    assert_eq!(key(", sets: [order.changeTime]"), "{ customerId: 1, _id: 1 }");
+}
+
+#[test]
+fn sk_4_what_nobody_reads_needs_no_aim_and_what_is_small_needs_no_key() {
+    let case = of(
+        "deployment: {shards: 4}
+entities:
+  log: {count: 900M, read: never, lifecycle: {growth: 1M/year, kept: forever}, fields: {text: string}}
+  plan: {count: 40, lifecycle: {growth: 0, kept: forever}, fields: {name: string}}
+reads:
+  r: {from: plan, where: [name], rate: 9/s}
+writes:
+  w: {insert: [log, plan], rate: 1/s}
+",
+    );
+    let check = case.shard("log").key.checks.iter().find(|(id, ..)| *id == "SK-4").unwrap().clone();
+    assert_eq!((check.1, check.2.as_str()), (Some(true), "nothing is read of it"));
+    assert!(case.design.collections.iter().any(|c| c.entity == "plan" && c.shard.is_none()));
 }
 
 #[test]

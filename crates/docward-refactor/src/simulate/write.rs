@@ -52,7 +52,7 @@ pub(super) async fn write_once(
     }
     if let Some(filter) = &step.child_filter {
         if let Some(change) = step.child_change.take() {
-            let action = store.children.update_one(filter.clone(), change);
+            let action = store.children.update_many(filter.clone(), change);
             let result = match inside.as_mut() {
                 Some(session) => action.session(&mut **session).await?,
                 None => action.await?,
@@ -102,7 +102,8 @@ pub(super) async fn write_once(
     if step.weighs_parent && plan.parent != Some(Act::Delete) {
         moved.bytes += bytes_of(&store.parents, of_parent).await?;
     }
-    if let Some(filter) = step.child_filter.filter(|_| plan.child == Some(Act::Update)) {
+    let changed = plan.child == Some(Act::Update) || plan.refreshes;
+    if let Some(filter) = step.child_filter.filter(|_| changed) {
         moved.bytes += bytes_of(&store.children, filter).await?;
     }
     Ok((cost, moved))
@@ -183,8 +184,23 @@ impl Step {
         let [mut set, mut unset, mut push, mut pull, mut add] = [(); 5].map(|()| Document::new());
         let seed = rng.next();
         if plan.parent == Some(Act::Update) {
-            let names: Vec<&str> = write.updates.iter().flat_map(|entity| fields(entity)).collect();
-            set.extend(store.maker.change(true, &names, seed));
+            let mut names: Vec<&str> =
+                write.updates.iter().flat_map(|entity| fields(entity)).collect();
+            let copied = |name: &str| {
+                way.copies.as_ref().is_some_and(|c| c.fields.iter().any(|f| f.name == name))
+            };
+            if plan.refreshes {
+                names.retain(|name| copied(name));
+            }
+            let change = store.maker.change(true, &names, seed);
+            if let (Some((field, value)), Some(copies)) =
+                (&change, way.copies.as_ref().filter(|_| plan.refreshes))
+            {
+                let path = format!("{}.{field}", copies.name);
+                step.child_filter = Some(doc! { &way.parent_id: parent_id });
+                step.child_change = Some(doc! { "$set": { path: value.clone() } });
+            }
+            set.extend(change);
         }
         match plan.child {
             None => {}
