@@ -60,6 +60,8 @@ impl<'n> Faults<'n> {
     /// Everything found, in the order of the file.
     pub(crate) fn finish(mut self) -> Vec<Fault> {
         self.found.sort_by_key(|fault| (fault.location.line, fault.location.column));
+        // A name that is wrong in two places of one line is told once.
+        self.found.dedup();
         self.found
     }
 }

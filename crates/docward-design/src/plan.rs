@@ -779,7 +779,10 @@ fn parts_of_others(model: &DesignModel, decisions: &[Decision], advice: &mut [En
             Some(date) => format!(
                 "kept for {days:.0} days, but part of `{parent}`, which stays longer: documents go by themselves, elements do not. A function takes those of `{role}` out whose `{date}` is older; run it every day"
             ),
-            None => format!("part of `{parent}`, which is kept longer than the {days:.0} days of `{role}`"),
+            None => format!(
+                "part of `{parent}`, which is kept longer than the {} of `{role}`",
+                text::plural(days.round() as u64, "day")
+            ),
         });
     }
 }

@@ -125,7 +125,10 @@ fn entity(
         .find_map(|index| index.ttl_seconds.filter(|seconds| *seconds > 0));
     let _ = writeln!(out, "    # ? how many come, and how long they are kept");
     let kept = match expiry {
-        Some(seconds) => format!("{:.1} days", seconds as f64 / 86_400.0),
+        Some(seconds) => {
+            let days = (seconds as f64 / 86_400.0 * 10.0).round() / 10.0;
+            format!("{days} day{}", if days == 1.0 { "" } else { "s" })
+        }
         None => "forever".to_owned(),
     };
     match yearly(profile) {
@@ -366,7 +369,7 @@ fn referenced<'e>(
     }
     let single = reference.children_per_parent.max <= 1;
     Some(Relation {
-        name: format!("{to}.{}{}", role(from), if single { "" } else { "s" }),
+        name: format!("{to}.{}", if single { role(from) } else { words::plural(&role(from)) }),
         child: from.to_owned(),
         children: spread(&reference.children_per_parent),
         shared: None,

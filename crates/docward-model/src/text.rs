@@ -123,6 +123,13 @@ pub fn plural(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), form(n, "", "s"))
 }
 
+/// A noun with its article: `a string`, `an int`.
+pub fn a(noun: &str) -> String {
+    let first = noun.trim_start_matches('`').chars().next().unwrap_or(' ');
+    let article = if "aeiouAEIOU".contains(first) { "an" } else { "a" };
+    format!("{article} {noun}")
+}
+
 /// `1 has`, `2 have`: a count with the form of the verb that goes with it.
 pub fn verb(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), form(n, one, many))

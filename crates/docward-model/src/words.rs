@@ -52,6 +52,18 @@ pub fn singular(word: &str) -> String {
     word.to_owned()
 }
 
+/// `order`, `entry`, `box` to their plural; good enough to propose names.
+pub fn plural(word: &str) -> String {
+    let before = word.chars().rev().nth(1);
+    if let Some(stem) = word.strip_suffix('y')
+        && before.is_some_and(|c| !"aeiou".contains(c))
+    {
+        return format!("{stem}ies");
+    }
+    let hisses = ["s", "x", "z", "sh", "ch"].iter().any(|tail| word.ends_with(tail));
+    format!("{word}{}", if hisses { "es" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +82,16 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(split(name).join(" "), expect, "{name}");
+        }
+    }
+
+    #[test]
+    fn plurals_are_made() {
+        for (one, many) in
+            [("order", "orders"), ("entry", "entries"), ("box", "boxes"), ("day", "days")]
+        {
+            assert_eq!(plural(one), many);
+            assert_eq!(singular(many), one);
         }
     }
 

@@ -90,7 +90,7 @@ async function checkAll() {
     const all = held + failed.length;
     throw new Error(`${failed.length} of ${all} checks failed:\n${failed.join("\n")}`);
   }
-  print(`${held} checks hold`);
+  print(held === 1 ? "1 check holds" : `${held} checks hold`);
 }
 checkAll();
 "#;

@@ -23,7 +23,7 @@ fn entity(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<En
     let entity = Entity {
         name: name.to_owned(),
         place: faults.location(at),
-        collection: one_text(table.get("collection"), "the collection's name", faults),
+        collection: table.get("collection").and_then(|node| super::collection(node, faults)),
         count: table.get("count").and_then(|n| count(n, "the number of documents", faults)),
         fields: table.get("fields").map(|n| fields(n, faults)).unwrap_or_default(),
         variants: table.get("variants").map(|n| variants(n, faults)).unwrap_or_default(),

@@ -50,7 +50,7 @@ fn model(text: &str, faults: &mut Faults<'_>) -> Option<DesignModel> {
     }
     let mut model = DesignModel {
         name: one_text(table.get("name"), "the name", faults).unwrap_or_else(|| "model".into()),
-        database: one_text(table.get("database"), "the database", faults),
+        database: table.get("database").and_then(|node| database(node, faults)),
         as_of: table.get("as-of").and_then(|n| n.read("the day", "`2026-01-31`", day, faults)),
         ..DesignModel::default()
     };
@@ -83,6 +83,42 @@ fn one_text(node: Option<&Node>, what: &str, faults: &mut Faults<'_>) -> Option<
     node.and_then(|node| node.text(what, faults)).map(str::to_owned)
 }
 
+/// A database, by a name that servers take on every system (LM-10, DM-02.2).
+fn database(node: &Node, faults: &mut Faults<'_>) -> Option<String> {
+    let name = node.text("the database", faults)?;
+    let why = if name.is_empty() || name.len() > 63 {
+        Some("a database has a name of 1 to 63 bytes")
+    } else if name.contains(|c: char| c.is_control() || r#"/\. "$*<>:|?"#.contains(c)) {
+        Some(r#"a database has no space and none of /\."$*<>:|? in its name"#)
+    } else if ["admin", "local", "config"].contains(&name) {
+        Some("`admin`, `local` and `config` belong to the server")
+    } else {
+        None
+    };
+    if let Some(why) = why {
+        faults.push(node.at, format!("`{name}` cannot name the database"), Some(why.to_owned()));
+    }
+    Some(name.to_owned())
+}
+
+/// A collection, by a name that servers take; with the database in front it has 255 bytes at most (LM-10).
+fn collection(node: &Node, faults: &mut Faults<'_>) -> Option<String> {
+    let name = node.text("the collection's name", faults)?;
+    let why = if name.is_empty() || name.len() > 191 {
+        Some("a collection has a name of 1 to 191 bytes, so that 255 are enough with its database")
+    } else if name.starts_with("system.") {
+        Some("names that begin with `system.` belong to the server")
+    } else if name.contains(|c: char| c.is_control() || c == '$') || name.starts_with('.') {
+        Some("a collection has no `$` and no control character in its name, and no dot in front")
+    } else {
+        None
+    };
+    if let Some(why) = why {
+        faults.push(node.at, format!("`{name}` cannot name a collection"), Some(why.to_owned()));
+    }
+    Some(name.to_owned())
+}
+
 fn day(text: &str) -> Option<(i16, i8, i8)> {
     let date: jiff::civil::Date = text.parse().ok()?;
     Some((date.year(), date.month(), date.day()))
@@ -92,9 +128,16 @@ fn count(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option<f64> {
     node.read(what, "`1200`, `600k` or `2M`", quantity::count, faults)
 }
 
+/// A number of things of which there is one or more.
+fn at_least_one(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option<u64> {
+    let read = |text: &str| quantity::count(text).filter(|number| *number >= 1.0);
+    node.read(what, "`1`, `1200` or `600k`", read, faults).map(|number| number as u64)
+}
+
 /// How a rate is written.
 const RATE: &str = "`20/s`, `3/min`, `1k/h` or `5000/day`";
 
 fn rate(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option<f64> {
-    node.read(what, RATE, quantity::rate, faults)
+    let read = |text: &str| quantity::rate(text).filter(|rate| *rate > 0.0);
+    node.read(what, RATE, read, faults)
 }

@@ -1,6 +1,6 @@
 //! Names that must exist: entities, relationships and fields that something else refers to.
 
-use docward_model::{BsonType, DesignModel, DesignRead, Entity, Location, With};
+use docward_model::{BsonType, DesignModel, DesignRead, Entity, Location, With, text};
 
 use crate::fault::Faults;
 use crate::table::nearest;
@@ -49,6 +49,7 @@ pub(super) fn check(model: &DesignModel, faults: &mut Faults<'_>) {
             }
         }
     }
+    names.never(model);
     for write in &model.writes {
         for entity in write.inserts.iter().chain(&write.updates).chain(&write.deletes) {
             names.entity(entity, &write.place, &write.name);
@@ -71,6 +72,27 @@ impl Names<'_, '_, '_> {
     fn entity(&mut self, name: &str, place: &Location, user: &str) {
         let known = self.model.entities.iter().map(|entity| entity.name.as_str());
         self.known(name, known.collect(), "entity", place, user);
+    }
+
+    /// What is said never to be read or written, and is.
+    fn never(&mut self, model: &DesignModel) {
+        let mut push = |place: &Location, message: String, word: &str| {
+            let at = At { line: place.line, column: place.column };
+            let hint = format!("take out `{word}: never`, or the operation");
+            self.faults.push(at, message, Some(hint));
+        };
+        for entity in &model.entities {
+            let name = &entity.name;
+            for read in model.reads.iter().filter(|r| entity.never_read && r.from == *name) {
+                let message = format!("`{}` reads `{name}`, which says `read: never`", read.name);
+                push(&read.place, message, "read");
+            }
+            for write in model.writes.iter().filter(|w| entity.never_written && w.touches(name)) {
+                let message =
+                    format!("`{}` writes `{name}`, which says `written: never`", write.name);
+                push(&write.place, message, "written");
+            }
+        }
     }
 
     fn relationship(&mut self, name: &str, place: &Location, user: &str) {
@@ -124,7 +146,7 @@ impl Names<'_, '_, '_> {
         };
         let at = At { line: field.place.line, column: field.place.column };
         let kind = field.kind.name();
-        let message = format!("`{time}` is the time of a series and a {kind}");
+        let message = format!("`{time}` is the time of a series and {}", text::a(kind));
         self.faults.push(at, message, Some("make it a `date`".to_owned()));
     }
 
@@ -142,10 +164,10 @@ impl Names<'_, '_, '_> {
             let first = all[..i].iter().find(|other| other.name == field.name);
             if let Some(first) = first.filter(|first| first.kind != field.kind) {
                 let message = format!(
-                    "`{}` is a {} here and a {} in line {}",
+                    "`{}` is {} here and {} in line {}",
                     field.name,
-                    field.kind.name(),
-                    first.kind.name(),
+                    text::a(field.kind.name()),
+                    text::a(first.kind.name()),
                     first.place.line
                 );
                 let hint = "kinds share the type of a field, or call it differently";
@@ -177,8 +199,12 @@ impl Names<'_, '_, '_> {
         if name.is_empty() || known.contains(&name) {
             return;
         }
-        let hint =
-            nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+        let near = nearest(name, known.iter().copied());
+        let near = near.map(|near| format!("did you mean `{near}`?"));
+        let hint = near.or_else(|| {
+            let all = (!known.is_empty()).then(|| text::list(&known, 8))?;
+            Some(format!("declared: {all}"))
+        });
         let at = At { line: place.line, column: place.column };
         self.faults.push(
             at,

@@ -2,7 +2,7 @@
 
 use docward_model::{DesignRead, DesignWrite, Matching, With};
 
-use super::{count, one_text, rate};
+use super::{at_least_one, one_text, rate};
 use crate::fault::Faults;
 use crate::table::Table;
 use crate::yaml::{At, Node, Value};
@@ -33,10 +33,7 @@ fn one_read(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<
         from: from.clone().unwrap_or_default(),
         filter: table.get("where").map(|n| filter(n, faults)).unwrap_or_default(),
         sort: table.get("sort").map(|n| sort(n, faults)).unwrap_or_default(),
-        limit: table
-            .get("limit")
-            .and_then(|n| count(n, "the limit", faults))
-            .map(|number| number as u64),
+        limit: table.get("limit").and_then(|n| at_least_one(n, "the limit", faults)),
         fields: table.get("fields").map(|n| words(n, faults)).unwrap_or_default(),
         with: table.get("with").map(|n| with(n, faults)).unwrap_or_default(),
         counts: table.get("count").map(|n| words(n, faults)).unwrap_or_default(),
@@ -176,9 +173,9 @@ fn with(node: &Node, faults: &mut Faults<'_>) -> Vec<With> {
             Value::Map(_) => {
                 let Some(mut inner) = Table::of(node, "`with`", faults) else { continue };
                 with.fields = inner.get("fields").map(|n| words(n, faults)).unwrap_or_default();
-                let newest = inner.get("newest").and_then(|n| count(n, "how many", faults));
+                let newest = inner.get("newest").and_then(|n| at_least_one(n, "how many", faults));
                 let by = one_text(inner.get("by"), "the field", faults);
-                with.newest = newest.map(|number| (number as u64, by));
+                with.newest = newest.map(|number| (number, by));
                 inner.finish("what is fetched along", faults);
             }
             _ => with.fields = words(node, faults),

@@ -2,7 +2,7 @@
 
 use docward_model::{ChildGrowth, Relationship};
 
-use super::{count, entities, one_text};
+use super::{at_least_one, entities, one_text};
 use crate::fault::Faults;
 use crate::quantity;
 use crate::table::{Table, boolean};
@@ -29,15 +29,20 @@ fn one(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Relat
         faults.push(at, format!("{what} has no `child`"), Some("name an entity".to_owned()));
     }
     let field = one_text(table.get("field"), "the field", faults);
-    let children = table.get("children").and_then(|n| entities::spread(n, "`children`", faults));
+    let children = table.get("children").and_then(|n| {
+        let spread = entities::spread(n, "`children`", faults)?;
+        if spread.max == 0 {
+            let hint = "leave the relationship out".to_owned();
+            faults.push(n.at, "no parent would have a child", Some(hint));
+        }
+        Some(spread)
+    });
     let growth = table.get("growth").and_then(|n| growth(n, faults));
     let parents = table.get("parents").map(|n| entities::spread(n, "`parents`", faults));
     let parents = parents.flatten();
     let current = table.get("must-be-current").and_then(|n| current(n, faults));
-    let keep_newest = table
-        .get("keep-newest")
-        .and_then(|n| count(n, "how many are kept", faults))
-        .map(|number| number as u64);
+    let keep_newest =
+        table.get("keep-newest").and_then(|n| at_least_one(n, "how many are kept", faults));
     let invariant = one_text(table.get("invariant"), "what must hold", faults);
     let transaction = table
         .get("transaction")

@@ -215,7 +215,7 @@ fn names_that_do_not_exist() {
     fault(
         "insert: [order, item]",
         "insert: [order, item, x]",
-        "m.yaml:24:3: `place` names the entity `x`, which is not declared",
+        "m.yaml:24:3: `place` names the entity `x`, which is not declared; declared: `order` and `item`",
     );
 }
 
@@ -308,7 +308,7 @@ fn dm_09_6_dm_10_1_names_and_types_that_cannot_be() {
     fault(
         "    fields: {quantity: int}",
         "    fields: {quantity: int}\n    variants: {a: {quantity: string}, b: {size: int}, c: {size: int}}",
-        "m.yaml:12:20: `quantity` is a string here and a int in line 11; kinds share the type of a field, or call it differently",
+        "m.yaml:12:20: `quantity` is a string here and an int in line 11; kinds share the type of a field, or call it differently",
     );
     fault(
         "  item:\n",
@@ -338,4 +338,52 @@ fn unique_is_said_of_fields_that_an_index_can_hold() {
         "      place: {type: object, fields: {code: {type: string, unique: true}}}\n      status: string",
         "m.yaml:7:38: `code` is unique inside of field `place`; make it a field of the entity itself, where an index can hold it",
     );
+}
+
+#[test]
+fn lm_10_dm_02_2_names_that_servers_refuse() {
+    let entity = "entities:\n  a: {fields: {x: string}, lifecycle: {growth: 0, kept: forever}, read: never, written: never";
+    let long = "x".repeat(192);
+    for name in ["system.users", "a$b", ".a", &long] {
+        let text = format!("{entity}, collection: \"{name}\"}}\n");
+        let found = said(&text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains(&format!("`{name}` cannot name a collection")), "{found:?}");
+    }
+    let long = "x".repeat(64);
+    for name in ["a b", "c.d", "a/b", "admin", &long] {
+        let found = said(&format!("database: \"{name}\"\n{entity}}}\n"));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains(&format!("`{name}` cannot name the database")), "{found:?}");
+    }
+}
+
+#[test]
+fn dp_2_what_contradicts_itself() {
+    let text = "\
+entities:
+  a: {fields: {x: string}, lifecycle: {growth: 0, kept: forever}, read: never, written: never}
+  b: {fields: {y: string}, lifecycle: {growth: 0, kept: forever}}
+relationships:
+  a.bs: {child: b, children: 0, growth: bounded, keep-newest: 0}
+reads:
+  r: {from: a, where: [x], limit: 0, rate: 1/s}
+  never: {from: b, where: [z], sort: [z], rate: 0/s}
+writes:
+  w: {insert: [a, b], rate: 1/s}
+";
+    let found = said(text);
+    let expected = [
+        "no parent would have a child",
+        "how many are kept",
+        "`r` reads `a`, which says `read: never`; take out `read: never`, or the operation",
+        "the limit",
+        "`never` names the field of `b` `z`, which is not declared; declared: `y`",
+        "the rate",
+        "`w` writes `a`, which says `written: never`",
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(found.contains(expected), "{found}: {expected}");
+    }
 }

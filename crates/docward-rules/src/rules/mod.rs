@@ -105,6 +105,7 @@ mod r030_undeclared_field;
 mod r031_cardinality_drift;
 mod r032_size_drift;
 mod r033_rate_drift;
+mod r034_collections_of_model;
 mod s001_access_control_off;
 mod s002_listens_in_public;
 mod s003_plain_text_in_public;
@@ -271,6 +272,7 @@ pub static RULES: &[&Rule] = &[
     &r031_cardinality_drift::R031,
     &r032_size_drift::R032,
     &r033_rate_drift::R033,
+    &r034_collections_of_model::R034,
     &s001_access_control_off::S001,
     &s002_listens_in_public::S002,
     &s003_plain_text_in_public::S003,

@@ -11,9 +11,10 @@ declare_rule! {
     ///
     /// ## What it checks
     /// With a model (`docward design check MODEL.yaml SOURCE`, or `audit --model`), reports fields that
-    /// documents have and the model does not, and required fields of the model that documents lack. One
-    /// finding for a collection lists them. Objects that the model declares without fields may hold
-    /// anything.
+    /// documents have and the model does not, required fields of the model that documents lack, and fields
+    /// of another type than declared (`int`, `long` and `double` are one: drivers choose among them by
+    /// value). One finding for a collection lists them. Objects that the model declares without fields may
+    /// hold anything.
     ///
     /// ## Why it matters
     /// A model decides on the fields it knows. What is not declared has no size, no index and no place in
@@ -75,11 +76,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let least = cx.limit(&MIN_SHARE);
     let open = declared.undecided(&plan.entity);
     let mut compared =
-        Compared { profile, least, open: &open, unknown: Vec::new(), missing: Vec::new() };
+        Compared { profile, least, open: &open, unknown: vec![], missing: vec![], odd: vec![] };
     let top: Vec<&Field> = profile.fields.iter().filter(|field| field.parent.is_none()).collect();
     compared.compare(&top, &plan.fields, "");
-    let Compared { unknown, missing, .. } = compared;
-    if unknown.is_empty() && missing.is_empty() {
+    let Compared { unknown, missing, odd, .. } = compared;
+    if unknown.is_empty() && missing.is_empty() && odd.is_empty() {
         return;
     }
     let mut said = Vec::new();
@@ -97,14 +98,26 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
     if !missing.is_empty() {
         said.push(format!(
-            "lacks {} of it: {}",
+            "lacks {} of the model: {}",
             text::plural(missing.len() as u64, "field"),
             text::list(&missing, 5)
         ));
     }
+    if !odd.is_empty() {
+        let shown: Vec<String> = odd
+            .iter()
+            .map(|(path, found, declared)| format!("{path} ({found}, declared as {declared})"))
+            .collect();
+        said.push(format!(
+            "has {} of another type: {}",
+            text::plural(odd.len() as u64, "field"),
+            text::list(&shown, 5)
+        ));
+    }
     let first = unknown.first().map(|(path, _)| path.clone()).or_else(|| missing.first().cloned());
+    let first = first.or_else(|| odd.first().map(|(path, ..)| path.clone()));
     let subject = match first {
-        Some(path) if unknown.len() + missing.len() == 1 => {
+        Some(path) if unknown.len() + missing.len() + odd.len() == 1 => {
             Subject::Field(collection.namespace.clone(), FieldPath::new(&path))
         }
         _ => Subject::Collection(collection.namespace.clone()),
@@ -115,11 +128,18 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             subject,
             format!("`{}` {}", collection.namespace.collection, said.join(", and ")),
             "a model decides on the fields it knows; what it does not know has no size, index or place in it",
-            "declare them in the model with their sizes, or stop writing them",
+            match (paths.is_empty(), missing.is_empty(), odd.is_empty()) {
+                (false, true, true) => {
+                    "declare them in the model with their sizes, or stop writing them"
+                }
+                (true, false, true) => "write them, or take them out of the model",
+                _ => "declare in the model what is written, and write what is declared",
+            },
             profile.seen(),
         )
         .data("undeclared", paths)
-        .data("missing", missing),
+        .data("missing", missing)
+        .data("types", odd.into_iter().map(|(path, ..)| path).collect::<Vec<String>>()),
     );
 }
 
@@ -130,14 +150,36 @@ struct Compared<'p> {
     open: &'p [&'p str],
     unknown: Vec<(String, f64)>,
     missing: Vec<String>,
+    /// Fields of another type, what was found most and what was declared.
+    odd: Vec<(String, &'static str, &'static str)>,
+}
+
+/// Drivers choose among the types of binary numbers by value; a decimal is meant.
+fn is_same(found: BsonType, declared: BsonType) -> bool {
+    let binary = |kind| matches!(kind, BsonType::Int | BsonType::Long | BsonType::Double);
+    found == declared || binary(found) && binary(declared)
 }
 
 impl Compared<'_> {
+    fn kind(&mut self, field: &Field, planned: &Planned, path: &str) {
+        let values = field.types.values();
+        let all: u64 = values.iter().map(|(_, n)| n).sum();
+        let mut odd = values.iter().filter(|(kind, _)| !is_same(*kind, planned.kind)).peekable();
+        let Some((most, _)) = odd.peek().copied() else { return };
+        let share = odd.map(|(_, n)| *n).sum::<u64>() as f64 / all.max(1) as f64;
+        if share >= self.least {
+            self.odd.push((path.to_owned(), most.name(), planned.kind.name()));
+        }
+    }
+
     fn compare(&mut self, seen: &[&Field], planned: &[Planned], above: &str) {
         for field in seen.iter().filter(|field| field.shape == FieldShape::Named) {
             let path = format!("{above}{}", field.name);
             match planned.iter().find(|planned| planned.name == field.name) {
-                Some(planned) => self.inside(field, planned, &path),
+                Some(planned) => {
+                    self.kind(field, planned, &path);
+                    self.inside(field, planned, &path);
+                }
                 None if FRAMEWORK.contains(&field.name.as_str()) => {}
                 None if above.is_empty() && self.open.contains(&field.name.as_str()) => {}
                 None if field.presence() >= self.least => {
@@ -207,7 +249,24 @@ mod tests {
     #[test]
     fn dp_2_required_fields_that_are_not_there_are_named() {
         let found = said("x20 {\"place\": {\"city\": \"Bern\"}}");
-        assert!(found[0].contains("lacks 1 field of it: `orderNo`"), "{}", found[0]);
+        assert!(found[0].contains("lacks 1 field of the model: `orderNo`"), "{}", found[0]);
+    }
+
+    #[test]
+    fn dp_2_dm_09_6_types_are_compared() {
+        let model = "model\nname: shop\nentities:\n  order:\n    fields: {no: int, paid: decimal, at: date}\n...\n@ db_shop.t_order\n";
+        let said = |documents: &str| -> Vec<String> {
+            check("R030", &format!("{model}{documents}")).into_iter().map(|f| f.what).collect()
+        };
+        let good = "x20 {\"no\": 1.5, \"paid\": NumberDecimal(\"1\"), \"at\": ISODate(\"2026-01-01T00:00:00Z\")}";
+        assert_eq!(said(good), Vec::<String>::new());
+        let bad = "x20 {\"no\": \"7\", \"paid\": 1.5, \"at\": ISODate(\"2026-01-01T00:00:00Z\")}";
+        assert_eq!(
+            said(bad),
+            [
+                "`t_order` has 2 fields of another type: `no (string, declared as int)` and `paid (double, declared as decimal)`"
+            ]
+        );
     }
 
     #[test]

@@ -20,8 +20,8 @@ Examples:
 
 The rules are R030 to R033; `docward audit SOURCE --model shop.yaml` judges them with all others.
 
-Exit codes: 0 the data follows the model, 1 it does not (--fail-on error or never says otherwise), 2 could \\
-not run or ran with problems.";
+Exit codes: 0 the data follows the model, 1 it does not (--fail-on error or never says otherwise), 2 it
+could not run or ran with problems.";
 
 /// A model and the data that should follow it.
 #[derive(Args, Debug)]

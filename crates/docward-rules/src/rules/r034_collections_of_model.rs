@@ -1,0 +1,161 @@
+//! DP-2: data and the declared model have the same collections.
+
+use docward_design::Purpose;
+use docward_model::{CollectionKind, Draft, Evidence, Seen, Severity, Subject, Unit};
+
+use crate::facts::{declared, text};
+use crate::{Cx, declare_rule};
+
+declare_rule! {
+    /// # Collections of the model
+    ///
+    /// ## What it checks
+    /// With a model (`docward design check MODEL.yaml SOURCE`, or `audit --model`), reports collections that
+    /// the model has and the data does not, and the other way round. Where none of them is there the data
+    /// belongs to something else, and that is a warning: nothing else could be compared. Collections that
+    /// only some patterns need (overflow pages, archives, old versions) may be missing.
+    ///
+    /// ## Why it matters
+    /// A check that compares nothing finds nothing. A collection that nobody declared has no owner in the
+    /// design: no size, no index, no lifecycle.
+    ///
+    /// ## Example
+    /// ```jsonl,fires,ns=db_shop.t_basket
+    /// model
+    /// name: shop
+    /// entities:
+    ///   order:
+    ///     fields: {orderNo: string}
+    /// ...
+    /// x20 {"total": 1}
+    /// ```
+    /// ```jsonl,clean,ns=db_shop.t_order
+    /// model
+    /// name: shop
+    /// entities:
+    ///   order:
+    ///     fields: {orderNo: string}
+    /// ...
+    /// x20 {"orderNo": "A-1"}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Name the right source (`--db`), the right profile (`--profile neutral` has no prefixes), or the
+    /// collection of an entity (`collection:` in the model). Declare what else is there.
+    ///
+    /// ## When to ignore it
+    /// The source holds a part of the data on purpose.
+    R034, "collections-of-model",
+    level: Recommended,
+    clauses: ["DP-2"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Names, Design],
+    thresholds: [],
+    check: Deployment(check),
+}
+
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let Some(declared) = declared::of(cx) else { return };
+    let plans = &declared.design.collections;
+    let stored: Vec<_> = evidence
+        .collections
+        .iter()
+        .filter(|c| matches!(c.kind, CollectionKind::Plain | CollectionKind::TimeSeries | CollectionKind::Capped))
+        .filter(|c| !["admin", "local", "config"].contains(&c.namespace.database.as_str()))
+        .collect();
+    if stored.is_empty() || plans.is_empty() {
+        return;
+    }
+    let is_stored = |name: &str| stored.iter().any(|c| c.namespace.collection == name);
+    let always = plans.iter().filter(|plan| {
+        !matches!(plan.purpose, Purpose::Overflow(_) | Purpose::Archive | Purpose::Versions)
+    });
+    let missing: Vec<&str> =
+        always.map(|plan| plan.name.as_str()).filter(|name| !is_stored(name)).collect();
+    let known = |name: &str| plans.iter().any(|plan| plan.name == name);
+    let none = !plans.iter().any(|plan| is_stored(&plan.name));
+    let other: Vec<&str> = stored
+        .iter()
+        .map(|c| c.namespace.collection.as_str())
+        .filter(|name| !known(name))
+        .collect();
+    if missing.is_empty() && other.is_empty() {
+        return;
+    }
+    let mut said = Vec::new();
+    if none {
+        said.push(format!(
+            "none of the collections of the model is there: {}",
+            text::list(&missing, 5)
+        ));
+    } else if !missing.is_empty() {
+        let many = text::plural(missing.len() as u64, "collection");
+        said.push(format!("{many} of the model not there: {}", text::list(&missing, 5)));
+    }
+    if !other.is_empty() {
+        let many = text::plural(other.len() as u64, "collection");
+        said.push(format!("{many} not in the model: {}", text::list(&other, 5)));
+    }
+    let todo = if none {
+        "name the right source, database (--db) or profile (--profile neutral has no prefixes), or `collection:` of the entities"
+    } else {
+        "declare what is there; `collection:` of an entity says what it is called"
+    };
+    cx.report(
+        Draft::new(
+            Subject::Deployment,
+            said.join("; "),
+            "what is not in both cannot be compared, and a check that compares nothing finds nothing",
+            todo,
+            Seen::all(stored.len() as u64, Unit::Collections),
+        )
+        .severity(if none { Severity::Warn } else { Severity::Info })
+        .data("missing", missing.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>())
+        .data("undeclared", other.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>()),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::Severity;
+
+    use crate::testing::check;
+
+    const MODEL: &str = "model\nname: shop\nentities:\n  order: {fields: {no: int}}\n  user: {fields: {name: string}}\n...\n";
+
+    fn said(documents: &str) -> Vec<(Severity, String)> {
+        let found = check("R034", &format!("{MODEL}{documents}"));
+        found.into_iter().map(|f| (f.severity, f.what)).collect()
+    }
+
+    #[test]
+    fn dp_2_data_of_something_else_is_a_warning() {
+        let found = said("@ db_blog.t_post\nx3 {\"title\": \"a\"}");
+        assert_eq!(
+            found,
+            [(
+                Severity::Warn,
+                "none of the collections of the model is there: `t_order` and `t_user`; 1 collection not in the model: `t_post`".to_owned()
+            )]
+        );
+    }
+
+    #[test]
+    fn dp_2_a_part_is_a_note() {
+        let found = said("@ db_shop.t_order\nx3 {\"no\": 1}\n@ db_shop.t_basket\nx3 {\"no\": 1}");
+        assert_eq!(
+            found,
+            [(
+                Severity::Info,
+                "1 collection of the model not there: `t_user`; 1 collection not in the model: `t_basket`".to_owned()
+            )]
+        );
+    }
+
+    #[test]
+    fn dp_2_all_of_it_is_fine() {
+        assert!(said("@ db_shop.t_order\nx3 {\"no\": 1}\n@ db_shop.t_user\nx3 {\"name\": \"a\"}").is_empty());
+        assert!(check("R034", "@ db_shop.t_order\nx3 {\"no\": 1}").is_empty());
+    }
+}
