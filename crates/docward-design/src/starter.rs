@@ -113,7 +113,10 @@ fn entity(
         .collect();
     let _ = writeln!(out, "    fields:{}", if top.is_empty() { " {}" } else { "" });
     for field in top.iter().take(MOST_FIELDS) {
-        let _ = writeln!(out, "      {}", field_line(profile, field));
+        let unique = collection.indexes.iter().flatten().any(|index| {
+            index.unique && matches!(index.keys.as_slice(), [key] if key.path == field.name)
+        });
+        let _ = writeln!(out, "      {}", field_line(profile, field, unique));
     }
     if top.len() > MOST_FIELDS {
         let _ = writeln!(out, "      # {} more fields are left out", top.len() - MOST_FIELDS);
@@ -166,13 +169,16 @@ fn embedded_entity(out: &mut String, name: &str, fields: &[&Field], profile: &Pr
     let _ = writeln!(out, "    # embedded today");
     let _ = writeln!(out, "    fields:{}", if fields.is_empty() { " {}" } else { "" });
     for field in fields.iter().take(MOST_FIELDS) {
-        let _ = writeln!(out, "      {}", field_line(profile, field));
+        let unique = collection.indexes.iter().flatten().any(|index| {
+            index.unique && matches!(index.keys.as_slice(), [key] if key.path == field.name)
+        });
+        let _ = writeln!(out, "      {}", field_line(profile, field, unique));
     }
     let _ = writeln!(out, "    # ? lifecycle: {{growth: 1000/day, kept: forever}}");
 }
 
 /// `status: {type: string, bytes: {typical: 4 B, p99: 9 B}}`.
-fn field_line(profile: &Profile, field: &Field) -> String {
+fn field_line(profile: &Profile, field: &Field, unique: bool) -> String {
     let kind = kind_of(field);
     let mut more = Vec::new();
     if let Some(text) = field.text.as_ref().filter(|_| kind == BsonType::String) {
@@ -189,7 +195,7 @@ fn field_line(profile: &Profile, field: &Field) -> String {
         let inside: Vec<String> = children(profile, field)
             .filter(|f| f.shape == FieldShape::Named && is_plain(&f.name))
             .take(MOST_FIELDS)
-            .map(|f| field_line(profile, f))
+            .map(|f| field_line(profile, f, false))
             .collect();
         if !inside.is_empty() {
             more.push(format!("fields: {{{}}}", inside.join(", ")));
@@ -197,6 +203,9 @@ fn field_line(profile: &Profile, field: &Field) -> String {
     }
     if field.presence() < 0.999 {
         more.push("required: false".to_owned());
+    }
+    if unique {
+        more.push("unique: true".to_owned());
     }
     let name = scalar(&field.name);
     if more.is_empty() {
