@@ -169,10 +169,7 @@ fn embedded_entity(out: &mut String, name: &str, fields: &[&Field], profile: &Pr
     let _ = writeln!(out, "    # embedded today");
     let _ = writeln!(out, "    fields:{}", if fields.is_empty() { " {}" } else { "" });
     for field in fields.iter().take(MOST_FIELDS) {
-        let unique = collection.indexes.iter().flatten().any(|index| {
-            index.unique && matches!(index.keys.as_slice(), [key] if key.path == field.name)
-        });
-        let _ = writeln!(out, "      {}", field_line(profile, field, unique));
+        let _ = writeln!(out, "      {}", field_line(profile, field, false));
     }
     let _ = writeln!(out, "    # ? lifecycle: {{growth: 1000/day, kept: forever}}");
 }

@@ -61,7 +61,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let stored: Vec<_> = evidence
         .collections
         .iter()
-        .filter(|c| matches!(c.kind, CollectionKind::Plain | CollectionKind::TimeSeries | CollectionKind::Capped))
+        .filter(|c| {
+            matches!(
+                c.kind,
+                CollectionKind::Plain | CollectionKind::TimeSeries | CollectionKind::Capped
+            )
+        })
         .filter(|c| !["admin", "local", "config"].contains(&c.namespace.database.as_str()))
         .collect();
     if stored.is_empty() || plans.is_empty() {
@@ -155,7 +160,10 @@ mod tests {
 
     #[test]
     fn dp_2_all_of_it_is_fine() {
-        assert!(said("@ db_shop.t_order\nx3 {\"no\": 1}\n@ db_shop.t_user\nx3 {\"name\": \"a\"}").is_empty());
+        assert!(
+            said("@ db_shop.t_order\nx3 {\"no\": 1}\n@ db_shop.t_user\nx3 {\"name\": \"a\"}")
+                .is_empty()
+        );
         assert!(check("R034", "@ db_shop.t_order\nx3 {\"no\": 1}").is_empty());
     }
 }
