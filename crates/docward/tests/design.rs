@@ -192,6 +192,7 @@ fn dp_2_a_model_from_data_asks_what_data_cannot_say_and_agrees_with_the_data() {
     assert_eq!(code(&made), 0, "{}", stderr(&made));
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.contains("# ?") && text.contains("relationships:"), "{text}");
+    assert!(text.contains("deviceNo: {type: long, unique: true}"), "{text}");
     let design = docward(&["design", &file, "--format", "json"]);
     assert_eq!(code(&design), 1, "{}", stderr(&design));
     let value: Value = serde_json::from_slice(&design.stdout).unwrap();
@@ -201,6 +202,17 @@ fn dp_2_a_model_from_data_asks_what_data_cannot_say_and_agrees_with_the_data() {
     let report: Value = serde_json::from_slice(&checked.stdout).unwrap();
     assert_eq!(report["findings"].as_array().unwrap().len(), 0, "{}", report["findings"]);
     assert_eq!(code(&checked), 0, "{}", stderr(&checked));
+}
+
+#[test]
+fn dp_2_a_check_against_data_of_something_else_is_not_green() {
+    let (model, data) =
+        (root().join("examples/models/bank.yaml"), root().join("examples/shop-clean"));
+    let (model, data) = (model.display().to_string(), data.display().to_string());
+    let checked = docward(&["design", "check", &model, &data, "--format", "json"]);
+    assert_eq!(code(&checked), 1, "{}", stderr(&checked));
+    let report: Value = serde_json::from_slice(&checked.stdout).unwrap();
+    assert_eq!(report["findings"][0]["rule"], "R034", "{}", report["findings"]);
 }
 
 #[test]

@@ -13,7 +13,8 @@ declare_rule! {
     /// With a model (`docward design check MODEL.yaml SOURCE`, or `audit --model`), reports collections that
     /// the model has and the data does not, and the other way round. Where none of them is there the data
     /// belongs to something else, and that is a warning: nothing else could be compared. Collections that
-    /// only some patterns need (overflow pages, archives, old versions) may be missing.
+    /// only some patterns need (overflow pages, archives, old versions) may be missing, and databases without
+    /// anything of the model are left alone.
     ///
     /// ## Why it matters
     /// A check that compares nothing finds nothing. A collection that nobody declared has no owner in the
@@ -73,15 +74,28 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         return;
     }
     let is_stored = |name: &str| stored.iter().any(|c| c.namespace.collection == name);
+    // What may be part of another's documents, once that is decided, is not missed.
+    let open = |entity: &str| {
+        let mut decisions = declared.design.decisions.iter();
+        decisions.any(|decision| decision.child == entity && decision.choice.is_none())
+    };
     let always = plans.iter().filter(|plan| {
         !matches!(plan.purpose, Purpose::Overflow(_) | Purpose::Archive | Purpose::Versions)
+            && !open(&plan.entity)
     });
     let missing: Vec<&str> =
         always.map(|plan| plan.name.as_str()).filter(|name| !is_stored(name)).collect();
     let known = |name: &str| plans.iter().any(|plan| plan.name == name);
     let none = !plans.iter().any(|plan| is_stored(&plan.name));
+    // Databases without anything of the model are somebody else's.
+    let of_model = |database: &str| {
+        stored.iter().any(|c| c.namespace.database == database && known(&c.namespace.collection))
+    };
     let other: Vec<&str> = stored
         .iter()
+        .filter(|c| none || of_model(&c.namespace.database))
+        // Of a time series in a dump there are buckets of the server, which nobody declares.
+        .filter(|c| c.kind != CollectionKind::TimeSeries || c.profile.is_some())
         .map(|c| c.namespace.collection.as_str())
         .filter(|name| !known(name))
         .collect();
