@@ -255,6 +255,9 @@ pub(crate) fn documents_after(now: f64, per_year: f64, kept_days: Option<f64>, y
     }
 }
 
+/// Years after which nobody has to worry.
+const FORESEEABLE: f64 = 100.0;
+
 /// When a document that gets ever more children crosses the tiers: years from now, and the date. `bytes`
 /// says how large it is with so many.
 pub fn crossings(
@@ -270,7 +273,7 @@ pub fn crossings(
             let years = if most < now {
                 Some(0.0)
             } else if per_year > 0.0 {
-                Some((most - now) as f64 / per_year)
+                Some((most - now) as f64 / per_year).filter(|years| *years <= FORESEEABLE)
             } else {
                 None
             };
@@ -300,7 +303,7 @@ pub struct Crossing {
     pub clause: &'static str,
     /// Children that fit below it.
     pub children: u64,
-    /// Years from now; 0 when it has happened, `None` when it never does.
+    /// Years from now; 0 when it has happened, `None` when it never does or not in this century.
     pub years: Option<f64>,
     /// The month, when the model says which day it is true for.
     pub date: Option<String>,

@@ -195,7 +195,7 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
         .reads
         .iter()
         .filter(|read| read.filter.is_empty() && read.sort.is_empty() && read.limit.is_none())
-        .filter(|read| collections.iter().any(|c| c.entity == read.from))
+        .filter(|read| collections.iter().any(|c| c.entity == read.from && !is_handful(c)))
         .map(|read| read.name.as_str())
         .collect();
     let most = collections.iter().map(|c| c.indexes.len() + 1).max().unwrap_or(0);
@@ -233,6 +233,12 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
         text::list(&unserved, 5)
     );
     check("CK-12", Some(false), because)
+}
+
+/// Whether reading all documents is as good as an index, also in years.
+fn is_handful(collection: &CollectionPlan) -> bool {
+    let years = f64::from(*crate::capacity::YEARS.last().unwrap_or(&5));
+    collection.documents.is_some_and(|n| n + collection.per_year * years < MANY as f64)
 }
 
 fn shard_keys(model: &DesignModel, collections: &[CollectionPlan]) -> DesignCheck {

@@ -70,6 +70,10 @@ fn ck_12_a_read_of_everything_fails() {
     assert!(because.ends_with("`op1`"), "{because}");
     let some = of(&pair(FEW, &[READ, "from: parent, limit: 10, rate: 1/h"], WRITTEN));
     assert_eq!(some.check("CK-12").0, Some(true));
+    // Forty documents are read as a whole as fast as by an index.
+    let menu = "entities:\n  menu: {count: 40, lifecycle: {growth: 1/year, kept: forever}, fields: {a: int}}\nreads:\n  all: {from: menu, rate: 1/s}\nwrites:\n  w: {insert: menu, rate: 1/year}\n";
+    assert_eq!(of(menu).check("CK-12").0, Some(true));
+    assert_eq!(of(&menu.replace("40", "4000")).check("CK-12").0, Some(false));
 }
 
 #[test]
