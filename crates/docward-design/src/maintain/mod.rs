@@ -159,19 +159,16 @@ impl<'m> Plans<'m> {
         format!("make[{}]()", quote(&collection.name))
     }
 
-    /// Parameters of functions are read off a child: its fields for a check, without what functions add.
+    /// A child as an application sends it, for a check: with copies beside its references, which functions
+    /// that fetch them take out again.
     pub(crate) fn sample(
         &self,
         child: &'m Entity,
         fields: &[Planned],
         varied: &[&str],
     ) -> Document {
-        let without: Vec<Planned> = fields
-            .iter()
-            .filter(|field| field.origin != Origin::Id)
-            .filter(|field| !matches!(&field.origin, Origin::Copy(_)))
-            .cloned()
-            .collect();
+        let without: Vec<Planned> =
+            fields.iter().filter(|field| field.origin != Origin::Id).cloned().collect();
         let mut made = self.maker(true).object(&without, Some(child), &child.name, 0);
         let day = crate::example::day(self.layout.model);
         for field in &without {

@@ -3,6 +3,7 @@
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, Relationship, shell::quote};
 
+use super::extended::Other;
 use super::summary::Sum;
 use super::{Plans, factory, picked, unless_matched};
 use crate::collection::Purpose;
@@ -49,6 +50,11 @@ impl<'m> Plans<'m> {
             steps.push(missing("parent", &relationship.parent));
             document.insert(&copy, given(picked(&at("parent", &parent.path), &names)));
         }
+        let others = self.others(&relationship.child, relationship);
+        for other in &others {
+            steps.extend(other.fetch(&child));
+            other.put(&child, &mut document);
+        }
         steps.push(Step::Run(Statement::insert(children, document)));
         if !summary.is_empty() {
             let update = summary.arrival(&child, "_id");
@@ -62,6 +68,7 @@ impl<'m> Plans<'m> {
                 quote(&format!("there is no such {}", relationship.parent))
             )));
         }
+        steps.extend(others.iter().filter_map(|other| other.arrival(&child, "_id")));
         // What is cut off goes one by one, as if it were removed: what the parent keeps stays right, and
         // two writers that cut at the same time remove each of them once.
         let newest_first = self.newest_by(relationship, decision);
@@ -98,6 +105,7 @@ impl<'m> Plans<'m> {
             clauses.push("PT-extref.1");
             does.push_str(&format!(" `{copy}` is a copy as of now."));
         }
+        does.extend(others.iter().map(Other::words));
         if let Some(newest) = relationship.keep_newest {
             clauses.push("PT-slice.1");
             does.push_str(&format!(" Older ones than the newest {newest} are removed."));
@@ -114,6 +122,7 @@ impl<'m> Plans<'m> {
         jobs.push(self.removal(
             relationship,
             &summary,
+            &others,
             (parents, children),
             (&parent_id, &child_id, &held),
         ));
@@ -154,9 +163,15 @@ impl<'m> Plans<'m> {
         varied.extend(newest_first.keys().map(String::as_str));
         let mut sample = self.sample(child_entity, &home.fields, &varied);
         sample.remove(&held);
+        if copied.is_some() {
+            sample.remove(&copy);
+        }
+        let named: Vec<String> =
+            others.iter().flat_map(|other| other.prepare(self, &mut sample)).collect();
         let check = self.owned_check(
             relationship,
             &summary,
+            &others,
             copied.map(|f| (copy.as_str(), f.as_slice())),
             &sample,
             decision.needs_transaction,
@@ -166,6 +181,7 @@ impl<'m> Plans<'m> {
                 "at.getCollection({}).insertOne(root);",
                 quote(parents)
             )))
+            .chain(named)
             .chain(check)
             .chain(rough.iter().flat_map(|(_, check)| check.clone()))
             .collect();
@@ -186,6 +202,7 @@ impl<'m> Plans<'m> {
         &self,
         relationship: &Relationship,
         summary: &super::summary::Summary<'_>,
+        others: &[Other<'_>],
         (parents, children): (&str, &str),
         (parent_id, child_id, held): (&str, &str, &str),
     ) -> Job {
@@ -204,6 +221,7 @@ impl<'m> Plans<'m> {
                 does.push_str(" The preview is one shorter until the next one comes.");
             }
         }
+        steps.extend(others.iter().filter_map(|other| other.departure("found", child_id)));
         steps.push(Step::Code("return true;".to_owned()));
         Job {
             name: self.name("remove", relationship, false),
@@ -359,6 +377,7 @@ impl<'m> Plans<'m> {
         &self,
         relationship: &Relationship,
         summary: &super::summary::Summary<'_>,
+        others: &[Other<'_>],
         copied: Option<(&str, &[String])>,
         sample: &Document,
         transaction: bool,
@@ -390,6 +409,14 @@ impl<'m> Plans<'m> {
                 "expect(\"the list has all of them\", {list}(at, root._id, 2000).length, {left});"
             ),
         ];
+        if !others.is_empty() {
+            lines.push(format!(
+                "const made = at.getCollection({children}).findOne({});",
+                js::object(&doc! { &held: given("root._id") }, 0)
+            ));
+            let left = left.to_string();
+            lines.extend(others.iter().flat_map(|other| other.followed("made", &left)));
+        }
         if relationship.keep_newest.is_some() {
             lines.push(format!(
                 "expect(\"{number} leave the newest {left} (PT-slice.1)\", {list}(at, root._id, 2000).map((one) => String(one._id)), ids.slice(-{left}).reverse().map(String));"

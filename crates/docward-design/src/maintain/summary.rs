@@ -43,8 +43,7 @@ impl<'m> Plans<'m> {
         parent: &Place<'m>,
     ) -> Summary<'m> {
         let path = &parent.path;
-        let mut found =
-            Summary { preview: None, count: None, sums: Vec::new(), clauses: Vec::new() };
+        let mut found = Summary::nothing();
         for pattern in &decision.patterns {
             match pattern {
                 Pattern::Subset { newest, by, .. } => {
@@ -108,6 +107,10 @@ impl Sum<'_> {
 }
 
 impl Summary<'_> {
+    pub(crate) fn nothing() -> Self {
+        Self { preview: None, count: None, sums: Vec::new(), clauses: Vec::new() }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.preview.is_none() && self.count.is_none() && self.sums.is_empty()
     }
