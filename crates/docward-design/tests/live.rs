@@ -162,6 +162,12 @@ fn pt_extref_1_references_of_several_kinds_hold() {
             "`ward` is copied along (PT-extref.1)",
             "`clinic` is copied along (PT-extref.1)",
             "`visitCount` counts along",
+            "changePatientVisit(at, root._id, some._id, changes(302 + i))",
+            "changeNurse(at, some._id, changes(302 + i))",
+            "the preview shows the newest as they are",
+            "what is archived is kept like the rest",
+            "also what is archived is removed",
+            "of none there is none",
         ] {
             assert!(text.contains(said), "the check does not say: {said}");
         }

@@ -71,3 +71,74 @@ fn pt_extref_1_one_function_adds_a_child_with_the_copies_of_all_its_references()
         &["clinic: pick(ward.clinic ?? ofClinicId, [\"name\"])", "ancestors: []"],
     );
 }
+
+#[test]
+fn pt_computed_2_pt_hybrid_1_a_declared_change_of_a_child_has_a_function_that_its_parents_follow() {
+    let change = function(MODEL, "changePatientVisit");
+    says(
+        &change,
+        &[
+            // What was there is the server's word, not the caller's.
+            "const found = db.getCollection(\"visit\").findOneAndUpdate( { _id: visitId, patientId }, { $set: changes }, );",
+            "$subtract: [ { $ifNull: [{ $literal: next.cost }, 0] }, { $ifNull: [{ $literal: found.cost }, 0] }, ]",
+            "$divide: [\"$costSum\", \"$visitCount\"]",
+            "{ _id: found.patientId, recentVisits: parent.recentVisits }, { $set: { recentVisits: shown } }",
+            "if (changes.wardId !== undefined) throw",
+        ],
+    );
+    // One that a change has brought into the preview is not pushed a second time.
+    let add = function(MODEL, "addPatientVisit");
+    says(&add, &["$ne: [\"$$this.visitId\", { $literal: _id }]"]);
+    says(&function(MODEL, "changeNurse"), &["updateMany( { nurseIds: nurseId }"]);
+    // Doctors keep only how many there are, which no change of a visit moves.
+    let names =
+        |text: &str| -> Vec<String> { functions(text).into_iter().map(|(name, _)| name).collect() };
+    assert!(!names(MODEL).contains(&"changeDoctorVisit".to_owned()));
+    let fixed = MODEL.replace("sets: [visit.cost, visit.reason]", "sets: [visit.createTime]");
+    assert!(names(&fixed).contains(&"changePatientVisit".to_owned()), "the order changes");
+    let unsaid =
+        MODEL.replace("update: [visit], sets: [visit.cost, visit.reason]", "update: [visit]");
+    assert!(names(&unsaid).contains(&"changePatientVisit".to_owned()), "it may be any field");
+    let never =
+        MODEL.replace("update: [visit], sets: [visit.cost, visit.reason]", "update: [doctor]");
+    assert!(!names(&never).contains(&"changePatientVisit".to_owned()));
+}
+
+#[test]
+fn pt_computed_1_what_a_parent_keeps_can_be_worked_out_again_for_lists_and_pairs_too() {
+    says(
+        &function(MODEL, "rebuildNurses"),
+        &[
+            "const ids = (parent.nurseIds ?? []);",
+            "nurseCount: { $literal: ids.length }",
+            // Of no nurses the sum is a decimal too.
+            "$add: [NumberDecimal(\"0\"), { $literal: all[\"sum salary\"] ?? 0 }]",
+        ],
+    );
+    says(
+        &function(MODEL, "rebuildStudents"),
+        &["const ids = pairs.map((one) => one.studentId);", "studentCount: ids.length"],
+    );
+    // The same inside of one document, when the last element goes.
+    let more = include_str!("models/more.yaml");
+    says(
+        &function(more, "removeLine"),
+        &["linePriceSum: { $add: [NumberDecimal(\"0\"), { $sum: \"$lines.price\" }] }"],
+    );
+}
+
+#[test]
+fn pt_computed_1_figures_are_of_what_is_archived_too() {
+    let rebuild = function(MODEL, "rebuildPatientVisits");
+    says(&rebuild, &["$unionWith: { coll: \"visit_archive\"", "$first: \"$$ROOT\""]);
+    says(
+        &function(MODEL, "removePatientVisit"),
+        &["const archived = db.getCollection(\"visit_archive\").findOneAndDelete("],
+    );
+    says(
+        &function(MODEL, "archiveVisit"),
+        &["Counts, sums and previews in `patient` and `doctor` are of all there are"],
+    );
+    let warm = MODEL.replace(", cold-after: 1 year", "");
+    assert!(!function(&warm, "rebuildPatientVisits").contains("$unionWith"));
+}

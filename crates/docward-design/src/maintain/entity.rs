@@ -29,7 +29,7 @@ impl<'m> Plans<'m> {
         }
     }
 
-    fn beside(&self, entity: &Entity, purpose: &Purpose) -> Option<&'m CollectionPlan> {
+    pub(super) fn beside(&self, entity: &Entity, purpose: &Purpose) -> Option<&'m CollectionPlan> {
         self.design
             .collections
             .iter()
@@ -219,13 +219,27 @@ impl<'m> Plans<'m> {
         let name = js::function(&["archive", &entity.name]);
         let merged = Statement::new(&home.name, Method::Aggregate, [merge.into()]);
         let gone = Statement::new(&home.name, Method::DeleteMany, [these.into()]);
+        let keepers: Vec<String> = self
+            .layout
+            .linked()
+            .filter(|(r, _)| r.child == entity.name)
+            .filter_map(|(r, decision)| self.keeper(r, decision))
+            .map(|keeper| keeper.relationship.parent.clone())
+            .collect();
+        let mut does = format!(
+            "Moves documents whose `{date}` is more than {days} days ago to `{}`, {BATCH} at a time. Deleted is what was copied, by its ids: what comes in between with an old date waits for the next run. It can be stopped and started at any time.",
+            archive.name
+        );
+        if !keepers.is_empty() {
+            does.push_str(&format!(
+                " Counts, sums and previews in {} are of all there are, here and there: they stay as they are.",
+                docward_model::text::list(&keepers, 3)
+            ));
+        }
         let job = Job {
             name: name.clone(),
             parameters: vec!["today = new Date()".to_owned()],
-            does: format!(
-                "Moves documents whose `{date}` is more than {days} days ago to `{}`, {BATCH} at a time. Deleted is what was copied, by its ids: what comes in between with an old date waits for the next run. It can be stopped and started at any time.",
-                archive.name
-            ),
+            does,
             clauses: Vec::new(),
             steps: vec![
                 Step::Code(format!("const before = new Date(today.getTime() - {days} * 86400000);\nlet moved = 0;")),

@@ -6,6 +6,7 @@ use docward_model::{
     shell::{key, quote},
 };
 
+use super::kept::Keeper;
 use super::owned::{missing, one};
 use super::summary::Summary;
 use super::{Place, Plans, picked, unless_matched};
@@ -133,19 +134,29 @@ impl<'m> Plans<'m> {
         ))
     }
 
-    /// A list of ids, in the parent or in the child, that has an end.
-    fn listed(&self, link: &Link<'m>, in_child: bool) -> Option<Script> {
+    /// The list of a relationship in the documents that hold it.
+    pub(super) fn list_of_ids(
+        &self,
+        r: &Relationship,
+        holder: &Place<'m>,
+        in_child: bool,
+    ) -> Option<&'m Planned> {
         let naming = self.layout.naming;
-        let r = link.relationship;
-        let holder = if in_child { &link.child } else { &link.parent };
         let target = if in_child { &r.parent } else { &r.child };
-        let field: &Planned = holder.fields.iter().find(|field| {
+        holder.fields.iter().find(|field| {
             field.kind == BsonType::Array
                 && matches!(&field.origin, Origin::Reference(entity) if entity == target)
                 && (r.field.as_ref() == Some(&field.name)
                     || field.name == naming.ids_of(if in_child { &r.parent } else { r.role() })
                     || field.name == r.role())
-        })?;
+        })
+    }
+
+    /// A list of ids, in the parent or in the child, that has an end.
+    fn listed(&self, link: &Link<'m>, in_child: bool) -> Option<Script> {
+        let r = link.relationship;
+        let holder = if in_child { &link.child } else { &link.parent };
+        let field = self.list_of_ids(r, holder, in_child)?;
         let most = field.items.map_or(999, |items| items.max);
         let list = format!("{}{}", holder.path, field.name);
         let (holder_id, other_id) = if in_child {
@@ -193,6 +204,10 @@ impl<'m> Plans<'m> {
             clauses: vec!["GC-07"],
             steps: self.changed(link, &summary, pull, in_child, false),
         });
+        let keeper = self.keeper(r, link.decision);
+        let change = keeper.as_ref().and_then(|keeper| self.changing(keeper, &link.child_id));
+        jobs.extend(change.clone());
+        jobs.extend(keeper.as_ref().map(|keeper| self.rebuilding(keeper, &link.parent_id)));
         // The way back is offered where an index serves it.
         let served = serves(holder, &id_path);
         if served {
@@ -224,13 +239,7 @@ impl<'m> Plans<'m> {
         check.push(format!(
             "expect(\"and not twice\", {remove}(at, root._id, others[0]._id), false);"
         ));
-        if let Some(count) = &summary.count {
-            check.push(now(parents));
-            let read = count.split('.').fold("now".to_owned(), |at, part| member_of(&at, part));
-            check.push(format!(
-                "expect(\"the count is right\", Number({read}), others.length - 1);"
-            ));
-        }
+        check.extend(keeper.iter().flat_map(|keeper| self.linked_figures(link, keeper, &change)));
         if !link.copied.is_empty()
             && let Some(key) = key
         {
@@ -430,6 +439,10 @@ impl<'m> Plans<'m> {
             clauses: vec!["PT-junction.1"],
             steps: off,
         });
+        let keeper = self.keeper(r, link.decision);
+        let change = keeper.as_ref().and_then(|keeper| self.changing(keeper, &link.child_id));
+        jobs.extend(change.clone());
+        jobs.extend(keeper.as_ref().map(|keeper| self.rebuilding(keeper, &link.parent_id)));
         let reading = |name: &str, id: &str, does: &str, statement: Statement| Job {
             name: name.to_owned(),
             parameters: vec![id.to_owned()],
@@ -479,12 +492,26 @@ impl<'m> Plans<'m> {
             "expect(\"and not twice\", {remove}(at, root._id, others[0]._id), false);"
         ));
         check.push(format!("expect(\"two are left\", {forward}(at, root._id).length, 2);"));
-        if let Some(count) = &summary.count {
-            check.push(now(parents));
-            let read = count.split('.').fold("now".to_owned(), |at, part| member_of(&at, part));
-            check.push(format!("expect(\"the count is right\", Number({read}), 2);"));
-        }
+        check.extend(keeper.iter().flat_map(|keeper| self.linked_figures(link, keeper, &change)));
         Some(self.script(link, "junction", jobs, check))
+    }
+
+    /// In a check: what `root` keeps of all `others` but the first.
+    fn linked_figures(
+        &self,
+        link: &Link<'m>,
+        keeper: &Keeper<'m>,
+        change: &Option<Job>,
+    ) -> Vec<String> {
+        let children = quote(&link.child.collection.name);
+        let ids = "others.slice(1).map((one) => one._id)";
+        let all =
+            format!("at.getCollection({children}).find({{ _id: {{ $in: {ids} }} }}).toArray()");
+        let call = change.as_ref().map(|change| {
+            let name = change.name.clone();
+            move |changes: &str| format!("{name}(at, some._id, {changes})")
+        });
+        self.figures_check(keeper, &all, "others[1]", call)
     }
 
     /// A parent called `root` and some children called `others`, in a check.
@@ -563,7 +590,7 @@ fn now(parents: &str) -> String {
 }
 
 /// Whether an index begins with a path.
-fn serves(place: &Place<'_>, path: &str) -> bool {
+pub(super) fn serves(place: &Place<'_>, path: &str) -> bool {
     let begins = |index: &IndexPlan| index.keys.first().is_some_and(|(name, _)| name == path);
     place.collection.indexes.iter().any(|index| index.only.is_none() && begins(index))
 }

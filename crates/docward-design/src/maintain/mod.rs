@@ -4,6 +4,7 @@
 mod embedded;
 mod entity;
 mod extended;
+mod kept;
 mod linked;
 mod owned;
 mod series;

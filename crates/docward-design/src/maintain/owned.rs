@@ -1,11 +1,10 @@
 //! Children with the id of their parent (PT-ref.1, DM-08.3), and what the parent keeps of them.
 
-use bson::{Bson, Document, doc};
+use bson::{Document, doc};
 use docward_model::{BsonType, Relationship, shell::quote};
 
 use super::extended::Other;
-use super::summary::Sum;
-use super::{Plans, factory, picked, unless_matched};
+use super::{Plans, factory, picked};
 use crate::collection::Purpose;
 use crate::js::{self, SPREAD, given, member_of};
 use crate::pattern::{Pattern, date_field};
@@ -127,14 +126,13 @@ impl<'m> Plans<'m> {
             (&parent_id, &child_id, &held),
         ));
         jobs.push(self.listing(relationship, newest_first, children, (&parent_id, &held)));
-        if !summary.is_empty() {
-            jobs.push(self.rebuilding(
-                relationship,
-                &summary,
-                (parents, children),
-                (&parent_id, &held),
-            ));
+        let keeper = self.keeper(relationship, decision);
+        let change = keeper.as_ref().and_then(|keeper| self.changing(keeper, &child_id));
+        if let Some(change) = &change {
+            jobs.push(change.clone());
+            jobs.extend(self.together(relationship, decision, &change.name, &change.parameters));
         }
+        jobs.extend(keeper.as_ref().map(|keeper| self.rebuilding(keeper, &parent_id)));
         if let Some(fields) = copied {
             let names: Vec<&str> = fields.iter().map(String::as_str).collect();
             jobs.push(self.refreshing(
@@ -176,6 +174,16 @@ impl<'m> Plans<'m> {
             &sample,
             decision.needs_transaction,
         );
+        let figures = keeper.iter().flat_map(|keeper| {
+            let find = js::object(&doc! { &held: given("root._id") }, 0);
+            let all = format!("at.getCollection({}).find({find}).toArray()", quote(children));
+            let some = format!("at.getCollection({}).findOne({find})", quote(children));
+            let call = change.as_ref().map(|change| {
+                let name = change.name.clone();
+                move |changes: &str| format!("{name}(at, root._id, some._id, {changes})")
+            });
+            self.figures_check(keeper, &all, &some, call)
+        });
         let check = std::iter::once(format!("const root = {};", self.made(parent.collection)))
             .chain(std::iter::once(format!(
                 "at.getCollection({}).insertOne(root);",
@@ -183,6 +191,7 @@ impl<'m> Plans<'m> {
             )))
             .chain(named)
             .chain(check)
+            .chain(figures)
             .chain(rough.iter().flat_map(|(_, check)| check.clone()))
             .collect();
         jobs.extend(rough.map(|(job, _)| job));
@@ -207,12 +216,23 @@ impl<'m> Plans<'m> {
         (parent_id, child_id, held): (&str, &str, &str),
     ) -> Job {
         let filter = doc! { "_id": given(child_id), held: given(parent_id) };
-        let gone = Statement::new(children, Method::FindOneAndDelete, [filter.into()]);
-        let mut steps = vec![
-            Step::Let("found", gone),
-            Step::Code("if (found === null) return false;".to_owned()),
-        ];
+        let gone =
+            |from: &str| Statement::new(from, Method::FindOneAndDelete, [filter.clone().into()]);
         let mut does = format!("Removes one of `{}`.", relationship.name);
+        let entity = self.layout.model.entity(&relationship.child);
+        let archive = entity.and_then(|entity| self.beside(entity, &Purpose::Archive));
+        let mut steps = match archive {
+            None => vec![Step::Let("found", gone(children))],
+            Some(archive) => {
+                does.push_str(&format!(" It may be in `{}` already.", archive.name));
+                vec![
+                    Step::Let("current", gone(children)),
+                    Step::Let("archived", gone(&archive.name)),
+                    Step::Code("const found = current ?? archived;".to_owned()),
+                ]
+            }
+        };
+        steps.push(Step::Code("if (found === null) return false;".to_owned()));
         if !summary.is_empty() {
             let update = summary.departure("found", child_id);
             let by_parent = doc! { "_id": given(parent_id) };
@@ -268,79 +288,6 @@ impl<'m> Plans<'m> {
             ),
             clauses: vec!["PT-hybrid.1"],
             steps: vec![Step::Return(find)],
-        }
-    }
-
-    fn rebuilding(
-        &self,
-        relationship: &Relationship,
-        summary: &super::summary::Summary<'_>,
-        (parents, children): (&str, &str),
-        (parent_id, held): (&str, &str),
-    ) -> Job {
-        let mut group = doc! { "_id": Bson::Null, "count": { "$sum": 1 } };
-        for Sum { field, having, .. } in &summary.sums {
-            group.insert(format!("sum {field}"), doc! { "$sum": format!("${field}") });
-            if having.is_some() {
-                let missing =
-                    doc! { "$eq": [{ "$ifNull": [format!("${field}"), Bson::Null] }, Bson::Null] };
-                group.insert(
-                    format!("having {field}"),
-                    doc! { "$sum": { "$cond": [missing, 0, 1] } },
-                );
-            }
-        }
-        let pipeline = vec![
-            Bson::from(doc! { "$match": { held: given(parent_id) } }),
-            doc! { "$group": group }.into(),
-        ];
-        let mut steps = vec![
-            Step::Let("found", Statement::new(children, Method::Aggregate, [pipeline.into()])),
-            Step::Code("const all = found[0] ?? { count: 0 };".to_owned()),
-        ];
-        let mut set = Document::new();
-        if let Some(count) = &summary.count {
-            set.insert(count, given("all.count"));
-        }
-        let mut unset = Document::new();
-        for Sum { field, sum, average, having } in &summary.sums {
-            let of = |word: &str| format!("all[{}] ?? 0", quote(&format!("{word} {field}")));
-            set.insert(sum, given(of("sum")));
-            if let Some(having) = having {
-                set.insert(having, given(of("having")));
-            }
-            unset.insert(average, "");
-        }
-        if let Some((name, newest, by, key, shown)) = &summary.preview {
-            let find = Statement::find(children, doc! { held: given(parent_id) })
-                .then("sort", doc! { *by: -1 })
-                .then("limit", *newest as i32);
-            steps.push(Step::Let("last", find));
-            let element = js::object(
-                &doc! { *key: given("one._id"), SPREAD: given(picked("one", shown)) },
-                2,
-            );
-            set.insert(name, given(format!("last.map((one) => ({element}))")));
-        }
-        let by_parent = doc! { "_id": given(parent_id) };
-        steps.push(Step::Let(
-            "done",
-            Statement::update(parents, by_parent.clone(), doc! { "$set": set }),
-        ));
-        steps.push(unless_matched(&relationship.parent));
-        if !summary.sums.is_empty() {
-            let averages = vec![Bson::from(doc! { "$set": summary.averages() })];
-            steps.push(Step::Run(Statement::update(parents, by_parent, averages)));
-        }
-        Job {
-            name: self.name("rebuild", relationship, true),
-            parameters: vec![parent_id.to_owned()],
-            does: format!(
-                "Works out again what the parent keeps of `{}`, from the documents themselves: for existing data, and after a crash between two writes. Run it while nobody adds to this parent.",
-                relationship.name
-            ),
-            clauses: vec!["PT-computed.1"],
-            steps,
         }
     }
 
