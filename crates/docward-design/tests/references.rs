@@ -65,7 +65,8 @@ fn pt_extref_1_one_function_adds_a_child_with_the_copies_of_all_its_references()
         &function(MODEL, "removePatientVisit"),
         &["getCollection(\"doctor\").updateOne( { _id: found.doctorId }"],
     );
-    // Also at the top of a tree.
+    // Also at the top of a tree, whose functions are not called like those of others.
+    says(&function(MODEL, "addClinicWard"), &["addClinicWard(db, clinicId, ward)"]);
     says(
         &function(MODEL, "addWard"),
         &["clinic: pick(ward.clinic ?? ofClinicId, [\"name\"])", "ancestors: []"],

@@ -19,7 +19,7 @@ use crate::example::Maker;
 use crate::js::{self, given};
 use crate::layout::{Layout, Origin, Planned};
 use crate::naming::Naming;
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, is_tree};
 use crate::plan::{Decision, Design};
 use crate::statement::{Script, Step};
 
@@ -129,11 +129,13 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// Whether another relationship calls its children the same, so that names need the parent.
+    /// Whether another relationship calls its children the same, so that names need the parent. Those of a
+    /// tree are called like their entity.
     fn is_ambiguous(&self, relationship: &Relationship) -> bool {
         let one = self.layout.naming.singular(relationship.role());
         self.layout.model.relationships.iter().any(|other| {
-            other.name != relationship.name && self.layout.naming.singular(other.role()) == one
+            let called = if is_tree(other) { &other.child } else { other.role() };
+            other.name != relationship.name && self.layout.naming.singular(called) == one
         })
     }
 

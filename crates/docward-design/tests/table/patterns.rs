@@ -541,3 +541,22 @@ writes:
     // PT-poly.2: partial for a field of one kind, whole for a field of two.
     assert_eq!(made.indexes("thing"), ["{ doors: 1 } where type is car", "{ engine: 1 }"]);
 }
+
+/// PT-extref.1, DM-07.7: a copy stands beside the id of what it is copied from.
+#[test]
+fn pt_extref_1_dm_07_7_no_copy_goes_to_a_child_that_does_not_hold_the_id() {
+    let all = "children: {p50: 100, p95: 500, p99: 900, max: 999}, growth: bounded";
+    let list = "from: parent, where: [_id], with: {parent.children: all}, rate: 2/s";
+    let large = |reads: &[&str]| {
+        of(&pair(all, reads, WRITTEN).replace("a: string,", "a: {type: string, bytes: 6 KB},"))
+    };
+    // Nobody goes from a child to its parent: the parent lists ids, and children hold nothing.
+    let down = large(&[list]);
+    assert_eq!(down.named("parent.children"), ["child-ids-in-parent"]);
+    // Somebody does: the child holds the id, and the copy beside it.
+    let up = "from: child, where: [_id], with: {parent.children: [title]}, rate: 9/s";
+    let both = large(&[list, up]);
+    assert_eq!(both.named("parent.children"), ["parent-id-in-child", "extended-reference"]);
+    both.field("child", "parentId");
+    both.field("child", "parent.title");
+}
