@@ -168,6 +168,11 @@ fn pt_extref_1_references_of_several_kinds_hold() {
             "what is archived is kept like the rest",
             "also what is archived is removed",
             "of none there is none",
+            "both ends are there",
+            "nothing leads nowhere",
+            "also this link is taken away",
+            "expect(\"and refreshed\", refreshCopiesOfStudent(at, bare._id).matchedCount, 1)",
+            "expect(\"and refreshed\", refreshCopiesOfInteract(at, bare._id).matchedCount, 1)",
         ] {
             assert!(text.contains(said), "the check does not say: {said}");
         }

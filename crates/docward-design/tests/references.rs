@@ -118,7 +118,7 @@ fn pt_computed_1_what_a_parent_keeps_can_be_worked_out_again_for_lists_and_pairs
     );
     says(
         &function(MODEL, "rebuildStudents"),
-        &["const ids = pairs.map((one) => one.studentId);", "studentCount: ids.length"],
+        &["countDocuments({ courseId })", "studentCount: number"],
     );
     // The same inside of one document, when the last element goes.
     let more = include_str!("models/more.yaml");
@@ -142,4 +142,41 @@ fn pt_computed_1_figures_are_of_what_is_archived_too() {
     );
     let warm = MODEL.replace(", cold-after: 1 year", "");
     assert!(!function(&warm, "rebuildPatientVisits").contains("$unionWith"));
+}
+
+#[test]
+fn pt_extref_2_pt_junction_1_pairs_lead_to_what_is_there_and_their_copies_are_read_and_refreshed() {
+    says(
+        &function(MODEL, "linkStudent"),
+        &[
+            "if (parent === null) throw new Error(\"there is no such course\");",
+            "if (found === null) throw new Error(\"there is no such student\");",
+            // What the student lacks is left out, not null.
+            "student: pick(found, [\"name\"])",
+        ],
+    );
+    let list = function(MODEL, "listStudentsOfCourse");
+    says(&list, &["getCollection(\"course_student\").find({ courseId })"]);
+    assert!(!list.contains("$lookup"), "{list}");
+    says(
+        &function(MODEL, "refreshCopiesOfStudent"),
+        &["Declared writes change `name`", "updateMany( { studentId }, { $set: { student: pick("],
+    );
+    // Without copies the other side is looked up.
+    let bare = MODEL.replace("course.students: [name]", "course.students: all");
+    says(&function(&bare, "listStudentsOfCourse"), &["$lookup"]);
+    assert!(!functions(&bare).iter().any(|(name, _)| name == "refreshCopiesOfStudent"));
+}
+
+#[test]
+fn pt_extref_2_copies_in_a_list_go_when_their_source_has() {
+    says(
+        &function(MODEL, "refreshCopiesOfInteract"),
+        &["\"interacts.$[one]\": { geneId: interactId, ...pick(found, [\"symbol\", \"name\"]) }"],
+    );
+    // A link to a gene that is gone can still be taken away.
+    let unlink = function(MODEL, "unlinkNurse");
+    says(&unlink, &["(found ?? {}).salary"]);
+    assert!(!unlink.contains("there is no such nurse"), "{unlink}");
+    says(&function(MODEL, "linkNurse"), &["there is no such nurse"]);
 }

@@ -335,7 +335,16 @@ impl<'m> Plans<'m> {
     pub(super) fn rebuilding(&self, keeper: &Keeper<'m>, parent_id: &str) -> Job {
         let Keeper { relationship, parent, children, summary, .. } = keeper;
         let by_parent = doc! { "_id": given(parent_id) };
-        let (mut steps, filter) = keeper.members_of(parent_id);
+        let (mut steps, filter) = match &keeper.members {
+            // Pairs that are only counted are not read.
+            Members::Paired(pairs, first, _) if !summary.needs_child() => {
+                let filter = doc! { *first: given(parent_id) };
+                let number =
+                    Statement::new(*pairs, Method::CountDocuments, [filter.clone().into()]);
+                (vec![Step::Let("number", number)], filter)
+            }
+            _ => keeper.members_of(parent_id),
+        };
         let mut group = doc! { "_id": Bson::Null, "count": { "$sum": 1 } };
         for Sum { field, having, .. } in &summary.sums {
             group.insert(format!("sum {field}"), doc! { "$sum": format!("${field}") });
@@ -352,6 +361,7 @@ impl<'m> Plans<'m> {
         // Links are counted, also those that lead nowhere any more: so do the functions that link.
         let counted = match keeper.members {
             Members::Holding(_) | Members::Listing(_) => "all.count ?? 0",
+            Members::Paired(..) if !summary.needs_child() => "number",
             Members::Listed(..) | Members::Paired(..) => "ids.length",
         };
         if counted.starts_with("all") || !summary.sums.is_empty() {
