@@ -24,7 +24,8 @@ fn function(text: &str, name: &str) -> String {
     let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
     let found = all.iter().find(|(known, _)| known == name);
     let text = &found.unwrap_or_else(|| panic!("no {name} among {names:?}")).1;
-    text.split_whitespace().filter(|word| *word != "*").collect::<Vec<_>>().join(" ")
+    let lines: Vec<&str> = text.lines().map(|line| line.trim().trim_start_matches("* ")).collect();
+    lines.join(" ")
 }
 
 #[track_caller]
@@ -179,4 +180,33 @@ fn pt_extref_2_copies_in_a_list_go_when_their_source_has() {
     says(&unlink, &["(found ?? {}).salary"]);
     assert!(!unlink.contains("there is no such nurse"), "{unlink}");
     says(&function(MODEL, "linkNurse"), &["there is no such nurse"]);
+}
+
+/// Between reading a document and writing it in its new shape others may write: then it is read again.
+#[test]
+fn an_upgrade_of_a_shape_writes_only_over_what_it_has_read() {
+    let upgrade = function(MODEL, "upgradePatient");
+    says(
+        &upgrade,
+        &[
+            "{ _id, $expr: { $in: [\"$$ROOT\", [{ $literal: before }]] } }",
+            "if (done.matchedCount === 0) continue;",
+            "const update = { $set: set, $inc: { version: 1 } };",
+            "No version is kept of the old shape",
+        ],
+    );
+    let plain = function(&MODEL.replace("    keeps-versions: true\n", ""), "upgradePatient");
+    assert!(!plain.contains("version: 1") && !plain.contains("No version"), "{plain}");
+}
+
+#[test]
+fn pt_computed_1_a_rough_count_goes_down_too_and_nothing_comes_to_a_parent_that_is_not_there() {
+    says(&function(MODEL, "removeLike"), &["countLike(db, postId, Math.random(), -1);"]);
+    says(
+        &function(MODEL, "countLike"),
+        &["likeCount: { $max: [0, { $add: [{ $ifNull: [\"$likeCount\", 0] }, by * 100] }] }"],
+    );
+    let add = function(MODEL, "addLike");
+    says(&add, &["if (parent === null) throw new Error(\"there is no such post\");"]);
+    assert!(add.find("parent === null") < add.find("insertOne"), "{add}");
 }

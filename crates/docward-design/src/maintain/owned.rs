@@ -48,6 +48,11 @@ impl<'m> Plans<'m> {
             steps.push(Step::Let("parent", one(parents, &by_parent, &parent.path, &names)));
             steps.push(missing("parent", &relationship.parent));
             document.insert(&copy, given(picked(&at("parent", &parent.path), &names)));
+        } else if summary.is_empty() {
+            // Nothing is written to the parent that would show that it is missing.
+            let find = [by_parent.clone().into(), doc! { "_id": 1 }.into()];
+            steps.push(Step::Let("parent", Statement::new(parents, Method::FindOne, find)));
+            steps.push(missing("parent", &relationship.parent));
         }
         let others = self.others(&relationship.child, relationship);
         for other in &others {
@@ -118,10 +123,11 @@ impl<'m> Plans<'m> {
         jobs.extend(self.together(relationship, decision, &add, &parameters));
 
         let child_id = js::parameter(&naming.id_of(relationship.role()));
+        let counts = rough.as_ref().map(|(job, _)| job.name.as_str());
         jobs.push(self.removal(
             relationship,
             &summary,
-            &others,
+            (&others, counts),
             (parents, children),
             (&parent_id, &child_id, &held),
         ));
@@ -211,7 +217,7 @@ impl<'m> Plans<'m> {
         &self,
         relationship: &Relationship,
         summary: &super::summary::Summary<'_>,
-        others: &[Other<'_>],
+        (others, counts): (&[Other<'_>], Option<&str>),
         (parents, children): (&str, &str),
         (parent_id, child_id, held): (&str, &str, &str),
     ) -> Job {
@@ -242,6 +248,9 @@ impl<'m> Plans<'m> {
             }
         }
         steps.extend(others.iter().filter_map(|other| other.departure("found", child_id)));
+        if let Some(counts) = counts {
+            steps.push(Step::Code(format!("{counts}(db, {parent_id}, Math.random(), -1);")));
+        }
         steps.push(Step::Code("return true;".to_owned()));
         Job {
             name: self.name("remove", relationship, false),
@@ -433,11 +442,9 @@ impl<'m> Plans<'m> {
             lines.push(taken);
             lines.push(format!("expect(\"one is removed\", {remove}(at, root._id, taken), true);"));
         }
-        if !summary.is_empty() {
-            lines.push(format!(
-                "refused(\"no parent, no child\", null, () => {add}(at, new ObjectId(), one(0)));"
-            ));
-        }
+        lines.push(format!(
+            "refused(\"no parent, no child\", null, () => {add}(at, new ObjectId(), one(0)));"
+        ));
         if let Some((copy, fields)) = copied {
             lines.extend(self.copy_check(
                 relationship,
