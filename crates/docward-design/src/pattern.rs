@@ -368,6 +368,15 @@ impl Made {
         if fields.is_empty() {
             return;
         }
+        let listed = model.entity(source).filter(|entity| is_listed(entity));
+        if let Some(field) =
+            listed.and_then(|entity| fields.iter().find(|f| entity.attributes.contains(f)))
+        {
+            self.remarks.push(format!(
+                "`{field}` is in the list of attributes of `{source}`, so nothing is copied without it (PT-extref.1)"
+            ));
+            return;
+        }
         if *holder == Pattern::ChildrenInParent && !in_parent {
             self.remarks.push(format!(
                 "`{reader}` does not hold the id of its `{source}`, so nothing of it is copied there (PT-extref.1)"
@@ -480,6 +489,11 @@ pub(crate) fn discriminator(entity: &Entity) -> String {
         .map_or_else(|| "type".to_owned(), |field| field.name.clone())
 }
 
+/// Whether attributes are a list of names and values, not fields.
+pub(crate) fn is_listed(entity: &Entity) -> bool {
+    entity.attributes.len() >= 3
+}
+
 /// Patterns of an entity by itself.
 pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Made {
     let mut made = Made { patterns: Vec::new(), remarks: Vec::new(), questions: Vec::new() };
@@ -490,7 +504,7 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
         let discriminator = discriminator(entity);
         made.patterns.push(Pattern::Polymorphic { discriminator });
     }
-    if entity.attributes.len() >= 3 {
+    if is_listed(entity) {
         made.patterns.push(Pattern::Attribute { fields: entity.attributes.clone() });
     } else if !entity.attributes.is_empty() {
         made.remarks.push("fewer than three fields alike are indexed one by one".to_owned());

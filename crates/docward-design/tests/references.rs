@@ -210,3 +210,14 @@ fn pt_computed_1_a_rough_count_goes_down_too_and_nothing_comes_to_a_parent_that_
     says(&add, &["if (parent === null) throw new Error(\"there is no such post\");"]);
     assert!(add.find("parent === null") < add.find("insertOne"), "{add}");
 }
+
+#[test]
+fn sn_05_a_preview_by_id_is_sorted_by_the_name_the_id_has_there() {
+    let by_id = MODEL.replace("newest: 5, by: createTime", "newest: 5, by: _id");
+    says(&function(&by_id, "addPatientVisit"), &["$gt: [\"$$this.visitId\", { $literal: _id }]"]);
+    let classic = by_id
+        .replace("    sum: {patient.visits: cost}\n", "")
+        .replace("sets: [visit.cost, visit.reason]", "sets: [visit.cost]");
+    says(&function(&classic, "addPatientVisit"), &["$sort: { visitId: -1 }"]);
+    says(&function(&classic, "rebuildPatientVisits"), &["$sort: { _id: -1 }"]);
+}

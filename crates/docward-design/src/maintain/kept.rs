@@ -172,7 +172,7 @@ impl<'m> Plans<'m> {
         Some(Job { name, parameters, does, clauses, steps })
     }
 
-    /// In a check: what a parent called `root` keeps of the children that `all` finds follows a change of
+    /// In a check: what a parent called `root` keeps of the children that the cursor `all` finds follows a change of
     /// `some`, and is the same when it is worked out again. `change` writes a call.
     pub(super) fn figures_check(
         &self,
@@ -185,7 +185,7 @@ impl<'m> Plans<'m> {
         let rebuild = self.name("rebuild", keeper.relationship, true);
         let read = |name: &str| at("parent", name);
         let mut look = vec![
-            format!("children = {all};"),
+            format!("children = {all}.toArray();"),
             format!("parent = at.getCollection({parents}).findOne({{ _id: root._id }});"),
         ];
         if let Some(count) = &keeper.summary.count {
@@ -198,15 +198,11 @@ impl<'m> Plans<'m> {
             look.extend(sum.holds("children", read));
         }
         if let Some((name, newest, by, key, fields)) = &keeper.summary.preview {
-            let by = member_of("one", by);
-            look.push(format!(
-                "children.sort((one, other) => {by} - {});",
-                by.replacen("one", "other", 1)
-            ));
             let element = doc! { *key: given("one._id"), SPREAD: given(picked("one", fields)) };
             look.push(format!(
-                "expect(\"the preview shows the newest as they are\", plain({}), plain(children.slice(-{newest}).reverse().map((one) => ({}))));",
+                "expect(\"the preview shows the newest as they are\", plain({}), plain({all}.sort({}).limit({newest}).toArray().map((one) => ({}))));",
                 read(name),
+                js::object(&doc! { *by: -1 }, 0),
                 js::object(&element, 0)
             ));
         }
@@ -227,7 +223,11 @@ impl<'m> Plans<'m> {
         lines.extend(look.iter().cloned());
         if let Some(archive) = keeper.archive {
             let (children, archive) = (quote(keeper.children), quote(archive));
-            lines.push("const moved = children.pop();".to_owned());
+            let newest = keeper.summary.preview.as_ref().map_or("_id", |(_, _, by, ..)| *by);
+            lines.push(format!(
+                "const moved = {all}.sort({}).toArray()[0];",
+                js::object(&doc! { newest: -1 }, 0)
+            ));
             lines.push(format!("at.getCollection({archive}).insertOne(moved);"));
             lines.push(format!("at.getCollection({children}).deleteOne({{ _id: moved._id }});"));
             lines.push("const was = parent;".to_owned());

@@ -113,7 +113,7 @@ impl<'m> Plans<'m> {
             name: name.clone(),
             parameters: vec![link.parent_id.clone(), link.child_id.clone()],
             does: format!(
-                "Lets a `{}` refer to its `{}`{}.",
+                "Lets one of `{}` refer to its `{}`{}.",
                 r.parent,
                 r.child,
                 if link.copied.is_empty() {
@@ -236,7 +236,10 @@ impl<'m> Plans<'m> {
         });
         let keeper = self.keeper(r, link.decision);
         let change = keeper.as_ref().and_then(|keeper| self.changing(keeper, &link.child_id));
-        jobs.extend(change.clone());
+        if let Some(change) = &change {
+            jobs.push(change.clone());
+            jobs.extend(self.together(r, link.decision, &change.name, &change.parameters));
+        }
         jobs.extend(keeper.as_ref().map(|keeper| self.rebuilding(keeper, &link.parent_id)));
         // The way back is offered where an index serves it.
         let served = serves(holder, &id_path);
@@ -454,7 +457,10 @@ impl<'m> Plans<'m> {
         });
         let keeper = self.keeper(r, link.decision);
         let change = keeper.as_ref().and_then(|keeper| self.changing(keeper, &link.child_id));
-        jobs.extend(change.clone());
+        if let Some(change) = &change {
+            jobs.push(change.clone());
+            jobs.extend(self.together(r, link.decision, &change.name, &change.parameters));
+        }
         jobs.extend(keeper.as_ref().map(|keeper| self.rebuilding(keeper, &link.parent_id)));
         let reading = |name: &str, id: &str, does: &str, statement: Statement| Job {
             name: name.to_owned(),
@@ -595,8 +601,7 @@ impl<'m> Plans<'m> {
     ) -> Vec<String> {
         let children = quote(&link.child.collection.name);
         let ids = "others.slice(1).map((one) => one._id)";
-        let all =
-            format!("at.getCollection({children}).find({{ _id: {{ $in: {ids} }} }}).toArray()");
+        let all = format!("at.getCollection({children}).find({{ _id: {{ $in: {ids} }} }})");
         let call = change.as_ref().map(|change| {
             let name = change.name.clone();
             move |changes: &str| format!("{name}(at, some._id, {changes})")

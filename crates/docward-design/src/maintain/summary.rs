@@ -137,7 +137,7 @@ impl Summary<'_> {
             if let Some((name, newest, by, key, shown)) = &self.preview {
                 let push = doc! {
                     "$each": [element(key, id, child, shown)],
-                    "$sort": { *by: -1 },
+                    "$sort": { inside(by, key): -1 },
                     "$slice": *newest as i32,
                 };
                 update.insert("$push", doc! { name: push });
@@ -153,8 +153,9 @@ impl Summary<'_> {
             // where somebody else has brought the preview up to date.
             let list = doc! { "$ifNull": [format!("${name}"), []] };
             let other = doc! { "$ne": [format!("$$this.{key}"), { "$literal": given(id) }] };
-            let time = doc! { "$literal": given(member_of(child, by)) };
-            let this = format!("$$this.{by}");
+            let value = if *by == "_id" { id.to_owned() } else { member_of(child, by) };
+            let time = doc! { "$literal": given(value) };
+            let this = format!("$$this.{}", inside(by, key));
             let part = |than: &str| {
                 let mut test = doc! { than: [&this, time.clone()] };
                 if self.follows {
@@ -305,6 +306,11 @@ impl Summary<'_> {
         }
         said.join("; ")
     }
+}
+
+/// The field of an element that a preview is sorted by: the id of a child has a name of its own there.
+fn inside<'b>(by: &'b str, key: &'b str) -> &'b str {
+    if by == "_id" { key } else { by }
 }
 
 /// An element of a preview: the child's id, and the fields that are shown.

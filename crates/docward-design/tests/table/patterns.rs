@@ -560,3 +560,18 @@ fn pt_extref_1_dm_07_7_no_copy_goes_to_a_child_that_does_not_hold_the_id() {
     both.field("child", "parentId");
     both.field("child", "parent.title");
 }
+
+/// PT-extref.1: what is an element of a list of attributes has no field that could be copied.
+#[test]
+fn pt_extref_1_attributes_in_a_list_are_not_copied() {
+    let up = "from: child, where: [_id], with: {parent.children: [title, hue]}, rate: 9/s";
+    let text = pair("children: {p50: 100, p99: 9000, max: 90k}, growth: endless", &[up], WRITTEN)
+        .replace("{title: string,", "{title: string, hue: string, size: string, shape: string,");
+    assert_eq!(of(&text).named("parent.children"), ["parent-id-in-child", "extended-reference"]);
+    let listed =
+        text.replacen("    lifecycle", "    attributes: [hue, size, shape]\n    lifecycle", 1);
+    let listed = of(&listed);
+    assert_eq!(listed.named("parent.children"), ["parent-id-in-child"]);
+    let said = listed.decision("parent.children").remarks.join(" ");
+    assert!(said.contains("`hue` is in the list of attributes"), "{said}");
+}
