@@ -149,6 +149,8 @@ const TAKEN: &[&str] = &[
     "start",
     "error",
     "ids",
+    "older",
+    "placed",
 ];
 
 /// A name for a parameter made of a name of the model: `postId`, `class_`.

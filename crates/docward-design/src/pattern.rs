@@ -229,7 +229,7 @@ pub(crate) fn of_relationship(
             let holder = holder(model, relationship, facts, bounds);
             // A list of ids has no room for copies of what it points at on the other side.
             if holder != Pattern::ParentsInChild {
-                made.extended(model, relationship, facts);
+                made.extended(model, relationship, facts, &holder);
             }
             made.patterns.insert(0, holder);
             if !is_series {
@@ -288,10 +288,17 @@ fn holder(
                 .reads
                 .iter()
                 .any(|read| read.with.iter().any(|with| with.relationship == relationship.name));
+            // Who reads a child with its parent must get from one to the other, which a list in the parent
+            // does not say.
+            let leads_up = model.reads.iter().any(|read| {
+                read.from == relationship.child
+                    && read.with.iter().any(|with| with.relationship == relationship.name)
+            });
+            let by_child = asked_by_parent || leads_up;
             // A list of ids with a cap would refuse the newest; children that name their parent are cut
             // by what they are sorted by.
             let cut = relationship.keep_newest.is_some();
-            if ends && fetched && !asked_by_parent && facts.growth == Growth::Bounded && !cut {
+            if ends && fetched && !by_child && facts.growth == Growth::Bounded && !cut {
                 Pattern::ChildrenInParent
             } else {
                 Pattern::ParentInChild
@@ -302,7 +309,13 @@ fn holder(
 
 impl Made {
     /// Reference, and a read often needs two or three fields of the other side.
-    fn extended(&mut self, model: &DesignModel, relationship: &Relationship, facts: &Facts) {
+    fn extended(
+        &mut self,
+        model: &DesignModel,
+        relationship: &Relationship,
+        facts: &Facts,
+        holder: &Pattern,
+    ) {
         let (parent, child) = (&relationship.parent, &relationship.child);
         // Copies go to the side of which there are many: to the parent when a child is shared, else to
         // the child.
@@ -353,6 +366,21 @@ impl Made {
             return;
         }
         if fields.is_empty() {
+            return;
+        }
+        let listed = model.entity(source).filter(|entity| is_listed(entity));
+        if let Some(field) =
+            listed.and_then(|entity| fields.iter().find(|f| entity.attributes.contains(f)))
+        {
+            self.remarks.push(format!(
+                "`{field}` is in the list of attributes of `{source}`, so nothing is copied without it (PT-extref.1)"
+            ));
+            return;
+        }
+        if *holder == Pattern::ChildrenInParent && !in_parent {
+            self.remarks.push(format!(
+                "`{reader}` does not hold the id of its `{source}`, so nothing of it is copied there (PT-extref.1)"
+            ));
             return;
         }
         let changing = fields
@@ -461,6 +489,11 @@ pub(crate) fn discriminator(entity: &Entity) -> String {
         .map_or_else(|| "type".to_owned(), |field| field.name.clone())
 }
 
+/// Whether attributes are a list of names and values, not fields.
+pub(crate) fn is_listed(entity: &Entity) -> bool {
+    entity.attributes.len() >= 3
+}
+
 /// Patterns of an entity by itself.
 pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Made {
     let mut made = Made { patterns: Vec::new(), remarks: Vec::new(), questions: Vec::new() };
@@ -471,7 +504,7 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
         let discriminator = discriminator(entity);
         made.patterns.push(Pattern::Polymorphic { discriminator });
     }
-    if entity.attributes.len() >= 3 {
+    if is_listed(entity) {
         made.patterns.push(Pattern::Attribute { fields: entity.attributes.clone() });
     } else if !entity.attributes.is_empty() {
         made.remarks.push("fewer than three fields alike are indexed one by one".to_owned());

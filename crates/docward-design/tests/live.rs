@@ -14,6 +14,7 @@ use docward_testkit::{Launch, Servers, repository};
 
 const MODEL: &str = include_str!("models/all.yaml");
 const MORE: &str = include_str!("models/more.yaml");
+const REFERENCED: &str = include_str!("models/referenced.yaml");
 
 /// The shell, or nothing where it cannot be had.
 fn mongosh() -> Option<PathBuf> {
@@ -143,6 +144,43 @@ fn dp_2_gc_35_pt_slice_1_pt_bucket_2_er_t_6_pt_outlier_1_more_patterns_hold() {
         "tick-bucket.js",
     ] {
         assert!(folder.join("patterns").join(file).exists(), "{file}");
+    }
+}
+
+/// Children with several references (PT-extref.1), on the newest and on the oldest server.
+#[test]
+fn pt_extref_1_references_of_several_kinds_hold() {
+    let Some(shell) = mongosh() else { return };
+    for (version, server) in [("6.0.5", "6.0"), ("4.4.2", "4.4")] {
+        let servers = Launch::replica_set(1).version(version).start();
+        let (model, design) = of(&REFERENCED.replace("server: 6.0", &format!("server: {server}")));
+        let folder = servers.directory().join("referenced");
+        write(&folder, &model, &design);
+        holds(run(&shell, &servers, &[&folder.join("check.js")]));
+        let text = std::fs::read_to_string(folder.join("check.js")).unwrap();
+        for said in [
+            "`ward` is copied along (PT-extref.1)",
+            "`clinic` is copied along (PT-extref.1)",
+            "`visitCount` counts along",
+            "changePatientVisit(at, root._id, some._id, changes(302 + i))",
+            "changeNurse(at, some._id, changes(302 + i))",
+            "the preview shows the newest as they are",
+            "what is archived is kept like the rest",
+            "also what is archived is removed",
+            "of none there is none",
+            "one that goes is counted off",
+            "down to nothing and no further",
+            "no parent, no child\", null, () => addLike(",
+            "what others write meanwhile is not lost",
+            "whoever read the old shape must read again",
+            "both ends are there",
+            "nothing leads nowhere",
+            "also this link is taken away",
+            "expect(\"and refreshed\", refreshCopiesOfStudent(at, bare._id).matchedCount, 1)",
+            "expect(\"and refreshed\", refreshCopiesOfInteract(at, bare._id).matchedCount, 1)",
+        ] {
+            assert!(text.contains(said), "the check does not say: {said}");
+        }
     }
 }
 

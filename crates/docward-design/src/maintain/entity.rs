@@ -29,7 +29,7 @@ impl<'m> Plans<'m> {
         }
     }
 
-    fn beside(&self, entity: &Entity, purpose: &Purpose) -> Option<&'m CollectionPlan> {
+    pub(super) fn beside(&self, entity: &Entity, purpose: &Purpose) -> Option<&'m CollectionPlan> {
         self.design
             .collections
             .iter()
@@ -125,26 +125,54 @@ impl<'m> Plans<'m> {
         );
         // Documents from before there were versions have none.
         let old = doc! { &shape: { "$not": { "$gte": current as i32 } } };
-        let some = Statement::find(&home.name, old.clone()).then("limit", given("limit"));
-        let mut same = doc! { "_id": given("document._id") };
-        same.insert(&shape, given(format!("{} ?? null", member_of("document", &shape))));
-        let mut next = doc! { SPREAD: given("change(document)"), "_id": given("document._id") };
+        let some = Statement::new(
+            &home.name,
+            Method::Find,
+            [old.clone().into(), doc! { "_id": 1 }.into()],
+        )
+        .then("limit", given("limit"));
+        let mut one = doc! { "_id": given("_id") };
+        one.extend(old.clone());
+        let one = Statement::new(&home.name, Method::FindOne, [one.into()]);
+        let same = doc! {
+            "_id": given("_id"),
+            // 4.4 does not take `$eq` here.
+            "$expr": { "$in": ["$$ROOT", [{ "$literal": given("before") }]] },
+        };
+        let put = Statement::update(&home.name, same, given("update"));
+        let versions = self.beside(entity, &Purpose::Versions).is_some();
+        let mut next = doc! { SPREAD: given("change(document)"), "_id": given("_id") };
         next.insert(&shape, current as i32);
-        let put = Statement::new(&home.name, Method::ReplaceOne, [same.into(), next.into()]);
+        let (mut kept, mut update) = (String::new(), doc! { "$set": given("set") });
+        let mut does = format!(
+            "Brings documents of older shapes to shape {current}, as many as given at a time; `change` makes a document of the new shape out of an old one. Call it until it returns 0. What somebody else writes meanwhile is not lost: the document is read and changed again, and one that they have brought up stays as they left it. Readers take both shapes until none is left."
+        );
+        if versions {
+            kept = "name !== \"version\" && ".to_owned();
+            update.insert("$inc", doc! { "version": 1 });
+            does.push_str(" No version is kept of the old shape, which says the same; `version` goes up all the same, so that whoever has read the old shape must read again before they save.");
+        }
         let jobs = vec![
             Job {
                 name: upgrade.clone(),
                 parameters: vec!["change".to_owned(), "limit = 1000".to_owned()],
-                does: format!(
-                    "Brings documents of older shapes to shape {current}, as many as given at a time; `change` makes a document of the new shape out of an old one. Call it until it returns 0. One that somebody else has brought up meanwhile stays as they left it. Readers take both shapes until none is left."
-                ),
+                does,
                 clauses: Vec::new(),
                 steps: vec![
                     Step::Let("old", some),
-                    Step::Code("let upgraded = 0;".to_owned()),
-                    Step::Code("for (const document of old) {".to_owned()),
-                    Step::Code(format!("  upgraded += {}.modifiedCount;", put.shell(2))),
-                    Step::Code("}\nreturn upgraded;".to_owned()),
+                    Step::Code("const text = (value) => EJSON.stringify(value, { relaxed: false });\nlet upgraded = 0;".to_owned()),
+                    Step::Code("for (const { _id } of old) {\n  for (let attempt = 0; ; attempt++) {\n    if (attempt === 100) throw new Error(`${_id} is changed all the time`);".to_owned()),
+                    Step::Code("    // Read twice, since `change` may work on what it is given.".to_owned()),
+                    Step::Code(format!("    const before = {};", one.shell(4))),
+                    Step::Code(format!("    const document = {};", one.shell(4))),
+                    Step::Code("    if (before === null || document === null) break;".to_owned()),
+                    Step::Code(format!("    const next = {};", js::object(&next, 4))),
+                    Step::Code(format!("    const set = Object.fromEntries(\n      Object.entries(next).filter(([name, value]) => {kept}text(value) !== text(before[name])),\n    );")),
+                    Step::Code("    const gone = Object.keys(before).filter((name) => next[name] === undefined);".to_owned()),
+                    Step::Code(format!("    const update = {};", js::object(&update, 4))),
+                    Step::Code("    if (gone.length > 0) update.$unset = Object.fromEntries(gone.map((name) => [name, \"\"]));".to_owned()),
+                    Step::Code(format!("    const done = {};", put.shell(4))),
+                    Step::Code("    if (done.matchedCount === 0) continue;\n    upgraded++;\n    break;\n  }\n}\nreturn upgraded;".to_owned()),
                 ],
             },
             Job {
@@ -185,6 +213,28 @@ impl<'m> Plans<'m> {
             check.push(format!(
                 "expect(\"nothing more to do\", {upgrade}(at, (document) => document), 0);"
             ));
+            check.push(format!("const late = {};", of_shape(current - 1)));
+            check.push(format!(
+                "at.getCollection({collection}).insertOne({{ ...late, formerly: 1 }});"
+            ));
+            check.push(format!(
+                "let changed = 0;\n{upgrade}(at, (document) => {{\n  if (changed++ === 0) at.getCollection({collection}).updateOne({{ _id: late._id }}, {{ $set: {{ meanwhile: 1 }} }});\n  document.upgraded = true;\n  delete document.formerly;\n  return document;\n}});"
+            ));
+            check.push(format!(
+                "const upgraded = at.getCollection({collection}).findOne({{ _id: late._id }});"
+            ));
+            check.push(
+                "expect(\"what others write meanwhile is not lost\", [upgraded.meanwhile, upgraded.upgraded, upgraded.formerly ?? 0, changed], [1, true, 0, 2]);".to_owned(),
+            );
+            check.push(format!(
+                "expect(\"and it is current\", Number({}), {current});",
+                member_of("upgraded", &shape)
+            ));
+            if versions {
+                check.push(
+                    "expect(\"whoever read the old shape must read again\", upgraded.version, late.version + 1);".to_owned(),
+                );
+            }
         }
         check.push(format!(
             "refused(\"no document without its shape\", 121, () => at.getCollection({collection}).insertOne({{ ...{made}, {}: undefined }}));",
@@ -219,13 +269,27 @@ impl<'m> Plans<'m> {
         let name = js::function(&["archive", &entity.name]);
         let merged = Statement::new(&home.name, Method::Aggregate, [merge.into()]);
         let gone = Statement::new(&home.name, Method::DeleteMany, [these.into()]);
+        let keepers: Vec<String> = self
+            .layout
+            .linked()
+            .filter(|(r, _)| r.child == entity.name)
+            .filter_map(|(r, decision)| self.keeper(r, decision))
+            .map(|keeper| keeper.relationship.parent.clone())
+            .collect();
+        let mut does = format!(
+            "Moves documents whose `{date}` is more than {days} days ago to `{}`, {BATCH} at a time. Deleted is what was copied, by its ids: what comes in between with an old date waits for the next run. It can be stopped and started at any time.",
+            archive.name
+        );
+        if !keepers.is_empty() {
+            does.push_str(&format!(
+                " Counts, sums and previews in {} are of all there are, here and there: they stay as they are.",
+                docward_model::text::list(&keepers, 3)
+            ));
+        }
         let job = Job {
             name: name.clone(),
             parameters: vec!["today = new Date()".to_owned()],
-            does: format!(
-                "Moves documents whose `{date}` is more than {days} days ago to `{}`, {BATCH} at a time. Deleted is what was copied, by its ids: what comes in between with an old date waits for the next run. It can be stopped and started at any time.",
-                archive.name
-            ),
+            does,
             clauses: Vec::new(),
             steps: vec![
                 Step::Code(format!("const before = new Date(today.getTime() - {days} * 86400000);\nlet moved = 0;")),
@@ -417,23 +481,28 @@ impl<'m> Plans<'m> {
         })?;
         let count = format!("{path}{}", self.layout.count(relationship));
         let name = self.name("count", relationship, false);
+        let more = given(format!("by * {step}"));
+        let sum = doc! { "$add": [{ "$ifNull": [format!("${count}"), 0] }, more] };
         let update = Statement::update(
             parents,
             doc! { "_id": given(parent_id) },
-            doc! { "$inc": { &count: step as i32 } },
+            vec![Bson::from(doc! { "$set": { &count: { "$max": [0, sum] } } })],
         );
         let job = Job {
             name: name.clone(),
-            parameters: vec![parent_id.to_owned(), "chance = Math.random()".to_owned()],
+            parameters: vec![
+                parent_id.to_owned(),
+                "chance = Math.random()".to_owned(),
+                "by = 1".to_owned(),
+            ],
             does: format!(
-                "Counts one event by chance: about one write in {step} adds {step}, so `{count}` is right on the whole and off by little."
+                "Counts one that comes, or one that goes where `by` is -1, by chance: about one write in {step} counts for {step}, so `{count}` is right on the whole and off by little, and never below 0."
             ),
             clauses: vec!["PT-computed.2", "SN-04"],
             steps: vec![
                 Step::Code(format!("if (chance >= 1 / {step}) return false;")),
                 Step::Let("done", update),
-                super::unless_matched(&relationship.parent),
-                Step::Code("return true;".to_owned()),
+                Step::Code("return done.matchedCount === 1;".to_owned()),
             ],
         };
         let read = count.split('.').fold(
@@ -445,6 +514,10 @@ impl<'m> Plans<'m> {
             format!("expect(\"most events are not written\", {name}(at, root._id, 0.99), false);"),
             format!("expect(\"one in {step} is\", {name}(at, root._id, 0), true);"),
             format!("expect(\"and stands for {step}\", Number({read}) - was, {step});"),
+            format!("{name}(at, root._id, 0, -1);"),
+            format!("expect(\"one that goes is counted off\", Number({read}) - was, 0);"),
+            format!("for (let i = 0; i <= was / {step}; i++) {name}(at, root._id, 0, -1);"),
+            format!("expect(\"down to nothing and no further\", Number({read}), 0);"),
         ];
         Some((job, check))
     }

@@ -5,13 +5,171 @@ use bson::{Document, doc};
 use docward_model::{BsonType, Relationship, shell::quote};
 
 use super::owned::{at, missing, one};
-use super::{Plans, picked};
+use super::summary::Summary;
+use super::{Place, Plans, picked};
 use crate::js::{self, given, member_of};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::statement::{Job, Method, Statement, Step};
 
+/// A document that another one names by its id, where more than the id follows from that: a copy beside
+/// the id, or figures that the named one keeps.
+pub(super) struct Other<'m> {
+    /// The entity that is named, and where it is.
+    entity: &'m str,
+    place: Place<'m>,
+    /// The field with its id.
+    pub(super) held: String,
+    /// The field with the copy, and what is copied.
+    copy: Option<(String, Vec<&'m str>)>,
+    /// What it keeps of those that name it.
+    pub(super) summary: Summary<'m>,
+}
+
+impl Other<'_> {
+    /// The name of the document in a function.
+    fn found(&self) -> String {
+        js::function(&["of", &self.held])
+    }
+
+    /// Finds it for a new document, or refuses.
+    pub(super) fn fetch(&self, document: &str) -> Vec<Step> {
+        let fields = self.copy.as_ref().map_or(&[][..], |(_, fields)| fields);
+        let by_id = doc! { "_id": given(member_of(document, &self.held)) };
+        let mut find = one(&self.place.collection.name, &by_id, &self.place.path, fields);
+        if fields.is_empty() {
+            find = Statement::new(
+                &self.place.collection.name,
+                Method::FindOne,
+                [by_id.into(), doc! { "_id": 1 }.into()],
+            );
+        }
+        let name = self.found();
+        vec![Step::Code(format!("const {name} = {};", find.shell(0))), missing(&name, self.entity)]
+    }
+
+    /// Puts the copy into a new document; one that is given is kept.
+    pub(super) fn put(&self, document: &str, into: &mut Document) {
+        let Some((copy, fields)) = &self.copy else { return };
+        let found = at(&self.found(), &self.place.path);
+        let from = format!("{} ?? {found}", member_of(document, copy));
+        into.insert(copy, given(picked(&from, fields)));
+    }
+
+    /// The update of what it keeps, when one comes that names it.
+    pub(super) fn arrival(&self, document: &str, id: &str) -> Option<Step> {
+        self.updated(document, self.summary.arrival(document, id))
+    }
+
+    /// The same when one goes.
+    pub(super) fn departure(&self, document: &str, id: &str) -> Option<Step> {
+        self.updated(document, self.summary.departure(document, id))
+    }
+
+    fn updated(&self, document: &str, update: bson::Bson) -> Option<Step> {
+        let by_id = doc! { "_id": given(member_of(document, &self.held)) };
+        let update = Statement::update(&self.place.collection.name, by_id, update);
+        (!self.summary.is_empty()).then_some(Step::Run(update))
+    }
+
+    /// What is said about it.
+    pub(super) fn words(&self) -> String {
+        let held = &self.held;
+        let mut said = String::new();
+        if let Some((copy, _)) = &self.copy {
+            said = format!(
+                " `{copy}` is copied from the document that `{held}` names, unless it is given."
+            );
+        }
+        if !self.summary.is_empty() {
+            said.push_str(&format!(
+                " What the `{}` that `{held}` names keeps of it follows.",
+                self.entity
+            ));
+        }
+        said
+    }
+
+    /// In a check: one that is there, named by the sample, which leaves the copy to the function.
+    pub(super) fn prepare(&self, plans: &Plans<'_>, sample: &mut Document) -> Vec<String> {
+        let name = self.found();
+        sample.insert(&self.held, given(format!("{name}._id")));
+        if let Some((copy, _)) = &self.copy {
+            sample.remove(copy);
+        }
+        vec![
+            format!("const {name} = {};", plans.made(self.place.collection)),
+            format!("at.getCollection({}).insertOne({name});", quote(&self.place.collection.name)),
+        ]
+    }
+
+    /// In a check: what follows from the id is there, of a document called `made`.
+    pub(super) fn followed(&self, made: &str, number: &str) -> Vec<String> {
+        let name = self.found();
+        let mut lines = Vec::new();
+        if let Some((copy, fields)) = &self.copy {
+            lines.push(format!(
+                "expect({}, plain({}), plain({}));",
+                quote(&format!("`{copy}` is copied along (PT-extref.1)")),
+                member_of(made, copy),
+                picked(&at(&name, &self.place.path), fields)
+            ));
+        }
+        if let Some(count) = &self.summary.count {
+            let found = format!(
+                "at.getCollection({}).findOne({{ _id: {name}._id }})",
+                quote(&self.place.collection.name)
+            );
+            lines.push(format!(
+                "expect({}, Number({}), {number});",
+                quote(&format!("`{count}` counts along")),
+                at(&found, count)
+            ));
+        }
+        lines
+    }
+}
+
 impl<'m> Plans<'m> {
+    /// What documents of an entity name beside what a relationship says of them.
+    pub(super) fn others(&self, entity: &str, besides: &Relationship) -> Vec<Other<'m>> {
+        let naming = self.layout.naming;
+        let mut found: Vec<Other<'m>> = Vec::new();
+        let own = naming.parent_field(besides);
+        for (r, decision) in self.layout.linked().filter(|(r, _)| r.name != besides.name) {
+            let (first, single) = (decision.patterns.first(), decision.facts.children.max <= 1);
+            let (named, held, copy, in_parent) = match first {
+                Some(Pattern::ParentInChild) if r.child == entity => {
+                    let copy = naming.field(&[&naming.singular(&r.parent)]);
+                    (&r.parent, naming.parent_field(r), copy, false)
+                }
+                Some(Pattern::ChildrenInParent) if r.parent == entity && single => {
+                    let copy = naming.field(&[&naming.singular(r.role())]);
+                    (&r.child, naming.child_field(r), copy, true)
+                }
+                _ => continue,
+            };
+            // An id leads to a document, not to an object inside one.
+            let place = self.place(named).filter(|place| !in_parent || place.path.is_empty());
+            let Some(place) = place else { continue };
+            let copied = decision.patterns.iter().find_map(|pattern| match pattern {
+                Pattern::ExtendedReference { fields, in_parent: here, .. }
+                    if *here == in_parent =>
+                {
+                    Some((copy.clone(), fields.iter().map(String::as_str).collect()))
+                }
+                _ => None,
+            });
+            let summary =
+                if in_parent { Summary::nothing() } else { self.summary(r, decision, &place) };
+            let is_known = held == own || found.iter().any(|other| other.held == held);
+            if !is_known && (copied.is_some() || !summary.is_empty()) {
+                found.push(Other { entity: named, place, held, copy: copied, summary });
+            }
+        }
+        found
+    }
+
     /// Refreshes the copies that children hold of their parent.
     pub(super) fn refreshing(
         &self,

@@ -1,11 +1,9 @@
 //! Ids on one side, or a document for each pair (ER-T.6, GC-07, PT-junction.1).
 
-use bson::{Bson, Document, doc};
-use docward_model::{
-    BsonType, Relationship,
-    shell::{key, quote},
-};
+use bson::{Bson, doc};
+use docward_model::{BsonType, Relationship, shell::quote};
 
+use super::kept::Keeper;
 use super::owned::{missing, one};
 use super::summary::Summary;
 use super::{Place, Plans, picked, unless_matched};
@@ -17,6 +15,9 @@ use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::statement::{Job, Method, Script, Statement, Step};
 
+/// A child that may be gone, while something still leads to it.
+const GONE: &str = "(found ?? {})";
+
 /// What the functions of a link speak of.
 struct Link<'m> {
     relationship: &'m Relationship,
@@ -26,6 +27,35 @@ struct Link<'m> {
     parent_id: String,
     child_id: String,
     copied: Vec<&'m str>,
+}
+
+impl Link<'_> {
+    /// Finds the child, whole where the parent keeps something of it. What links to it refuses when it is
+    /// not there; what takes a link away does not.
+    fn found_child(&self, summary: &Summary<'_>, refuses: bool) -> Vec<Step> {
+        let by_id = doc! { "_id": given(&self.child_id) };
+        let children = &self.child.collection.name;
+        let find = if summary.needs_child() {
+            Statement::new(children, Method::FindOne, [by_id.into()])
+        } else if self.copied.is_empty() {
+            Statement::new(children, Method::FindOne, [by_id.into(), doc! { "_id": 1 }.into()])
+        } else {
+            one(children, &by_id, "", &self.copied)
+        };
+        let refused = refuses.then(|| missing("found", &self.relationship.child));
+        std::iter::once(Step::Let("found", find)).chain(refused).collect()
+    }
+
+    /// Finds the parent, or refuses.
+    fn found_parent(&self) -> [Step; 2] {
+        let by_id = doc! { "_id": given(&self.parent_id) };
+        let find = Statement::new(
+            &self.parent.collection.name,
+            Method::FindOne,
+            [by_id.into(), doc! { "_id": 1 }.into()],
+        );
+        [Step::Let("parent", find), missing("parent", &self.relationship.parent)]
+    }
 }
 
 impl<'m> Plans<'m> {
@@ -83,7 +113,7 @@ impl<'m> Plans<'m> {
             name: name.clone(),
             parameters: vec![link.parent_id.clone(), link.child_id.clone()],
             does: format!(
-                "Lets a `{}` refer to its `{}`{}.",
+                "Lets one of `{}` refer to its `{}`{}.",
                 r.parent,
                 r.child,
                 if link.copied.is_empty() {
@@ -133,19 +163,29 @@ impl<'m> Plans<'m> {
         ))
     }
 
-    /// A list of ids, in the parent or in the child, that has an end.
-    fn listed(&self, link: &Link<'m>, in_child: bool) -> Option<Script> {
+    /// The list of a relationship in the documents that hold it.
+    pub(super) fn list_of_ids(
+        &self,
+        r: &Relationship,
+        holder: &Place<'m>,
+        in_child: bool,
+    ) -> Option<&'m Planned> {
         let naming = self.layout.naming;
-        let r = link.relationship;
-        let holder = if in_child { &link.child } else { &link.parent };
         let target = if in_child { &r.parent } else { &r.child };
-        let field: &Planned = holder.fields.iter().find(|field| {
+        holder.fields.iter().find(|field| {
             field.kind == BsonType::Array
                 && matches!(&field.origin, Origin::Reference(entity) if entity == target)
                 && (r.field.as_ref() == Some(&field.name)
                     || field.name == naming.ids_of(if in_child { &r.parent } else { r.role() })
                     || field.name == r.role())
-        })?;
+        })
+    }
+
+    /// A list of ids, in the parent or in the child, that has an end.
+    fn listed(&self, link: &Link<'m>, in_child: bool) -> Option<Script> {
+        let r = link.relationship;
+        let holder = if in_child { &link.child } else { &link.parent };
+        let field = self.list_of_ids(r, holder, in_child)?;
         let most = field.items.map_or(999, |items| items.max);
         let list = format!("{}{}", holder.path, field.name);
         let (holder_id, other_id) = if in_child {
@@ -179,8 +219,9 @@ impl<'m> Plans<'m> {
             name: add.clone(),
             parameters: parameters.clone(),
             does: format!(
-                "Links both ends of `{}` once: false when they are linked already, or when `{list}` holds {most}, its bound.",
-                r.name
+                "Links both ends of `{}` once: false when they are linked already, when `{list}` holds {most}, its bound, or when there is no such `{}`.",
+                r.name,
+                if in_child { &r.child } else { &r.parent }
             ),
             clauses,
             steps: self.changed(link, &summary, push, in_child, true),
@@ -189,10 +230,17 @@ impl<'m> Plans<'m> {
         jobs.push(Job {
             name: remove.clone(),
             parameters,
-            does: "Takes the link away; false when there was none.".to_owned(),
+            does: "Takes the link away; false when there was none.".to_owned() + lost(&summary),
             clauses: vec!["GC-07"],
             steps: self.changed(link, &summary, pull, in_child, false),
         });
+        let keeper = self.keeper(r, link.decision);
+        let change = keeper.as_ref().and_then(|keeper| self.changing(keeper, &link.child_id));
+        if let Some(change) = &change {
+            jobs.push(change.clone());
+            jobs.extend(self.together(r, link.decision, &change.name, &change.parameters));
+        }
+        jobs.extend(keeper.as_ref().map(|keeper| self.rebuilding(keeper, &link.parent_id)));
         // The way back is offered where an index serves it.
         let served = serves(holder, &id_path);
         if served {
@@ -220,17 +268,18 @@ impl<'m> Plans<'m> {
                 format!("expect(\"the holder is found\", {listed}(at, others[0]._id).length, 1);")
             }
         }));
+        check.extend(self.ends_check(link, &add, &remove));
+        let nobody = if in_child {
+            format!("{add}(at, new ObjectId(), others[0]._id)")
+        } else {
+            format!("{add}(at, root._id, new ObjectId())")
+        };
+        check.push(format!("refused(\"nothing leads nowhere\", null, () => {nobody});"));
         check.push(format!("expect(\"unlinked\", {remove}(at, root._id, others[0]._id), true);"));
         check.push(format!(
             "expect(\"and not twice\", {remove}(at, root._id, others[0]._id), false);"
         ));
-        if let Some(count) = &summary.count {
-            check.push(now(parents));
-            let read = count.split('.').fold("now".to_owned(), |at, part| member_of(&at, part));
-            check.push(format!(
-                "expect(\"the count is right\", Number({read}), others.length - 1);"
-            ));
-        }
+        check.extend(keeper.iter().flat_map(|keeper| self.linked_figures(link, keeper, &change)));
         if !link.copied.is_empty()
             && let Some(key) = key
         {
@@ -262,17 +311,16 @@ impl<'m> Plans<'m> {
         arrives: bool,
     ) -> Vec<Step> {
         let mut steps = Vec::new();
-        if summary.needs_child() || arrives && !link.copied.is_empty() {
-            let by_id = doc! { "_id": given(&link.child_id) };
-            let children = &link.child.collection.name;
-            let find = Statement::new(children, Method::FindOne, [by_id.into()]);
-            steps.push(Step::Let("found", find));
-            steps.push(missing("found", &link.relationship.child));
+        if arrives && in_child {
+            steps.extend(link.found_parent());
+        }
+        if summary.needs_child() || arrives && !in_child {
+            steps.extend(link.found_child(summary, arrives));
         }
         let summed = if arrives {
             summary.arrival("found", &link.child_id)
         } else {
-            summary.departure("found", &link.child_id)
+            summary.departure(GONE, &link.child_id)
         };
         // The summary is in the same document when the parent holds the list.
         let apart = match summed {
@@ -302,10 +350,10 @@ impl<'m> Plans<'m> {
             "",
             &link.copied,
         );
-        let mut set = Document::new();
-        for field in &link.copied {
-            set.insert(format!("{list}.$[one].{field}"), given(member_of("found", field)));
-        }
+        // The whole element, so that a copy goes when its source has.
+        let element =
+            doc! { key: given(&link.child_id), SPREAD: given(picked("found", &link.copied)) };
+        let set = doc! { format!("{list}.$[one]"): element };
         let one = format!("one.{key}");
         let update = Statement::new(
             &link.parent.collection.name,
@@ -343,20 +391,10 @@ impl<'m> Plans<'m> {
         let summary = self.summary(r, link.decision, &link.parent);
         let (parents, children) = (&link.parent.collection.name, &link.child.collection.name);
         let pair = doc! { first: given(&link.parent_id), second: given(&link.child_id) };
-        let fetch = |steps: &mut Vec<Step>| {
-            if summary.needs_child() {
-                let filter = doc! { "_id": given(&link.child_id) };
-                steps.push(Step::Let(
-                    "found",
-                    Statement::new(children, Method::FindOne, [filter.into()]),
-                ));
-                steps.push(missing("found", &r.child));
-            }
-        };
         let by_id = doc! { "_id": given(&link.parent_id) };
         let (add, remove) = (self.name("link", r, false), self.name("unlink", r, false));
-        let mut steps = Vec::new();
-        fetch(&mut steps);
+        let mut steps: Vec<Step> = link.found_parent().into();
+        steps.extend(link.found_child(&summary, true));
         steps.push(Step::Note(
             "The unique index refuses a pair that is there (error 11000).".to_owned(),
         ));
@@ -364,32 +402,19 @@ impl<'m> Plans<'m> {
         // Copies beside the pair are taken from the child as it is now (PT-extref.1).
         let copied = pairs.fields.iter().find(|f| matches!(f.origin, Origin::Copy(_)));
         if let Some(copied) = copied {
-            if !summary.needs_child() {
-                let filter = doc! { "_id": given(&link.child_id) };
-                let find = Statement::new(children, Method::FindOne, [filter.into()]);
-                steps.push(Step::Let("found", find));
-            }
-            let inside: Vec<String> = copied
-                .fields
-                .iter()
-                .map(|field| format!("{}: found[{}]", key(&field.name), quote(&field.name)))
-                .collect();
-            steps.push(Step::Code(format!(
-                "const copies = found ? {{ {}: {{ {} }} }} : {{}};",
-                key(&copied.name),
-                inside.join(", ")
-            )));
-            inserted.insert("...", given("copies"));
+            inserted.insert(&copied.name, given(picked("found", &link.copied)));
         }
         steps.push(Step::Run(Statement::insert(&pairs.name, inserted)));
         let mut off = Vec::new();
-        fetch(&mut off);
+        if summary.needs_child() {
+            off.extend(link.found_child(&summary, false));
+        }
         off.push(Step::Let("done", Statement::new(&pairs.name, Method::DeleteMany, [pair.into()])));
         off.push(Step::Code("if (done.deletedCount === 0) return false;".to_owned()));
         if !summary.is_empty() {
             let update = summary.arrival("found", &link.child_id);
             steps.push(Step::Run(Statement::update(parents, by_id.clone(), update)));
-            let update = summary.departure("found", &link.child_id);
+            let update = summary.departure(GONE, &link.child_id);
             off.push(Step::Run(Statement::update(parents, by_id, update)));
         }
         off.push(Step::Code("return true;".to_owned()));
@@ -408,10 +433,10 @@ impl<'m> Plans<'m> {
             Statement::new(&pairs.name, Method::Aggregate, [stages.into()])
         };
         let naming = self.layout.naming;
-        let one = naming.singular(r.role());
+        let role = naming.singular(r.role());
         let forward = js::function(&["list", r.role(), "of", &r.parent]);
-        let backward = js::function(&["list", &r.parent, "of", &one]);
-        let count = js::function(&["count", &r.parent, "of", &one]);
+        let backward = js::function(&["list", &r.parent, "of", &role]);
+        let count = js::function(&["count", &r.parent, "of", &role]);
         let mut jobs = vec![Job {
             name: add.clone(),
             parameters: parameters.clone(),
@@ -426,10 +451,17 @@ impl<'m> Plans<'m> {
         jobs.push(Job {
             name: remove.clone(),
             parameters,
-            does: "Takes the pair away; false when there was none.".to_owned(),
+            does: "Takes the pair away; false when there was none.".to_owned() + lost(&summary),
             clauses: vec!["PT-junction.1"],
             steps: off,
         });
+        let keeper = self.keeper(r, link.decision);
+        let change = keeper.as_ref().and_then(|keeper| self.changing(keeper, &link.child_id));
+        if let Some(change) = &change {
+            jobs.push(change.clone());
+            jobs.extend(self.together(r, link.decision, &change.name, &change.parameters));
+        }
+        jobs.extend(keeper.as_ref().map(|keeper| self.rebuilding(keeper, &link.parent_id)));
         let reading = |name: &str, id: &str, does: &str, statement: Statement| Job {
             name: name.to_owned(),
             parameters: vec![id.to_owned()],
@@ -437,12 +469,23 @@ impl<'m> Plans<'m> {
             clauses: vec!["PT-junction.1", "SN-10"],
             steps: vec![Step::Return(statement)],
         };
-        jobs.push(reading(
-            &forward,
-            &link.parent_id,
-            "From the parent to the other side, by the unique index.",
-            along(first, second, children, &link.parent_id),
-        ));
+        jobs.push(match copied {
+            Some(copied) => reading(
+                &forward,
+                &link.parent_id,
+                &format!(
+                    "From the parent to the other side, by the unique index: the pairs, with copies in `{}`, so that no other collection is read.",
+                    copied.name
+                ),
+                Statement::find(&pairs.name, doc! { first: given(&link.parent_id) }),
+            ),
+            None => reading(
+                &forward,
+                &link.parent_id,
+                "From the parent to the other side, by the unique index.",
+                along(first, second, children, &link.parent_id),
+            ),
+        });
         jobs.push(reading(
             &backward,
             &link.child_id,
@@ -467,6 +510,11 @@ impl<'m> Plans<'m> {
         check.push(format!("expect(\"one way\", {forward}(at, root._id).length, 3);"));
         check.push(format!("expect(\"the other way\", {backward}(at, others[0]._id).length, 1);"));
         check.push(format!("expect(\"counted\", {count}(at, others[0]._id), 1);"));
+        check.extend(self.ends_check(link, &add, &remove));
+        for value in ["root._id, new ObjectId()", "new ObjectId(), others[0]._id"] {
+            check
+                .push(format!("refused(\"both ends are there\", null, () => {add}(at, {value}));"));
+        }
         for (field, value) in [(first, "root._id"), (second, "others[0]._id")] {
             check.push(format!(
                 "expect(\"found by an index (SN-10)\", stages(at.getCollection({}).find({}).explain()).includes(\"COLLSCAN\"), false);",
@@ -479,12 +527,86 @@ impl<'m> Plans<'m> {
             "expect(\"and not twice\", {remove}(at, root._id, others[0]._id), false);"
         ));
         check.push(format!("expect(\"two are left\", {forward}(at, root._id).length, 2);"));
-        if let Some(count) = &summary.count {
-            check.push(now(parents));
-            let read = count.split('.').fold("now".to_owned(), |at, part| member_of(&at, part));
-            check.push(format!("expect(\"the count is right\", Number({read}), 2);"));
+        if let Some(copied) = copied {
+            let refresh = self.name("refresh copies of", r, false);
+            let source = one(children, &doc! { "_id": given(&link.child_id) }, "", &link.copied);
+            let set = doc! { &copied.name: given(picked("found", &link.copied)) };
+            let update = Statement::new(
+                &pairs.name,
+                Method::UpdateMany,
+                [doc! { second: given(&link.child_id) }.into(), doc! { "$set": set }.into()],
+            );
+            jobs.push(Job {
+                name: refresh.clone(),
+                parameters: vec![link.child_id.clone()],
+                does: self.refresh_words(link.decision, &r.child),
+                clauses: vec!["PT-extref.2", "DM-07.7"],
+                steps: vec![
+                    Step::Let("found", source),
+                    missing("found", &r.child),
+                    Step::Return(update),
+                ],
+            });
+            let pair = format!(
+                "{forward}(at, root._id).find((one) => String({}) === String(others[1]._id))",
+                member_of("one", second)
+            );
+            check.extend(self.mirror_check(link, &refresh, &member_of(&pair, &copied.name)));
         }
+        check.extend(keeper.iter().flat_map(|keeper| self.linked_figures(link, keeper, &change)));
         Some(self.script(link, "junction", jobs, check))
+    }
+
+    /// In a check: a child without the copied fields that not every one has is linked like others, and a link
+    /// to one that is gone can be taken away.
+    fn ends_check(&self, link: &Link<'m>, add: &str, remove: &str) -> Vec<String> {
+        let child = self.layout.model.entity(&link.relationship.child);
+        let optional = |name: &&&str| {
+            child.and_then(|child| child.field(name)).is_some_and(|field| !field.required)
+        };
+        let children = quote(&link.child.collection.name);
+        let mut lines = vec![format!("const bare = {};", self.made(link.child.collection))];
+        for field in link.copied.iter().filter(optional) {
+            lines.push(format!("delete {};", member_of("bare", field)));
+        }
+        lines.push(format!("at.getCollection({children}).insertOne(bare);"));
+        lines.push(format!("{add}(at, root._id, bare._id);"));
+        if matches!(link.decision.patterns.first(), Some(Pattern::ParentsInChild)) {
+            lines.push(format!("{remove}(at, root._id, bare._id);"));
+            return lines;
+        }
+        if !link.copied.is_empty() {
+            let refresh = self.name("refresh copies of", link.relationship, false);
+            lines.push(format!(
+                "expect(\"and refreshed\", {refresh}(at, bare._id).matchedCount, 1);"
+            ));
+        }
+        // What is summed stays as it is then, so nothing may be there to sum.
+        let summary = self.summary(link.relationship, link.decision, &link.parent);
+        if summary.sums.is_empty() {
+            lines.push(format!("at.getCollection({children}).deleteOne({{ _id: bare._id }});"));
+        }
+        lines.push(format!(
+            "expect(\"also this link is taken away\", {remove}(at, root._id, bare._id), true);"
+        ));
+        lines
+    }
+
+    /// In a check: what `root` keeps of all `others` but the first.
+    fn linked_figures(
+        &self,
+        link: &Link<'m>,
+        keeper: &Keeper<'m>,
+        change: &Option<Job>,
+    ) -> Vec<String> {
+        let children = quote(&link.child.collection.name);
+        let ids = "others.slice(1).map((one) => one._id)";
+        let all = format!("at.getCollection({children}).find({{ _id: {{ $in: {ids} }} }})");
+        let call = change.as_ref().map(|change| {
+            let name = change.name.clone();
+            move |changes: &str| format!("{name}(at, some._id, {changes})")
+        });
+        self.figures_check(keeper, &all, "others[1]", call)
     }
 
     /// A parent called `root` and some children called `others`, in a check.
@@ -557,13 +679,21 @@ impl<'m> Plans<'m> {
     }
 }
 
+/// What is said about links to what is gone.
+fn lost(summary: &Summary<'_>) -> &'static str {
+    if summary.sums.is_empty() {
+        return "";
+    }
+    " Of a child that is gone, sums keep what it had: run the rebuild function then."
+}
+
 /// Looks at the parent again.
 fn now(parents: &str) -> String {
     format!("now = at.getCollection({}).findOne({{ _id: root._id }});", quote(parents))
 }
 
 /// Whether an index begins with a path.
-fn serves(place: &Place<'_>, path: &str) -> bool {
+pub(super) fn serves(place: &Place<'_>, path: &str) -> bool {
     let begins = |index: &IndexPlan| index.keys.first().is_some_and(|(name, _)| name == path);
     place.collection.indexes.iter().any(|index| index.only.is_none() && begins(index))
 }

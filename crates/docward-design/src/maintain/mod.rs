@@ -4,6 +4,7 @@
 mod embedded;
 mod entity;
 mod extended;
+mod kept;
 mod linked;
 mod owned;
 mod series;
@@ -18,7 +19,7 @@ use crate::example::Maker;
 use crate::js::{self, given};
 use crate::layout::{Layout, Origin, Planned};
 use crate::naming::Naming;
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, is_tree};
 use crate::plan::{Decision, Design};
 use crate::statement::{Script, Step};
 
@@ -128,11 +129,13 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// Whether another relationship calls its children the same, so that names need the parent.
+    /// Whether another relationship calls its children the same, so that names need the parent. Those of a
+    /// tree are called like their entity.
     fn is_ambiguous(&self, relationship: &Relationship) -> bool {
         let one = self.layout.naming.singular(relationship.role());
         self.layout.model.relationships.iter().any(|other| {
-            other.name != relationship.name && self.layout.naming.singular(other.role()) == one
+            let called = if is_tree(other) { &other.child } else { other.role() };
+            other.name != relationship.name && self.layout.naming.singular(called) == one
         })
     }
 
@@ -159,19 +162,16 @@ impl<'m> Plans<'m> {
         format!("make[{}]()", quote(&collection.name))
     }
 
-    /// Parameters of functions are read off a child: its fields for a check, without what functions add.
+    /// A child as an application sends it, for a check: with copies beside its references, which functions
+    /// that fetch them take out again.
     pub(crate) fn sample(
         &self,
         child: &'m Entity,
         fields: &[Planned],
         varied: &[&str],
     ) -> Document {
-        let without: Vec<Planned> = fields
-            .iter()
-            .filter(|field| field.origin != Origin::Id)
-            .filter(|field| !matches!(&field.origin, Origin::Copy(_)))
-            .cloned()
-            .collect();
+        let without: Vec<Planned> =
+            fields.iter().filter(|field| field.origin != Origin::Id).cloned().collect();
         let mut made = self.maker(true).object(&without, Some(child), &child.name, 0);
         let day = crate::example::day(self.layout.model);
         for field in &without {

@@ -1,10 +1,10 @@
 //! Children with the id of their parent (PT-ref.1, DM-08.3), and what the parent keeps of them.
 
-use bson::{Bson, Document, doc};
+use bson::{Document, doc};
 use docward_model::{BsonType, Relationship, shell::quote};
 
-use super::summary::Sum;
-use super::{Plans, factory, picked, unless_matched};
+use super::extended::Other;
+use super::{Plans, factory, picked};
 use crate::collection::Purpose;
 use crate::js::{self, SPREAD, given, member_of};
 use crate::pattern::{Pattern, date_field};
@@ -48,6 +48,16 @@ impl<'m> Plans<'m> {
             steps.push(Step::Let("parent", one(parents, &by_parent, &parent.path, &names)));
             steps.push(missing("parent", &relationship.parent));
             document.insert(&copy, given(picked(&at("parent", &parent.path), &names)));
+        } else if summary.is_empty() {
+            // Nothing is written to the parent that would show that it is missing.
+            let find = [by_parent.clone().into(), doc! { "_id": 1 }.into()];
+            steps.push(Step::Let("parent", Statement::new(parents, Method::FindOne, find)));
+            steps.push(missing("parent", &relationship.parent));
+        }
+        let others = self.others(&relationship.child, relationship);
+        for other in &others {
+            steps.extend(other.fetch(&child));
+            other.put(&child, &mut document);
         }
         steps.push(Step::Run(Statement::insert(children, document)));
         if !summary.is_empty() {
@@ -62,6 +72,7 @@ impl<'m> Plans<'m> {
                 quote(&format!("there is no such {}", relationship.parent))
             )));
         }
+        steps.extend(others.iter().filter_map(|other| other.arrival(&child, "_id")));
         // What is cut off goes one by one, as if it were removed: what the parent keeps stays right, and
         // two writers that cut at the same time remove each of them once.
         let newest_first = self.newest_by(relationship, decision);
@@ -98,6 +109,7 @@ impl<'m> Plans<'m> {
             clauses.push("PT-extref.1");
             does.push_str(&format!(" `{copy}` is a copy as of now."));
         }
+        does.extend(others.iter().map(Other::words));
         if let Some(newest) = relationship.keep_newest {
             clauses.push("PT-slice.1");
             does.push_str(&format!(" Older ones than the newest {newest} are removed."));
@@ -111,21 +123,22 @@ impl<'m> Plans<'m> {
         jobs.extend(self.together(relationship, decision, &add, &parameters));
 
         let child_id = js::parameter(&naming.id_of(relationship.role()));
+        let counts = rough.as_ref().map(|(job, _)| job.name.as_str());
         jobs.push(self.removal(
             relationship,
             &summary,
+            (&others, counts),
             (parents, children),
             (&parent_id, &child_id, &held),
         ));
         jobs.push(self.listing(relationship, newest_first, children, (&parent_id, &held)));
-        if !summary.is_empty() {
-            jobs.push(self.rebuilding(
-                relationship,
-                &summary,
-                (parents, children),
-                (&parent_id, &held),
-            ));
+        let keeper = self.keeper(relationship, decision);
+        let change = keeper.as_ref().and_then(|keeper| self.changing(keeper, &child_id));
+        if let Some(change) = &change {
+            jobs.push(change.clone());
+            jobs.extend(self.together(relationship, decision, &change.name, &change.parameters));
         }
+        jobs.extend(keeper.as_ref().map(|keeper| self.rebuilding(keeper, &parent_id)));
         if let Some(fields) = copied {
             let names: Vec<&str> = fields.iter().map(String::as_str).collect();
             jobs.push(self.refreshing(
@@ -154,19 +167,37 @@ impl<'m> Plans<'m> {
         varied.extend(newest_first.keys().map(String::as_str));
         let mut sample = self.sample(child_entity, &home.fields, &varied);
         sample.remove(&held);
+        if copied.is_some() {
+            sample.remove(&copy);
+        }
+        let named: Vec<String> =
+            others.iter().flat_map(|other| other.prepare(self, &mut sample)).collect();
         let check = self.owned_check(
             relationship,
             &summary,
+            &others,
             copied.map(|f| (copy.as_str(), f.as_slice())),
             &sample,
             decision.needs_transaction,
         );
+        let figures = keeper.iter().flat_map(|keeper| {
+            let find = js::object(&doc! { &held: given("root._id") }, 0);
+            let all = format!("at.getCollection({}).find({find})", quote(children));
+            let some = format!("at.getCollection({}).findOne({find})", quote(children));
+            let call = change.as_ref().map(|change| {
+                let name = change.name.clone();
+                move |changes: &str| format!("{name}(at, root._id, some._id, {changes})")
+            });
+            self.figures_check(keeper, &all, &some, call)
+        });
         let check = std::iter::once(format!("const root = {};", self.made(parent.collection)))
             .chain(std::iter::once(format!(
                 "at.getCollection({}).insertOne(root);",
                 quote(parents)
             )))
+            .chain(named)
             .chain(check)
+            .chain(figures)
             .chain(rough.iter().flat_map(|(_, check)| check.clone()))
             .collect();
         jobs.extend(rough.map(|(job, _)| job));
@@ -186,16 +217,28 @@ impl<'m> Plans<'m> {
         &self,
         relationship: &Relationship,
         summary: &super::summary::Summary<'_>,
+        (others, counts): (&[Other<'_>], Option<&str>),
         (parents, children): (&str, &str),
         (parent_id, child_id, held): (&str, &str, &str),
     ) -> Job {
         let filter = doc! { "_id": given(child_id), held: given(parent_id) };
-        let gone = Statement::new(children, Method::FindOneAndDelete, [filter.into()]);
-        let mut steps = vec![
-            Step::Let("found", gone),
-            Step::Code("if (found === null) return false;".to_owned()),
-        ];
+        let gone =
+            |from: &str| Statement::new(from, Method::FindOneAndDelete, [filter.clone().into()]);
         let mut does = format!("Removes one of `{}`.", relationship.name);
+        let entity = self.layout.model.entity(&relationship.child);
+        let archive = entity.and_then(|entity| self.beside(entity, &Purpose::Archive));
+        let mut steps = match archive {
+            None => vec![Step::Let("found", gone(children))],
+            Some(archive) => {
+                does.push_str(&format!(" It may be in `{}` already.", archive.name));
+                vec![
+                    Step::Let("current", gone(children)),
+                    Step::Let("archived", gone(&archive.name)),
+                    Step::Code("const found = current ?? archived;".to_owned()),
+                ]
+            }
+        };
+        steps.push(Step::Code("if (found === null) return false;".to_owned()));
         if !summary.is_empty() {
             let update = summary.departure("found", child_id);
             let by_parent = doc! { "_id": given(parent_id) };
@@ -203,6 +246,10 @@ impl<'m> Plans<'m> {
             if summary.preview.is_some() {
                 does.push_str(" The preview is one shorter until the next one comes.");
             }
+        }
+        steps.extend(others.iter().filter_map(|other| other.departure("found", child_id)));
+        if let Some(counts) = counts {
+            steps.push(Step::Code(format!("{counts}(db, {parent_id}, Math.random(), -1);")));
         }
         steps.push(Step::Code("return true;".to_owned()));
         Job {
@@ -253,79 +300,6 @@ impl<'m> Plans<'m> {
         }
     }
 
-    fn rebuilding(
-        &self,
-        relationship: &Relationship,
-        summary: &super::summary::Summary<'_>,
-        (parents, children): (&str, &str),
-        (parent_id, held): (&str, &str),
-    ) -> Job {
-        let mut group = doc! { "_id": Bson::Null, "count": { "$sum": 1 } };
-        for Sum { field, having, .. } in &summary.sums {
-            group.insert(format!("sum {field}"), doc! { "$sum": format!("${field}") });
-            if having.is_some() {
-                let missing =
-                    doc! { "$eq": [{ "$ifNull": [format!("${field}"), Bson::Null] }, Bson::Null] };
-                group.insert(
-                    format!("having {field}"),
-                    doc! { "$sum": { "$cond": [missing, 0, 1] } },
-                );
-            }
-        }
-        let pipeline = vec![
-            Bson::from(doc! { "$match": { held: given(parent_id) } }),
-            doc! { "$group": group }.into(),
-        ];
-        let mut steps = vec![
-            Step::Let("found", Statement::new(children, Method::Aggregate, [pipeline.into()])),
-            Step::Code("const all = found[0] ?? { count: 0 };".to_owned()),
-        ];
-        let mut set = Document::new();
-        if let Some(count) = &summary.count {
-            set.insert(count, given("all.count"));
-        }
-        let mut unset = Document::new();
-        for Sum { field, sum, average, having } in &summary.sums {
-            let of = |word: &str| format!("all[{}] ?? 0", quote(&format!("{word} {field}")));
-            set.insert(sum, given(of("sum")));
-            if let Some(having) = having {
-                set.insert(having, given(of("having")));
-            }
-            unset.insert(average, "");
-        }
-        if let Some((name, newest, by, key, shown)) = &summary.preview {
-            let find = Statement::find(children, doc! { held: given(parent_id) })
-                .then("sort", doc! { *by: -1 })
-                .then("limit", *newest as i32);
-            steps.push(Step::Let("last", find));
-            let element = js::object(
-                &doc! { *key: given("one._id"), SPREAD: given(picked("one", shown)) },
-                2,
-            );
-            set.insert(name, given(format!("last.map((one) => ({element}))")));
-        }
-        let by_parent = doc! { "_id": given(parent_id) };
-        steps.push(Step::Let(
-            "done",
-            Statement::update(parents, by_parent.clone(), doc! { "$set": set }),
-        ));
-        steps.push(unless_matched(&relationship.parent));
-        if !summary.sums.is_empty() {
-            let averages = vec![Bson::from(doc! { "$set": summary.averages() })];
-            steps.push(Step::Run(Statement::update(parents, by_parent, averages)));
-        }
-        Job {
-            name: self.name("rebuild", relationship, true),
-            parameters: vec![parent_id.to_owned()],
-            does: format!(
-                "Works out again what the parent keeps of `{}`, from the documents themselves: for existing data, and after a crash between two writes. Run it while nobody adds to this parent.",
-                relationship.name
-            ),
-            clauses: vec!["PT-computed.1"],
-            steps,
-        }
-    }
-
     /// The same in a transaction, where parent and children must change together (CK-10).
     pub(super) fn together(
         &self,
@@ -359,6 +333,7 @@ impl<'m> Plans<'m> {
         &self,
         relationship: &Relationship,
         summary: &super::summary::Summary<'_>,
+        others: &[Other<'_>],
         copied: Option<(&str, &[String])>,
         sample: &Document,
         transaction: bool,
@@ -390,6 +365,14 @@ impl<'m> Plans<'m> {
                 "expect(\"the list has all of them\", {list}(at, root._id, 2000).length, {left});"
             ),
         ];
+        if !others.is_empty() {
+            lines.push(format!(
+                "const made = at.getCollection({children}).findOne({});",
+                js::object(&doc! { &held: given("root._id") }, 0)
+            ));
+            let left = left.to_string();
+            lines.extend(others.iter().flat_map(|other| other.followed("made", &left)));
+        }
         if relationship.keep_newest.is_some() {
             lines.push(format!(
                 "expect(\"{number} leave the newest {left} (PT-slice.1)\", {list}(at, root._id, 2000).map((one) => String(one._id)), ids.slice(-{left}).reverse().map(String));"
@@ -397,21 +380,24 @@ impl<'m> Plans<'m> {
         }
         let read =
             |name: &str| name.split('.').fold("now".to_owned(), |at, part| member_of(&at, part));
-        if let Some((name, newest, _, key, _)) = &summary.preview {
+        if let Some((name, newest, by, key, _)) = &summary.preview {
             let ids =
                 format!("{}.map((element) => String({}))", read(name), member_of("element", key));
             lines.push(format!(
                 "expect(\"{number} pushes leave {newest}, newest first (SN-05)\", {ids}, ids.slice(-{newest}).reverse().map(String));"
             ));
-            lines.push(format!("{add}(at, root._id, {{ ...one(0), _id: new ObjectId() }});"));
-            lines.push(
-                "now = at.getCollection(".to_owned()
-                    + &quote(&parents)
-                    + ").findOne({ _id: root._id });",
-            );
-            lines.push(format!(
+            // A new id is the newest.
+            if *by != "_id" {
+                lines.push(format!("{add}(at, root._id, {{ ...one(0), _id: new ObjectId() }});"));
+                lines.push(
+                    "now = at.getCollection(".to_owned()
+                        + &quote(&parents)
+                        + ").findOne({ _id: root._id });",
+                );
+                lines.push(format!(
                 "expect(\"one that is older than all shown is not shown\", {ids}, ids.slice(-{newest}).reverse().map(String));"
             ));
+            }
         }
         let all = format!(
             "at.getCollection({children}).find({}).toArray()",
@@ -459,11 +445,9 @@ impl<'m> Plans<'m> {
             lines.push(taken);
             lines.push(format!("expect(\"one is removed\", {remove}(at, root._id, taken), true);"));
         }
-        if !summary.is_empty() {
-            lines.push(format!(
-                "refused(\"no parent, no child\", null, () => {add}(at, new ObjectId(), one(0)));"
-            ));
-        }
+        lines.push(format!(
+            "refused(\"no parent, no child\", null, () => {add}(at, new ObjectId(), one(0)));"
+        ));
         if let Some((copy, fields)) = copied {
             lines.extend(self.copy_check(
                 relationship,

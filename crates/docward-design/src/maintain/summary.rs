@@ -2,7 +2,7 @@
 //! statement changes all of it, so that readers never see a half.
 
 use bson::{Bson, Document, doc};
-use docward_model::Relationship;
+use docward_model::{BsonType, Relationship};
 
 use super::{Place, Plans, picked};
 use crate::js::{SPREAD, given, member_of};
@@ -21,6 +21,8 @@ pub(crate) struct Summary<'m> {
     pub(crate) sums: Vec<Sum<'m>>,
     /// The clauses.
     pub(crate) clauses: Vec<&'static str>,
+    /// Whether the preview is also brought up to date from the documents, when one of them changes.
+    pub(crate) follows: bool,
 }
 
 /// A sum over the children.
@@ -32,6 +34,8 @@ pub(crate) struct Sum<'m> {
     pub(crate) average: String,
     /// The field with the number of children that have it, where not all do.
     pub(crate) having: Option<String>,
+    /// The sum of nothing, of the type of the sum.
+    pub(crate) zero: Bson,
 }
 
 impl<'m> Plans<'m> {
@@ -43,8 +47,7 @@ impl<'m> Plans<'m> {
         parent: &Place<'m>,
     ) -> Summary<'m> {
         let path = &parent.path;
-        let mut found =
-            Summary { preview: None, count: None, sums: Vec::new(), clauses: Vec::new() };
+        let mut found = Summary::nothing();
         for pattern in &decision.patterns {
             match pattern {
                 Pattern::Subset { newest, by, .. } => {
@@ -66,11 +69,16 @@ impl<'m> Plans<'m> {
                     }
                     for field in sums {
                         let made = self.layout.sum(relationship, field);
+                        let child = self.layout.model.entity(&relationship.child);
+                        let kind = child.and_then(|child| child.field(field)).map(|f| f.kind);
+                        let exact = (kind == Some(BsonType::Decimal)).then(|| "0".parse().ok());
+                        let zero = exact.flatten().map_or(Bson::Int32(0), Bson::Decimal128);
                         found.sums.push(Sum {
                             field,
                             sum: format!("{path}{}", made.sum),
                             average: format!("{path}{}", made.average),
                             having: made.having.map(|having| format!("{path}{having}")),
+                            zero,
                         });
                     }
                     found.clauses.extend(["PT-computed.2", "SN-04"]);
@@ -81,6 +89,7 @@ impl<'m> Plans<'m> {
                 _ => {}
             }
         }
+        found.follows = found.preview.is_some() && self.is_changed(&relationship.child, &found);
         found
     }
 }
@@ -108,6 +117,10 @@ impl Sum<'_> {
 }
 
 impl Summary<'_> {
+    pub(crate) fn nothing() -> Self {
+        Self { preview: None, count: None, sums: Vec::new(), clauses: Vec::new(), follows: false }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.preview.is_none() && self.count.is_none() && self.sums.is_empty()
     }
@@ -119,12 +132,12 @@ impl Summary<'_> {
 
     /// The update of the parent when a child comes; `child` and `id` are expressions.
     pub(crate) fn arrival(&self, child: &str, id: &str) -> Bson {
-        if self.sums.is_empty() {
+        if self.sums.is_empty() && !self.follows {
             let mut update = Document::new();
             if let Some((name, newest, by, key, shown)) = &self.preview {
                 let push = doc! {
                     "$each": [element(key, id, child, shown)],
-                    "$sort": { *by: -1 },
+                    "$sort": { inside(by, key): -1 },
                     "$slice": *newest as i32,
                 };
                 update.insert("$push", doc! { name: push });
@@ -136,19 +149,25 @@ impl Summary<'_> {
         }
         let mut set = self.added(child, 1);
         if let Some((name, newest, by, key, shown)) = &self.preview {
-            // The list is sorted, so the new one goes behind those that are newer.
+            // The list is sorted, so the new one goes behind those that are newer. It may be there already,
+            // where somebody else has brought the preview up to date.
             let list = doc! { "$ifNull": [format!("${name}"), []] };
-            let time = doc! { "$literal": given(member_of(child, by)) };
-            let this = format!("$$this.{by}");
+            let other = doc! { "$ne": [format!("$$this.{key}"), { "$literal": given(id) }] };
+            let value = if *by == "_id" { id.to_owned() } else { member_of(child, by) };
+            let time = doc! { "$literal": given(value) };
+            let this = format!("$$this.{}", inside(by, key));
             let part = |than: &str| {
-                let test = doc! { than: [&this, time.clone()] };
+                let mut test = doc! { than: [&this, time.clone()] };
+                if self.follows {
+                    test = doc! { "$and": [other.clone(), test] };
+                }
                 Bson::from(doc! { "$filter": { "input": list.clone(), "cond": test } })
             };
             let new = doc! { "$literal": element(key, id, child, shown) };
             let all = doc! { "$concatArrays": [part("$gt"), [new], part("$lte")] };
             set.insert(name, doc! { "$slice": [all, *newest as i32] });
         }
-        vec![Bson::from(doc! { "$set": set }), doc! { "$set": self.averages() }.into()].into()
+        self.with_averages(set)
     }
 
     /// The update of the parent when a child goes.
@@ -169,27 +188,62 @@ impl Summary<'_> {
             let input = doc! { "$ifNull": [format!("${name}"), []] };
             set.insert(name, doc! { "$filter": { "input": input, "cond": test } });
         }
-        vec![Bson::from(doc! { "$set": set }), doc! { "$set": self.averages() }.into()].into()
+        self.with_averages(set)
+    }
+
+    /// The update of the sums in the parent when a child becomes another.
+    pub(crate) fn exchange(&self, old: &str, new: &str) -> Bson {
+        let mut set = Document::new();
+        for Sum { field, sum, having, zero, .. } in &self.sums {
+            let literal = |of: &str| doc! { "$literal": given(member_of(of, field)) };
+            let value = |of: &str| doc! { "$ifNull": [literal(of), 0] };
+            let more = doc! { "$subtract": [value(new), value(old)] };
+            set.insert(
+                sum,
+                doc! { "$add": [{ "$ifNull": [format!("${sum}"), zero.clone()] }, more] },
+            );
+            if let Some(having) = having {
+                let one = |of: &str| {
+                    let missing =
+                        doc! { "$eq": [{ "$ifNull": [literal(of), Bson::Null] }, Bson::Null] };
+                    doc! { "$cond": [missing, 0, 1] }
+                };
+                let more = doc! { "$subtract": [one(new), one(old)] };
+                set.insert(
+                    having,
+                    doc! { "$add": [{ "$ifNull": [format!("${having}"), 0] }, more] },
+                );
+            }
+        }
+        self.with_averages(set)
+    }
+
+    fn with_averages(&self, set: Document) -> Bson {
+        let mut stages = vec![Bson::from(doc! { "$set": set })];
+        if !self.sums.is_empty() {
+            stages.push(doc! { "$set": self.averages() }.into());
+        }
+        stages.into()
     }
 
     /// Count and sums with one child more or less.
     pub(crate) fn added(&self, child: &str, sign: i32) -> Document {
         let mut set = Document::new();
-        let before = |name: &str| doc! { "$ifNull": [format!("${name}"), 0] };
+        let before = |name: &str, zero: Bson| doc! { "$ifNull": [format!("${name}"), zero] };
         if let Some(count) = &self.count {
-            set.insert(count, doc! { "$add": [before(count), sign] });
+            set.insert(count, doc! { "$add": [before(count, 0.into()), sign] });
         }
-        for Sum { field, sum, having, .. } in &self.sums {
+        for Sum { field, sum, having, zero, .. } in &self.sums {
             // What an application sends is a value, even when it looks like the path of a field.
             // One without the field adds nothing; added as it is, it would make the whole sum null.
             let literal = doc! { "$literal": given(member_of(child, field)) };
             let value = doc! { "$ifNull": [literal.clone(), 0] };
             let operator = if sign > 0 { "$add" } else { "$subtract" };
-            set.insert(sum, doc! { operator: [before(sum), value] });
+            set.insert(sum, doc! { operator: [before(sum, zero.clone()), value] });
             if let Some(having) = having {
                 let missing = doc! { "$eq": [{ "$ifNull": [literal, Bson::Null] }, Bson::Null] };
                 let more = doc! { "$cond": [missing, 0, sign] };
-                set.insert(having, doc! { "$add": [before(having), more] });
+                set.insert(having, doc! { "$add": [before(having, 0.into()), more] });
             }
         }
         set
@@ -201,9 +255,17 @@ impl Summary<'_> {
         if let Some(count) = &self.count {
             set.insert(count, doc! { "$size": format!("${list}") });
         }
-        for Sum { field, sum, having, .. } in &self.sums {
+        for Sum { field, sum, having, zero, .. } in &self.sums {
             let values = format!("${list}.{field}");
-            set.insert(sum, doc! { "$sum": &values });
+            let total = doc! { "$sum": &values };
+            // Of nothing the server makes an int, which is no decimal.
+            let exact = matches!(zero, Bson::Decimal128(_));
+            let total = if exact {
+                doc! { "$add": [zero.clone(), total] }
+            } else {
+                total
+            };
+            set.insert(sum, total);
             if let Some(having) = having {
                 // Elements without the field have no part in the list of its values.
                 set.insert(having, doc! { "$size": values });
@@ -236,7 +298,7 @@ impl Summary<'_> {
         if let Some(count) = &self.count {
             said.push(format!("`{count}` counts them"));
         }
-        for Sum { field, sum, average, having } in &self.sums {
+        for Sum { field, sum, average, having, .. } in &self.sums {
             let by = having.as_ref().map_or("the count".to_owned(), |having| format!("`{having}`"));
             said.push(format!(
                 "`{average}` is `{sum}` by {by}, worked out in the server, so that two writers of `{field}` at the same time lose nothing"
@@ -244,6 +306,11 @@ impl Summary<'_> {
         }
         said.join("; ")
     }
+}
+
+/// The field of an element that a preview is sorted by: the id of a child has a name of its own there.
+fn inside<'b>(by: &'b str, key: &'b str) -> &'b str {
+    if by == "_id" { key } else { by }
 }
 
 /// An element of a preview: the child's id, and the fields that are shown.

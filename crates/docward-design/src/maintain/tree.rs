@@ -3,6 +3,7 @@
 use bson::{Bson, doc};
 use docward_model::{Relationship, shell::quote};
 
+use super::extended::Other;
 use super::owned::missing;
 use super::{Plans, factory};
 use crate::js::{self, SPREAD, given, member_of};
@@ -24,33 +25,38 @@ impl<'m> Plans<'m> {
             let filter = doc! { "_id": given(id) };
             Statement::new(nodes, Method::FindOne, [filter.into(), ancestors.clone().into()])
         };
-        let inserted = doc! {
-            SPREAD: given(&node),
-            "_id": given("_id"),
-            &held: given(above),
-            "ancestors": given(format!("[...found.ancestors, {above}]")),
-        };
-        let root = doc! { SPREAD: given(&node), "_id": given("_id"), "ancestors": [] };
+        let below_it = js::object(
+            &doc! { SPREAD: given(&node), &held: given(above), "ancestors": given(format!("[...found.ancestors, {above}]")) },
+            2,
+        );
+        let others = self.others(&entity.name, relationship);
+        let mut inserted = doc! { SPREAD: given("placed"), "_id": given("_id") };
+        others.iter().for_each(|other| other.put(&node, &mut inserted));
         let added = Job {
             name: add.clone(),
             parameters: vec![above.to_owned(), node.clone()],
             does: format!(
-                "Adds a `{}` below another one, or at the top when that is null.",
+                "Adds one of `{}` below another one, or at the top when that is null.",
                 entity.name
-            ),
+            ) + &others.iter().map(Other::words).collect::<String>(),
             clauses: vec!["PT-ref.1"],
-            steps: vec![
+            steps: [
                 Step::Code(format!("const _id = {node}._id ?? new ObjectId();")),
-                Step::Code(format!("if ({above} === null) {{")),
+                Step::Code(format!("let placed = {{ ...{node}, ancestors: [] }};")),
+                Step::Code(format!("if ({above} !== null) {{")),
+                Step::Code(format!("  const found = {};", find(above).shell(2))),
                 Step::Code(format!(
-                    "  {};\n  return _id;\n}}",
-                    Statement::insert(nodes, root).shell(2)
+                    "  if (found === null) throw new Error({});",
+                    quote(&format!("there is no such {}", entity.name))
                 )),
-                Step::Let("found", find(above)),
-                missing("found", &entity.name),
-                Step::Run(Statement::insert(nodes, inserted)),
-                Step::Code("return _id;".to_owned()),
-            ],
+                Step::Code(format!("  placed = {below_it};\n}}")),
+            ]
+            .into_iter()
+            .chain(others.iter().flat_map(|other| other.fetch(&node)))
+            .chain([Step::Run(Statement::insert(nodes, inserted))])
+            .chain(others.iter().filter_map(|other| other.arrival(&node, "_id")))
+            .chain([Step::Code("return _id;".to_owned())])
+            .collect(),
         };
         let reading = |name: &str, does: &str, filter| Job {
             name: name.to_owned(),
@@ -94,7 +100,9 @@ impl<'m> Plans<'m> {
         sample.remove(&held);
         sample.remove("ancestors");
         let collection = quote(nodes);
-        let check = vec![
+        let mut check: Vec<String> =
+            others.iter().flat_map(|other| other.prepare(self, &mut sample)).collect();
+        check.extend([
             format!("const one = {};", factory(&sample)),
             format!("const top = {add}(at, null, one(0));"),
             format!("const middle = {add}(at, top, one(1));"),
@@ -119,7 +127,10 @@ impl<'m> Plans<'m> {
                     &held
                 )
             ),
-        ];
+        ]);
+        check
+            .push(format!("const made = at.getCollection({collection}).findOne({{ _id: leaf }});"));
+        check.extend(others.iter().flat_map(|other| other.followed("made", "4")));
         Some(Script {
             about: relationship.name.clone(),
             pattern: "tree",

@@ -541,3 +541,37 @@ writes:
     // PT-poly.2: partial for a field of one kind, whole for a field of two.
     assert_eq!(made.indexes("thing"), ["{ doors: 1 } where type is car", "{ engine: 1 }"]);
 }
+
+/// PT-extref.1, DM-07.7: a copy stands beside the id of what it is copied from.
+#[test]
+fn pt_extref_1_dm_07_7_no_copy_goes_to_a_child_that_does_not_hold_the_id() {
+    let all = "children: {p50: 100, p95: 500, p99: 900, max: 999}, growth: bounded";
+    let list = "from: parent, where: [_id], with: {parent.children: all}, rate: 2/s";
+    let large = |reads: &[&str]| {
+        of(&pair(all, reads, WRITTEN).replace("a: string,", "a: {type: string, bytes: 6 KB},"))
+    };
+    // Nobody goes from a child to its parent: the parent lists ids, and children hold nothing.
+    let down = large(&[list]);
+    assert_eq!(down.named("parent.children"), ["child-ids-in-parent"]);
+    // Somebody does: the child holds the id, and the copy beside it.
+    let up = "from: child, where: [_id], with: {parent.children: [title]}, rate: 9/s";
+    let both = large(&[list, up]);
+    assert_eq!(both.named("parent.children"), ["parent-id-in-child", "extended-reference"]);
+    both.field("child", "parentId");
+    both.field("child", "parent.title");
+}
+
+/// PT-extref.1: what is an element of a list of attributes has no field that could be copied.
+#[test]
+fn pt_extref_1_attributes_in_a_list_are_not_copied() {
+    let up = "from: child, where: [_id], with: {parent.children: [title, hue]}, rate: 9/s";
+    let text = pair("children: {p50: 100, p99: 9000, max: 90k}, growth: endless", &[up], WRITTEN)
+        .replace("{title: string,", "{title: string, hue: string, size: string, shape: string,");
+    assert_eq!(of(&text).named("parent.children"), ["parent-id-in-child", "extended-reference"]);
+    let listed =
+        text.replacen("    lifecycle", "    attributes: [hue, size, shape]\n    lifecycle", 1);
+    let listed = of(&listed);
+    assert_eq!(listed.named("parent.children"), ["parent-id-in-child"]);
+    let said = listed.decision("parent.children").remarks.join(" ");
+    assert!(said.contains("`hue` is in the list of attributes"), "{said}");
+}

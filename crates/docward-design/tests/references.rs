@@ -1,0 +1,223 @@
+//! Functions for children that are documents of their own: what a parent keeps of them, copies beside their
+//! references, and lists and pairs that lead to them. Their text, without a server; tests/live.rs runs them.
+
+#![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
+
+use docward_design::{Bounds, design, maintain::scripts, read};
+use docward_model::ProfileName;
+
+const MODEL: &str = include_str!("models/referenced.yaml");
+
+/// The functions of a model by their names, as mongosh takes them.
+fn functions(text: &str) -> Vec<(String, String)> {
+    let model = read("referenced.yaml", text).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    let design = design(&model, ProfileName::Neutral, &Bounds::default());
+    let scripts = scripts(&model, &design, ProfileName::Neutral);
+    let jobs = scripts.into_iter().flat_map(|script| script.jobs);
+    jobs.map(|job| (job.name.clone(), job.shell())).collect()
+}
+
+/// A function in one line, so that a test does not depend on how it is broken.
+#[track_caller]
+fn function(text: &str, name: &str) -> String {
+    let all = functions(text);
+    let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+    let found = all.iter().find(|(known, _)| known == name);
+    let text = &found.unwrap_or_else(|| panic!("no {name} among {names:?}")).1;
+    let lines: Vec<&str> = text.lines().map(|line| line.trim().trim_start_matches("* ")).collect();
+    lines.join(" ")
+}
+
+#[track_caller]
+fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn pt_extref_1_one_function_adds_a_child_with_the_copies_of_all_its_references() {
+    for name in ["addPatientVisit", "addDoctorVisit"] {
+        let add = function(MODEL, name);
+        says(
+            &add,
+            &[
+                "findOne({ _id: visit.wardId }, { title: 1, floor: 1 })",
+                "if (ofWardId === null) throw new Error(\"there is no such ward\")",
+                "ward: pick(visit.ward ?? ofWardId, [\"title\", \"floor\"])",
+                "`ward` is copied from the document that `wardId` names, unless it is given.",
+                // Both parents count.
+                "visitCount",
+            ],
+        );
+    }
+    says(
+        &function(MODEL, "addPatientVisit"),
+        &[
+            "doctor: pick(visit.doctor ?? ofDoctorId, [\"name\"])",
+            "getCollection(\"doctor\").updateOne( { _id: visit.doctorId }",
+        ],
+    );
+    says(
+        &function(MODEL, "addDoctorVisit"),
+        &["getCollection(\"patient\").updateOne( { _id: visit.patientId }"],
+    );
+    says(
+        &function(MODEL, "removePatientVisit"),
+        &["getCollection(\"doctor\").updateOne( { _id: found.doctorId }"],
+    );
+    // Also at the top of a tree, whose functions are not called like those of others.
+    says(&function(MODEL, "addClinicWard"), &["addClinicWard(db, clinicId, ward)"]);
+    says(
+        &function(MODEL, "addWard"),
+        &["clinic: pick(ward.clinic ?? ofClinicId, [\"name\"])", "ancestors: []"],
+    );
+}
+
+#[test]
+fn pt_computed_2_pt_hybrid_1_a_declared_change_of_a_child_has_a_function_that_its_parents_follow() {
+    let change = function(MODEL, "changePatientVisit");
+    says(
+        &change,
+        &[
+            // What was there is the server's word, not the caller's.
+            "const found = db.getCollection(\"visit\").findOneAndUpdate( { _id: visitId, patientId }, { $set: changes }, );",
+            "$subtract: [ { $ifNull: [{ $literal: next.cost }, 0] }, { $ifNull: [{ $literal: found.cost }, 0] }, ]",
+            "$divide: [\"$costSum\", \"$visitCount\"]",
+            "{ _id: found.patientId, recentVisits: parent.recentVisits }, { $set: { recentVisits: shown } }",
+            "if (changes.wardId !== undefined) throw",
+        ],
+    );
+    // One that a change has brought into the preview is not pushed a second time.
+    let add = function(MODEL, "addPatientVisit");
+    says(&add, &["$ne: [\"$$this.visitId\", { $literal: _id }]"]);
+    says(&function(MODEL, "changeNurse"), &["updateMany( { nurseIds: nurseId }"]);
+    // Doctors keep only how many there are, which no change of a visit moves.
+    let names =
+        |text: &str| -> Vec<String> { functions(text).into_iter().map(|(name, _)| name).collect() };
+    assert!(!names(MODEL).contains(&"changeDoctorVisit".to_owned()));
+    let fixed = MODEL.replace("sets: [visit.cost, visit.reason]", "sets: [visit.createTime]");
+    assert!(names(&fixed).contains(&"changePatientVisit".to_owned()), "the order changes");
+    let unsaid =
+        MODEL.replace("update: [visit], sets: [visit.cost, visit.reason]", "update: [visit]");
+    assert!(names(&unsaid).contains(&"changePatientVisit".to_owned()), "it may be any field");
+    let never =
+        MODEL.replace("update: [visit], sets: [visit.cost, visit.reason]", "update: [doctor]");
+    assert!(!names(&never).contains(&"changePatientVisit".to_owned()));
+}
+
+#[test]
+fn pt_computed_1_what_a_parent_keeps_can_be_worked_out_again_for_lists_and_pairs_too() {
+    says(
+        &function(MODEL, "rebuildNurses"),
+        &[
+            "const ids = (parent.nurseIds ?? []);",
+            "nurseCount: { $literal: ids.length }",
+            // Of no nurses the sum is a decimal too.
+            "$add: [NumberDecimal(\"0\"), { $literal: all[\"sum salary\"] ?? 0 }]",
+        ],
+    );
+    says(
+        &function(MODEL, "rebuildStudents"),
+        &["countDocuments({ courseId })", "studentCount: number"],
+    );
+    // The same inside of one document, when the last element goes.
+    let more = include_str!("models/more.yaml");
+    says(
+        &function(more, "removeLine"),
+        &["linePriceSum: { $add: [NumberDecimal(\"0\"), { $sum: \"$lines.price\" }] }"],
+    );
+}
+
+#[test]
+fn pt_computed_1_figures_are_of_what_is_archived_too() {
+    let rebuild = function(MODEL, "rebuildPatientVisits");
+    says(&rebuild, &["$unionWith: { coll: \"visit_archive\"", "$first: \"$$ROOT\""]);
+    says(
+        &function(MODEL, "removePatientVisit"),
+        &["const archived = db.getCollection(\"visit_archive\").findOneAndDelete("],
+    );
+    says(
+        &function(MODEL, "archiveVisit"),
+        &["Counts, sums and previews in `patient` and `doctor` are of all there are"],
+    );
+    let warm = MODEL.replace(", cold-after: 1 year", "");
+    assert!(!function(&warm, "rebuildPatientVisits").contains("$unionWith"));
+}
+
+#[test]
+fn pt_extref_2_pt_junction_1_pairs_lead_to_what_is_there_and_their_copies_are_read_and_refreshed() {
+    says(
+        &function(MODEL, "linkStudent"),
+        &[
+            "if (parent === null) throw new Error(\"there is no such course\");",
+            "if (found === null) throw new Error(\"there is no such student\");",
+            // What the student lacks is left out, not null.
+            "student: pick(found, [\"name\"])",
+        ],
+    );
+    let list = function(MODEL, "listStudentsOfCourse");
+    says(&list, &["getCollection(\"course_student\").find({ courseId })"]);
+    assert!(!list.contains("$lookup"), "{list}");
+    says(
+        &function(MODEL, "refreshCopiesOfStudent"),
+        &["Declared writes change `name`", "updateMany( { studentId }, { $set: { student: pick("],
+    );
+    // Without copies the other side is looked up.
+    let bare = MODEL.replace("course.students: [name]", "course.students: all");
+    says(&function(&bare, "listStudentsOfCourse"), &["$lookup"]);
+    assert!(!functions(&bare).iter().any(|(name, _)| name == "refreshCopiesOfStudent"));
+}
+
+#[test]
+fn pt_extref_2_copies_in_a_list_go_when_their_source_has() {
+    says(
+        &function(MODEL, "refreshCopiesOfInteract"),
+        &["\"interacts.$[one]\": { geneId: interactId, ...pick(found, [\"symbol\", \"name\"]) }"],
+    );
+    // A link to a gene that is gone can still be taken away.
+    let unlink = function(MODEL, "unlinkNurse");
+    says(&unlink, &["(found ?? {}).salary"]);
+    assert!(!unlink.contains("there is no such nurse"), "{unlink}");
+    says(&function(MODEL, "linkNurse"), &["there is no such nurse"]);
+}
+
+/// Between reading a document and writing it in its new shape others may write: then it is read again.
+#[test]
+fn an_upgrade_of_a_shape_writes_only_over_what_it_has_read() {
+    let upgrade = function(MODEL, "upgradePatient");
+    says(
+        &upgrade,
+        &[
+            "{ _id, $expr: { $in: [\"$$ROOT\", [{ $literal: before }]] } }",
+            "if (done.matchedCount === 0) continue;",
+            "const update = { $set: set, $inc: { version: 1 } };",
+            "No version is kept of the old shape",
+        ],
+    );
+    let plain = function(&MODEL.replace("    keeps-versions: true\n", ""), "upgradePatient");
+    assert!(!plain.contains("version: 1") && !plain.contains("No version"), "{plain}");
+}
+
+#[test]
+fn pt_computed_1_a_rough_count_goes_down_too_and_nothing_comes_to_a_parent_that_is_not_there() {
+    says(&function(MODEL, "removeLike"), &["countLike(db, postId, Math.random(), -1);"]);
+    says(
+        &function(MODEL, "countLike"),
+        &["likeCount: { $max: [0, { $add: [{ $ifNull: [\"$likeCount\", 0] }, by * 100] }] }"],
+    );
+    let add = function(MODEL, "addLike");
+    says(&add, &["if (parent === null) throw new Error(\"there is no such post\");"]);
+    assert!(add.find("parent === null") < add.find("insertOne"), "{add}");
+}
+
+#[test]
+fn sn_05_a_preview_by_id_is_sorted_by_the_name_the_id_has_there() {
+    let by_id = MODEL.replace("newest: 5, by: createTime", "newest: 5, by: _id");
+    says(&function(&by_id, "addPatientVisit"), &["$gt: [\"$$this.visitId\", { $literal: _id }]"]);
+    let classic = by_id
+        .replace("    sum: {patient.visits: cost}\n", "")
+        .replace("sets: [visit.cost, visit.reason]", "sets: [visit.cost]");
+    says(&function(&classic, "addPatientVisit"), &["$sort: { visitId: -1 }"]);
+    says(&function(&classic, "rebuildPatientVisits"), &["$sort: { _id: -1 }"]);
+}
