@@ -461,7 +461,7 @@ impl<'m> Layout<'m> {
                         Planned::list(role, origin, fields, Spread { max, ..spread })
                     });
                     if outlier.is_some() {
-                        let name = self.naming.field(&["has", "overflow"]);
+                        let name = self.overflow(relationship);
                         into.push(Planned::new(name, BsonType::Bool, Origin::Pattern("outlier")));
                     }
                 }
@@ -619,6 +619,17 @@ impl<'m> Layout<'m> {
     /// `recentComments`.
     pub(crate) fn preview(&self, relationship: &Relationship) -> String {
         self.naming.field(&["recent", relationship.role()])
+    }
+
+    /// `hasOverflow`, of the one list of a parent that has pages; with the role where there are several.
+    pub(crate) fn overflow(&self, relationship: &Relationship) -> String {
+        let shared = self.linked().any(|(other, decision)| {
+            other.parent == relationship.parent
+                && other.name != relationship.name
+                && decision.patterns.iter().any(|p| matches!(p, Pattern::Outlier { .. }))
+        });
+        let role = if shared { relationship.role() } else { "" };
+        self.naming.field(&["has", role, "overflow"])
     }
 
     /// `commentCount`.

@@ -222,6 +222,13 @@ pub(crate) fn of_relationship(
             if is_outlier(facts.children.p99, facts.children.max, bounds) {
                 let room = bounds.safe_bytes.saturating_sub(facts.parent_bytes);
                 let page = PAGE.min(size::fitting(room, facts.child_bytes)).max(1);
+                // A list on pages is not cut in one write.
+                if let Some(newest) = relationship.keep_newest {
+                    made.patterns.pop();
+                    made.remarks.push(format!(
+                        "the newest {newest} are more than one list may hold, so nothing is cut: older ones stay on their pages"
+                    ));
+                }
                 made.patterns.push(Pattern::Outlier { page });
             }
         }
@@ -410,14 +417,22 @@ impl Made {
         let reading: f64 = repeated.iter().map(|read| read.per_second).sum();
         let arriving = arrivals(model, &relationship.child);
         let stale = repeated.iter().all(|read| read.tolerates_stale);
+        let embedded = choice == Choice::Embed;
+        let paged = self.patterns.iter().any(|p| matches!(p, Pattern::Outlier { .. }));
+        let counted = embedded && repeated.iter().all(|read| !summing(read));
         // Elements of an embedded array are counted without another read.
-        if choice == Choice::Embed && repeated.iter().all(|read| !summing(read)) {
+        if counted && !paged {
             self.remarks
                 .push("embedded children are counted by `$size`, without another read".into());
             return;
         }
         if reading < REPEATED * arriving {
-            if stale && arriving >= BUSY {
+            if counted {
+                self.remarks.push(
+                    "embedded children are counted by `$size` of the list, and of the pages of those few parents that have some".to_owned(),
+                );
+            }
+            if stale && arriving >= BUSY && !embedded {
                 self.patterns.push(Pattern::Approximation { step: 100 });
                 return;
             }

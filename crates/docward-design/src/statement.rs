@@ -18,6 +18,7 @@ pub enum Method {
     DeleteMany,
     FindOne,
     FindOneAndDelete,
+    FindOneAndUpdate,
     Find,
     Aggregate,
     CountDocuments,
@@ -35,6 +36,7 @@ impl Method {
             Self::DeleteMany => "deleteMany",
             Self::FindOne => "findOne",
             Self::FindOneAndDelete => "findOneAndDelete",
+            Self::FindOneAndUpdate => "findOneAndUpdate",
             Self::Find => "find",
             Self::Aggregate => "aggregate",
             Self::CountDocuments => "countDocuments",
@@ -111,7 +113,9 @@ impl Statement {
     /// The update, of calls that have one: a document, or a pipeline.
     pub fn update_part(&self) -> Option<&Bson> {
         match self.method {
-            Method::UpdateOne | Method::UpdateMany => self.arguments.get(1),
+            Method::UpdateOne | Method::UpdateMany | Method::FindOneAndUpdate => {
+                self.arguments.get(1)
+            }
             _ => None,
         }
     }

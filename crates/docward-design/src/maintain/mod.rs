@@ -5,6 +5,7 @@ mod embedded;
 mod entity;
 mod extended;
 mod linked;
+mod outlier;
 mod owned;
 mod series;
 mod summary;

@@ -195,6 +195,7 @@ impl<'m> Plans<'m> {
             Step::Let("found", gone),
             Step::Code("if (found === null) return false;".to_owned()),
         ];
+        steps.extend(self.pages_gone(&relationship.child, child_id));
         let mut does = format!("Removes one of `{}`.", relationship.name);
         if !summary.is_empty() {
             let update = summary.departure("found", child_id);
