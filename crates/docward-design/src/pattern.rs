@@ -352,6 +352,17 @@ impl Made {
             }
             fields.retain(|f| !(current.is_empty() || current.contains(f)));
         }
+        // Copies would be repeated with every reading, and those in a time series could not be refreshed.
+        let is_series = model.entity(reader).is_some_and(|reader| reader.series.is_some());
+        if is_series && !fields.is_empty() {
+            let names: Vec<&str> = fields.iter().map(String::as_str).collect();
+            self.remarks.push(format!(
+                "{} of `{source}` {} read beside the readings and not copied into each of them: they are many, and in a time series they stay as they are (GC-30)",
+                docward_model::text::list(&names, 3),
+                if names.len() == 1 { "is" } else { "are" }
+            ));
+            return;
+        }
         if fields.len() > COPIED {
             self.remarks.push(format!(
                 "{} fields of `{source}` are wanted; more than {COPIED} are no longer a short copy (PT-extref.1)",

@@ -130,3 +130,20 @@ fn pt_outlier_1_two_lists_with_pages_have_a_flag_each() {
     assert_eq!(flags(&both), ["hasOthersOverflow", "hasChildrenOverflow"]);
     assert_eq!(flags(&of(&pair(OUTLIER, &[PAGE], WRITTEN))), ["hasOverflow"]);
 }
+
+#[test]
+fn pt_ts_1_pt_bucket_4_what_is_copied_is_no_part_of_a_series() {
+    for server in ["6.0", "4.4"] {
+        let text = include_str!("models/lists.yaml").replace("server: 6.0", &format!("server: {server}"));
+        let case = of(&text);
+        for (relationship, collection) in [("host.metrics", "metric"), ("host.probes", "probe")] {
+            assert_eq!(case.named(relationship), ["parent-id-in-child"]);
+            let remarks = &case.decision(relationship).remarks;
+            assert!(remarks.iter().any(|r| r.contains("not copied into each")), "{remarks:?}");
+            let copies = format!("{:?}", case.collection(collection).fields);
+            assert!(!copies.contains("Copy("), "{copies}");
+        }
+        let open = case.indexes("probe");
+        assert!(open.contains(&"{ hostId: 1, bucketStart: -1 } unique where count is below 60".to_owned()), "{open:?}");
+    }
+}

@@ -398,13 +398,14 @@ impl<'m> Plans<'m> {
         }
         let read =
             |name: &str| name.split('.').fold("now".to_owned(), |at, part| member_of(&at, part));
-        if let Some((name, newest, _, key, _)) = &summary.preview {
+        if let Some((name, newest, by, key, _)) = &summary.preview {
             let ids =
                 format!("{}.map((element) => String({}))", read(name), member_of("element", key));
             lines.push(format!(
                 "expect(\"{number} pushes leave {newest}, newest first (SN-05)\", {ids}, ids.slice(-{newest}).reverse().map(String));"
             ));
-            lines.push(format!("{add}(at, root._id, {{ ...one(0), _id: new ObjectId() }});"));
+            let old = if *by == "_id" { "unique().toString(16).padStart(24, \"0\")" } else { "" };
+            lines.push(format!("{add}(at, root._id, {{ ...one(0), _id: new ObjectId({old}) }});"));
             lines.push(
                 "now = at.getCollection(".to_owned()
                     + &quote(&parents)

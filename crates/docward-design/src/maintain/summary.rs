@@ -124,7 +124,7 @@ impl Summary<'_> {
             if let Some((name, newest, by, key, shown)) = &self.preview {
                 let push = doc! {
                     "$each": [element(key, id, child, shown)],
-                    "$sort": { *by: -1 },
+                    "$sort": { shown_by(by, key): -1 },
                     "$slice": *newest as i32,
                 };
                 update.insert("$push", doc! { name: push });
@@ -138,8 +138,9 @@ impl Summary<'_> {
         if let Some((name, newest, by, key, shown)) = &self.preview {
             // The list is sorted, so the new one goes behind those that are newer.
             let list = doc! { "$ifNull": [format!("${name}"), []] };
-            let time = doc! { "$literal": given(member_of(child, by)) };
-            let this = format!("$$this.{by}");
+            let value = if *by == "_id" { id.to_owned() } else { member_of(child, by) };
+            let time = doc! { "$literal": given(value) };
+            let this = format!("$$this.{}", shown_by(by, key));
             let part = |than: &str| {
                 let test = doc! { than: [&this, time.clone()] };
                 Bson::from(doc! { "$filter": { "input": list.clone(), "cond": test } })
@@ -244,6 +245,11 @@ impl Summary<'_> {
         }
         said.join("; ")
     }
+}
+
+/// What the elements of a preview are sorted by: the id of a child has another name there.
+fn shown_by<'a>(by: &'a str, key: &'a str) -> &'a str {
+    if by == "_id" { key } else { by }
 }
 
 /// An element of a preview: the child's id, and the fields that are shown.
