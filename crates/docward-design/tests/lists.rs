@@ -134,7 +134,8 @@ fn pt_outlier_1_two_lists_with_pages_have_a_flag_each() {
 #[test]
 fn pt_ts_1_pt_bucket_4_what_is_copied_is_no_part_of_a_series() {
     for server in ["6.0", "4.4"] {
-        let text = include_str!("models/lists.yaml").replace("server: 6.0", &format!("server: {server}"));
+        let text =
+            include_str!("models/lists.yaml").replace("server: 6.0", &format!("server: {server}"));
         let case = of(&text);
         for (relationship, collection) in [("host.metrics", "metric"), ("host.probes", "probe")] {
             assert_eq!(case.named(relationship), ["parent-id-in-child"]);
@@ -144,6 +145,27 @@ fn pt_ts_1_pt_bucket_4_what_is_copied_is_no_part_of_a_series() {
             assert!(!copies.contains("Copy("), "{copies}");
         }
         let open = case.indexes("probe");
-        assert!(open.contains(&"{ hostId: 1, bucketStart: -1 } unique where count is below 60".to_owned()), "{open:?}");
+        assert!(
+            open.contains(
+                &"{ hostId: 1, bucketStart: -1 } unique where count is below 60".to_owned()
+            ),
+            "{open:?}"
+        );
     }
+}
+
+#[test]
+fn sn_05_gc_36_the_newest_by_their_id_are_sorted_by_the_name_it_has_in_elements() {
+    let case = lists();
+    let update = |name: &str| {
+        let job = job(&case, name);
+        let of_host = |s: &&&docward_design::statement::Statement| s.collection == "host";
+        job.statements().iter().find(of_host).unwrap().update_part().unwrap().to_string()
+    };
+    let visit = update("addVisit");
+    assert!(visit.contains("\"$sort\": { \"visitId\": -1 }"), "{visit}");
+    let alarm = update("addAlarm");
+    assert!(alarm.contains("$$this.alarmId") && !alarm.contains("$$this._id"), "{alarm}");
+    // Documents of their own have it as it is.
+    assert!(job(&case, "rebuildAlarms").shell().contains("sort({ _id: -1 })"));
 }
