@@ -3,6 +3,7 @@
 
 use docward_model::{DesignModel, DesignRead, Entity, Relationship};
 
+use crate::attribute;
 use crate::decide::{Choice, Ruling, is_outlier};
 use crate::derive::{self, Question};
 use crate::facts::{Bounds, Facts, Growth, Kind};
@@ -352,12 +353,15 @@ impl Made {
             }
             fields.retain(|f| !(current.is_empty() || current.contains(f)));
         }
-        // Copies would be repeated with every reading, and those in a time series could not be refreshed.
-        let is_series = model.entity(reader).is_some_and(|reader| reader.series.is_some());
-        if is_series && !fields.is_empty() {
+        // What a series belongs to would be repeated with each of its readings.
+        let of_series = |reader: &Entity| {
+            let is_source = |id: &String| id == source || in_parent && id == relationship.role();
+            reader.series.as_ref().is_some_and(|series| series.id.iter().any(is_source))
+        };
+        if model.entity(reader).is_some_and(of_series) && !fields.is_empty() {
             let names: Vec<&str> = fields.iter().map(String::as_str).collect();
             self.remarks.push(format!(
-                "{} of `{source}` {} read beside the readings and not copied into each of them: they are many, and in a time series they stay as they are (GC-30)",
+                "{} of `{source}` {} the same for all readings of a series: read once beside them, not copied into each (PT-bucket.1, GC-30)",
                 docward_model::text::list(&names, 3),
                 if names.len() == 1 { "is" } else { "are" }
             ));
@@ -497,10 +501,10 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
         let discriminator = discriminator(entity);
         made.patterns.push(Pattern::Polymorphic { discriminator });
     }
-    if entity.attributes.len() >= 3 {
-        made.patterns.push(Pattern::Attribute { fields: entity.attributes.clone() });
-    } else if !entity.attributes.is_empty() {
-        made.remarks.push("fewer than three fields alike are indexed one by one".to_owned());
+    let (fields, remarks) = attribute::listed(model, entity);
+    made.remarks.extend(remarks);
+    if !fields.is_empty() {
+        made.patterns.push(Pattern::Attribute { fields });
     }
     if let Some(cold) = entity.lifecycle.and_then(|life| {
         // What is deleted before it grows cold needs no archive.

@@ -7,7 +7,9 @@ mod common;
 use common::{Case, WRITTEN, of, pair};
 use docward_design::maintain::scripts;
 use docward_design::statement::Job;
+use docward_design::{Pattern, example::example, validator::validator};
 use docward_model::ProfileName;
+use docward_schema::Schema;
 
 fn lists() -> Case {
     of(include_str!("models/lists.yaml"))
@@ -168,4 +170,158 @@ fn sn_05_gc_36_the_newest_by_their_id_are_sorted_by_the_name_it_has_in_elements(
     assert!(alarm.contains("$$this.alarmId") && !alarm.contains("$$this._id"), "{alarm}");
     // Documents of their own have it as it is.
     assert!(job(&case, "rebuildAlarms").shell().contains("sort({ _id: -1 })"));
+}
+
+#[test]
+fn pt_ts_1_a_series_may_be_named_after_a_role() {
+    let text = |series: &str, plain: bool| {
+        format!(
+            "deployment: {{server: 6.0}}
+entities:
+  host: {{count: 10, lifecycle: {{growth: 0, kept: forever}}, fields: {{code: string}}}}
+  metric:
+    lifecycle: {{growth: 1M/year, kept: forever}}
+    series: {{time: ts, id: {series}, rate: 1/min, series: 10}}
+    needs-change-streams-or-updates: {plain}
+    fields: {{ts: date, disk: string, free: long}}
+relationships:
+  metric.machine: {{child: host, children: 1, parents: {{p50: 10k, p99: 100k, max: 1M}}}}
+reads:
+  chart: {{from: metric, where: {{ts: range}}, with: {{metric.machine: [code]}}, rate: 1/s}}
+  host: {{from: host, where: [code], rate: 9/s}}
+writes:
+  measure: {{insert: [metric, host], rate: 10/s}}
+"
+        )
+    };
+    let names = |series: &str, plain: bool| -> Vec<String> {
+        let case = of(&text(series, plain));
+        case.collection("metric").fields.iter().map(|field| field.name.clone()).collect()
+    };
+    assert_eq!(names("machine", false), ["_id", "machineId", "ts", "disk", "free"]);
+    assert_eq!(names("machine", true)[..3], ["_id", "machineId", "bucketStart"]);
+    // Of what is no part of the series each reading has its own copy.
+    assert_eq!(names("disk", false), ["_id", "disk", "ts", "free", "machineId", "machine"]);
+    assert_eq!(names("disk", true)[..3], ["_id", "disk", "bucketStart"]);
+}
+
+/// A product with three fields that are alike, one of which another pattern may want.
+fn alike(fields: &str, more: &str, reads: &str) -> Case {
+    of(&format!(
+        "entities:
+  product:
+    count: 1000
+    lifecycle: {{growth: 1/day, kept: forever}}
+    attributes: [colour, size, weight, shape]
+    fields: {{name: string, colour: string, size: int, weight: double, {fields}}}
+{more}
+  shelf: {{count: 10, lifecycle: {{growth: 1/day, kept: forever}}, fields: {{room: string}}}}
+relationships:
+  shelf.products: {{child: product, children: {{p50: 50, p99: 800, max: 999}}, parents: {{p50: 3, p99: 100, max: 400}}, growth: bounded}}
+reads:
+  find: {{from: product, where: [colour, size], rate: 1/s}}
+{reads}
+writes:
+  stock: {{insert: [product, shelf], rate: 1/h}}
+"
+    ))
+}
+
+#[test]
+fn what_something_else_needs_by_its_name_is_no_attribute() {
+    let listed = |case: &Case| -> Vec<String> {
+        let patterns = case.advice("product").patterns.iter();
+        patterns
+            .filter_map(|p| match p {
+                Pattern::Attribute { fields } => Some(fields.clone()),
+                _ => None,
+            })
+            .flatten()
+            .collect()
+    };
+    let plain = alike("shape: string", "", "");
+    assert_eq!(listed(&plain), ["colour", "size", "weight", "shape"]);
+    for (fields, more, reads, why) in [
+        ("shape: {type: string, unique: true}", "", "", "it is unique"),
+        (
+            "shape: {type: string, values: [ball, box]}",
+            "    variants: {ball: {radius: int}, box: {depth: int}}",
+            "",
+            "it tells the kinds apart",
+        ),
+        (
+            "shape: string",
+            "",
+            "  by shape: {from: product, where: [size], sort: {shape: 1}, rate: 1/s}",
+            "`by shape` sorts by it",
+        ),
+        (
+            "shape: string",
+            "",
+            "  shelf: {from: shelf, where: [_id], with: {shelf.products: [name, shape]}, rate: 9/s}",
+            "`shelf` wants it by its name",
+        ),
+        (
+            "shape: int",
+            "",
+            "  shelf: {from: shelf, where: [_id], sum: {shelf.products: shape}, rate: 9/s}",
+            "`shelf` sums it",
+        ),
+    ] {
+        let case = alike(fields, more, reads);
+        assert_eq!(listed(&case), ["colour", "size", "weight"], "{why}");
+        let remarks = &case.advice("product").remarks;
+        assert!(
+            remarks.iter().any(|r| r.starts_with(&format!("`shape` is no attribute: {why}"))),
+            "{remarks:?}"
+        );
+        assert!(case.find("product", "shape").is_some(), "{why}");
+        takes_example(&case, "product");
+    }
+    // Too few are left.
+    let two = alike(
+        "shape: {type: string, unique: true}",
+        "",
+        "  a: {from: product, where: [size], sort: {weight: 1}, rate: 1/s}",
+    );
+    assert_eq!(listed(&two), [""; 0]);
+    assert!(two.find("product", "attributes").is_none());
+}
+
+#[track_caller]
+fn takes_example(case: &Case, collection: &str) {
+    let plan = case.collection(collection);
+    let validator = validator(&case.model, plan).unwrap();
+    let schema = validator.get_document("$jsonSchema").unwrap();
+    let schema = Schema::compile(&schema.to_vec().unwrap()).unwrap();
+    let sample = example(&case.model, plan);
+    let why = schema.explain(&sample.to_vec().unwrap()).unwrap();
+    assert!(why.is_none(), "{sample}: {why:?}");
+}
+
+#[test]
+fn pt_subset_1_a_preview_of_all_fields_shows_attributes_as_they_are_stored() {
+    let read = "  shelf: {from: shelf, where: [_id], with: {shelf.products: {newest: 2, by: name}}, rate: 9/s}";
+    let case = alike("shape: string", "", read);
+    let shown: Vec<&str> =
+        case.field("shelf", "recentProducts").fields.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(shown, ["productId", "name", "attributes"]);
+}
+
+#[test]
+fn attributes_of_an_embedded_entity_have_its_types() {
+    let case = of("entities:
+  house: {count: 10, lifecycle: {growth: 0, kept: forever}, attributes: [a, b, c], fields: {a: int, b: int, c: int}}
+  door: {lifecycle: {growth: 0, kept: forever}, attributes: [d, e, f], fields: {d: string, e: string, f: string}}
+relationships:
+  house.doors: {child: door, children: {p50: 2, p99: 5, max: 9}, growth: bounded}
+reads:
+  house: {from: house, where: [_id], with: [house.doors], rate: 9/s}
+writes:
+  build: {insert: [house, door], rate: 1/h}
+");
+    let validator = validator(&case.model, case.collection("house")).unwrap().to_string();
+    assert!(validator.contains("\"v\": { \"bsonType\": [\"int\", \"long\"] }"), "{validator}");
+    assert!(validator.contains("\"v\": { \"bsonType\": \"string\" }"), "{validator}");
+    takes_example(&case, "house");
 }
