@@ -7,7 +7,7 @@ mod common;
 use common::{Case, WRITTEN, of, pair};
 use docward_design::maintain::scripts;
 use docward_design::statement::Job;
-use docward_design::{Pattern, example::example, validator::validator};
+use docward_design::{Pattern, emit, example::example, validator::validator};
 use docward_model::ProfileName;
 use docward_schema::Schema;
 
@@ -324,4 +324,24 @@ writes:
     assert!(validator.contains("\"v\": { \"bsonType\": [\"int\", \"long\"] }"), "{validator}");
     assert!(validator.contains("\"v\": { \"bsonType\": \"string\" }"), "{validator}");
     takes_example(&case, "house");
+}
+
+#[test]
+fn pt_extref_1_elements_come_with_the_copies_beside_their_references() {
+    let case = lists();
+    let files = emit::files(&case.model, &case.design, ProfileName::Neutral);
+    let check = &files.iter().find(|(path, _)| path == "check.js").unwrap().1;
+    for (file, list, copy, add) in [
+        ("stay-guests-capped-array.js", "stay", "guests.tenant", "addStayGuest"),
+        ("bid-offers-outlier.js", "bid", "offers.grade", "addOffer"),
+    ] {
+        assert!(case.field(list, copy).required, "{copy}");
+        let (_, name) = copy.split_once('.').unwrap();
+        let part = check
+            .split("section = ")
+            .find(|part| part.starts_with(&format!("\"{file}\"")))
+            .unwrap();
+        assert!(part.contains(&format!("{name}: {{")), "{part}");
+        assert!(job(&case, add).does.contains(&format!("`{name}` comes along")), "{add}");
+    }
 }

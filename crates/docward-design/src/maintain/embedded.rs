@@ -40,6 +40,23 @@ impl Inside<'_> {
         self.addressed.then_some(Step::Code(code))
     }
 
+    /// Copies beside references in an element, which come with it.
+    fn copies(&self) -> impl Iterator<Item = &Planned> {
+        self.field.fields.iter().filter(|field| matches!(field.origin, Origin::Copy(_)))
+    }
+
+    /// What is said about copies.
+    pub(super) fn along(&self) -> String {
+        let copies = self.copies().filter_map(|field| match &field.origin {
+            Origin::Copy(source) => Some(format!(
+                " `{}` comes along: copies of the `{source}` as it is now (PT-extref.1).",
+                field.name
+            )),
+            _ => None,
+        });
+        copies.collect()
+    }
+
     /// What a check sends: the id stands where the function puts it.
     pub(super) fn sent(&self) -> &'static str {
         if self.addressed { "{ ...one(i), _id: new ObjectId() }" } else { "one(i)" }
@@ -81,7 +98,9 @@ impl<'m> Plans<'m> {
         let varied: Vec<&str> = summary.sums.iter().map(|sum| sum.field).collect();
         let first = field.fields.iter().find(|f| f.origin == Origin::Own && f.values.is_empty());
         // Elements are told apart by one field.
-        let sample = self.sample(child, &field.fields, &varied);
+        let mut sample = self.sample(child, &field.fields, &varied);
+        let copies: Vec<Planned> = inside.copies().cloned().collect();
+        sample.extend(self.maker(true).object(&copies, None, &child.name, 0));
         let parents = quote(&inside.parent.collection.name);
         let mut check = vec![
             format!("const root = {};", self.made(inside.parent.collection)),
@@ -107,7 +126,12 @@ impl<'m> Plans<'m> {
         let job = Job {
             name: name.clone(),
             parameters: vec![inside.parent_id.clone(), inside.element.clone()],
-            does: format!("Sets the `{}` of a `{}`: one document, one write.", r.role(), r.parent),
+            does: format!(
+                "Sets the `{}` of one `{}`: one document, one write.{}",
+                r.role(),
+                r.parent,
+                inside.along()
+            ),
             clauses: vec!["PT-embed.1"],
             steps: vec![
                 Step::Let("done", Statement::update(parents, by_id, set)),
@@ -188,7 +212,11 @@ impl<'m> Plans<'m> {
             ),
         };
         clauses.extend(summary.clauses.iter());
-        let does = if summary.is_empty() { does } else { format!("{does} {}.", summary.words()) };
+        let mut does = does;
+        if !summary.is_empty() {
+            does.push_str(&format!(" {}.", summary.words()));
+        }
+        does.push_str(&inside.along());
         let mut what =
             if capped.is_some() { r.parent.clone() } else { format!("{} with room", r.parent) };
         if !unique.is_empty() {

@@ -283,6 +283,7 @@ impl Pages<'_, '_> {
                 self.summary.words()
             ));
         }
+        does.push_str(&self.inside.along());
         let parameters = vec![self.inside.parent_id.clone(), element.clone()];
         Job { name: name.to_owned(), parameters, does, clauses, steps }
     }

@@ -124,7 +124,7 @@ impl Names<'_, '_, '_> {
         };
         let at = At { line: field.place.line, column: field.place.column };
         let kind = field.kind.name();
-        let message = format!("`{time}` is the time of a series and a {kind}");
+        let message = format!("`{time}` is the time of a series and of type {kind}");
         self.faults.push(at, message, Some("make it a `date`".to_owned()));
     }
 
@@ -142,7 +142,7 @@ impl Names<'_, '_, '_> {
             let first = all[..i].iter().find(|other| other.name == field.name);
             if let Some(first) = first.filter(|first| first.kind != field.kind) {
                 let message = format!(
-                    "`{}` is a {} here and a {} in line {}",
+                    "`{}` is of type {} here and of type {} in line {}",
                     field.name,
                     field.kind.name(),
                     first.kind.name(),

@@ -308,7 +308,7 @@ fn dm_09_6_dm_10_1_names_and_types_that_cannot_be() {
     fault(
         "    fields: {quantity: int}",
         "    fields: {quantity: int}\n    variants: {a: {quantity: string}, b: {size: int}, c: {size: int}}",
-        "m.yaml:12:20: `quantity` is a string here and a int in line 11; kinds share the type of a field, or call it differently",
+        "m.yaml:12:20: `quantity` is of type string here and of type int in line 11; kinds share the type of a field, or call it differently",
     );
     fault(
         "  item:\n",
@@ -327,7 +327,7 @@ fn pt_ts_1_the_time_of_a_series_is_a_date() {
     let text = "entities:\n  reading:\n    series: {time: ts, id: sensor, rate: 1/min}\n    fields: {ts: timestamp, sensor: int}\n";
     assert_eq!(
         said(text),
-        ["m.yaml:4:14: `ts` is the time of a series and a timestamp; make it a `date`"]
+        ["m.yaml:4:14: `ts` is the time of a series and of type timestamp; make it a `date`"]
     );
 }
 
