@@ -345,3 +345,63 @@ fn pt_extref_1_elements_come_with_the_copies_beside_their_references() {
         assert!(job(&case, add).does.contains(&format!("`{name}` comes along")), "{add}");
     }
 }
+
+/// Readings in buckets, at a rate.
+fn buckets(rate: &str, fields: &str) -> Case {
+    of(&format!(
+        "deployment: {{server: \"4.4\"}}
+entities:
+  reading:
+    lifecycle: {{growth: 1M/year, kept: forever}}
+    series: {{time: ts, id: sensor, rate: {rate}}}
+    fields: {{ts: date, sensor: int, {fields}}}
+reads:
+  chart: {{from: reading, where: {{sensor: equal, ts: range}}, rate: 1/s}}
+writes:
+  measure: {{insert: reading, rate: 9/s}}
+"
+    ))
+}
+
+#[test]
+fn gc_50_readings_of_an_example_lie_in_the_period_of_their_bucket() {
+    for (rate, length) in [("1/h", Some(86_400_000)), ("1/min", Some(3_600_000)), ("1/s", None)] {
+        let case = buckets(rate, "value: double");
+        let made = example(&case.model, case.collection("reading"));
+        let start = made.get_datetime("bucketStart").unwrap().timestamp_millis();
+        let times: Vec<i64> = made
+            .get_array("readings")
+            .unwrap()
+            .iter()
+            .map(|one| one.as_document().unwrap().get_datetime("ts").unwrap().timestamp_millis())
+            .collect();
+        assert!(times.is_sorted() && times.len() == 2, "{made}");
+        match length {
+            Some(length) => {
+                assert_eq!(start % length, 0, "{made}");
+                assert!(times.iter().all(|at| (start..start + length).contains(at)), "{made}");
+            }
+            None => {
+                let end = made.get_datetime("bucketEnd").unwrap().timestamp_millis();
+                assert_eq!((start, end), (times[0], times[1]), "{made}");
+            }
+        }
+        takes_example(&case, "reading");
+    }
+}
+
+#[test]
+fn pt_bucket_4_what_is_said_to_be_kept_is_kept() {
+    for (fields, said, kept) in [
+        ("temp: double, note: string", "sum of `temp` are kept", true),
+        ("temp: double, hum: {type: int, required: false}", "sum of `temp` are kept", true),
+        ("hum: {type: int, required: false}", "No sums are kept", false),
+        ("note: string", "at most 60 in one.", false),
+    ] {
+        let case = buckets("1/min", fields);
+        let append = job(&case, "appendReading");
+        assert!(append.does.contains(said), "{}", append.does);
+        assert_eq!(append.does.contains("are kept in"), kept, "{}", append.does);
+        assert_eq!(append.shell().contains("$min"), kept, "{}", append.does);
+    }
+}
