@@ -88,7 +88,7 @@ fn fields(entity: &Entity, wanted: &[Planned]) -> Vec<Fault> {
             first.insert(&field.name, field);
             continue;
         };
-        // The same id from both sides of a relationship, or one flag for two lists, is one field.
+        // The same id from both sides of a relationship is one field.
         if before.origin == field.origin && before.kind == field.kind {
             continue;
         }

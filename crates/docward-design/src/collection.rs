@@ -235,28 +235,32 @@ fn overflow(
     let naming = layout.naming;
     let origin = Origin::Pattern("outlier");
     let parent = &relationship.parent;
+    let mut fields = vec![
+        Planned::new("_id", BsonType::ObjectId, Origin::Id),
+        Planned::new(naming.id_of(parent), BsonType::ObjectId, Origin::Reference(parent.clone())),
+        Planned::new("page", BsonType::Int, origin),
+    ];
+    // Pages go when their parent goes by itself: they have its date.
+    let owner = layout.model.entity(parent).filter(|_| !is_embedded(layout, parent));
+    let kept_days = owner.and_then(|owner| owner.lifecycle?.kept_days);
+    if let Some(date) = owner.filter(|_| kept_days.is_some()).and_then(index::coming) {
+        let copy = Origin::Copy(format!("{parent}.{date}"));
+        fields.push(Planned { required: false, ..Planned::new(date, BsonType::Date, copy) });
+    }
+    fields.push(Planned::list(
+        relationship.role(),
+        Origin::Embedded(relationship.name.clone()),
+        layout.part(relationship, child, &mut Vec::new()),
+        Spread::always(page),
+    ));
     Some(CollectionPlan {
         name: naming.collection(&[parent, &naming.singular(relationship.role()), "overflow"]),
         purpose: Purpose::Overflow(relationship.name.clone()),
         entity: parent.clone(),
-        fields: vec![
-            Planned::new("_id", BsonType::ObjectId, Origin::Id),
-            Planned::new(
-                naming.id_of(parent),
-                BsonType::ObjectId,
-                Origin::Reference(parent.clone()),
-            ),
-            Planned::new("page", BsonType::Int, origin.clone()),
-            Planned::list(
-                relationship.role(),
-                Origin::Embedded(relationship.name.clone()),
-                layout.part(relationship, child, &mut Vec::new()),
-                Spread::always(page),
-            ),
-        ],
+        fields,
         documents: None,
         per_year: 0.0,
-        kept_days: None,
+        kept_days,
         indexes: Vec::new(),
         shard: None,
     })

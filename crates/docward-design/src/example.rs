@@ -6,9 +6,12 @@ use docward_model::{BsonType, DesignModel, Entity, words};
 
 use crate::collection::{CollectionPlan, Purpose};
 use crate::layout::{Origin, Planned};
+use crate::pattern::{Bucket, Window};
 
 /// Elements of a list.
 const ELEMENTS: u64 = 2;
+/// Milliseconds of a minute.
+const MINUTE: usize = 60_000;
 /// Milliseconds of an hour.
 pub(crate) const HOUR: i64 = 3_600_000;
 /// Milliseconds of a day.
@@ -43,10 +46,35 @@ impl Maker<'_> {
             _ => self.model.entity(&collection.entity),
         };
         let mut made = self.object(&collection.fields, entity, &collection.entity, 0);
-        if let Purpose::Bucket(_) = collection.purpose {
+        if let Purpose::Bucket(bucket) = &collection.purpose {
+            self.within(&mut made, bucket, &collection.fields);
             agree(&mut made, &collection.fields);
         }
         made
+    }
+
+    /// Readings of a bucket lie in its period, a minute apart (GC-50).
+    fn within(&self, made: &mut Document, bucket: &Bucket, fields: &[Planned]) {
+        let morning = day(self.model) + 9 * HOUR;
+        let Ok(readings) = made.get_array_mut("readings") else { return };
+        let mut last = morning;
+        for (reading, at) in readings.iter_mut().zip((morning..).step_by(MINUTE)) {
+            if let Bson::Document(reading) = reading {
+                reading.insert(&bucket.time, bson::DateTime::from_millis(at));
+            }
+            last = at;
+        }
+        let start = match bucket.window {
+            Window::Day => day(self.model),
+            Window::Hour | Window::Events(_) => morning,
+        };
+        // The beginning stands before the end, where there is one.
+        let is_period = |field: &&Planned| {
+            field.origin == Origin::Pattern("bucket") && field.kind == BsonType::Date
+        };
+        for (field, at) in fields.iter().filter(is_period).zip([start, last]) {
+            made.insert(&field.name, bson::DateTime::from_millis(at));
+        }
     }
 
     /// An object of these fields; `number` makes siblings differ.
@@ -98,9 +126,6 @@ impl Maker<'_> {
             (Origin::Pattern("outlier"), BsonType::Int) => 2.into(),
             (Origin::Pattern("document versioning"), _) => 1.into(),
             (Origin::Pattern("schema versioning"), _) => self.shape(owner).into(),
-            (Origin::Pattern("bucket"), BsonType::Date) => {
-                bson::DateTime::from_millis(day(self.model)).into()
-            }
             (Origin::Embedded(_) | Origin::Preview(_), BsonType::Array) if self.fresh => {
                 Bson::Array(Vec::new())
             }

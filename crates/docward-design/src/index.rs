@@ -127,6 +127,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
             keys.push(("page".to_owned(), false));
             let pages = format!("pages of `{relationship}` in order, none twice");
             found.push(IndexPlan { unique: true, ..IndexPlan::on(keys, pages) });
+            unique_inside(layout, &collection.fields, "", false, &mut found);
         }
         Purpose::Versions => {
             let mut keys: Vec<(String, bool)> =
@@ -570,8 +571,10 @@ fn unique_inside(
 
 /// What is kept for a time goes by itself. Time series have an option for it instead.
 fn expiry(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
-    let (Some(days), Purpose::Entity | Purpose::Archive | Purpose::Bucket(_)) =
-        (collection.kept_days, &collection.purpose)
+    let (
+        Some(days),
+        Purpose::Entity | Purpose::Archive | Purpose::Bucket(_) | Purpose::Overflow(_),
+    ) = (collection.kept_days, &collection.purpose)
     else {
         return;
     };

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use docward_model::{
     BsonType, DesignModel, DesignRead, DesignWrite, Entity, EntityField, Relationship, Spread,
+    words,
 };
 
 use crate::decide::Choice;
@@ -372,31 +373,7 @@ impl<'m> Layout<'m> {
             }
         }
         fields.extend(entity.fields.iter().filter(|f| !listed.contains(&f.name)).map(own));
-        if !listed.is_empty() {
-            let origin = Origin::Pattern("attribute");
-            let key =
-                Planned { bytes: (12, 24), ..Planned::new("k", BsonType::String, origin.clone()) };
-            let listed: Vec<Planned> = entity
-                .fields
-                .iter()
-                .filter(|field| listed.contains(&field.name))
-                .map(own)
-                .collect();
-            // Values keep their type when they share one; else text takes them all.
-            let kind = match listed.first().map(|field| field.kind) {
-                Some(kind) if listed.iter().all(|field| field.kind == kind) => kind,
-                _ => BsonType::String,
-            };
-            let most = |of: fn(&Planned) -> u64| listed.iter().map(of).max().unwrap_or(0);
-            let value = Planned {
-                bytes: (most(|field| field.bytes.0), most(|field| field.bytes.1)),
-                ..Planned::new("v", kind, origin.clone())
-            };
-            let always = listed.iter().filter(|field| field.required).count() as u64;
-            let all = listed.len() as u64;
-            let items = Spread { p50: all.div_ceil(2).max(always), p95: all, p99: all, max: all };
-            fields.push(Planned::list("attributes", origin, vec![key, value], items));
-        }
+        fields.extend(attributes(entity, listed));
         // Kinds add fields that not every document has.
         for variant in &entity.variants {
             for field in &variant.fields {
@@ -504,7 +481,7 @@ impl<'m> Layout<'m> {
                         Planned::list(role, origin, fields, Spread { max, ..spread })
                     });
                     if outlier.is_some() {
-                        let name = self.naming.field(&["has", "overflow"]);
+                        let name = self.overflow(relationship);
                         into.push(Planned::new(name, BsonType::Bool, Origin::Pattern("outlier")));
                     }
                 }
@@ -569,14 +546,22 @@ impl<'m> Layout<'m> {
         children: Spread,
     ) -> Planned {
         let mut inside = vec![Self::id_to(self.naming.id_of(&child.name), &child.name)];
+        let listed = self.patterns_of(child).iter().find_map(|pattern| match pattern {
+            Pattern::Attribute { fields } => Some(fields.as_slice()),
+            _ => None,
+        });
+        let listed = listed.filter(|_| fields.is_empty()).unwrap_or_default();
         // Elements carry the field they are sorted by (GC-36).
         let shown = |field: &&EntityField| {
-            fields.is_empty() || fields.contains(&field.name) || field.name == by
+            fields.is_empty() && !listed.contains(&field.name)
+                || fields.contains(&field.name)
+                || field.name == by
         };
         inside.extend(child.fields.iter().filter(shown).map(|field| {
             let path = format!("{}.{}", child.name, field.name);
             Planned { origin: Origin::Copy(path), ..own(field) }
         }));
+        inside.extend(attributes(child, listed));
         let cap = |number: u64| number.min(newest);
         let items = Spread {
             p50: cap(children.p50),
@@ -673,6 +658,17 @@ impl<'m> Layout<'m> {
         self.naming.field(&["recent", relationship.role()])
     }
 
+    /// `hasOverflow`, of the one list of a parent that has pages; with the role where there are several.
+    pub(crate) fn overflow(&self, relationship: &Relationship) -> String {
+        let shared = self.linked().any(|(other, decision)| {
+            other.parent == relationship.parent
+                && other.name != relationship.name
+                && decision.patterns.iter().any(|p| matches!(p, Pattern::Outlier { .. }))
+        });
+        let role = if shared { relationship.role() } else { "" };
+        self.naming.field(&["has", role, "overflow"])
+    }
+
     /// `commentCount`.
     pub(crate) fn count(&self, relationship: &Relationship) -> String {
         self.naming.field(&[&self.naming.singular(relationship.role()), "count"])
@@ -757,6 +753,26 @@ impl<'m> Layout<'m> {
     }
 }
 
+/// A list of names and values, for fields of an entity.
+fn attributes(entity: &Entity, listed: &[String]) -> Option<Planned> {
+    let origin = Origin::Pattern("attribute");
+    let key = Planned { bytes: (12, 24), ..Planned::new("k", BsonType::String, origin.clone()) };
+    let is_listed = |field: &&EntityField| listed.contains(&field.name);
+    let listed: Vec<Planned> = entity.fields.iter().filter(is_listed).map(own).collect();
+    // Values keep their type when they share one; else text takes them all.
+    let first = listed.first()?.kind;
+    let alike = listed.iter().all(|field| field.kind == first);
+    let most = |of: fn(&Planned) -> u64| listed.iter().map(of).max().unwrap_or(0);
+    let value = Planned {
+        bytes: (most(|field| field.bytes.0), most(|field| field.bytes.1)),
+        ..Planned::new("v", if alike { first } else { BsonType::String }, origin.clone())
+    };
+    let always = listed.iter().filter(|field| field.required).count() as u64;
+    let all = listed.len() as u64;
+    let items = Spread { p50: all.div_ceil(2).max(always), p95: all, p99: all, max: all };
+    Some(Planned::list("attributes", origin, vec![key, value], items))
+}
+
 /// Whether embedded children have an id: those that are asked for by it or that others refer to, and
 /// elements of a list that are changed or removed one by one. What several parents repeat is known by its
 /// value.
@@ -778,10 +794,22 @@ pub(crate) fn has_part_id(
             || !single && model.writes.iter().any(changed))
 }
 
-/// Whether a field says which series a reading belongs to.
+/// Whether a field says which series a reading belongs to. A copy does not: when its source changes, the
+/// series stays the same.
 pub(crate) fn is_of_series(series: &[String], field: &Planned) -> bool {
-    series.contains(&field.name)
-        || matches!(&field.origin, Origin::Reference(entity) if series.contains(entity))
+    // A series may be named after an entity, or after the role of one.
+    let is_id_of = |id: &String| {
+        let mut words = words::split(id);
+        words.push("id".to_owned());
+        words::split(&field.name) == words
+    };
+    match &field.origin {
+        Origin::Copy(_) => false,
+        Origin::Reference(entity) => {
+            series.iter().any(|id| id == entity || *id == field.name || is_id_of(id))
+        }
+        _ => series.contains(&field.name),
+    }
 }
 
 pub(crate) fn is_number(kind: BsonType) -> bool {

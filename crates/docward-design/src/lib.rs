@@ -4,6 +4,7 @@
 //! [`read`] reads a model file, [`decide`] decides one relationship by rows of the decision tables
 //! (ALG-5). Pure: no IO, no clock.
 
+mod attribute;
 pub mod capacity;
 mod checks;
 mod clash;

@@ -3,6 +3,7 @@
 
 use docward_model::{DesignModel, DesignRead, Entity, Relationship};
 
+use crate::attribute;
 use crate::decide::{Choice, Ruling, is_outlier};
 use crate::derive::{self, Question};
 use crate::facts::{Bounds, Facts, Growth, Kind};
@@ -222,6 +223,13 @@ pub(crate) fn of_relationship(
             if is_outlier(facts.children.p99, facts.children.max, bounds) {
                 let room = bounds.safe_bytes.saturating_sub(facts.parent_bytes);
                 let page = PAGE.min(size::fitting(room, facts.child_bytes)).max(1);
+                // A list on pages is not cut in one write.
+                if let Some(newest) = relationship.keep_newest {
+                    made.patterns.pop();
+                    made.remarks.push(format!(
+                        "the newest {newest} are more than one list may hold, so nothing is cut: older ones stay on their pages"
+                    ));
+                }
                 made.patterns.push(Pattern::Outlier { page });
             }
         }
@@ -358,6 +366,20 @@ impl Made {
             }
             fields.retain(|f| !(current.is_empty() || current.contains(f)));
         }
+        // What a series belongs to would be repeated with each of its readings.
+        let of_series = |reader: &Entity| {
+            let is_source = |id: &String| id == source || in_parent && id == relationship.role();
+            reader.series.as_ref().is_some_and(|series| series.id.iter().any(is_source))
+        };
+        if model.entity(reader).is_some_and(of_series) && !fields.is_empty() {
+            let names: Vec<&str> = fields.iter().map(String::as_str).collect();
+            self.remarks.push(format!(
+                "{} of `{source}` {} the same for all readings of a series: read once beside them, not copied into each (PT-bucket.1, GC-30)",
+                docward_model::text::list(&names, 3),
+                if names.len() == 1 { "is" } else { "are" }
+            ));
+            return;
+        }
         if fields.len() > COPIED {
             self.remarks.push(format!(
                 "{} fields of `{source}` are wanted; more than {COPIED} are no longer a short copy (PT-extref.1)",
@@ -366,15 +388,6 @@ impl Made {
             return;
         }
         if fields.is_empty() {
-            return;
-        }
-        let listed = model.entity(source).filter(|entity| is_listed(entity));
-        if let Some(field) =
-            listed.and_then(|entity| fields.iter().find(|f| entity.attributes.contains(f)))
-        {
-            self.remarks.push(format!(
-                "`{field}` is in the list of attributes of `{source}`, so nothing is copied without it (PT-extref.1)"
-            ));
             return;
         }
         if *holder == Pattern::ChildrenInParent && !in_parent {
@@ -438,14 +451,22 @@ impl Made {
         let reading: f64 = repeated.iter().map(|read| read.per_second).sum();
         let arriving = arrivals(model, &relationship.child);
         let stale = repeated.iter().all(|read| read.tolerates_stale);
+        let embedded = choice == Choice::Embed;
+        let paged = self.patterns.iter().any(|p| matches!(p, Pattern::Outlier { .. }));
+        let counted = embedded && repeated.iter().all(|read| !summing(read));
         // Elements of an embedded array are counted without another read.
-        if choice == Choice::Embed && repeated.iter().all(|read| !summing(read)) {
+        if counted && !paged {
             self.remarks
                 .push("embedded children are counted by `$size`, without another read".into());
             return;
         }
         if reading < REPEATED * arriving {
-            if stale && arriving >= BUSY {
+            if counted {
+                self.remarks.push(
+                    "embedded children are counted by `$size` of the list, and of the pages of those few parents that have some".to_owned(),
+                );
+            }
+            if stale && arriving >= BUSY && !embedded {
                 self.patterns.push(Pattern::Approximation { step: 100 });
                 return;
             }
@@ -489,11 +510,6 @@ pub(crate) fn discriminator(entity: &Entity) -> String {
         .map_or_else(|| "type".to_owned(), |field| field.name.clone())
 }
 
-/// Whether attributes are a list of names and values, not fields.
-pub(crate) fn is_listed(entity: &Entity) -> bool {
-    entity.attributes.len() >= 3
-}
-
 /// Patterns of an entity by itself.
 pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Made {
     let mut made = Made { patterns: Vec::new(), remarks: Vec::new(), questions: Vec::new() };
@@ -504,10 +520,10 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
         let discriminator = discriminator(entity);
         made.patterns.push(Pattern::Polymorphic { discriminator });
     }
-    if is_listed(entity) {
-        made.patterns.push(Pattern::Attribute { fields: entity.attributes.clone() });
-    } else if !entity.attributes.is_empty() {
-        made.remarks.push("fewer than three fields alike are indexed one by one".to_owned());
+    let (fields, remarks) = attribute::listed(model, entity);
+    made.remarks.extend(remarks);
+    if !fields.is_empty() {
+        made.patterns.push(Pattern::Attribute { fields });
     }
     if let Some(cold) = entity.lifecycle.and_then(|life| {
         // What is deleted before it grows cold needs no archive.

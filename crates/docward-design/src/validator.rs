@@ -23,13 +23,7 @@ pub(crate) fn schema(model: &DesignModel, collection: &CollectionPlan) -> Docume
         _ => model.entity(&collection.entity),
     };
     let mut made = doc! { "bsonType": "object", "description": about(collection) };
-    let listed = model.entity(&collection.entity).map_or(&[][..], |e| e.attributes.as_slice());
-    let values = model.entity(&collection.entity).map(|e| attribute_types(e, listed));
-    Writer { model, attributes: values.unwrap_or_default() }.object(
-        &collection.fields,
-        entity,
-        &mut made,
-    );
+    Writer { model }.object(&collection.fields, entity, &mut made);
     if let Purpose::Bucket(bucket) = &collection.purpose
         && let Ok(properties) = made.get_document_mut("properties")
         && let Ok(count) = properties.get_document_mut("count")
@@ -54,8 +48,6 @@ fn about(collection: &CollectionPlan) -> String {
 
 struct Writer<'m> {
     model: &'m DesignModel,
-    /// Types of the values in a list of attributes.
-    attributes: Vec<&'static str>,
 }
 
 impl Writer<'_> {
@@ -76,7 +68,15 @@ impl Writer<'_> {
         }
         let mut properties = Document::new();
         for field in common {
-            properties.insert(field.name.clone(), self.property(field));
+            let mut made = self.property(field);
+            if is_attributes(field)
+                && let Some(entity) = entity
+                && let Ok(items) = made.get_document_mut("items")
+                && let Ok(inside) = items.get_document_mut("properties")
+            {
+                inside.insert("v", doc! { "bsonType": types(&attribute_types(entity, fields)) });
+            }
+            properties.insert(field.name.clone(), made);
         }
         into.insert("properties", properties);
         if let Some(entity) = kinds {
@@ -119,11 +119,8 @@ impl Writer<'_> {
 
     fn property(&self, field: &Planned) -> Document {
         let mut made = Document::new();
+        // Where the entity is known, so are the types of its values.
         if field.name == "v" && field.origin == Origin::Pattern("attribute") {
-            // Of a list inside of another document the types are not known one by one.
-            if !self.attributes.is_empty() {
-                made.insert("bsonType", types(&self.attributes));
-            }
             return made;
         }
         made.insert("bsonType", types(accepted(field.kind)));
@@ -213,9 +210,16 @@ fn types(names: &[&'static str]) -> Bson {
     }
 }
 
-fn attribute_types(entity: &Entity, listed: &[String]) -> Vec<&'static str> {
+/// Whether a field is a list of names and values.
+fn is_attributes(field: &Planned) -> bool {
+    field.origin == Origin::Pattern("attribute") && field.kind == BsonType::Array
+}
+
+/// Types of the values in a list of attributes: of the fields that are not beside it.
+fn attribute_types(entity: &Entity, beside: &[Planned]) -> Vec<&'static str> {
     let mut found: Vec<&'static str> = Vec::new();
-    for kind in listed.iter().filter_map(|name| entity.field(name)).map(|field| field.kind) {
+    let listed = entity.attributes.iter().filter(|name| beside.iter().all(|f| f.name != **name));
+    for kind in listed.filter_map(|name| entity.field(name)).map(|field| field.kind) {
         for name in accepted(kind) {
             if !found.contains(name) {
                 found.push(name);

@@ -109,9 +109,9 @@ fn two_hundred_entities_are_decided() {
         assert!(count(verdict) > 10, "{}: {}", verdict.name(), count(verdict));
     }
     assert_eq!(case.design.decisions.len(), case.model.relationships.len());
-    for collection in &case.design.collections {
-        assert!(collection.shard.is_some(), "{}", collection.name);
-    }
+    // Those that fit a chunk stay where they are.
+    let sharded = case.design.collections.iter().filter(|c| c.shard.is_some()).count();
+    assert!(sharded > 10 && sharded < case.design.collections.len(), "{sharded}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use docward_testkit::{Launch, Servers, repository};
 const MODEL: &str = include_str!("models/all.yaml");
 const MORE: &str = include_str!("models/more.yaml");
 const REFERENCED: &str = include_str!("models/referenced.yaml");
+const LISTS: &str = include_str!("models/lists.yaml");
 
 /// The shell, or nothing where it cannot be had.
 fn mongosh() -> Option<PathBuf> {
@@ -180,6 +181,37 @@ fn pt_extref_1_references_of_several_kinds_hold() {
             "expect(\"and refreshed\", refreshCopiesOfInteract(at, bare._id).matchedCount, 1)",
         ] {
             assert!(text.contains(said), "the check does not say: {said}");
+        }
+    }
+}
+
+/// Pages with counts, sums and unique values: what is refused leaves nothing, elements are changed and removed
+/// where they are, and order is kept (PT-outlier.1, GC-35, GC-37).
+#[test]
+fn pt_outlier_1_gc_35_gc_37_lists_with_pages_stay_right() {
+    let Some(shell) = mongosh() else { return };
+    for version in ["6.0.5", "4.4.2"] {
+        let servers = Launch::standalone().version(version).start();
+        let text = LISTS.replace("server: 6.0", &format!("server: {}", &version[..3]));
+        let (model, design) = of(&text);
+        let folder = servers.directory().join("lists");
+        write(&folder, &model, &design);
+        holds(run(&shell, &servers, &[&folder.join("check.js")]));
+        if version != "6.0.5" {
+            continue;
+        }
+        // A check that could not fail would show nothing.
+        let path = folder.join("patterns/book-buyers-outlier.js");
+        let right = std::fs::read_to_string(&path).unwrap();
+        for (part, wrong, said) in [
+            ("      hasOverflow: { $ne: true },\n", "", "the next one is the last"),
+            ("if (hasBuyer(db, buyer)) throw", "if (false) throw", "not in two, from a page"),
+            ("$subtract: [{ $ifNull: [\"$priceSum\"", "$add: [{ $ifNull: [\"$priceSum\"", "sum"),
+        ] {
+            assert!(right.contains(part), "{part} in {right}");
+            std::fs::write(&path, right.replace(part, wrong)).unwrap();
+            let (printed, fine) = run(&shell, &servers, &[&folder.join("check.js")]);
+            assert!(!fine && printed.contains(said), "{part}: {printed}");
         }
     }
 }

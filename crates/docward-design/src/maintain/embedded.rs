@@ -1,12 +1,10 @@
-//! Children inside their parent (PT-embed.1): a list with a bound, the newest N (PT-slice.1), or pages for
-//! the few parents that have very many (PT-outlier.1).
+//! Children inside their parent (PT-embed.1): a list with a bound, or the newest N (PT-slice.1).
 
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, EntityField, Relationship, shell::quote};
 
 use super::summary::Summary;
 use super::{Place, Plans, factory, unless_matched};
-use crate::collection::Purpose;
 use crate::js::{self, SPREAD, given, member_of};
 use crate::layout::{Origin, Planned, is_number, own};
 use crate::pattern::Pattern;
@@ -14,21 +12,21 @@ use crate::plan::Decision;
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 /// What the functions speak of.
-struct Inside<'m> {
-    relationship: &'m Relationship,
-    parent: Place<'m>,
-    field: &'m Planned,
+pub(super) struct Inside<'m> {
+    pub(super) relationship: &'m Relationship,
+    pub(super) parent: Place<'m>,
+    pub(super) field: &'m Planned,
     /// The path of the list.
-    list: String,
-    parent_id: String,
-    element: String,
+    pub(super) list: String,
+    pub(super) parent_id: String,
+    pub(super) element: String,
     /// Elements have an id, by which they are changed and removed one by one.
-    addressed: bool,
+    pub(super) addressed: bool,
 }
 
 impl Inside<'_> {
     /// What is appended: what the function is given, with an id where elements have one.
-    fn pushed(&self) -> Bson {
+    pub(super) fn pushed(&self) -> Bson {
         if self.addressed {
             doc! { SPREAD: given(&self.element), "_id": given("_id") }.into()
         } else {
@@ -37,13 +35,30 @@ impl Inside<'_> {
     }
 
     /// Makes the id of an element.
-    fn made_id(&self) -> Option<Step> {
+    pub(super) fn made_id(&self) -> Option<Step> {
         let code = format!("const _id = {}._id ?? new ObjectId();", self.element);
         self.addressed.then_some(Step::Code(code))
     }
 
+    /// Copies beside references in an element, which come with it.
+    fn copies(&self) -> impl Iterator<Item = &Planned> {
+        self.field.fields.iter().filter(|field| matches!(field.origin, Origin::Copy(_)))
+    }
+
+    /// What is said about copies.
+    pub(super) fn along(&self) -> String {
+        let copies = self.copies().filter_map(|field| match &field.origin {
+            Origin::Copy(source) => Some(format!(
+                " `{}` comes along: copies of the `{source}` as it is now (PT-extref.1).",
+                field.name
+            )),
+            _ => None,
+        });
+        copies.collect()
+    }
+
     /// What a check sends: the id stands where the function puts it.
-    fn sent(&self) -> &'static str {
+    pub(super) fn sent(&self) -> &'static str {
         if self.addressed { "{ ...one(i), _id: new ObjectId() }" } else { "one(i)" }
     }
 }
@@ -83,7 +98,9 @@ impl<'m> Plans<'m> {
         let varied: Vec<&str> = summary.sums.iter().map(|sum| sum.field).collect();
         let first = field.fields.iter().find(|f| f.origin == Origin::Own && f.values.is_empty());
         // Elements are told apart by one field.
-        let sample = self.sample(child, &field.fields, &varied);
+        let mut sample = self.sample(child, &field.fields, &varied);
+        let copies: Vec<Planned> = inside.copies().cloned().collect();
+        sample.extend(self.maker(true).object(&copies, None, &child.name, 0));
         let parents = quote(&inside.parent.collection.name);
         let mut check = vec![
             format!("const root = {};", self.made(inside.parent.collection)),
@@ -109,7 +126,12 @@ impl<'m> Plans<'m> {
         let job = Job {
             name: name.clone(),
             parameters: vec![inside.parent_id.clone(), inside.element.clone()],
-            does: format!("Sets the `{}` of a `{}`: one document, one write.", r.role(), r.parent),
+            does: format!(
+                "Sets the `{}` of one `{}`: one document, one write.{}",
+                r.role(),
+                r.parent,
+                inside.along()
+            ),
             clauses: vec!["PT-embed.1"],
             steps: vec![
                 Step::Let("done", Statement::update(parents, by_id, set)),
@@ -190,7 +212,11 @@ impl<'m> Plans<'m> {
             ),
         };
         clauses.extend(summary.clauses.iter());
-        let does = if summary.is_empty() { does } else { format!("{does} {}.", summary.words()) };
+        let mut does = does;
+        if !summary.is_empty() {
+            does.push_str(&format!(" {}.", summary.words()));
+        }
+        does.push_str(&inside.along());
         let mut what =
             if capped.is_some() { r.parent.clone() } else { format!("{} with room", r.parent) };
         if !unique.is_empty() {
@@ -317,17 +343,7 @@ impl<'m> Plans<'m> {
                 ])
                 .collect(),
         };
-        let mut first = vec![Step::Code(
-            "if (Object.keys(changes).length === 0) throw new Error(\"nothing to change\");"
-                .to_owned(),
-        )];
-        for field in self.unique_in(r) {
-            first.push(Step::Code(format!(
-                "if ({} !== undefined) throw new Error({});",
-                member_of("changes", field),
-                quote(&format!("{field} is unique: take the element out and add another"))
-            )));
-        }
+        let first = self.unique_stay(r);
         let ids = vec![inside.parent_id.clone(), id.clone()];
         let with_changes = ids.iter().cloned().chain(["changes".to_owned()]).collect();
         let kept =
@@ -348,16 +364,7 @@ impl<'m> Plans<'m> {
                 update(vec![taking]),
             ),
         ];
-        let changed = self.layout.model.entity(&r.child).and_then(|child| {
-            let is_plain = |field: &&EntityField| {
-                let single =
-                    matches!(field.kind, BsonType::String | BsonType::Date | BsonType::Bool);
-                field.values.is_empty() && !field.unique && (is_number(field.kind) || single)
-            };
-            let numbers = child.fields.iter().filter(|field| is_number(field.kind));
-            let field = numbers.chain(&child.fields).find(is_plain)?;
-            Some((field.name.as_str(), super::vary(&own(field), false, 0)))
-        });
+        let changed = self.changeable(r);
         let mut check = vec!["const last = sent[sent.length - 1];".to_owned()];
         if let Some((name, value)) = changed {
             let changes = js::object(&doc! { name: given(value) }, 2);
@@ -378,6 +385,42 @@ impl<'m> Plans<'m> {
         (jobs, check)
     }
 
+    /// What is unique is not changed in place: nothing would look for another.
+    pub(super) fn unique_stay(&self, relationship: &Relationship) -> Vec<Step> {
+        let nothing =
+            "if (Object.keys(changes).length === 0) throw new Error(\"nothing to change\");";
+        let mut steps = vec![Step::Code(nothing.to_owned())];
+        steps.extend(self.unique_in(relationship).into_iter().map(|field| {
+            let why = format!("{field} is unique: take the element out and add another");
+            let changed = member_of("changes", field);
+            Step::Code(format!("if ({changed} !== undefined) throw new Error({});", quote(&why)))
+        }));
+        steps
+    }
+
+    /// A field that a check changes, best a number that may be summed, and an expression for its value.
+    pub(super) fn changeable(&self, relationship: &Relationship) -> Option<(&'m str, String)> {
+        let child = self.layout.model.entity(&relationship.child)?;
+        let is_plain = |field: &&EntityField| {
+            let single = matches!(field.kind, BsonType::String | BsonType::Date | BsonType::Bool);
+            field.values.is_empty() && !field.unique && (is_number(field.kind) || single)
+        };
+        let numbers = child.fields.iter().filter(|field| is_number(field.kind));
+        let field = numbers.chain(&child.fields).find(is_plain)?;
+        Some((field.name.as_str(), super::vary(&own(field), false, 0)))
+    }
+
+    /// Days that elements are kept in a parent that stays longer, and the date that says when they came.
+    pub(super) fn expires(&self, relationship: &Relationship) -> Option<(u64, &'m str)> {
+        let model = self.layout.model;
+        let kept = |entity: &str| model.entity(entity)?.lifecycle?.kept_days;
+        let days = kept(&relationship.child)?;
+        if kept(&relationship.parent).is_some_and(|parent| parent <= days) {
+            return None;
+        }
+        Some((days as u64, crate::index::coming(model.entity(&relationship.child)?)?))
+    }
+
     /// Elements that are kept for a time in a parent that stays longer: nothing lets them go by itself.
     fn expiring(
         &self,
@@ -386,12 +429,7 @@ impl<'m> Plans<'m> {
         add: &str,
     ) -> Option<(Job, Vec<String>)> {
         let (r, model) = (inside.relationship, self.layout.model);
-        let kept = |entity: &str| model.entity(entity)?.lifecycle?.kept_days;
-        let days = kept(&r.child)?;
-        if kept(&r.parent).is_some_and(|parent| parent <= days) {
-            return None;
-        }
-        let date = crate::index::coming(model.entity(&r.child)?)?;
+        let (days, date) = self.expires(r)?;
         let (list, parents) = (&inside.list, &inside.parent.collection.name);
         let old = doc! { "$lt": given("before") };
         let update: Bson = if summary.is_empty() {
@@ -407,13 +445,12 @@ impl<'m> Plans<'m> {
             name: name.clone(),
             parameters: vec!["today = new Date()".to_owned()],
             does: format!(
-                "Takes out what is older than {days:.0} days by `{date}`: run it every day. An index with a time to live removes documents, not elements."
+                "Takes out what is older than {days} days by `{date}`: run it every day. An index with a time to live removes documents, not elements."
             ),
             clauses: vec!["DP-2"],
             steps: vec![
                 Step::Code(format!(
-                    "const before = new Date(today.getTime() - {} * 86400000);",
-                    days as u64
+                    "const before = new Date(today.getTime() - {days} * 86400000);"
                 )),
                 Step::Return(Statement::new(parents, Method::UpdateMany, [filter.into(), update])),
             ],
@@ -423,7 +460,6 @@ impl<'m> Plans<'m> {
             let when = format!("new Date({day} - {ago} * 86400000)");
             js::object(&doc! { SPREAD: given("one(700)"), date: given(when) }, 0)
         };
-        let days = days as u64;
         let check = vec![
             format!("const aged = {};", self.made(inside.parent.collection)),
             format!("at.getCollection({}).insertOne(aged);", quote(parents)),
@@ -442,156 +478,13 @@ impl<'m> Plans<'m> {
     }
 
     /// Fields of the children that no two of them share.
-    fn unique_in(&self, relationship: &Relationship) -> Vec<&'m str> {
+    pub(super) fn unique_in(&self, relationship: &Relationship) -> Vec<&'m str> {
         let child = self.layout.model.entity(&relationship.child);
         let fields = child.into_iter().flat_map(|child| &child.fields);
         fields
             .filter(|field| field.unique && field.required)
             .map(|field| field.name.as_str())
             .collect()
-    }
-
-    /// The first page in the parent, the others beside it.
-    fn pages(
-        &self,
-        inside: &Inside<'m>,
-        decision: &'m Decision,
-    ) -> Option<(&'static str, Vec<Job>, Vec<String>)> {
-        let r = inside.relationship;
-        let overflow = self
-            .design
-            .collections
-            .iter()
-            .find(|collection| collection.purpose == Purpose::Overflow(r.name.clone()))?;
-        let page = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::Outlier { page } => Some(*page),
-            _ => None,
-        })?;
-        let (list, parents) = (&inside.list, &inside.parent.collection.name);
-        let (id, element) = (&inside.parent_id, &inside.element);
-        let held = self.layout.naming.id_of(&r.parent);
-        let flag =
-            format!("{}{}", inside.parent.path, self.layout.naming.field(&["has", "overflow"]));
-        let pages = overflow.name.as_str();
-        let last_place = format!("{}.{}", r.role(), page - 1);
-        let mut room = doc! { "_id": given(id) };
-        room.insert(format!("{list}.{}", page - 1), doc! { "$exists": false });
-        let append = |collection: &str, filter: Document, list: &str| {
-            Statement::update(collection, filter, doc! { "$push": { list: inside.pushed() } })
-        };
-        let newest = Statement::find(pages, doc! { &held: given(id) })
-            .then("sort", doc! { "page": -1 })
-            .then("limit", 1);
-        let mut in_last = doc! { &held: given(id), "page": given("page") };
-        in_last.insert(last_place, doc! { "$exists": false });
-        let opened = doc! {
-            &held: given(id), "page": given("last.length === 0 ? 2 : page + 1"), r.role(): [inside.pushed()],
-        };
-        let marked =
-            Statement::update(parents, doc! { "_id": given(id) }, doc! { "$set": { &flag: true } });
-        let (add, list_all) = (self.name("add", r, false), self.name("list", r, true));
-        let summary = self.summary(r, decision, &inside.parent);
-        let mut clauses = vec!["PT-outlier.1", "GC-04"];
-        clauses.extend(summary.clauses.iter());
-        let mut start: Vec<Step> = inside.made_id().into_iter().collect();
-        if !summary.is_empty() {
-            let update: Bson = if summary.sums.is_empty() {
-                summary.arrival(element, "")
-            } else {
-                let set = summary.added(element, 1);
-                let averages = doc! { "$set": summary.averages() };
-                vec![Bson::from(doc! { "$set": set }), averages.into()].into()
-            };
-            start.push(Step::Run(Statement::update(parents, doc! { "_id": given(id) }, update)));
-        }
-        start.extend([
-            Step::Note(format!("While the parent has room, its place {} is empty.", page - 1)),
-            Step::Let("done", append(parents, room, list)),
-            Step::Code("if (done.matchedCount === 1) return 1;".to_owned()),
-            Step::Note("Readers must know of pages before there is one.".to_owned()),
-            Step::Let("found", marked),
-            Step::Code(format!(
-                "if (found.matchedCount === 0) throw new Error({});",
-                quote(&format!("there is no such {}", r.parent))
-            )),
-            Step::Note(
-                "The unique index lets one writer open a page; the others find it.".to_owned(),
-            ),
-            Step::Retry(vec![
-                Step::Let("last", newest),
-                Step::Code("const page = last.length === 0 ? 2 : last[0].page;".to_owned()),
-                Step::Let("added", append(pages, in_last, r.role())),
-                Step::Code("if (added.matchedCount === 1) return page;".to_owned()),
-                Step::Run(Statement::insert(pages, opened)),
-                Step::Code("return last.length === 0 ? 2 : page + 1;".to_owned()),
-            ]),
-        ]);
-        let whole = Statement::new(parents, Method::FindOne, [doc! { "_id": given(id) }.into()]);
-        let rest =
-            Statement::find(pages, doc! { &held: given(id) }).then("sort", doc! { "page": 1 });
-        let at = |object: &str, path: &str| {
-            path.split('.').fold(object.to_owned(), |at, part| member_of(&at, part))
-        };
-        let jobs = vec![
-            Job {
-                name: add.clone(),
-                parameters: vec![id.clone(), element.clone()],
-                does: format!(
-                    "Appends one: to the parent while it holds fewer than {page}, then to the last page in `{pages}`, then to a new page. Returns the number of the page; the parent is page 1."
-                ),
-                clauses,
-                steps: start,
-            },
-            Job {
-                name: list_all.clone(),
-                parameters: vec![id.clone()],
-                does: "All of them in order. The pages are asked for only where the parent says there are some.".to_owned(),
-                clauses: vec!["PT-outlier.1"],
-                steps: vec![
-                    Step::Let("parent", whole),
-                    super::owned::missing("parent", &r.parent),
-                    Step::Code(format!(
-                        "if (!{}) return {};",
-                        at("parent", &flag),
-                        at("parent", list)
-                    )),
-                    Step::Let("pages", rest),
-                    Step::Code(format!(
-                        "return {}.concat(...pages.map((page) => {}));",
-                        at("parent", list),
-                        member_of("page", r.role())
-                    )),
-                ],
-            },
-        ];
-        let many = page * 2 + page / 2;
-        let mut check = vec![
-            "const sent = [];".to_owned(),
-            format!(
-                "for (let i = 0; i < {many}; i++) {{\n  sent.push({});\n  {add}(at, root._id, sent[i]);\n}}",
-                inside.sent()
-            ),
-            now(parents),
-            format!(
-                "expect(\"the parent holds {page} (PT-outlier.1)\", {}.length, {page});",
-                read(list)
-            ),
-            format!("expect(\"and says that there are more\", {}, true);", read(&flag)),
-            format!(
-                "expect(\"pages from 2 on\", at.getCollection({}).find({}).sort({{ page: 1 }}).toArray().map((page) => [page.page, {}.length]), [[2, {page}], [3, {}]]);",
-                quote(pages),
-                js::object(&doc! { &held: given("root._id") }, 0),
-                member_of("page", r.role()),
-                many - 2 * page
-            ),
-            format!(
-                "expect(\"the reader has {many}, in order\", plain({list_all}(at, root._id)), plain(sent));"
-            ),
-        ];
-        if let Some(count) = &summary.count {
-            check.push(format!("expect(\"the count is right\", Number({}), {many});", read(count)));
-        }
-        Some(("outlier", jobs, check))
     }
 }
 
@@ -611,10 +504,10 @@ fn told_apart(mut sample: Document, first: Option<&Planned>) -> Document {
     sample
 }
 
-fn now(parents: &str) -> String {
+pub(super) fn now(parents: &str) -> String {
     format!("const now = at.getCollection({}).findOne({{ _id: root._id }});", quote(parents))
 }
 
-fn read(path: &str) -> String {
+pub(super) fn read(path: &str) -> String {
     path.split('.').fold("now".to_owned(), |at, part| member_of(&at, part))
 }

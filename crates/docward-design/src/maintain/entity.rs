@@ -23,7 +23,7 @@ impl<'m> Plans<'m> {
             Pattern::DocumentVersioning => self.versions(entity),
             Pattern::SchemaVersioning { current } => self.shapes(entity, *current),
             Pattern::Archive { days } => self.archive(entity, *days),
-            Pattern::Attribute { .. } => self.attributes(entity),
+            Pattern::Attribute { fields } => self.attributes(entity, fields.first()?),
             Pattern::Polymorphic { discriminator } => self.kinds(entity, discriminator),
             _ => None,
         }
@@ -337,7 +337,7 @@ impl<'m> Plans<'m> {
         })
     }
 
-    fn attributes(&self, entity: &'m Entity) -> Option<Script> {
+    fn attributes(&self, entity: &'m Entity, first: &str) -> Option<Script> {
         let home = self.place(&entity.name).filter(|place| place.path.is_empty())?.collection;
         let find = js::function(&["find", &entity.name, "by attribute"]);
         let set = js::function(&["set", &entity.name, "attribute"]);
@@ -380,7 +380,6 @@ impl<'m> Plans<'m> {
                 ],
             },
         ];
-        let first = entity.attributes.first()?;
         let kind = entity.field(first)?.kind;
         let value = js::value(&self.maker(false).scalar(first, kind, &[], 7), 0);
         let name = quote(first);
@@ -436,8 +435,16 @@ impl<'m> Plans<'m> {
                 docward_model::shell::key(discriminator)
             ),
         ];
+        // Another index that begins alike would be used instead.
+        let leads = |name: &str| {
+            let first = home.indexes.iter().filter_map(|index| index.keys.first());
+            first.filter(|(first, _)| first == name).count()
+        };
         let of_one_kind = home.indexes.iter().find_map(|index| match &index.only {
-            Some(Partial::Is(_, kind)) => Some((&index.keys.first()?.0, kind)),
+            Some(Partial::Is(_, kind)) => {
+                let (field, _) = index.keys.first().filter(|(first, _)| leads(first) == 1)?;
+                Some((field, kind))
+            }
             _ => None,
         });
         if let Some((field, kind)) = of_one_kind {

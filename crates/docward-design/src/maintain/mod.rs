@@ -6,6 +6,7 @@ mod entity;
 mod extended;
 mod kept;
 mod linked;
+mod outlier;
 mod owned;
 mod series;
 mod summary;

@@ -239,6 +239,7 @@ impl<'m> Plans<'m> {
             }
         };
         steps.push(Step::Code("if (found === null) return false;".to_owned()));
+        steps.extend(self.pages_gone(&relationship.child, child_id));
         if !summary.is_empty() {
             let update = summary.departure("found", child_id);
             let by_parent = doc! { "_id": given(parent_id) };
@@ -386,18 +387,16 @@ impl<'m> Plans<'m> {
             lines.push(format!(
                 "expect(\"{number} pushes leave {newest}, newest first (SN-05)\", {ids}, ids.slice(-{newest}).reverse().map(String));"
             ));
-            // A new id is the newest.
-            if *by != "_id" {
-                lines.push(format!("{add}(at, root._id, {{ ...one(0), _id: new ObjectId() }});"));
-                lines.push(
-                    "now = at.getCollection(".to_owned()
-                        + &quote(&parents)
-                        + ").findOne({ _id: root._id });",
-                );
-                lines.push(format!(
+            let old = if *by == "_id" { "unique().toString(16).padStart(24, \"0\")" } else { "" };
+            lines.push(format!("{add}(at, root._id, {{ ...one(0), _id: new ObjectId({old}) }});"));
+            lines.push(
+                "now = at.getCollection(".to_owned()
+                    + &quote(&parents)
+                    + ").findOne({ _id: root._id });",
+            );
+            lines.push(format!(
                 "expect(\"one that is older than all shown is not shown\", {ids}, ids.slice(-{newest}).reverse().map(String));"
             ));
-            }
         }
         let all = format!(
             "at.getCollection({children}).find({}).toArray()",

@@ -7,7 +7,7 @@ use super::{Plans, factory, picked};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::example::{DAY, HOUR};
 use crate::js::{self, given, member_of};
-use crate::layout::{Origin, Planned};
+use crate::layout::{Origin, Planned, is_number};
 use crate::pattern::{Bucket, Window};
 use crate::statement::{Job, Method, Script, Statement, Step};
 
@@ -41,8 +41,7 @@ impl<'m> Plans<'m> {
         filter.insert("count", doc! { "$lt": bucket.most as i32 });
         let mut increments = doc! { "count": 1 };
         let (mut least, mut greatest) = (Document::new(), Document::new());
-        for field in inside.fields.iter().filter(|f| f.required && crate::layout::is_number(f.kind))
-        {
+        for field in inside.fields.iter().filter(|f| f.required && is_number(f.kind)) {
             let value = given(member_of(&reading, &field.name));
             let stat =
                 |word: &str| format!("stats.{}", self.layout.naming.field(&[&field.name, word]));
@@ -50,6 +49,17 @@ impl<'m> Plans<'m> {
             least.insert(stat("min"), value.clone());
             greatest.insert(stat("max"), value);
         }
+        let (always, sometimes): (Vec<&Planned>, Vec<&Planned>) =
+            inside.fields.iter().filter(|f| is_number(f.kind)).partition(|f| f.required);
+        let names: Vec<&str> = always.iter().map(|field| field.name.as_str()).collect();
+        let kept = match (names.is_empty(), sometimes.is_empty()) {
+            (false, _) => format!(
+                " Least, greatest and sum of {} are kept in the same write; the mean is sum by count.",
+                docward_model::text::list(&names, 3)
+            ),
+            (true, false) => " No sums are kept: a reading may lack each of its numbers, and sum by count would not be the mean.".to_owned(),
+            (true, true) => String::new(),
+        };
         let mut update = doc! { "$push": { "readings": given(picked(&reading, &shown)) } };
         update.insert("$inc", increments);
         if by_count {
@@ -79,7 +89,7 @@ impl<'m> Plans<'m> {
                 name: add.clone(),
                 parameters: vec![reading.clone()],
                 does: format!(
-                    "Appends a reading to the open bucket of its series, at most {} in one. Least, greatest and sum are kept in the same write; the mean is sum by count.",
+                    "Appends a reading to the open bucket of its series, at most {} in one.{kept}",
                     bucket.most
                 ),
                 clauses,
@@ -161,9 +171,7 @@ impl<'m> Plans<'m> {
                 "expect(\"what comes late is found\", {read}(at, mine, new Date({day} - 1), new Date({day})).length, 1);"
             ));
         }
-        for field in
-            inside.fields.iter().filter(|f| f.required && crate::layout::is_number(f.kind)).take(1)
-        {
+        for field in always.into_iter().take(1) {
             let stat = |word: &str| {
                 member_of("bucket.stats", &self.layout.naming.field(&[&field.name, word]))
             };

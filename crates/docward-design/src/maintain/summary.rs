@@ -290,7 +290,8 @@ impl Summary<'_> {
     /// What is said about it.
     pub(crate) fn words(&self) -> String {
         let mut said = Vec::new();
-        if let Some((name, newest, by, ..)) = &self.preview {
+        if let Some((name, newest, by, key, _)) = &self.preview {
+            let by = inside(by, key);
             said.push(format!(
                 "`{name}` keeps at most {newest}, the newest by `{by}` first: elements carry that field, or they could not be sorted"
             ));

@@ -1,0 +1,823 @@
+//! Lists of which a few parents have very many (PT-outlier.1): the first page in the parent, the others
+//! beside it. Nothing is appended to a parent that has pages, so that all of them are in order and what a
+//! writer of a page sees in the parent stays so.
+
+use bson::{Bson, Document, doc};
+use docward_model::shell::quote;
+
+use super::embedded::{Inside, now, read};
+use super::summary::{Sum, Summary};
+use super::{Plans, picked};
+use crate::collection::{CollectionPlan, Purpose};
+use crate::js::{self, SPREAD, given, member_of};
+use crate::layout::Origin;
+use crate::pattern::Pattern;
+use crate::plan::Decision;
+use crate::statement::{Job, Method, Statement, Step};
+
+/// What the functions speak of.
+struct Pages<'a, 'm> {
+    inside: &'a Inside<'m>,
+    summary: Summary<'m>,
+    /// The collection of the pages.
+    pages: &'m CollectionPlan,
+    /// Elements of a page.
+    most: u64,
+    /// The field of a page with the id of the parent.
+    held: String,
+    /// The field of the parent that says whether there are pages.
+    flag: String,
+    unique: Vec<&'m str>,
+    /// The function that looks for what is unique.
+    has: String,
+}
+
+impl<'m> Plans<'m> {
+    /// Functions for a list with pages, and lines that check them.
+    pub(super) fn pages(
+        &self,
+        inside: &Inside<'m>,
+        decision: &'m Decision,
+    ) -> Option<(&'static str, Vec<Job>, Vec<String>)> {
+        let r = inside.relationship;
+        let overflow = Purpose::Overflow(r.name.clone());
+        let pages = self.design.collections.iter().find(|c| c.purpose == overflow)?;
+        let most = decision.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::Outlier { page } => Some(*page),
+            _ => None,
+        })?;
+        let these = Pages {
+            inside,
+            summary: self.summary(r, decision, &inside.parent),
+            pages,
+            most,
+            held: self.layout.naming.id_of(&r.parent),
+            flag: format!("{}{}", inside.parent.path, self.layout.overflow(r)),
+            unique: self.unique_in(r),
+            has: self.name("has", r, false),
+        };
+        let mut jobs = Vec::new();
+        if !these.unique.is_empty() {
+            jobs.push(these.looking());
+        }
+        let (add, list) = (self.name("add", r, false), self.name("list", r, true));
+        jobs.push(these.adding(&add));
+        jobs.push(these.listing(&list));
+        let mut check = these.filled(self, &add, &list);
+        if inside.addressed {
+            let (change, remove) = (self.name("change", r, false), self.name("remove", r, false));
+            let id = js::parameter(&self.layout.naming.id_of(r.role()));
+            jobs.push(these.changing(&change, &id, self.unique_stay(r)));
+            jobs.push(these.removing(&remove, &id));
+            check.extend(these.taken_out(self, (&add, &change, &remove, &list)));
+        }
+        let expire = self.name("expire", r, true);
+        if let Some((days, date)) = self.expires(r) {
+            jobs.push(these.expiring(&expire, days, date));
+            check.extend(these.aged(self, &add, &expire, &list, (days, date)));
+        }
+        // Counts may be off after a crash, and a parent that lost its pages still says that it has some.
+        if inside.addressed || !these.summary.is_empty() {
+            let rebuild = self.name("rebuild", r, true);
+            jobs.push(these.rebuilding(&rebuild));
+            check.extend(these.rebuilt(self, &add, &rebuild));
+        }
+        let drop = self.name("drop pages of", r, true);
+        jobs.push(these.dropping(&drop));
+        check.push(format!("{drop}(at, root._id);"));
+        check.push(format!(
+            "expect(\"no page is left\", at.getCollection({}).countDocuments({}), 0);",
+            quote(&pages.name),
+            js::object(&doc! { &these.held: given("root._id") }, 0)
+        ));
+        Some(("outlier", jobs, check))
+    }
+
+    /// Removes the pages of a document that is gone, for everything it has pages of.
+    pub(super) fn pages_gone(&self, entity: &str, id: &str) -> Vec<Step> {
+        let of_it = self.design.collections.iter().filter(|collection| {
+            collection.entity == entity && matches!(collection.purpose, Purpose::Overflow(_))
+        });
+        let held = self.layout.naming.id_of(entity);
+        of_it.map(|pages| Step::Run(all_of(&pages.name, doc! { &held: given(id) }))).collect()
+    }
+}
+
+fn all_of(collection: &str, filter: Document) -> Statement {
+    Statement::new(collection, Method::DeleteMany, [filter.into()])
+}
+
+/// A field of a parent that may not have it yet.
+fn before(name: &str) -> Document {
+    doc! { "$ifNull": [format!("${name}"), 0] }
+}
+
+impl Pages<'_, '_> {
+    fn parents(&self) -> &str {
+        &self.inside.parent.collection.name
+    }
+
+    fn role(&self) -> &str {
+        self.inside.relationship.role()
+    }
+
+    fn by_id(&self) -> Document {
+        doc! { "_id": given(&self.inside.parent_id) }
+    }
+
+    fn of_parent(&self) -> Document {
+        doc! { &self.held: given(&self.inside.parent_id) }
+    }
+
+    /// A filter that is true while a list has room and none with the same unique value.
+    fn has_room(&self, mut filter: Document, list: &str) -> Document {
+        filter.insert(format!("{list}.{}", self.most - 1), doc! { "$exists": false });
+        for field in &self.unique {
+            let value = given(member_of(&self.inside.element, field));
+            filter.insert(format!("{list}.{field}"), doc! { "$ne": value });
+        }
+        filter
+    }
+
+    fn no_parent(&self, test: &str) -> Step {
+        let missing = quote(&format!("there is no such {}", self.inside.relationship.parent));
+        Step::Code(format!("if ({test}) throw new Error({missing});"))
+    }
+
+    /// Whether an element shares what must be unique, wherever it is.
+    fn looking(&self) -> Job {
+        let same = |list: &str| {
+            let mut each = self.unique.iter().map(|field| {
+                let value = given(member_of(&self.inside.element, field));
+                doc! { format!("{list}.{field}"): value }
+            });
+            match (each.next(), each.len()) {
+                (Some(one), 0) => one,
+                (first, _) => {
+                    let all: Vec<Bson> = first.into_iter().chain(each).map(Bson::from).collect();
+                    doc! { "$or": all }
+                }
+            }
+        };
+        let find = |collection: &str, list: &str| {
+            let id = doc! { "_id": 1 };
+            Statement::new(collection, Method::FindOne, [same(list).into(), id.into()])
+        };
+        Job {
+            name: self.has.clone(),
+            parameters: vec![self.inside.element.clone()],
+            does: format!(
+                "Whether a parent or a page has one with this {}. The unique indexes hold between parents and between pages, but none reaches from one collection to the other: two writers at the same moment, one of a parent and one of a page of another parent, could both pass.",
+                self.unique.join(" or ")
+            ),
+            clauses: vec!["PT-outlier.1", "GC-37"],
+            steps: vec![
+                Step::Let("found", find(self.parents(), &self.inside.list)),
+                Step::Code("if (found !== null) return true;".to_owned()),
+                Step::Let("page", find(&self.pages.name, self.role())),
+                Step::Code("return page !== null;".to_owned()),
+            ],
+        }
+    }
+
+    fn adding(&self, name: &str) -> Job {
+        let Inside { list, element, relationship: r, .. } = self.inside;
+        let refuse_twins = || {
+            let taken = quote(&format!("there is one with this {}", self.unique.join(" or ")));
+            let code = format!("if ({}(db, {element})) throw new Error({taken});", self.has);
+            (!self.unique.is_empty()).then_some(Step::Code(code))
+        };
+        let returned = if self.inside.addressed { "_id" } else { "page" };
+        let mut room = self.by_id();
+        room.insert(&self.flag, doc! { "$ne": true });
+        let mut steps: Vec<Step> = self.inside.made_id().into_iter().collect();
+        steps.extend(refuse_twins());
+        steps.extend([
+            Step::Note(format!(
+                "While the parent has no pages and room, its place {} is empty.",
+                self.most - 1
+            )),
+            Step::Let(
+                "done",
+                Statement::update(self.parents(), self.has_room(room, list), self.pushed_inside()),
+            ),
+            Step::Code(format!(
+                "if (done.matchedCount === 1) return {};",
+                if self.inside.addressed { "_id" } else { "1" }
+            )),
+            Step::Note("Readers must know of pages before there is one.".to_owned()),
+        ]);
+        let mut mark =
+            vec![Bson::from(self.by_id()), Bson::from(doc! { "$set": { &self.flag: true } })];
+        let mut opened = self.of_parent();
+        opened.insert("page", given("page"));
+        // Pages go when the parent goes by itself.
+        let marked = match self.date() {
+            Some(date) => {
+                opened.insert(SPREAD, given(picked("marked", &[date])));
+                mark.push(doc! { "projection": { date: 1 } }.into());
+                (Method::FindOneAndUpdate, "marked === null")
+            }
+            None => (Method::UpdateOne, "marked.matchedCount === 0"),
+        };
+        steps.push(Step::Let("marked", Statement::new(self.parents(), marked.0, mark)));
+        steps.push(self.no_parent(marked.1));
+        opened.insert(self.role(), Bson::Array(vec![self.inside.pushed()]));
+        let last = Statement::new(
+            &self.pages.name,
+            Method::Find,
+            [self.of_parent().into(), doc! { "page": 1 }.into()],
+        )
+        .then("sort", doc! { "page": -1 })
+        .then("limit", 1);
+        let mut in_last = self.of_parent();
+        in_last.insert("page", given("page"));
+        let append = Statement::update(
+            &self.pages.name,
+            self.has_room(in_last, self.role()),
+            doc! { "$push": { self.role(): self.inside.pushed() } },
+        );
+        let mut attempt: Vec<Step> = refuse_twins().into_iter().collect();
+        attempt.extend([
+            Step::Let("last", last),
+            Step::Code("page = last.length === 0 ? 1 : last[0].page;".to_owned()),
+            Step::Let("added", append),
+            Step::Code("if (added.matchedCount === 1) break;\npage += 1;".to_owned()),
+            Step::Run(Statement::insert(&self.pages.name, opened)),
+            Step::Code("break;".to_owned()),
+        ]);
+        steps.extend([
+            Step::Note(
+                "The unique index lets one writer open a page; the others find it.".to_owned(),
+            ),
+            Step::Code("let page = 1;".to_owned()),
+            Step::Retry(attempt),
+        ]);
+        if !self.summary.is_empty() {
+            let update = self.summary.arrival(element, "_id");
+            let dropped = all_of(&self.pages.name, self.of_parent());
+            let missing = quote(&format!("there is no such {}", r.parent));
+            steps.extend([
+                Step::Note("What was refused is not counted: the element comes first.".to_owned()),
+                Step::Let("counted", Statement::update(self.parents(), self.by_id(), update)),
+                Step::Code("if (counted.matchedCount === 0) {".to_owned()),
+                Step::Code(format!("  {};\n  throw new Error({missing});\n}}", dropped.shell(2))),
+            ]);
+        }
+        steps.push(Step::Code(format!("return {returned};")));
+        let mut clauses = vec!["PT-outlier.1", "GC-04"];
+        clauses.extend(self.summary.clauses.iter());
+        let mut does = format!(
+            "Appends one: to the parent while it holds fewer than {} and has no pages, then to the last page in `{}`, then to a new page. Returns {}.",
+            self.most,
+            self.pages.name,
+            if self.inside.addressed {
+                "its id"
+            } else {
+                "the number of the page; the parent is page 1"
+            },
+        );
+        if !self.summary.is_empty() {
+            does.push_str(&format!(
+                " {}: in the same write while it goes to the parent, else right after it.",
+                self.summary.words()
+            ));
+        }
+        does.push_str(&self.inside.along());
+        let parameters = vec![self.inside.parent_id.clone(), element.clone()];
+        Job { name: name.to_owned(), parameters, does, clauses, steps }
+    }
+
+    /// The date of the parent that its pages share, so that they go with it.
+    fn date(&self) -> Option<&str> {
+        let is_date = |origin: &Origin| matches!(origin, Origin::Copy(_));
+        self.pages.fields.iter().find(|f| is_date(&f.origin)).map(|f| f.name.as_str())
+    }
+
+    /// Appends to the list in the parent, with everything that is kept of it.
+    fn pushed_inside(&self) -> Bson {
+        let list = &self.inside.list;
+        if self.summary.sums.is_empty() {
+            let mut update = doc! { "$push": { list: self.inside.pushed() } };
+            if let Some(count) = &self.summary.count {
+                update.insert("$inc", doc! { count: 1 });
+            }
+            return update.into();
+        }
+        let mut set = self.summary.added(&self.inside.element, 1);
+        let have = doc! { "$ifNull": [format!("${list}"), []] };
+        set.insert(list, doc! { "$concatArrays": [have, [{ "$literal": self.inside.pushed() }]] });
+        self.with_averages([set])
+    }
+
+    fn with_averages<const N: usize>(&self, sets: [Document; N]) -> Bson {
+        let averages = self.summary.averages();
+        let all = sets.into_iter().chain([averages]).filter(|set| !set.is_empty());
+        all.map(|set| Bson::from(doc! { "$set": set })).collect::<Vec<_>>().into()
+    }
+
+    /// Sums with what some elements in the parent add to them, or without it.
+    fn sums(&self, operator: &str, those: &Document) -> Document {
+        let mut set = Document::new();
+        for Sum { field, sum, having, .. } in &self.summary.sums {
+            let value = format!("$$this.{field}");
+            let among = |condition: &Document| {
+                doc! { "$filter": { "input": format!("${}", self.inside.list), "cond": condition } }
+            };
+            let values = doc! { "$map": { "input": among(those), "in": &value } };
+            set.insert(sum, doc! { operator: [before(sum), { "$sum": values }] });
+            if let Some(having) = having {
+                let given = doc! { "$ne": [{ "$ifNull": [value, Bson::Null] }, Bson::Null] };
+                let number = doc! { "$size": among(&doc! { "$and": [those.clone(), given] }) };
+                set.insert(having, doc! { operator: [before(having), number] });
+            }
+        }
+        set
+    }
+
+    /// Takes elements out of the list in the parent: those for which a condition over `$$this` is true.
+    fn without(&self, those: &Document) -> Bson {
+        let list = &self.inside.list;
+        let among = |condition: Document| {
+            doc! { "$filter": { "input": format!("${list}"), "cond": condition } }
+        };
+        let mut set = self.sums("$subtract", those);
+        if let Some(count) = &self.summary.count {
+            let number = doc! { "$size": among(those.clone()) };
+            set.insert(count, doc! { "$subtract": [before(count), number] });
+        }
+        set.insert(list, among(doc! { "$not": [those.clone()] }));
+        self.with_averages([set])
+    }
+
+    fn listing(&self, name: &str) -> Job {
+        let list = &self.inside.list;
+        let whole = Statement::new(self.parents(), Method::FindOne, [self.by_id().into()]);
+        let rest =
+            Statement::find(&self.pages.name, self.of_parent()).then("sort", doc! { "page": 1 });
+        let at =
+            |path: &str| path.split('.').fold("parent".to_owned(), |at, part| member_of(&at, part));
+        Job {
+            name: name.to_owned(),
+            parameters: vec![self.inside.parent_id.clone()],
+            does: "All of them in order. The pages are asked for only where the parent says there are some.".to_owned(),
+            clauses: vec!["PT-outlier.1"],
+            steps: vec![
+                Step::Let("parent", whole),
+                self.no_parent("parent === null"),
+                Step::Code(format!("if (!{}) return {};", at(&self.flag), at(list))),
+                Step::Let("pages", rest),
+                Step::Code(format!(
+                    "return {}.concat(...pages.map((page) => {}));",
+                    at(list),
+                    member_of("page", self.role())
+                )),
+            ],
+        }
+    }
+
+    /// A page that has an element, as it was before an update of it; of its elements that one alone.
+    fn on_page(&self, id: &str, update: Document, mut options: Document) -> Statement {
+        let mut filter = self.of_parent();
+        filter.insert(format!("{}._id", self.role()), given(id));
+        options.insert("projection", doc! { self.role(): { "$elemMatch": { "_id": given(id) } } });
+        Statement::new(
+            &self.pages.name,
+            Method::FindOneAndUpdate,
+            [filter.into(), update.into(), options.into()],
+        )
+    }
+
+    fn changing(&self, name: &str, id: &str, mut steps: Vec<Step>) -> Job {
+        let list = &self.inside.list;
+        let mut filter = self.by_id();
+        filter.insert(format!("{list}._id"), given(id));
+        let paths = |list: &str| {
+            let path = quote(&format!("{list}.$[one]."));
+            doc! { "$set": given(format!(
+                "Object.fromEntries(Object.entries(changes).map(([name, value]) => [{path} + name, value]))"
+            )) }
+        };
+        let by = || doc! { "arrayFilters": [{ "one._id": given(id) }] };
+        let this = doc! { "$eq": ["$$this._id", { "$literal": given(id) }] };
+        let inside: Vec<Bson> = if self.summary.sums.is_empty() {
+            vec![paths(list).into(), by().into()]
+        } else {
+            let merged = doc! { "$mergeObjects": ["$$this", { "$literal": given("changes") }] };
+            let each = doc! { "$cond": [this.clone(), merged, "$$this"] };
+            let changed = doc! { list: { "$map": { "input": format!("${list}"), "in": each } } };
+            let (less, more) = (self.sums("$subtract", &this), self.sums("$add", &this));
+            vec![self.with_averages([less, changed, more])]
+        };
+        let arguments = std::iter::once(Bson::from(filter)).chain(inside);
+        steps.extend([
+            Step::Let("done", Statement::new(self.parents(), Method::UpdateOne, arguments)),
+            Step::Code("if (done.matchedCount === 1) return true;".to_owned()),
+            Step::Let("page", self.on_page(id, paths(self.role()), by())),
+            Step::Code("if (page === null) return false;".to_owned()),
+        ]);
+        let mut does =
+            "Changes fields of one element, in the parent or on a page; false when it is not there."
+                .to_owned();
+        if !self.summary.sums.is_empty() {
+            let mut sets = [self.summary.added("found", -1), self.summary.added("after", 1)];
+            for (set, count) in sets.iter_mut().zip(self.summary.count.iter().cycle()) {
+                set.remove(count);
+            }
+            let update = self.with_averages(sets);
+            steps.extend([
+                self.found(),
+                Step::Code("const after = { ...found, ...changes };".to_owned()),
+                Step::Run(Statement::update(self.parents(), self.by_id(), update)),
+            ]);
+            does.push_str(" Sums follow.");
+        }
+        steps.push(Step::Code("return true;".to_owned()));
+        Job {
+            name: name.to_owned(),
+            parameters: vec![self.inside.parent_id.clone(), id.to_owned(), "changes".to_owned()],
+            does,
+            clauses: vec!["PT-outlier.1"],
+            steps,
+        }
+    }
+
+    /// The element that was on a page.
+    fn found(&self) -> Step {
+        Step::Code(format!("const found = {}[0];", member_of("page", self.role())))
+    }
+
+    fn removing(&self, name: &str, id: &str) -> Job {
+        let list = &self.inside.list;
+        let mut filter = self.by_id();
+        filter.insert(format!("{list}._id"), given(id));
+        let pull = |list: &str| doc! { "$pull": { list: { "_id": given(id) } } };
+        let inside: Bson = if self.summary.sums.is_empty() {
+            let mut update = pull(list);
+            if let Some(count) = &self.summary.count {
+                update.insert("$inc", doc! { count: -1 });
+            }
+            update.into()
+        } else {
+            self.without(&doc! { "$eq": ["$$this._id", { "$literal": given(id) }] })
+        };
+        let empty = doc! { "_id": given("page._id"), self.role(): { "$size": 0 } };
+        let mut steps = vec![
+            Step::Let("done", Statement::update(self.parents(), filter, inside)),
+            Step::Code("if (done.matchedCount === 1) return true;".to_owned()),
+            Step::Let("page", self.on_page(id, pull(self.role()), Document::new())),
+            Step::Code("if (page === null) return false;".to_owned()),
+            Step::Run(all_of(&self.pages.name, empty)),
+        ];
+        if !self.summary.is_empty() {
+            steps.push(self.found());
+            let update = self.summary.departure("found", id);
+            steps.push(Step::Run(Statement::update(self.parents(), self.by_id(), update)));
+        }
+        steps.push(Step::Code("return true;".to_owned()));
+        Job {
+            name: name.to_owned(),
+            parameters: vec![self.inside.parent_id.clone(), id.to_owned()],
+            does: "Takes one element out of the parent or a page; false when it is not there. Where there are pages, the room it leaves stays free, so that order is kept; a page that becomes empty goes.".to_owned(),
+            clauses: vec!["PT-outlier.1"],
+            steps,
+        }
+    }
+
+    /// Elements that are kept for a time in a parent that stays longer.
+    fn expiring(&self, name: &str, days: u64, date: &str) -> Job {
+        let list = &self.inside.list;
+        let old = || doc! { "$lt": given("before") };
+        let pull = |list: &str| doc! { "$pull": { list: { date: old() } } };
+        let inside: Bson = if self.summary.is_empty() {
+            pull(list).into()
+        } else {
+            let value = format!("$$this.{date}");
+            // Here a date that is missing is less than any.
+            let there = doc! { "$gt": [&value, Bson::Null] };
+            let less = doc! { "$lt": [&value, { "$literal": given("before") }] };
+            self.without(&doc! { "$and": [there, less] })
+        };
+        let with_old = doc! { format!("{}.{date}", self.role()): old() };
+        let mut steps = vec![
+            Step::Code(format!("const before = new Date(today.getTime() - {days} * 86400000);")),
+            Step::Run(Statement::new(
+                self.parents(),
+                Method::UpdateMany,
+                [doc! { format!("{list}.{date}"): old() }.into(), inside],
+            )),
+        ];
+        if self.summary.is_empty() {
+            let update = [with_old.into(), pull(self.role()).into()];
+            steps.push(Step::Run(Statement::new(&self.pages.name, Method::UpdateMany, update)));
+        } else {
+            let one = Statement::new(
+                &self.pages.name,
+                Method::FindOneAndUpdate,
+                [with_old.into(), pull(self.role()).into()],
+            );
+            let by_parent = doc! { "_id": given(member_of("page", &self.held)) };
+            let update = self.summary.departure("found", "found._id");
+            let counted = Statement::update(self.parents(), by_parent, update);
+            steps.push(Step::Note("Each page as it was before: what it lost is known.".to_owned()));
+            steps.push(Step::Code("for (;;) {".to_owned()));
+            steps.push(Step::Code(format!("  const page = {};", one.shell(2))));
+            steps.push(Step::Code("  if (page === null) break;".to_owned()));
+            steps.push(Step::Code(format!(
+                "  for (const found of {}.filter((one) => {} < before)) {{",
+                member_of("page", self.role()),
+                member_of("one", date)
+            )));
+            steps.push(Step::Code(format!("    {};\n  }}\n}}", counted.shell(4))));
+        }
+        steps.push(Step::Run(all_of(&self.pages.name, doc! { self.role(): { "$size": 0 } })));
+        Job {
+            name: name.to_owned(),
+            parameters: vec!["today = new Date()".to_owned()],
+            does: format!(
+                "Takes out what is older than {days} days by `{date}`, in parents and on pages: run it every day. An index with a time to live removes documents, not elements."
+            ),
+            clauses: vec!["DP-2"],
+            steps,
+        }
+    }
+
+    fn rebuilding(&self, name: &str) -> Job {
+        let list = &self.inside.list;
+        let mut group = doc! { "_id": Bson::Null, "count": { "$sum": 1 } };
+        let mut set = Document::new();
+        if let Some(count) = &self.summary.count {
+            let inside = doc! { "$size": { "$ifNull": [format!("${list}"), []] } };
+            set.insert(count, doc! { "$add": [inside, given("rest.count")] });
+        }
+        for Sum { field, sum, having, .. } in &self.summary.sums {
+            let of_page = format!("${}.{field}", self.role());
+            let of = |word: &str| format!("rest[{}] ?? 0", quote(&format!("{word} {field}")));
+            group.insert(format!("sum {field}"), doc! { "$sum": &of_page });
+            let inside = doc! { "$sum": format!("${list}.{field}") };
+            set.insert(sum, doc! { "$add": [inside, given(of("sum"))] });
+            if let Some(having) = having {
+                let there = |value: &str| {
+                    doc! { "$ne": [{ "$ifNull": [value, Bson::Null] }, Bson::Null] }
+                };
+                let each = doc! { "$cond": [there(&of_page), 1, 0] };
+                group.insert(format!("having {field}"), doc! { "$sum": each });
+                let those = doc! { "$filter": {
+                    "input": { "$ifNull": [format!("${list}"), []] },
+                    "cond": there(&format!("$$this.{field}")),
+                } };
+                let number = doc! { "$size": those };
+                set.insert(having, doc! { "$add": [number, given(of("having"))] });
+            }
+        }
+        set.insert(&self.flag, given("rest.count > 0"));
+        let stages = vec![
+            Bson::from(doc! { "$match": self.of_parent() }),
+            doc! { "$unwind": format!("${}", self.role()) }.into(),
+            doc! { "$group": group }.into(),
+        ];
+        let update = self.with_averages([set]);
+        Job {
+            name: name.to_owned(),
+            parameters: vec![self.inside.parent_id.clone()],
+            does: format!(
+                "Works out again what the parent keeps of `{}`, from its list and its pages: for existing data, and after a crash between two writes. A parent without pages is filled again. Run it while nobody adds to this parent.",
+                self.inside.relationship.name
+            ),
+            clauses: vec!["PT-outlier.1", "PT-computed.1"],
+            steps: vec![
+                Step::Let(
+                    "pages",
+                    Statement::new(&self.pages.name, Method::Aggregate, [stages.into()]),
+                ),
+                Step::Code("const rest = pages[0] ?? { count: 0 };".to_owned()),
+                Step::Let("done", Statement::update(self.parents(), self.by_id(), update)),
+                self.no_parent("done.matchedCount === 0"),
+            ],
+        }
+    }
+
+    fn dropping(&self, name: &str) -> Job {
+        let r = self.inside.relationship;
+        let and = if self.date().is_some() {
+            " Where the parent goes by its age, its pages do so too."
+        } else {
+            ""
+        };
+        Job {
+            name: name.to_owned(),
+            parameters: vec![self.inside.parent_id.clone()],
+            does: format!(
+                "Removes the pages of `{}` when the `{}` is deleted: nobody would find them any more.{and}",
+                r.name, r.parent
+            ),
+            clauses: vec!["PT-outlier.1"],
+            steps: vec![Step::Return(all_of(&self.pages.name, self.of_parent()))],
+        }
+    }
+}
+
+/// Lines of the check.
+impl Pages<'_, '_> {
+    /// What the parent keeps is that of a list.
+    fn totals(&self, list: &str) -> Vec<String> {
+        if self.summary.is_empty() {
+            return Vec::new();
+        }
+        let mut lines = vec!["{".to_owned(), now(self.parents())];
+        if let Some(count) = &self.summary.count {
+            lines.push(format!(
+                "expect(\"the count is right\", Number({}), {list}.length);",
+                read(count)
+            ));
+        }
+        lines.extend(self.summary.sums.iter().flat_map(|sum| sum.holds(list, read)));
+        lines.push("}".to_owned());
+        lines
+    }
+
+    fn pages_of(&self, parent: &str) -> String {
+        format!(
+            "at.getCollection({}).find({}).sort({{ page: 1 }}).toArray()",
+            quote(&self.pages.name),
+            js::object(&doc! { &self.held: given(format!("{parent}._id")) }, 0)
+        )
+    }
+
+    /// A second parent.
+    fn another(&self, plans: &Plans<'_>, name: &str) -> [String; 2] {
+        [
+            format!("const {name} = {};", plans.made(self.inside.parent.collection)),
+            format!("at.getCollection({}).insertOne({name});", quote(self.parents())),
+        ]
+    }
+
+    fn filled(&self, plans: &Plans<'_>, add: &str, list: &str) -> Vec<String> {
+        let (most, many) = (self.most, self.most * 2 + self.most / 2);
+        let mut check = vec![
+            "const sent = [];".to_owned(),
+            format!(
+                "for (let i = 0; i < {many}; i++) {{\n  sent.push({});\n  {add}(at, root._id, sent[i]);\n}}",
+                self.inside.sent()
+            ),
+            now(self.parents()),
+            format!(
+                "expect(\"the parent holds {most} (PT-outlier.1)\", {}.length, {most});",
+                read(&self.inside.list)
+            ),
+            format!("expect(\"and says that there are more\", {}, true);", read(&self.flag)),
+            format!(
+                "expect(\"pages from 2 on\", {}.map((page) => [page.page, {}.length]), [[2, {most}], [3, {}]]);",
+                self.pages_of("root"),
+                member_of("page", self.role()),
+                many - 2 * most
+            ),
+            format!(
+                "expect(\"the reader has {many}, in order\", plain({list}(at, root._id)), plain(sent));"
+            ),
+        ];
+        check.extend(self.totals("sent"));
+        check.extend(self.another(plans, "second"));
+        let bad = self.inside.field.fields.iter().find(|f| f.origin == Origin::Own);
+        if let Some(bad) = bad {
+            let bad = js::object(&doc! { SPREAD: given("one(0)"), &bad.name: Bson::MinKey }, 0);
+            for (parent, what) in [("second", "in the parent"), ("root", "on a page")] {
+                check.push(format!(
+                    "refused(\"a bad one {what}\", null, () => {add}(at, {parent}._id, {bad}));"
+                ));
+            }
+        }
+        if !self.unique.is_empty() {
+            for (which, from) in [("sent[0]", "the parent"), ("sent[sent.length - 1]", "a page")] {
+                for (parent, what) in [("root", "twice in one"), ("second", "in two")] {
+                    check.push(format!(
+                        "refused(\"not {what}, from {from}\", null, () => {add}(at, {parent}._id, {which}));"
+                    ));
+                }
+            }
+        }
+        check.push(format!(
+            "expect(\"what is refused leaves nothing\", [{list}(at, root._id).length, {list}(at, second._id).length], [{many}, 0]);"
+        ));
+        check.extend(self.totals("sent"));
+        check.push(format!(
+            "await together(Array.from({{ length: 8 }}, async (_, writer) => {{\n  for (let i = 0; i < 3; i++) {add}(at, root._id, one({many} + writer * 3 + i));\n}}));"
+        ));
+        check.push(format!("let all = {list}(at, root._id);"));
+        check.push(format!("expect(\"8 writers lose nothing\", all.length, {});", many + 24));
+        check.extend(self.totals("all"));
+        check
+    }
+
+    fn taken_out(
+        &self,
+        plans: &Plans<'_>,
+        (add, change, remove, list): (&str, &str, &str, &str),
+    ) -> Vec<String> {
+        let mut check = Vec::new();
+        let again = |check: &mut Vec<String>| {
+            check.push(format!("all = {list}(at, root._id);"));
+            check.extend(self.totals("all"));
+        };
+        if let Some((name, value)) = plans.changeable(self.inside.relationship) {
+            let changes = js::object(&doc! { name: given(value) }, 2);
+            check.push(format!(
+                "for (const one of [sent[0], sent[sent.length - 1]]) {{\n  const i = 3;\n  const changes = {changes};\n  expect(\"it is changed\", {change}(at, root._id, one._id, changes), true);\n  const found = {list}(at, root._id).find((other) => String(other._id) === String(one._id));\n  expect(\"where it is\", plain(found), plain({{ ...one, ...changes }}));\n}}"
+            ));
+            again(&mut check);
+        }
+        check.push(format!(
+            "for (const one of [sent[0], sent[sent.length - 1]]) {{\n  expect(\"it is removed\", {remove}(at, root._id, one._id), true);\n  expect(\"and not twice\", {remove}(at, root._id, one._id), false);\n}}"
+        ));
+        check.push(format!(
+            "expect(\"the others stay, in order\", {list}(at, root._id).slice(0, {n}).map((one) => String(one._id)), sent.slice(1, -1).map((one) => String(one._id)));",
+            n = self.most * 2 + self.most / 2 - 2
+        ));
+        again(&mut check);
+        check.push(format!("const next = {add}(at, root._id, one(0));"));
+        check.push(format!(
+            "expect(\"the next one is the last\", String({list}(at, root._id).pop()._id), String(next));"
+        ));
+        let marked = js::object(&doc! { "$set": { &self.flag: true } }, 0);
+        check.extend([
+            format!(
+                "at.getCollection({}).updateOne({{ _id: second._id }}, {marked});",
+                quote(self.parents())
+            ),
+            format!("const alone = {add}(at, second._id, one(0));"),
+            format!("expect(\"it has a page\", {}.length, 1);", self.pages_of("second")),
+            format!("{remove}(at, second._id, alone);"),
+            format!("expect(\"an empty page goes\", {}.length, 0);", self.pages_of("second")),
+        ]);
+        check
+    }
+
+    fn aged(
+        &self,
+        plans: &Plans<'_>,
+        add: &str,
+        expire: &str,
+        list: &str,
+        (days, date): (u64, &str),
+    ) -> Vec<String> {
+        let day = crate::example::day(plans.layout.model);
+        let old = |ago: u64| {
+            let when = format!("new Date({day} - {ago} * 86400000)");
+            js::object(&doc! { SPREAD: given("one(0)"), date: given(when) }, 0)
+        };
+        let marked = js::object(&doc! { "$set": { &self.flag: true } }, 0);
+        let mut check = self.another(plans, "aged").to_vec();
+        for place in ["the parent", "a page"] {
+            for ago in [days + 1, 0] {
+                check.push(format!("{add}(at, aged._id, {});", old(ago)));
+            }
+            if place == "the parent" {
+                check.push(format!(
+                    "at.getCollection({}).updateOne({{ _id: aged._id }}, {marked});",
+                    quote(self.parents())
+                ));
+            }
+        }
+        check.push(format!("{expire}(at, new Date({day}));"));
+        check.push(format!("expect(\"what is old is gone\", {list}(at, aged._id).length, 2);"));
+        if let Some(count) = &self.summary.count {
+            check.push(format!(
+                "{{\n  const now = at.getCollection({}).findOne({{ _id: aged._id }});\n  expect(\"and not counted\", Number({}), 2);\n}}",
+                quote(self.parents()),
+                read(count)
+            ));
+        }
+        check
+    }
+
+    fn rebuilt(&self, plans: &Plans<'_>, add: &str, rebuild: &str) -> Vec<String> {
+        let list = plans.name("list", self.inside.relationship, true);
+        let mut check = Vec::new();
+        if let Some(count) = &self.summary.count {
+            let wrong = js::object(&doc! { "$set": { count: 0 } }, 0);
+            check.push(format!(
+                "at.getCollection({}).updateOne({{ _id: root._id }}, {wrong});",
+                quote(self.parents())
+            ));
+        }
+        check.push(format!("{rebuild}(at, root._id);"));
+        check.push(format!("all = {list}(at, root._id);"));
+        check.extend(self.totals("all"));
+        check.extend(self.another(plans, "empty"));
+        let marked = js::object(&doc! { "$set": { &self.flag: true } }, 0);
+        let place = self.inside.list.split('.').fold("now".to_owned(), |at, p| member_of(&at, p));
+        check.extend([
+            format!(
+                "at.getCollection({}).updateOne({{ _id: empty._id }}, {marked});",
+                quote(self.parents())
+            ),
+            format!("{rebuild}(at, empty._id);"),
+            format!("{add}(at, empty._id, one(0));"),
+            format!(
+                "{{\n  const now = at.getCollection({}).findOne({{ _id: empty._id }});\n  expect(\"a parent without pages is filled again\", {place}.length, 1);\n}}",
+                quote(self.parents())
+            ),
+        ]);
+        check
+    }
+}
