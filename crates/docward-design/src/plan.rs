@@ -197,6 +197,7 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
             None => (Vec::new(), false),
         })
         .collect();
+    let elsewhere = living_elsewhere(&decisions);
     for (decision, (alternatives, split)) in decisions.iter_mut().zip(compared) {
         decision.alternatives = alternatives;
         decision.needs_transaction = split;
@@ -205,7 +206,9 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         {
             decision.turns = turns(&decision.facts, bounds, around);
             // What lives elsewhere does not come here because of its figures.
-            decision.turns.retain(|turn| turn.choice != decision.ruling.choice);
+            if elsewhere.contains(&decision.relationship) {
+                decision.turns.clear();
+            }
         }
     }
     let capacity = capacity::all(model, &collections);
@@ -695,6 +698,20 @@ fn one_home(model: &DesignModel, decisions: &mut [Decision]) {
                 format!("`{}` lives in one place, which is `{kept}`", entity.name);
         }
     }
+}
+
+/// Relationships whose children are part of another parent's documents.
+fn living_elsewhere(decisions: &[Decision]) -> BTreeSet<String> {
+    let homes: BTreeMap<&str, &str> = decisions
+        .iter()
+        .filter(|decision| decision.choice == Some(Choice::Embed))
+        .map(|decision| (decision.child.as_str(), decision.parent.as_str()))
+        .collect();
+    let away = decisions.iter().filter(|decision| {
+        decision.choice == Some(Choice::Reference)
+            && homes.get(decision.child.as_str()).is_some_and(|home| *home != decision.parent)
+    });
+    away.map(|decision| decision.relationship.clone()).collect()
 }
 
 /// Buckets are sized again with what the decisions put into a reading beside its own fields.

@@ -217,10 +217,13 @@ impl<'m> Plans<'m> {
             does.push_str(&format!(" {}.", summary.words()));
         }
         does.push_str(&inside.along());
-        let mut what =
-            if capped.is_some() { r.parent.clone() } else { format!("{} with room", r.parent) };
+        // What the filter of the statement asks for, turned round.
+        let mut what = r.parent.clone();
+        if capped.is_none() {
+            what.push_str(", or it is full");
+        }
         if !unique.is_empty() {
-            what.push_str(&format!(" and without this {}", unique.join(" and ")));
+            what.push_str(&format!(", or it has this {} already", unique.join(" or ")));
         }
         let mut jobs = vec![Job {
             name: add.clone(),
