@@ -20,7 +20,7 @@ pub(super) struct Inside<'m> {
     pub(super) list: String,
     pub(super) parent_id: String,
     pub(super) element: String,
-    /// Elements have an id, by which they are changed and removed one by one.
+    /// Elements have an id, by which they are asked for, changed and removed one by one.
     pub(super) addressed: bool,
 }
 
@@ -81,8 +81,7 @@ impl<'m> Plans<'m> {
             list,
             parent_id: js::parameter(&naming.id_of(&relationship.parent)),
             element: js::parameter(&naming.singular(relationship.role())),
-            addressed: field.kind == BsonType::Array
-                && field.fields.iter().any(|field| field.origin == Origin::Id),
+            addressed: field.fields.iter().any(|field| field.origin == Origin::Id),
             parent,
             field,
         };
@@ -119,7 +118,7 @@ impl<'m> Plans<'m> {
 
     fn one_inside(&self, inside: &Inside<'m>) -> (&'static str, Vec<Job>, Vec<String>) {
         let r = inside.relationship;
-        let set = doc! { "$set": { &inside.list: given(&inside.element) } };
+        let set = doc! { "$set": { &inside.list: inside.pushed() } };
         let by_id = doc! { "_id": given(&inside.parent_id) };
         let parents = &inside.parent.collection.name;
         let name = self.name("set", r, false);
@@ -133,10 +132,15 @@ impl<'m> Plans<'m> {
                 inside.along()
             ),
             clauses: vec!["PT-embed.1"],
-            steps: vec![
-                Step::Let("done", Statement::update(parents, by_id, set)),
-                unless_matched(&r.parent),
-            ],
+            steps: inside
+                .made_id()
+                .into_iter()
+                .chain([
+                    Step::Let("done", Statement::update(parents, by_id, set)),
+                    unless_matched(&r.parent),
+                ])
+                .chain(inside.addressed.then(|| Step::Code("return _id;".to_owned())))
+                .collect(),
         };
         let check = vec![
             format!("{name}(at, root._id, one(1));"),
