@@ -210,12 +210,11 @@ writes:
     assert_eq!((with(999), with(1000)), (Verdict::Embed, Verdict::Reference));
 }
 
+/// Documents that an operation costs, in each way of a relationship.
 fn documents(design: &Design, relationship: &str, operation: &str) -> Vec<f64> {
-    let decision = design.decisions.iter().find(|d| d.relationship == relationship).unwrap();
-    let costs = decision.alternatives.iter().map(|alternative| {
-        alternative.operations.iter().find(|cost| cost.name == operation).unwrap().documents
-    });
-    costs.collect()
+    let decisions = design.decisions.iter().filter(|d| d.relationship == relationship);
+    let costs = decisions.flat_map(|d| &d.alternatives).flat_map(|way| &way.operations);
+    costs.filter(|cost| cost.name == operation).map(|cost| cost.documents).collect()
 }
 
 #[test]
@@ -254,10 +253,10 @@ writes:
 }
 
 fn keys(design: &Design, entity: &str) -> Vec<String> {
-    let collection = design.collections.iter().find(|c| c.entity == entity).unwrap();
     let key = |(name, falls): &(String, bool)| format!("{}{name}", if *falls { "-" } else { "" });
     let keys = |index: &IndexPlan| index.keys.iter().map(key).collect::<Vec<_>>().join(" ");
-    collection.indexes.iter().map(keys).collect()
+    let own = design.collections.iter().filter(|c| c.entity == entity);
+    own.flat_map(|collection| &collection.indexes).map(keys).collect()
 }
 
 #[test]
