@@ -41,6 +41,8 @@ pub(crate) struct Documents<'m> {
     circular: bool,
     whole: RefCell<Vec<Option<Fields>>>,
     documents: RefCell<Vec<Option<Document>>>,
+    /// Documents that reads begin with, where that follows from a relationship.
+    roots: Arc<BTreeMap<String, u64>>,
     /// Decisions about an entity, without what documents do not need.
     about: RefCell<BTreeMap<&'m str, Vec<Decision>>>,
 }
@@ -64,7 +66,13 @@ impl<'m> Documents<'m> {
         let whole = RefCell::new(vec![None; model.entities.len()]);
         let documents = RefCell::new(vec![None; model.entities.len()]);
         let layout = Layout { ..*layout };
-        Self { layout, places, embeds, circular, whole, documents, about: RefCell::default() }
+        let roots = Arc::new(crate::predict::roots(model));
+        let about = RefCell::default();
+        Self { layout, places, embeds, circular, whole, documents, roots, about }
+    }
+
+    pub(crate) fn roots(&self) -> Arc<BTreeMap<String, u64>> {
+        self.roots.clone()
     }
 
     pub(crate) fn layout(&self) -> &Layout<'m> {

@@ -296,9 +296,9 @@ pub(crate) fn is_lost(layout: &Layout<'_>, collection: &CollectionPlan, read: &D
     };
     read.filter.iter().any(|(name, _)| {
         let place = place_of(layout, collection, &path, name);
-        !leads_elsewhere(name)
+        !is_there(&collection.fields, &place)
+            && !leads_elsewhere(name)
             && !is_listed(layout, collection, name)
-            && !is_there(&collection.fields, &place)
     })
 }
 

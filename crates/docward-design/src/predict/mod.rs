@@ -5,6 +5,9 @@
 mod operations;
 mod plans;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use docward_model::{BsonType, DesignModel, DesignRead, Relationship};
 
 use crate::capacity::{KeyPart, index_bytes};
@@ -62,7 +65,7 @@ pub struct Predictor {
     pub keep: Option<u64>,
     names: (String, String, String),
     /// Documents that reads begin with, where that follows from other relationships.
-    roots: Vec<(String, u64)>,
+    roots: Arc<BTreeMap<String, u64>>,
     sizes: Sizes,
 }
 
@@ -142,6 +145,7 @@ struct Base<'a, 'm> {
     newest_by: Option<String>,
     looked_up: bool,
     found_by_child: bool,
+    roots: Arc<BTreeMap<String, u64>>,
     /// Bytes of a parent, and of a child.
     bytes: (Ranked, Ranked),
 }
@@ -190,6 +194,7 @@ impl<'a, 'm> Base<'a, 'm> {
             newest_by,
             looked_up,
             found_by_child,
+            roots: documents.roots(),
             bytes,
         }
     }
@@ -306,7 +311,7 @@ impl<'a, 'm> Base<'a, 'm> {
                 relationship.parent.clone(),
                 relationship.child.clone(),
             ),
-            roots: roots(layout.model),
+            roots: self.roots.clone(),
             sizes,
             parent: self.parent.clone(),
             child,
@@ -450,7 +455,7 @@ impl Predictor {
 }
 
 /// Reads of what belongs to one parent find what a typical one has, however many they would take.
-fn roots(model: &DesignModel) -> Vec<(String, u64)> {
+pub(crate) fn roots(model: &DesignModel) -> BTreeMap<String, u64> {
     let of = |read: &DesignRead| {
         let mut of_parents = model.relationships.iter().filter(|r| r.child == read.from);
         let typical = of_parents.find(|r| by_parent(read, r))?.children?.p50.max(1);

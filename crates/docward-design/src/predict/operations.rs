@@ -77,8 +77,7 @@ impl Predictor {
 
     /// Documents that a read begins with.
     fn roots_of(&self, read: &DesignRead) -> u64 {
-        let known = self.roots.iter().find(|(name, _)| *name == read.name);
-        known.map_or(read.limit.unwrap_or(1).max(1), |(_, roots)| *roots)
+        self.roots.get(&read.name).copied().unwrap_or(read.limit.unwrap_or(1).max(1))
     }
 
     fn fetch(&self, with: &With) -> Fetch {
