@@ -103,6 +103,8 @@ pub struct Append {
     pub path: String,
     /// What keeps it short.
     pub cap: Cap,
+    /// Why it may stay short all the same, in words.
+    pub few: Option<&'static str>,
 }
 
 /// A path that an update sets.
@@ -137,6 +139,8 @@ pub struct DeclaredField {
     pub made_by: Option<String>,
     /// Elements it may have at most.
     pub max_items: Option<u64>,
+    /// Whether documents are only read into it, as far as code shows: what is stored may be another system's.
+    pub only_read: bool,
 }
 
 /// What kind of secret it is.

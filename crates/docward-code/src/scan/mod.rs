@@ -47,6 +47,8 @@ pub struct Known {
     pub(crate) models: BTreeMap<String, String>,
     /// Functions that make a client each time they are called: file and name.
     pub(crate) factories: BTreeSet<(String, String)>,
+    /// Structs of Go that are made with values in them, or given to a collection.
+    pub(crate) written: BTreeSet<String>,
 }
 
 impl Known {
@@ -64,6 +66,7 @@ impl Known {
         }
         self.models.extend(other.models);
         self.factories.extend(other.factories);
+        self.written.extend(other.written);
     }
 
     /// Names of models, by which files are found that use one without saying `mongo` anywhere.
@@ -150,6 +153,10 @@ pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
                 out.code.read_then_writes.clear();
                 out.code.counts.clear();
                 out.code.pipelines.clear();
+                // Ids that are made once spread over no index for long.
+                out.code.fields.retain(|field| field.made_by.is_none());
+            } else if is_one_shot(language, text) {
+                out.clients.iter_mut().for_each(without_pool);
             }
         }
         FileKind::OtherCode | FileKind::Settings => {
@@ -234,6 +241,48 @@ fn is_script(file: &str) -> bool {
     in_folder || is_step || ["migrat", "seed"].iter().any(|word| name.starts_with(word))
 }
 
+/// A program that asks something and ends: a probe, a check before a start. Nothing of it is used by others, it
+/// ends by itself, and it neither serves nor waits for anything.
+fn is_one_shot(language: Language, text: &str) -> bool {
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let stays = [
+        "listen(",
+        "createServer",
+        "setInterval",
+        "SIGTERM",
+        "SIGINT",
+        ".watch(",
+        "while True",
+        "while (true)",
+        "run_forever",
+        "uvicorn",
+        "app.run(",
+        ".serve",
+        "subscribe(",
+        "consume(",
+    ];
+    let ends = match language {
+        language if language.is_script() => {
+            has(&["process.exit"]) && !has(&["module.exports", "exports.", "\nexport "])
+        }
+        Language::Python => has(&["__main__"]) && has(&["sys.exit(", "exit("]),
+        _ => false,
+    };
+    ends && has(&[".close("]) && !has(&stays)
+}
+
+/// Options that mean something only where connections are kept and shared.
+const OF_POOLS: [&str; 5] =
+    ["maxPoolSize", "minPoolSize", "maxIdleTimeMS", "waitQueueTimeoutMS", "connectTimeoutMS"];
+
+/// A client that nobody shares: what it says about its pool is not judged, nor what it leaves out.
+fn without_pool(client: &mut ClientUri) {
+    client.options.retain(|option| !OF_POOLS.contains(&option.name.as_str()));
+    if let Some(site) = &mut client.site {
+        site.is_whole = false;
+    }
+}
+
 /// Classes that a tool for migrations runs once.
 fn is_migration(text: &str) -> bool {
     ["\n@ChangeUnit", "\n@ChangeLog", "@ChangeSet("].iter().any(|mark| text.contains(mark))
@@ -277,6 +326,12 @@ pub fn is_test(path: &str) -> bool {
             "tests.java",
             "it.java",
             "test.kt",
+            "unittest",
+            "testutils",
+            "test_utils",
+            "testhelper",
+            "test_helper",
+            "mockdata",
         ]
         .iter()
         .any(|ending| name.contains(ending))
