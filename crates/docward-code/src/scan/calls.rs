@@ -212,7 +212,7 @@ impl<'u, 't> Scan<'u, 't> {
             .filter_map(|field| field.name)
             .collect();
         let collection = call.receiver().and_then(|of| self.values.target(of, scope));
-        let in_handler = handlers::handler_around(self.values.unit, scope, self.file).is_some();
+        let in_handler = handlers::handler_around(self.values.unit, scope, self.within).is_some();
         let place = self.place(at, scope);
         self.out.code.counts.push(CodeCount {
             place,

@@ -276,9 +276,11 @@ impl<'u, 't> Scan<'u, 't> {
     fn client(&mut self, at: usize, scope: ScopeId, made: Made<'u, 't>) {
         let folded = made.uri.map(|(uri, scope)| self.values.fold(uri, scope));
         let site = ClientSite { location: self.location(at), is_whole: made.whole };
+        let appended = made.uri.map(|(uri, at)| self.appended(uri, at)).unwrap_or_default();
         let mut client = match &folded {
             Some(folded) => match self.parsed(folded, scope) {
                 Some(client) => client,
+                None if !appended.is_empty() => unknown(),
                 None => return,
             },
             None => unknown(),
@@ -292,9 +294,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
         client.site = Some(site);
         client.driver = Some(made.driver);
-        for option in made.uri.map(|(uri, at)| self.appended(uri, at)).unwrap_or_default() {
-            client.set(option);
-        }
+        appended.into_iter().for_each(|option| client.set(option));
         for option in made.options {
             let location = Some(self.location(option.at));
             client.set(ClientOption {
@@ -472,7 +472,7 @@ impl<'u, 't> Scan<'u, 't> {
     fn remade(&mut self, scope: ScopeId, expr: &'u Expr<'t>) {
         let unit = self.values.unit;
         let Some((id, function)) = unit.function(scope) else {
-            if let Some(within) = handlers::repeated(unit, scope, self.file, self.text)
+            if let Some(within) = handlers::repeated(unit, scope, self.within, self.text)
                 && self.is_the_same_each_time(expr, scope)
             {
                 let place = self.place(expr.at, scope);
@@ -483,7 +483,7 @@ impl<'u, 't> Scan<'u, 't> {
         if handlers::is_made_once(function) || self.is_kept(id, expr.at) {
             return;
         }
-        let within = handlers::repeated(unit, scope, self.file, self.text)
+        let within = handlers::repeated(unit, scope, self.within, self.text)
             .filter(|within| within != "a loop" || self.is_the_same_each_time(expr, scope));
         if let Some(within) = within {
             let place = self.place(expr.at, scope);
@@ -499,7 +499,7 @@ impl<'u, 't> Scan<'u, 't> {
             self.out.factories.push(name.to_owned());
         }
         for (from, at) in handlers::callers(unit, name) {
-            if let Some(within) = handlers::repeated(unit, from, self.file, self.text)
+            if let Some(within) = handlers::repeated(unit, from, self.within, self.text)
                 .filter(|within| within != "a loop")
             {
                 let place = self.place(at, from);
@@ -583,7 +583,7 @@ impl<'u, 't> Scan<'u, 't> {
             });
             if !is_made_here
                 && closed.contains(&(function, path))
-                && let Some(within) = handlers::handler_around(unit, scope, self.file)
+                && let Some(within) = handlers::handler_around(unit, scope, self.within)
             {
                 let place = self.place(at, scope);
                 let within = format!("{within}, and closed again");
@@ -685,7 +685,7 @@ impl<'u, 't> Scan<'u, 't> {
             }
         });
         for (scope, at, name) in found {
-            if let Some(within) = handlers::repeated(unit, scope, self.file, self.text)
+            if let Some(within) = handlers::repeated(unit, scope, self.within, self.text)
                 && within != "a loop"
                 && !unit.function(scope).is_some_and(|(id, _)| self.is_kept(id, at))
             {

@@ -110,14 +110,15 @@ pub fn may_matter(text: &[u8]) -> bool {
             .any(|word| memchr::memmem::find(text, word).is_some())
 }
 
-/// What a file says.
-pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
+/// What a file says. It is shown as `file`; where it lies `within` the project says what it is for, and folders above
+/// that say nothing.
+pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
     let mut out = Scanned::default();
     if text.len() > MAX_TEXT {
         out.problems.push((1, format!("longer than {} MiB: not read", MAX_TEXT >> 20)));
         return out;
     }
-    let is_sample = is_sample(file);
+    let is_sample = is_sample(within);
     match kind {
         FileKind::Code(language) => {
             let source = match Source::parse(&language.grammar(), text) {
@@ -131,6 +132,7 @@ pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
             let is_shell = is_shell(file, text, &unit);
             let mut scan = Scan {
                 file,
+                within,
                 text,
                 values: Values::new(&unit, known, is_shell),
                 places: Places::new(text),
@@ -146,7 +148,7 @@ pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
             scan.models();
             scan.strings();
             // What runs once and by hand is no service: nobody pools there, nothing grows.
-            if is_script(file) || is_migration(text) {
+            if is_script(within) || is_migration(text) {
                 out.clients.clear();
                 out.code.appends.clear();
                 out.code.remade_clients.clear();
@@ -163,7 +165,7 @@ pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
             let places = Places::new(text);
             secrets::in_text(text, 0, file, &places, false, is_sample, &mut out);
             if kind == FileKind::Settings {
-                settings::passwords(text, file, &places, is_sample, &mut out);
+                settings::passwords(text, file, within, &places, is_sample, &mut out);
             }
         }
     }
@@ -177,6 +179,7 @@ fn factories(file: &str, text: &str, unit: &ir::Unit<'_>, known: &Known) -> Vec<
     let mut out = Scanned::default();
     Scan {
         file,
+        within: file,
         text,
         values: Values::new(unit, known, false),
         places: Places::new(text),
@@ -339,7 +342,10 @@ pub fn is_test(path: &str) -> bool {
 
 /// One file under examination.
 struct Scan<'u, 't> {
+    /// As reports name it.
     file: &'u str,
+    /// Where it lies in the project.
+    within: &'u str,
     text: &'t str,
     values: Values<'u, 't>,
     places: Places<'t>,

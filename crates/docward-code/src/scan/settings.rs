@@ -26,11 +26,12 @@ struct Setting {
 pub(super) fn passwords(
     text: &str,
     file: &str,
+    within: &str,
     places: &Places<'_>,
     in_sample: bool,
     out: &mut Scanned,
 ) {
-    let lower = file.to_ascii_lowercase();
+    let lower = within.to_ascii_lowercase();
     let all = settings(text, &lower);
     let about_mongo = |setting: &&Setting| setting.path.contains("mongo");
     // Where the servers are, as far as the file says.
