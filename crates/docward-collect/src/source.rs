@@ -81,6 +81,7 @@ struct File {
 pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) -> SourceSeen {
     let mut seen = SourceSeen::default();
     let files = list(request, &mut seen);
+    seen.code.roots = roots(&request.paths);
     seen.code.files = files.len() as u64;
     let threads = match request.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -115,7 +116,8 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
             return None;
         }
         let text = String::from_utf8_lossy(&text);
-        Some(scan::scan(&file.name, &text, file.kind, &known))
+        let within = seen.code.within_project(&file.name);
+        Some(scan::scan(&file.name, &within, &text, file.kind, &known))
     });
     for (at, scanned) in second.into_iter().enumerate() {
         if let Some(Some(scanned)) = scanned {
@@ -207,6 +209,34 @@ fn take(seen: &mut SourceSeen, file: &str, scanned: Scanned) {
     seen.code.absorb(code);
 }
 
+/// How each path begins in reports, and how within the project. A project begins where git or the settings say, or
+/// else at what all paths have in common.
+fn roots(paths: &[PathBuf]) -> Vec<(String, String)> {
+    let whole: Vec<(String, PathBuf)> =
+        paths.iter().filter_map(|path| Some((shown(path), path.canonicalize().ok()?))).collect();
+    let Some((_, first)) = whole.first() else { return Vec::new() };
+    let mut common = first.as_path();
+    while !whole.iter().all(|(_, path)| path.starts_with(common)) {
+        let Some(above) = common.parent() else { return Vec::new() };
+        common = above;
+    }
+    if common.is_file() {
+        common = common.parent().unwrap_or(common);
+    }
+    let marked = |mark: &str| common.ancestors().find(|folder| folder.join(mark).exists());
+    let project = marked(".git").or_else(|| marked("docward.toml")).unwrap_or(common);
+    let within = |path: &Path| {
+        path.strip_prefix(project).unwrap_or(path).display().to_string().replace('\\', "/")
+    };
+    whole.iter().map(|(shown, path)| (shown.clone(), within(path))).collect()
+}
+
+/// A path as reports name it.
+fn shown(path: &Path) -> String {
+    let path = path.strip_prefix(".").unwrap_or(path);
+    path.display().to_string().replace('\\', "/")
+}
+
 /// The files to look at, sorted by path.
 fn list(request: &SourceRequest, seen: &mut SourceSeen) -> Vec<File> {
     let changed = match &request.changed_since {
@@ -264,8 +294,7 @@ fn add(
     files: &mut Vec<File>,
     seen: &mut SourceSeen,
 ) {
-    let shown = path.strip_prefix("./").unwrap_or(&path);
-    let name = shown.display().to_string().replace('\\', "/");
+    let name = shown(&path);
     let Some(kind) = FileKind::of(&name) else { return };
     if let Some(changed) = changed {
         let whole = path.canonicalize().unwrap_or_else(|_| path.clone());

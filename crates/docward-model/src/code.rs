@@ -9,6 +9,9 @@ pub struct Code {
     pub files: u64,
     /// Files that have to do with MongoDB and were read whole.
     pub read: u64,
+    /// How paths begin in reports, and how they begin within the project: fingerprints are the same wherever the
+    /// project lies, and however a path to it is written.
+    pub roots: Vec<(String, String)>,
     /// Statements that make arrays longer.
     pub appends: Vec<Append>,
     /// Paths that updates set.
@@ -103,6 +106,8 @@ pub struct Append {
     pub path: String,
     /// What keeps it short.
     pub cap: Cap,
+    /// Why it may stay short all the same, in words.
+    pub few: Option<&'static str>,
 }
 
 /// A path that an update sets.
@@ -137,6 +142,8 @@ pub struct DeclaredField {
     pub made_by: Option<String>,
     /// Elements it may have at most.
     pub max_items: Option<u64>,
+    /// Whether documents are only read into it, as far as code shows: what is stored may be another system's.
+    pub only_read: bool,
 }
 
 /// What kind of secret it is.
@@ -330,11 +337,34 @@ pub struct Serverless {
 }
 
 impl Code {
+    /// A file as it is called within the project.
+    pub fn within_project(&self, file: &str) -> String {
+        let fits = |root: &&(String, String)| {
+            file.strip_prefix(root.0.as_str()).is_some_and(|rest| {
+                rest.is_empty()
+                    || rest.starts_with('/')
+                    || root.0.is_empty()
+                    || root.0.ends_with('/')
+            })
+        };
+        let Some((shown, within)) = self.roots.iter().filter(fits).max_by_key(|root| root.0.len())
+        else {
+            return file.to_owned();
+        };
+        let rest = file.strip_prefix(shown.as_str()).unwrap_or(file).trim_start_matches('/');
+        match (within.is_empty(), rest.is_empty()) {
+            (true, _) => rest.to_owned(),
+            (false, true) => within.clone(),
+            (false, false) => format!("{within}/{rest}"),
+        }
+    }
+
     /// Takes over what another file says.
     pub fn absorb(&mut self, other: Self) {
         let Self {
             files,
             read,
+            roots,
             appends,
             set_paths,
             fields,
@@ -353,6 +383,7 @@ impl Code {
         } = other;
         self.files += files;
         self.read += read;
+        self.roots.extend(roots);
         self.appends.extend(appends);
         self.set_paths.extend(set_paths);
         self.fields.extend(fields);

@@ -3,8 +3,8 @@
 use std::{any::Any, cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use docward_model::{
-    Collection, Draft, Evidence, Finding, Namespace, Need, RuleMeta, Settings, Skipped, Threshold,
-    ThresholdSetting, ThresholdValue,
+    Collection, Data, DataValue, Draft, Evidence, Finding, Namespace, Need, RuleMeta, Settings,
+    Skipped, Threshold, ThresholdSetting, ThresholdValue,
 };
 
 /// What a rule has worked out once for all its subjects, by name.
@@ -148,6 +148,12 @@ impl<'a> Cx<'a> {
             draft.at.index().unwrap_or(""),
             &draft.key,
         ]);
+        // Whatever a rule quotes, no password gets out.
+        draft.what = without_password(draft.what);
+        draft.todo = without_password(draft.todo);
+        let data = draft.data.entries().iter().fold(Data::new(), |data, (key, value)| {
+            data.with(key, data_without_password(value.clone()))
+        });
         let finding = Finding {
             rule: self.rule.code.into(),
             name: self.rule.name.into(),
@@ -160,7 +166,7 @@ impl<'a> Cx<'a> {
             why: draft.why.into_owned(),
             todo: draft.todo,
             seen: draft.seen,
-            data: draft.data,
+            data,
             examples: draft.examples,
             fix: draft.fix,
             edits: draft.edits,
@@ -206,6 +212,25 @@ impl<'a> Cx<'a> {
     /// Says that evidence was missing for this subject.
     pub fn skip(&mut self, need: Need) {
         self.skipped.push(Skipped { rule: self.rule.code.into(), needs: need.name().to_owned() });
+    }
+}
+
+/// A text with passwords of connection strings in it masked.
+fn without_password(text: String) -> String {
+    let may_have = text.contains("://") && text.contains('@');
+    if may_have { docward_uri::redact(&text) } else { text }
+}
+
+fn data_without_password(value: DataValue) -> DataValue {
+    match value {
+        DataValue::Text(text) => DataValue::Text(without_password(text)),
+        DataValue::List(items) => {
+            DataValue::List(items.into_iter().map(data_without_password).collect())
+        }
+        DataValue::Map(entries) => DataValue::Map(
+            entries.into_iter().map(|(key, value)| (key, data_without_password(value))).collect(),
+        ),
+        other => other,
     }
 }
 

@@ -45,6 +45,11 @@ pub fn judge(evidence: &Evidence, settings: &Settings) -> Outcome {
     outcome.kept_back.resize(settings.suppressions.len(), 0);
     for findings in [&mut outcome.findings, &mut outcome.withheld] {
         findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
+        // A text that several clients use is one place, and one finding.
+        findings.dedup_by(|a, b| {
+            a.location.is_some()
+                && (&a.rule, &a.location, &a.at, &a.what) == (&b.rule, &b.location, &b.at, &b.what)
+        });
         tell_apart(findings);
     }
     outcome.skipped.sort();

@@ -29,6 +29,14 @@ pub(crate) fn check(code: &str, body: &str) -> Vec<Finding> {
     check_with(code, "", body)
 }
 
+/// Findings of one rule on an example, as a whole run tells them.
+pub(crate) fn judged(code: &str, body: &str) -> Vec<Finding> {
+    let example = Example::new(code, "", body);
+    let mut findings = engine::judge(&example.evidence, &example.settings).findings;
+    findings.retain(|finding| finding.rule == code);
+    findings
+}
+
 /// Findings of one rule on an example, with settings `key=value,key=value`.
 pub(crate) fn check_with(code: &str, settings: &str, body: &str) -> Vec<Finding> {
     let rule = RULES.iter().find(|r| r.meta.code == code).expect("the rule exists");
@@ -143,7 +151,7 @@ impl Example {
     fn read_source(&mut self, file: &str, text: &str) {
         let kind = FileKind::of(file).expect("a file that is looked at");
         let known = survey(file, text, kind);
-        let scanned = scan(file, text, kind, &known);
+        let scanned = scan(file, file, text, kind, &known);
         assert!(scanned.problems.is_empty(), "{:?}", scanned.problems);
         self.evidence.uris = scanned.clients;
         self.evidence.code = Some(scanned.code);

@@ -190,6 +190,7 @@ const LIVING_ALIASES: &[&str] = &["ssl"];
 
 /// Options that are gone, with what to do.
 static GONE: &[(&str, &str)] = &[
+    ("auto_reconnect", "leave it out: drivers reconnect by themselves"),
     ("autoreconnect", "leave it out: drivers reconnect by themselves"),
     (
         "buffermaxentries",

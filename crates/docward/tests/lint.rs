@@ -116,6 +116,69 @@ fn sc_7_passwords_appear_in_no_format() {
     }
 }
 
+const BARE: &str = "const monk = require('monk');\nconst db = monk('shop:hunter2@h.shop.io:10099/shop');\nconst skin = require('mongoskin');\nconst other = skin.db('shop:hunter2@h.shop.io:10099/shop?auto_reconnect=true');\nother.collection('t_user').update({}, {$push: {logins: x}});\n";
+
+#[test]
+fn sc_7_se_6_strings_without_a_scheme_hide_their_passwords_and_have_a_place() {
+    let folder = project(&[("app.js", BARE)]);
+    for format in ["terminal", "json", "sarif", "markdown", "gitlab"] {
+        let output = docward(&["lint", &path(&folder), "--format", format]);
+        assert!(!stdout(&output).contains("hunter2"), "{format}: {}", stdout(&output));
+        assert!(!stderr(&output).contains("hunter2"), "{format}");
+    }
+    let found = report(&folder, &[]);
+    let findings = found["findings"].as_array().unwrap();
+    assert!(findings.iter().all(|finding| finding["location"]["line"].is_u64()), "{findings:?}");
+    let found = places(&found);
+    for wanted in ["S020 app.js:2", "S020 app.js:4", "S008 app.js:2"] {
+        assert!(found.contains(&wanted.to_owned()), "{wanted} in {found:?}");
+    }
+    assert!(!found.iter().any(|place| place.starts_with("N021")), "{found:?}");
+}
+
+#[test]
+fn fingerprints_do_not_depend_on_how_a_path_is_written() {
+    let folder = project(&[
+        ("shop/app.py", APP),
+        ("shop/deploy/.env", "MONGO_URL=mongodb://app:9dXk2pLw7Q@db.shop.io/x\n"),
+        ("shop/scripts/app.py", APP),
+    ]);
+    let fingerprints = |within: &str, paths: &[&str], more: &[&str]| {
+        let mut command = assert_cmd::Command::cargo_bin("docward").unwrap();
+        command.current_dir(folder.path().join(within)).arg("lint").args(paths);
+        let output = command.args(["--format", "json", "--profile", "neutral"]).args(more).output();
+        let found: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+        let findings = found["findings"].as_array().unwrap().clone();
+        let mut out: Vec<String> =
+            findings.iter().map(|f| f["fingerprint"].as_str().unwrap().to_owned()).collect();
+        out.sort();
+        out
+    };
+    let whole = folder.path().join("shop");
+    let whole = whole.to_str().unwrap();
+    let one = fingerprints("shop", &["."], &[]);
+    assert!(one.len() >= 4, "{one:?}");
+    for (within, paths) in [
+        ("shop", &[whole][..]),
+        ("", &["shop"]),
+        ("", &["./shop/"]),
+        ("shop/deploy", &[".."]),
+        ("shop", &["app.py", "deploy", "scripts"]),
+        ("", &[whole, "shop/deploy"]),
+    ] {
+        assert_eq!(fingerprints(within, paths, &[]), one, "{within} {paths:?}");
+    }
+    // Where settings mark the project, a part of it is known by its place in the whole.
+    fs::write(folder.path().join("shop/docward.toml"), "").unwrap();
+    let part = fingerprints("shop/deploy", &["."], &[]);
+    assert!(!part.is_empty() && part.iter().all(|f| one.contains(f)), "{part:?} of {one:?}");
+    // A baseline that was written here holds there.
+    let baseline = folder.path().join("known.json");
+    let baseline = ["--baseline", baseline.to_str().unwrap()];
+    fingerprints("shop", &["."], &[baseline[0], baseline[1], "--write-baseline"]);
+    assert!(fingerprints("", &[whole], &baseline).is_empty());
+}
+
 #[test]
 fn mending_changes_what_is_beyond_doubt_and_nothing_else() {
     let before = "from pymongo import MongoClient, ReadPreference\n# ünïcode stays\na = MongoClient('mongodb://db.shop.io/?sslAllowInvalidHostnames=false&retryWrites=false', readPreference=ReadPreference.NEAREST)\nb = MongoClient('mongodb://x:9dXk2pLw7Q@db.shop.io/')\n";

@@ -9,7 +9,7 @@ use docward_model::code::{
 
 use super::{
     Scan, handlers,
-    ir::{Call, Expr, Kind, ScopeId},
+    ir::{Call, Expr, Key, Kind, ScopeId, StatementKind},
 };
 
 const WRITES: [&str; 29] = [
@@ -62,6 +62,21 @@ const READS: [&str; 16] = [
     "findById",
 ];
 
+/// Keys under which a whole document stands: operators of updates, operations of bulk writes.
+const HOLDS_DOCUMENT: [&str; 9] = [
+    "$setOnInsert",
+    "$set",
+    "insertOne",
+    "document",
+    "replaceOne",
+    "replacement",
+    "updateOne",
+    "update",
+    "doc",
+];
+/// Methods that put an element into an array.
+const ADDS_ELEMENT: [&str; 6] = ["push", "unshift", "append", "concat", "extend", "splice"];
+
 impl<'u, 't> Scan<'u, 't> {
     pub(super) fn calls(&mut self) {
         let unit = self.values.unit;
@@ -107,8 +122,11 @@ impl<'u, 't> Scan<'u, 't> {
         }
         // Components of a page have `_id`s as well, which nobody stores.
         if self.values.is_mongo_file() || self.values.is_mapper_file() {
+            let elements = self.elements();
             for (scope, object) in objects {
-                self.random_id(object, scope);
+                if !elements.contains(&object.at) {
+                    self.random_id(object, scope);
+                }
             }
         }
     }
@@ -194,7 +212,7 @@ impl<'u, 't> Scan<'u, 't> {
             .filter_map(|field| field.name)
             .collect();
         let collection = call.receiver().and_then(|of| self.values.target(of, scope));
-        let in_handler = handlers::handler_around(self.values.unit, scope, self.file).is_some();
+        let in_handler = handlers::handler_around(self.values.unit, scope, self.within).is_some();
         let place = self.place(at, scope);
         self.out.code.counts.push(CodeCount {
             place,
@@ -296,6 +314,44 @@ impl<'u, 't> Scan<'u, 't> {
         });
     }
 
+    /// Where objects begin that are parts of a document: elements of arrays and objects within others. Their
+    /// `_id` is no key of a collection.
+    fn elements(&self) -> BTreeSet<usize> {
+        let unit = self.values.unit;
+        let mut found = BTreeSet::new();
+        let mut add = |expr: &'u Expr<'t>| {
+            expr.visit(&mut |inner| {
+                if matches!(inner.kind, Kind::Object(_)) {
+                    found.insert(inner.at);
+                }
+            });
+        };
+        unit.each(|_, expr| match &expr.kind {
+            Kind::Object(entries) => {
+                let within = entries.iter().filter(|entry| match &entry.key {
+                    Key::Text(name) => !HOLDS_DOCUMENT.contains(&name.as_ref()),
+                    Key::Computed(_) => true,
+                    Key::Spread => false,
+                });
+                within.for_each(|entry| add(&entry.value));
+            }
+            Kind::Call(call) if call.method().is_some_and(|m| ADDS_ELEMENT.contains(&m)) => {
+                call.args.iter().for_each(|arg| add(&arg.value));
+            }
+            _ => {}
+        });
+        // `user.items = [{_id: …}]`.
+        for statement in &unit.statements {
+            if let StatementKind::Assign { target, value, .. } = &statement.kind
+                && matches!(target.kind, Kind::Member(..) | Kind::Index(..))
+                && matches!(value.kind, Kind::List(_))
+            {
+                add(value);
+            }
+        }
+        found
+    }
+
     /// `{_id: uuidv4()}`, `{"_id": str(uuid.uuid4())}`, and defaults of models.
     fn random_id(&mut self, object: &'u Expr<'t>, scope: ScopeId) {
         let Kind::Object(entries) = &object.kind else { return };
@@ -332,6 +388,7 @@ impl<'u, 't> Scan<'u, 't> {
                     allowed: Vec::new(),
                     made_by: Some(made_by),
                     max_items: None,
+                    only_read: false,
                 });
             }
         }

@@ -10,7 +10,7 @@ use docward_uri::Piece;
 
 use super::{
     Scan, handlers,
-    ir::{Call, Expr, Kind, ScopeId, ScopeKind, StatementKind},
+    ir::{Call, Expr, Kind, Part, ScopeId, ScopeKind, StatementKind, Unit},
     options::{Chain, CodeOption, mode},
     values::{Folded, Fragment},
 };
@@ -116,9 +116,18 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     fn made_in_script(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<Made<'u, 't>> {
-        let method = call.method()?;
+        // `require('monk')('…')` has no name of its own.
+        let method = call.method().unwrap_or_default();
         let of = call.receiver().and_then(Expr::last_name);
+        let is_from = |expr: &Expr<'t>, modules: &[&str]| {
+            self.values.module_of(expr).is_some_and(|module| modules.contains(&module.as_str()))
+        };
         let driver = match (of, method) {
+            // `mongoskin.db('host/name')`, `monk('host/name')`, `mongojs('host/name')`.
+            _ if is_from(&call.callee, &["monk", "mongojs"]) => Driver::Node,
+            (_, "db") if call.receiver().is_some_and(|of| is_from(of, &["mongoskin"])) => {
+                Driver::Node
+            }
             (None, "MongoClient") | (Some("MongoClient"), "connect") => Driver::Node,
             (Some("mongodb" | "mongo"), "MongoClient") => Driver::Node,
             (Some("mongoose"), "connect" | "createConnection") => Driver::Mongoose,
@@ -129,6 +138,18 @@ impl<'u, 't> Scan<'u, 't> {
             }
             (Some("MongooseModule"), "forRoot") => Driver::Mongoose,
             (None, "monk") => Driver::Node,
+            // Meteor connects by itself, with these.
+            (Some("Mongo"), "setConnectionOptions") => {
+                let mut options = Vec::new();
+                let whole = self.options_of(call.positional(0)?, scope, &mut options);
+                return Some(Made {
+                    driver: Driver::Node,
+                    uri: None,
+                    options,
+                    whole,
+                    hosts: Vec::new(),
+                });
+            }
             _ => return None,
         };
         let uri = call.positional(0)?;
@@ -231,6 +252,10 @@ impl<'u, 't> Scan<'u, 't> {
             return false;
         }
         let (object, at) = self.values.follow(expr, scope);
+        // `...(isRemote && {tls: true})`.
+        if let Kind::Binary("&&", _, given) = &object.kind {
+            return self.options_at(given, at, steps + 1, out);
+        }
         let Kind::Object(entries) = &object.kind else { return false };
         let mut whole = true;
         for entry in entries {
@@ -251,9 +276,11 @@ impl<'u, 't> Scan<'u, 't> {
     fn client(&mut self, at: usize, scope: ScopeId, made: Made<'u, 't>) {
         let folded = made.uri.map(|(uri, scope)| self.values.fold(uri, scope));
         let site = ClientSite { location: self.location(at), is_whole: made.whole };
+        let appended = made.uri.map(|(uri, at)| self.appended(uri, at)).unwrap_or_default();
         let mut client = match &folded {
             Some(folded) => match self.parsed(folded, scope) {
                 Some(client) => client,
+                None if !appended.is_empty() => unknown(),
                 None => return,
             },
             None => unknown(),
@@ -267,6 +294,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
         client.site = Some(site);
         client.driver = Some(made.driver);
+        appended.into_iter().for_each(|option| client.set(option));
         for option in made.options {
             let location = Some(self.location(option.at));
             client.set(ClientOption {
@@ -277,6 +305,38 @@ impl<'u, 't> Scan<'u, 't> {
             });
         }
         self.out.clients.push(client);
+    }
+
+    /// Options that are put behind a connection string on the way: `uri = uri + "?retryWrites=false"`.
+    fn appended(&self, uri: &'u Expr<'t>, scope: ScopeId) -> Vec<ClientOption> {
+        let Kind::Name(name) = &uri.kind else { return Vec::new() };
+        let unit = self.values.unit;
+        let owner = self.values.owner(scope);
+        let mut found = Vec::new();
+        for statement in &unit.statements {
+            let StatementKind::Assign { target, value, adds } = &statement.kind else { continue };
+            if !matches!(&target.kind, Kind::Name(other) if other == name)
+                || self.values.owner(statement.scope) != owner
+            {
+                continue;
+            }
+            let added = match &value.kind {
+                Kind::Binary("+", left, right) if matches!(&left.kind, Kind::Name(other) if other == name) => {
+                    &**right
+                }
+                _ if *adds => value,
+                _ => continue,
+            };
+            let Kind::Text(parts) = &added.kind else { continue };
+            let [Part::Text(text, at)] = parts.as_slice() else { continue };
+            let Some(rest) = text.strip_prefix(['?', '&']) else { continue };
+            let pieces =
+                [Piece::Text("mongodb://"), Piece::Hole, Piece::Text("/?"), Piece::Text(rest)];
+            let Ok(parsed) = docward_uri::parse_template(&pieces) else { continue };
+            let place = |here: docward_uri::At| self.location(at + 1 + here.offset);
+            found.extend(parsed.client_at(Purpose::Client, &place).options);
+        }
+        found
     }
 
     /// A connection string that was put together, as far as it is known. Passwords in it are secrets that
@@ -290,30 +350,30 @@ impl<'u, 't> Scan<'u, 't> {
             folded.fragments.first(),
             Some(Fragment::Text(text, _)) if text.trim_start().starts_with("mongodb")
         );
-        if !starts {
-            // Only a host, or nothing that is known.
-            let host = folded.whole().filter(|text| !text.contains("://") && !text.contains(' '));
-            return match host.filter(|host| !host.is_empty()) {
-                Some(host) => {
-                    let text = format!("mongodb://{host}");
-                    let parsed = docward_uri::parse(&text).ok()?;
-                    Some(parsed.client(Purpose::Client))
-                }
-                None if folded.is_unknown() => Some(unknown()),
-                None => None,
-            };
+        // A host alone, or all of a connection string but its scheme, which PyMongo, monk and mongoskin take.
+        let is_bare = !starts && is_address_without_scheme(folded);
+        if !starts && !is_bare {
+            return folded.is_unknown().then(unknown);
         }
-        let pieces: Vec<Piece<'_>> = folded
-            .fragments
-            .iter()
-            .map(|fragment| match fragment {
-                Fragment::Text(text, _) => Piece::Text(text),
-                Fragment::Hole => Piece::Hole,
-            })
-            .collect();
-        let parsed = docward_uri::parse_template(&pieces).ok()?;
+        let mut pieces = if is_bare { vec![Piece::Text(SCHEME)] } else { Vec::new() };
+        let added = pieces.len();
+        pieces.extend(folded.fragments.iter().map(|fragment| match fragment {
+            Fragment::Text(text, _) => Piece::Text(text),
+            Fragment::Hole => Piece::Hole,
+        }));
+        let parsed = match docward_uri::parse_template(&pieces) {
+            Ok(parsed) => parsed,
+            Err(_) => {
+                if let Some(at) = first.filter(|_| is_bare) {
+                    self.unreadable_without_scheme(folded, at, scope);
+                }
+                return None;
+            }
+        };
         let place = |at: docward_uri::At| -> Location {
-            let offset = match folded.fragments.get(at.piece) {
+            let fragment =
+                at.piece.checked_sub(added).and_then(|piece| folded.fragments.get(piece));
+            let offset = match fragment {
                 Some(Fragment::Text(_, Some(start))) => Some(start + at.offset),
                 _ => first,
             };
@@ -328,11 +388,26 @@ impl<'u, 't> Scan<'u, 't> {
                 .password
                 .as_ref()
                 .is_some_and(|password| super::secrets::is_word(password.value.reveal()));
-            let found =
-                Found { shown: parsed.redacted(), fallback: folded.fallback, literal, is_word };
+            let shown = parsed.redacted();
+            let shown = shown.strip_prefix(SCHEME).filter(|_| is_bare).unwrap_or(&shown).to_owned();
+            let found = Found { shown, fallback: folded.fallback, literal, is_word };
             self.secret(&client, found, at, scope);
         }
         Some(client)
+    }
+
+    /// A password with signs that should have been escaped, in a string without a scheme.
+    fn unreadable_without_scheme(&mut self, folded: &Folded, at: usize, scope: ScopeId) {
+        let whole = folded.whole().map(|text| format!("{SCHEME}{text}"));
+        if let Some(shown) = whole.as_deref().and_then(super::secrets::unreadable)
+            && self.seen_strings.insert(at)
+        {
+            let shown = shown.strip_prefix(SCHEME).unwrap_or(&shown).to_owned();
+            let place = self.place(at, scope);
+            let in_remark = self.is_remark(at);
+            let secret = super::secrets::broken(place, shown, in_remark, self.is_sample);
+            self.out.code.secrets.push(CodeSecret { fallback: folded.fallback, ..secret });
+        }
     }
 
     /// Where a literal begins that is the whole connection string: then a variable can stand in its place.
@@ -397,7 +472,7 @@ impl<'u, 't> Scan<'u, 't> {
     fn remade(&mut self, scope: ScopeId, expr: &'u Expr<'t>) {
         let unit = self.values.unit;
         let Some((id, function)) = unit.function(scope) else {
-            if let Some(within) = handlers::repeated(unit, scope, self.file, self.text)
+            if let Some(within) = handlers::repeated(unit, scope, self.within, self.text)
                 && self.is_the_same_each_time(expr, scope)
             {
                 let place = self.place(expr.at, scope);
@@ -408,7 +483,7 @@ impl<'u, 't> Scan<'u, 't> {
         if handlers::is_made_once(function) || self.is_kept(id, expr.at) {
             return;
         }
-        let within = handlers::repeated(unit, scope, self.file, self.text)
+        let within = handlers::repeated(unit, scope, self.within, self.text)
             .filter(|within| within != "a loop" || self.is_the_same_each_time(expr, scope));
         if let Some(within) = within {
             let place = self.place(expr.at, scope);
@@ -424,7 +499,7 @@ impl<'u, 't> Scan<'u, 't> {
             self.out.factories.push(name.to_owned());
         }
         for (from, at) in handlers::callers(unit, name) {
-            if let Some(within) = handlers::repeated(unit, from, self.file, self.text)
+            if let Some(within) = handlers::repeated(unit, from, self.within, self.text)
                 .filter(|within| within != "a loop")
             {
                 let place = self.place(at, from);
@@ -508,7 +583,7 @@ impl<'u, 't> Scan<'u, 't> {
             });
             if !is_made_here
                 && closed.contains(&(function, path))
-                && let Some(within) = handlers::handler_around(unit, scope, self.file)
+                && let Some(within) = handlers::handler_around(unit, scope, self.within)
             {
                 let place = self.place(at, scope);
                 let within = format!("{within}, and closed again");
@@ -556,7 +631,7 @@ impl<'u, 't> Scan<'u, 't> {
             };
             let outlives = |path: &str| match is_item {
                 true => !self.values.given(path, id).iter().any(|(at, _)| unit.is_in(*at, id)),
-                false => self.outlives(path, text),
+                false => self.outlives(path, id, text),
             };
             unit.is_in(statement.scope, id)
                 && target.path().is_some_and(|path| {
@@ -572,11 +647,11 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// Whether what is assigned to a name outlives the function: not the names of a function of Python, and
     /// not what Flask throws away after each request.
-    fn outlives(&self, path: &str, function: &str) -> bool {
+    fn outlives(&self, path: &str, id: ScopeId, function: &str) -> bool {
         let unit = self.values.unit;
         let root = path.split('.').next().unwrap_or(path);
         if unit.language != Language::Python {
-            return true;
+            return !is_declared_in(unit, root, id, function);
         }
         if path.contains('.') {
             return !(matches!(root, "g" | "request")
@@ -610,7 +685,7 @@ impl<'u, 't> Scan<'u, 't> {
             }
         });
         for (scope, at, name) in found {
-            if let Some(within) = handlers::repeated(unit, scope, self.file, self.text)
+            if let Some(within) = handlers::repeated(unit, scope, self.within, self.text)
                 && within != "a loop"
                 && !unit.function(scope).is_some_and(|(id, _)| self.is_kept(id, at))
             {
@@ -637,6 +712,51 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
     }
+}
+
+/// Whether a function declares a name of its own: what it assigns to it is gone with the call.
+fn is_declared_in(unit: &Unit<'_>, name: &str, id: ScopeId, function: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    match unit.language {
+        language if language.is_script() => {
+            unit.block_names.iter().any(|(at, other)| *other == name && unit.is_in(*at, id))
+        }
+        // `client, err := …`, `var client *mongo.Client`.
+        Language::Go => function.lines().any(|line| {
+            let has = |text: &str| text.split(|c| !is_name(c)).any(|word| word == name);
+            line.split_once(":=").is_some_and(|(left, _)| has(left))
+                || line
+                    .trim()
+                    .strip_prefix("var ")
+                    .is_some_and(|rest| rest.split(|c| !is_name(c)).next() == Some(name))
+        }),
+        // `MongoClient client = …`, `val client = …`.
+        _ => function.lines().any(|line| {
+            line.split_once('=').is_some_and(|(left, _)| {
+                let mut words = left.split_whitespace().rev();
+                words.next() == Some(name)
+                    && words
+                        .next()
+                        .is_some_and(|class| class.ends_with(|c: char| is_name(c) || c == '>'))
+            })
+        }),
+    }
+}
+
+const SCHEME: &str = "mongodb://";
+
+/// Whether a text can be a connection string that lacks nothing but its scheme. Where parts are computed, only a
+/// login tells it from other texts.
+fn is_address_without_scheme(folded: &Folded) -> bool {
+    let texts = || {
+        folded.fragments.iter().filter_map(|fragment| match fragment {
+            Fragment::Text(text, _) => Some(text.as_str()),
+            Fragment::Hole => None,
+        })
+    };
+    texts().any(|text| !text.is_empty())
+        && texts().all(|text| !text.contains("://") && !text.contains(' '))
+        && (folded.whole().is_some() || texts().any(|text| text.contains('@')))
 }
 
 /// A client of which only its options are known.

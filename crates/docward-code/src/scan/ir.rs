@@ -16,6 +16,8 @@ pub(crate) struct Unit<'t> {
     pub(crate) scopes: Vec<Scope<'t>>,
     pub(crate) statements: Vec<Statement<'t>>,
     pub(crate) imports: Vec<Import<'t>>,
+    /// Names that scripts declare, with the scope they count in: a block (`let`, `const`) or a function (`var`).
+    pub(crate) block_names: Vec<(ScopeId, &'t str)>,
     /// Comments and documentation, as byte ranges.
     pub(crate) remarks: Vec<(usize, usize)>,
 }
@@ -104,6 +106,8 @@ pub(crate) enum Kind<'t> {
     List(Vec<Expr<'t>>),
     Binary(&'t str, Box<Expr<'t>>, Box<Expr<'t>>),
     Function(ScopeId),
+    /// `a ? b : c`: what decides, and the two values.
+    Choice(Box<[Expr<'t>; 3]>),
     /// Anything else, with what it holds.
     Other(Vec<Expr<'t>>),
 }
@@ -216,6 +220,7 @@ impl<'t> Expr<'t> {
             }
             Kind::Object(entries) => entries.iter().for_each(|entry| entry.value.visit(see)),
             Kind::List(items) | Kind::Other(items) => items.iter().for_each(|e| e.visit(see)),
+            Kind::Choice(held) => held.iter().for_each(|e| e.visit(see)),
             Kind::Number(_) | Kind::Bool(_) | Kind::Null | Kind::Name(_) | Kind::Function(_) => {}
         }
     }

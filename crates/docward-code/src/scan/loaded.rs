@@ -5,7 +5,7 @@ use docward_model::code::{Append, AppendKind, Cap, Change, ReadThenWrite};
 
 use super::{
     Scan,
-    ir::{Expr, Key, Kind, ScopeId, StatementKind},
+    ir::{Expr, Key, Kind, ScopeId, ScopeKind, StatementKind},
 };
 
 /// Methods that load one document.
@@ -105,10 +105,43 @@ impl<'u, 't> Scan<'u, 't> {
             } else {
                 Cap::None
             };
-            self.out.code.appends.push(Append { place, kind, collection, path, cap });
+            let few = self
+                .is_behind_search(&whole, scope)
+                .then_some("it is looked through first, and there is one element for each key");
+            self.out.code.appends.push(Append { place, kind, collection, path, cap, few });
         }
         self.counted(&saved);
         self.written_back();
+    }
+
+    /// Whether an element is added only where a search of the same array found none:
+    /// `const had = user.tokens.find(…); if (had) {…} else {user.tokens.push(…)}`.
+    fn is_behind_search(&self, array: &str, scope: ScopeId) -> bool {
+        let unit = self.values.unit;
+        let searches = |expr: &Expr<'t>| {
+            let mut found = false;
+            expr.visit(&mut |inner| {
+                found |= inner.call().is_some_and(|call| {
+                    matches!(call.method(), Some("find" | "some" | "findIndex" | "any"))
+                        && call.receiver().and_then(Expr::path).as_deref() == Some(array)
+                });
+            });
+            found
+        };
+        let conditions = unit.around(scope).filter_map(|id| match &unit.scopes[id].kind {
+            ScopeKind::Branch(Some(condition)) => Some(condition),
+            _ => None,
+        });
+        conditions.into_iter().any(|condition| {
+            let mut names = Vec::new();
+            condition.visit(&mut |inner| {
+                if let Kind::Name(name) = inner.kind {
+                    names.push(name);
+                }
+            });
+            let given = names.into_iter().flat_map(|name| self.values.given(name, scope));
+            searches(condition) || given.into_iter().any(|(_, value)| searches(value))
+        })
     }
 
     /// `user.count += 1; user.save()`.
@@ -248,13 +281,13 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// The outermost function around a scope that is no class: callbacks belong to the function that gives
     /// them.
-    fn outer_function(&self, scope: ScopeId) -> ScopeId {
+    pub(super) fn outer_function(&self, scope: ScopeId) -> ScopeId {
         let unit = self.values.unit;
         let mut found = 0;
         for id in unit.around(scope) {
             match &unit.scopes[id].kind {
-                super::ir::ScopeKind::Function(_) => found = id,
-                super::ir::ScopeKind::Class { .. } => break,
+                ScopeKind::Function(_) => found = id,
+                ScopeKind::Class { .. } => break,
                 _ => {}
             }
         }

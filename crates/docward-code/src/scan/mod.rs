@@ -47,6 +47,8 @@ pub struct Known {
     pub(crate) models: BTreeMap<String, String>,
     /// Functions that make a client each time they are called: file and name.
     pub(crate) factories: BTreeSet<(String, String)>,
+    /// Structs of Go that are made with values in them, or given to a collection.
+    pub(crate) written: BTreeSet<String>,
 }
 
 impl Known {
@@ -64,6 +66,7 @@ impl Known {
         }
         self.models.extend(other.models);
         self.factories.extend(other.factories);
+        self.written.extend(other.written);
     }
 
     /// Names of models, by which files are found that use one without saying `mongo` anywhere.
@@ -107,14 +110,15 @@ pub fn may_matter(text: &[u8]) -> bool {
             .any(|word| memchr::memmem::find(text, word).is_some())
 }
 
-/// What a file says.
-pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
+/// What a file says. It is shown as `file`; where it lies `within` the project says what it is for, and folders above
+/// that say nothing.
+pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
     let mut out = Scanned::default();
     if text.len() > MAX_TEXT {
         out.problems.push((1, format!("longer than {} MiB: not read", MAX_TEXT >> 20)));
         return out;
     }
-    let is_sample = is_sample(file);
+    let is_sample = is_sample(within);
     match kind {
         FileKind::Code(language) => {
             let source = match Source::parse(&language.grammar(), text) {
@@ -128,6 +132,7 @@ pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
             let is_shell = is_shell(file, text, &unit);
             let mut scan = Scan {
                 file,
+                within,
                 text,
                 values: Values::new(&unit, known, is_shell),
                 places: Places::new(text),
@@ -143,20 +148,24 @@ pub fn scan(file: &str, text: &str, kind: FileKind, known: &Known) -> Scanned {
             scan.models();
             scan.strings();
             // What runs once and by hand is no service: nobody pools there, nothing grows.
-            if is_script(file) || is_migration(text) {
+            if is_script(within) || is_migration(text) {
                 out.clients.clear();
                 out.code.appends.clear();
                 out.code.remade_clients.clear();
                 out.code.read_then_writes.clear();
                 out.code.counts.clear();
                 out.code.pipelines.clear();
+                // Ids that are made once spread over no index for long.
+                out.code.fields.retain(|field| field.made_by.is_none());
+            } else if is_one_shot(language, text) {
+                out.clients.iter_mut().for_each(without_pool);
             }
         }
         FileKind::OtherCode | FileKind::Settings => {
             let places = Places::new(text);
             secrets::in_text(text, 0, file, &places, false, is_sample, &mut out);
             if kind == FileKind::Settings {
-                settings::passwords(text, file, &places, is_sample, &mut out);
+                settings::passwords(text, file, within, &places, is_sample, &mut out);
             }
         }
     }
@@ -170,6 +179,7 @@ fn factories(file: &str, text: &str, unit: &ir::Unit<'_>, known: &Known) -> Vec<
     let mut out = Scanned::default();
     Scan {
         file,
+        within: file,
         text,
         values: Values::new(unit, known, false),
         places: Places::new(text),
@@ -234,6 +244,48 @@ fn is_script(file: &str) -> bool {
     in_folder || is_step || ["migrat", "seed"].iter().any(|word| name.starts_with(word))
 }
 
+/// A program that asks something and ends: a probe, a check before a start. Nothing of it is used by others, it
+/// ends by itself, and it neither serves nor waits for anything.
+fn is_one_shot(language: Language, text: &str) -> bool {
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let stays = [
+        "listen(",
+        "createServer",
+        "setInterval",
+        "SIGTERM",
+        "SIGINT",
+        ".watch(",
+        "while True",
+        "while (true)",
+        "run_forever",
+        "uvicorn",
+        "app.run(",
+        ".serve",
+        "subscribe(",
+        "consume(",
+    ];
+    let ends = match language {
+        language if language.is_script() => {
+            has(&["process.exit"]) && !has(&["module.exports", "exports.", "\nexport "])
+        }
+        Language::Python => has(&["__main__"]) && has(&["sys.exit(", "exit("]),
+        _ => false,
+    };
+    ends && has(&[".close("]) && !has(&stays)
+}
+
+/// Options that mean something only where connections are kept and shared.
+const OF_POOLS: [&str; 5] =
+    ["maxPoolSize", "minPoolSize", "maxIdleTimeMS", "waitQueueTimeoutMS", "connectTimeoutMS"];
+
+/// A client that nobody shares: what it says about its pool is not judged, nor what it leaves out.
+fn without_pool(client: &mut ClientUri) {
+    client.options.retain(|option| !OF_POOLS.contains(&option.name.as_str()));
+    if let Some(site) = &mut client.site {
+        site.is_whole = false;
+    }
+}
+
 /// Classes that a tool for migrations runs once.
 fn is_migration(text: &str) -> bool {
     ["\n@ChangeUnit", "\n@ChangeLog", "@ChangeSet("].iter().any(|mark| text.contains(mark))
@@ -277,6 +329,12 @@ pub fn is_test(path: &str) -> bool {
             "tests.java",
             "it.java",
             "test.kt",
+            "unittest",
+            "testutils",
+            "test_utils",
+            "testhelper",
+            "test_helper",
+            "mockdata",
         ]
         .iter()
         .any(|ending| name.contains(ending))
@@ -284,7 +342,10 @@ pub fn is_test(path: &str) -> bool {
 
 /// One file under examination.
 struct Scan<'u, 't> {
+    /// As reports name it.
     file: &'u str,
+    /// Where it lies in the project.
+    within: &'u str,
     text: &'t str,
     values: Values<'u, 't>,
     places: Places<'t>,

@@ -10,7 +10,8 @@ use docward_model::{
 
 use super::{
     Language, Scan,
-    ir::{Expr, Kind, ScopeKind, StatementKind},
+    ir::{Expr, Kind, ScopeKind, StatementKind, Unit},
+    values::Values,
 };
 use crate::{Kind as Library, Model};
 
@@ -24,12 +25,13 @@ impl<'u, 't> Scan<'u, 't> {
             }
             Language::Python if self.text.contains("beanie") => Some(Library::Pydantic),
             Language::Go if self.text.contains("bson:\"") => Some(Library::Go),
-            Language::Java if self.text.contains("@Document") => Some(Library::Spring),
+            Language::Java if self.has_documents() => Some(Library::Spring),
             _ => None,
         };
         if let Some(library) = library {
+            let is_go = library == Library::Go;
             let stored =
-                if library == Library::Go { self.stored_structs() } else { BTreeSet::new() };
+                if is_go { stored_structs(&self.values, self.text) } else { BTreeSet::new() };
             for model in crate::read(library, self.text).models {
                 // Bodies of requests are models as well; only what is stored counts.
                 if library == Library::Pydantic && model.collection.is_none() && !model.embedded {
@@ -38,10 +40,11 @@ impl<'u, 't> Scan<'u, 't> {
                 // Go gives tags to results of groupings and to bodies of requests as well; what is stored has
                 // an `_id`, and no document in its place, or is given to a collection.
                 let is_stored = has_own_id(&model) || stored.contains(&model.name);
-                if library == Library::Go && !is_stored {
+                if is_go && !is_stored {
                     continue;
                 }
-                self.declared(&model);
+                let only_read = is_go && !self.values.known.written.contains(&model.name);
+                self.declared(&model, only_read);
             }
         }
         if self.values.unit.language == Language::Python && self.text.contains("mongoengine") {
@@ -50,48 +53,21 @@ impl<'u, 't> Scan<'u, 't> {
         self.identified();
     }
 
-    /// Structs of Go that the file gives to a collection: `InsertOne(ctx, User{…})`, or a variable of the type.
-    fn stored_structs(&self) -> BTreeSet<String> {
+    /// Whether a class is marked as a document of Spring Data for MongoDB: others have marks of that name, or of
+    /// one that begins like it.
+    fn has_documents(&self) -> bool {
         let unit = self.values.unit;
-        let mut stored = BTreeSet::new();
-        unit.each(|scope, expr| {
-            let Some(call) = expr.call() else { return };
-            if !matches!(
-                call.method(),
-                Some("InsertOne" | "Insert" | "ReplaceOne" | "FindOneAndReplace")
-            ) {
-                return;
-            }
-            for arg in &call.args {
-                let written = self.text.get(arg.value.at..arg.value.end).unwrap_or_default();
-                let made = |text: &str| {
-                    let name = text.trim_start_matches(['&', '*', ' ']).split('{').next()?.trim();
-                    name.starts_with(char::is_uppercase).then(|| name.to_owned())
-                };
-                if matches!(arg.value.kind, Kind::Object(_)) {
-                    stored.extend(made(written));
-                }
-                let Kind::Name(name) = &arg.value.kind else { continue };
-                for (_, value) in self.values.given(name, scope) {
-                    if matches!(value.kind, Kind::Object(_)) {
-                        let text = self.text.get(value.at..value.end).unwrap_or_default();
-                        stored.extend(made(text));
-                    }
-                }
-                if let Some((id, function)) = unit.function(scope) {
-                    let parameter = function.parameters.iter().find(|(other, _)| other == name);
-                    stored.extend(parameter.and_then(|(_, class)| made(class)));
-                    let scope = &unit.scopes[id];
-                    let text = self.text.get(scope.at..scope.end).unwrap_or_default();
-                    let start = format!("var {name} ");
-                    stored.extend(text.lines().find_map(|l| made(l.trim().strip_prefix(&start)?)));
-                }
-            }
-        });
-        stored
+        unit.scopes.iter().any(|scope| {
+            let ScopeKind::Class { marks, .. } = &scope.kind else { return false };
+            marks.iter().any(|mark| match mark.path.rsplit_once('.') {
+                Some((package, "Document")) => package.contains("mongodb"),
+                Some(_) => false,
+                None => mark.path == "Document" && unit.imports_from("mongodb"),
+            })
+        })
     }
 
-    fn declared(&mut self, model: &Model) {
+    fn declared(&mut self, model: &Model, only_read: bool) {
         let mut found = Vec::new();
         properties(&model.schema, "", &mut found);
         for (path, schema) in found {
@@ -106,6 +82,10 @@ impl<'u, 't> Scan<'u, 't> {
             if self.says_cents(declared.line) {
                 types.retain(|kind| *kind != BsonType::Double);
             }
+            // A length of time is stored as text by some, and is no date.
+            if self.is_length_of_time(declared.line) {
+                types.retain(|kind| *kind != BsonType::String);
+            }
             self.out.code.fields.push(DeclaredField {
                 place: Place { location, function: None },
                 model: model.name.clone(),
@@ -118,6 +98,7 @@ impl<'u, 't> Scan<'u, 't> {
                     Bson::Int64(n) => u64::try_from(*n).ok(),
                     _ => None,
                 }),
+                only_read,
                 path,
             });
         }
@@ -133,6 +114,14 @@ impl<'u, 't> Scan<'u, 't> {
                 ["cents", "minor unit", "pence", "smallest unit"].iter().any(|w| lower.contains(w))
             },
         )
+    }
+
+    /// Whether the type on a line is a length of time: `Duration timeout`.
+    fn is_length_of_time(&self, line: u32) -> bool {
+        let line = usize::try_from(line).unwrap_or(usize::MAX);
+        let text = self.text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+        text.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .any(|word| matches!(word, "Duration" | "Period" | "timedelta"))
     }
 
     /// Classes of MongoEngine: `price = FloatField()`.
@@ -179,6 +168,7 @@ impl<'u, 't> Scan<'u, 't> {
                 allowed,
                 made_by: made_by.map(str::to_owned),
                 max_items,
+                only_read: false,
             });
         }
     }
@@ -224,10 +214,67 @@ impl<'u, 't> Scan<'u, 't> {
                     allowed: Vec::new(),
                     made_by: Some(made_by),
                     max_items: None,
+                    only_read: false,
                 });
             }
         }
     }
+}
+
+/// Structs of Go that a file gives to a collection: `InsertOne(ctx, User{…})`, or a variable of the type.
+pub(super) fn stored_structs<'u, 't>(values: &Values<'u, 't>, text: &str) -> BTreeSet<String> {
+    let unit = values.unit;
+    let mut stored = BTreeSet::new();
+    unit.each(|scope, expr| {
+        let Some(call) = expr.call() else { return };
+        if !matches!(
+            call.method(),
+            Some("InsertOne" | "Insert" | "InsertMany" | "ReplaceOne" | "FindOneAndReplace")
+        ) {
+            return;
+        }
+        for arg in &call.args {
+            let written = text.get(arg.value.at..arg.value.end).unwrap_or_default();
+            if matches!(arg.value.kind, Kind::Object(_)) {
+                stored.extend(struct_name(written));
+            }
+            let Kind::Name(name) = &arg.value.kind else { continue };
+            for (_, value) in values.given(name, scope) {
+                if matches!(value.kind, Kind::Object(_)) {
+                    stored.extend(struct_name(text.get(value.at..value.end).unwrap_or_default()));
+                }
+            }
+            if let Some((id, function)) = unit.function(scope) {
+                let parameter = function.parameters.iter().find(|(other, _)| other == name);
+                stored.extend(parameter.and_then(|(_, class)| struct_name(class)));
+                let scope = &unit.scopes[id];
+                let body = text.get(scope.at..scope.end).unwrap_or_default();
+                let start = format!("var {name} ");
+                let declared = body.lines().find_map(|l| l.trim().strip_prefix(&start));
+                stored.extend(declared.and_then(struct_name));
+            }
+        }
+    });
+    stored
+}
+
+/// Structs of Go that a file makes with values in them: only what is made can be written.
+pub(super) fn made_structs(unit: &Unit<'_>, text: &str) -> BTreeSet<String> {
+    let mut made = BTreeSet::new();
+    unit.each(|_, expr| {
+        if matches!(&expr.kind, Kind::Object(entries) if !entries.is_empty()) {
+            made.extend(struct_name(text.get(expr.at..expr.end).unwrap_or_default()));
+        }
+    });
+    made
+}
+
+/// The name of a struct, without its package: of `&models.User{…}`, `[]User`, `*User`.
+fn struct_name(text: &str) -> Option<String> {
+    let name = text.trim_start_matches(['&', '*', ' ', '[', ']']).split(['{', ' ']).next()?.trim();
+    let name = name.rsplit('.').next()?;
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    is_name.then(|| name.to_owned())
 }
 
 fn literal(expr: &Expr<'_>) -> String {

@@ -6,6 +6,7 @@ use docward_model::code::{CodeName, NameKind};
 use super::{
     Scan,
     ir::{Arg, Call, Expr, Kind, ScopeId, ScopeKind, StatementKind},
+    secrets::is_address,
     targets::{COLLECTION_METHODS, DATABASE_METHODS},
 };
 
@@ -63,6 +64,8 @@ impl<'u, 't> Scan<'u, 't> {
             }
             _ if !is_mongo || call.receiver().is_none() => None,
             "C" | "DB" if !of_mgo() => None,
+            // `mongoskin.db('host/shop')` is given an address.
+            "db" if self.is_of_mongoskin(call) => None,
             "createCollection" | "create_collection" | "CreateCollection" => {
                 Some((NameKind::Collection, first()?))
             }
@@ -71,6 +74,11 @@ impl<'u, 't> Scan<'u, 't> {
             _ if DATABASE_METHODS.contains(&method) => Some((NameKind::Database, first()?)),
             _ => None,
         }
+    }
+
+    fn is_of_mongoskin(&self, call: &Call<'t>) -> bool {
+        let module = call.receiver().and_then(|of| self.values.module_of(of));
+        module.is_some_and(|module| module == "mongoskin")
     }
 
     /// `@Document("users")`, `@Schema({collection: "users"})`, `meta = {"collection": "users"}` of MongoEngine,
@@ -128,5 +136,8 @@ impl<'u, 't> Scan<'u, 't> {
 
 /// Whether a text is a name rather than something that is filled in.
 fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.len() <= 300 && !text.contains(['{', '#', '%', '\n'])
+    !text.is_empty()
+        && text.len() <= 300
+        && !text.contains(['{', '#', '%', '\n'])
+        && !is_address(text)
 }

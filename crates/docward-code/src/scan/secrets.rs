@@ -63,7 +63,7 @@ impl<'u, 't> Scan<'u, 't> {
             }
             let fallback = folded.fallback;
             match self.parsed(&folded, scope) {
-                Some(mut client) if !fallback => {
+                Some(mut client) if !fallback && !self.is_oplog(at) => {
                     let location = self.location(at);
                     client.site = Some(ClientSite { location, is_whole: false });
                     self.out.clients.push(client);
@@ -88,6 +88,13 @@ impl<'u, 't> Scan<'u, 't> {
             in_text(text, *from, self.file, &self.places, true, self.is_sample, self.out);
         }
         self.passwords();
+    }
+
+    /// Whether what a string is given to is named after the oplog, which is in `local`.
+    fn is_oplog(&self, at: usize) -> bool {
+        let before = &self.text[tail_start(self.text, at)..at];
+        let near: Vec<&str> = before.rsplit('\n').take(2).collect();
+        near.iter().any(|line| line.to_ascii_lowercase().contains("oplog"))
     }
 
     /// Connection strings in the middle of a text: `--uri=mongodb://…`, `${URI:mongodb://…}`. Only passwords
@@ -190,6 +197,24 @@ pub(super) fn is_word(password: &str) -> bool {
     WORDS.iter().any(|word| word.eq_ignore_ascii_case(password))
 }
 
+/// Whether a text leads to a server rather than naming something: `user:…@host`, `host:27017/shop`,
+/// `host/shop?w=1`, `mongodb://…`. Such a text may hold a password and is nobody's name.
+pub(super) fn is_address(text: &str) -> bool {
+    let has_port = text.match_indices(':').any(|(at, _)| {
+        let digits = text[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+        let is_host = || text[..at].contains('.') || text[..at].ends_with("localhost");
+        match text.as_bytes().get(at + 1 + digits) {
+            Some(b'/' | b',') => digits > 0,
+            None => digits > 1 && is_host(),
+            Some(_) => false,
+        }
+    });
+    has_port
+        || text.contains("://")
+        || text.contains('@')
+        || (text.contains('/') && text.contains('?'))
+}
+
 /// Whether a text is a password rather than something that is filled in.
 pub(super) fn is_secret(text: &str) -> bool {
     let probe = format!("mongodb://u:{}@h", text.replace(['@', '/', ':', '?', '#', '%'], "_"));
@@ -284,14 +309,46 @@ pub(super) fn in_text(
         // With capitals no driver takes it.
         if !commented && !in_sample && !is_own && !is_capital {
             client.site = Some(ClientSite { location: location(offset + at), is_whole: false });
+            if is_for_tool(&text[tail_start(text, at)..at]) {
+                super::without_pool(&mut client);
+            }
             out.clients.push(client);
         }
     }
 }
 
+/// Whether what stands before a connection string is the command of a tool: `mongosh "…"`, `mongodump --uri=…`. A
+/// tool has one connection, or as many as its own options say.
+fn is_for_tool(before: &str) -> bool {
+    const TOOLS: [&str; 10] = [
+        "mongosh",
+        "mongo",
+        "mongodump",
+        "mongorestore",
+        "mongoexport",
+        "mongoimport",
+        "mongostat",
+        "mongotop",
+        "mongofiles",
+        "mongosync",
+    ];
+    // A command goes on behind a backslash at the end of a line.
+    let mut lines: Vec<&str> = Vec::new();
+    for line in before.rsplit('\n') {
+        if !lines.is_empty() && !line.trim_end().ends_with('\\') {
+            break;
+        }
+        lines.push(line);
+    }
+    let last = lines.into_iter().rev().collect::<Vec<_>>().join(" ");
+    let last = last.rsplit([';', '|', '&']).next().unwrap_or_default();
+    last.split([' ', '\t', '"', '\'', '(', '`', '[', ',', '\\'])
+        .any(|word| TOOLS.contains(&word.rsplit('/').next().unwrap_or(word)))
+}
+
 /// A password with signs that should have been escaped is a password all the same: the string without it. What is
 /// filled in, and forms that only show how to write one (`[user:password@]host`), are none.
-fn unreadable(string: &str) -> Option<String> {
+pub(super) fn unreadable(string: &str) -> Option<String> {
     let is_whole = pieces(string).iter().all(|piece| matches!(piece, Piece::Text(_)));
     let login = docward_uri::user_part(string)?;
     let (user, password) = login.split_once(':')?;
@@ -299,7 +356,7 @@ fn unreadable(string: &str) -> Option<String> {
     (is_whole && !password.is_empty() && !is_form).then(|| docward_uri::redact(string))
 }
 
-fn broken(place: Place, shown: String, in_remark: bool, in_sample: bool) -> CodeSecret {
+pub(super) fn broken(place: Place, shown: String, in_remark: bool, in_sample: bool) -> CodeSecret {
     CodeSecret {
         place,
         kind: SecretKind::ConnectionString,
@@ -358,6 +415,8 @@ fn end_of_string(text: &str) -> usize {
             '{' | '(' => depth += 1,
             '}' | ')' if depth > 0 => depth -= 1,
             '}' | ')' => return at,
+            // What is filled in may hold quotes: `${USER:-"shop"}`, `{.ports[?(.name=="mongo")].port}`.
+            '"' | '\'' if depth > 0 && closes(&text[at..]) => {}
             '"' | '\'' | '`' | '\\' | '|' | '^' => return at,
             c if c.is_whitespace() && depth == 0 => return at,
             '\n' => return at,
@@ -366,6 +425,12 @@ fn end_of_string(text: &str) -> usize {
         }
     }
     text.len()
+}
+
+/// Whether a brace is closed further on in the line, with none that opens before it.
+fn closes(text: &str) -> bool {
+    let line = text.split('\n').next().unwrap_or(text);
+    line.find(['{', '}']).is_some_and(|at| line[at..].starts_with('}'))
 }
 
 /// A text cut where something is filled in: `${USER}`, `{{ user }}`, `<password>`, `$PASSWORD`, `%s`.

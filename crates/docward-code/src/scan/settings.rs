@@ -26,11 +26,12 @@ struct Setting {
 pub(super) fn passwords(
     text: &str,
     file: &str,
+    within: &str,
     places: &Places<'_>,
     in_sample: bool,
     out: &mut Scanned,
 ) {
-    let lower = file.to_ascii_lowercase();
+    let lower = within.to_ascii_lowercase();
     let all = settings(text, &lower);
     let about_mongo = |setting: &&Setting| setting.path.contains("mongo");
     // Where the servers are, as far as the file says.
@@ -45,12 +46,20 @@ pub(super) fn passwords(
     let is_container = ["compose", "docker", ".github/", ".gitlab-ci", ".circleci"]
         .iter()
         .any(|part| lower.contains(part));
+    let is_secret_of_kubernetes =
+        text.lines().any(|line| line.trim_end().trim_matches('"') == "kind: Secret");
     for setting in all.iter().filter(about_mongo) {
         let key = last_key(&setting.path);
-        if !is_password(key) || !is_secret(&setting.value) || is_filled_in(&setting.value) {
+        // Kubernetes wants values under `data` in base64, which hides nothing.
+        let decoded = match is_secret_of_kubernetes && setting.path.starts_with("data.") {
+            true => decoded(&setting.value),
+            false => None,
+        };
+        let value = decoded.as_deref().unwrap_or(&setting.value);
+        if !is_password(key) || !is_secret(value) || is_filled_in(value) {
             continue;
         }
-        let is_word = is_word(&setting.value) || names_a_key(&setting.value);
+        let is_word = is_word(value) || names_a_key(value);
         // Below a key about MongoDB, `password: password` names a field as often as it is one.
         if is_word && !key.contains("mongo") {
             continue;
@@ -66,15 +75,57 @@ pub(super) fn passwords(
                 function: None,
             },
             kind: SecretKind::Password,
-            shown: format!("{}=*****", shown(&setting.path)),
+            shown: match decoded {
+                Some(_) => format!("{}=*****, in base64", shown(&setting.path)),
+                None => format!("{}=*****", shown(&setting.path)),
+            },
             fallback: false,
-            local: is_container || is_local_host,
+            local: is_container || is_local_host || is_bundled(&all, &setting.path, &lower),
             in_remark: false,
             in_sample,
             literal: None,
             is_word,
         });
     }
+}
+
+/// Whether a chart starts the server itself, beside the application: its values say which image.
+fn is_bundled(all: &[Setting], path: &str, file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let Some((section, _)) = path.split_once('.').filter(|_| name.starts_with("values")) else {
+        return false;
+    };
+    all.iter().any(|setting| {
+        setting.path.strip_prefix(section).and_then(|rest| rest.strip_prefix('.')).is_some_and(
+            |rest| ["image", "persistence", "architecture"].iter().any(|k| rest.starts_with(k)),
+        )
+    })
+}
+
+/// A text that was written in base64.
+fn decoded(value: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(value.len());
+    let (mut bits, mut count) = (0_u32, 0_u32);
+    for c in value.trim_end_matches('=').bytes() {
+        let six = match c {
+            b'A'..=b'Z' => c - b'A',
+            b'a'..=b'z' => c - b'a' + 26,
+            b'0'..=b'9' => c - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6) | u32::from(six);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(((bits >> count) & 0xff) as u8);
+        }
+    }
+    let text = String::from_utf8(bytes).ok()?;
+    // Values of several lines end in a line break.
+    let text = text.trim_end_matches('\n');
+    (!text.is_empty() && !text.contains(char::is_control)).then(|| text.to_owned())
 }
 
 fn last_key(path: &str) -> &str {

@@ -4,6 +4,7 @@ use super::{
     FileKind, Known, Language,
     ir::{Expr, Kind, ScopeKind, StatementKind, Unit},
     lower,
+    models::{made_structs, stored_structs},
     values::Values,
 };
 use crate::tree::Source;
@@ -25,6 +26,10 @@ pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
     let stem = stem_of(file);
     constants(&unit, &values, &stem, &mut out);
     models(&unit, &values, &mut out);
+    if language == Language::Go {
+        out.written = stored_structs(&values, text);
+        out.written.extend(made_structs(&unit, text));
+    }
     let factories = super::factories(file, text, &unit, &nothing);
     out.factories.extend(factories.into_iter().map(|name| (stem.clone(), name)));
     out

@@ -2,6 +2,7 @@
 
 use super::{
     ir::{Expr, Kind, ScopeId},
+    secrets::is_address,
     values::Values,
 };
 
@@ -80,19 +81,20 @@ impl<'u, 't> Values<'u, 't> {
         match &expr.kind {
             Kind::Index(of, name) if self.is_database(of, scope, 0) => Some(Target {
                 database: self.database(of, scope, 0),
-                collection: self.text(name, scope)?,
+                collection: self.plain_name(name, scope)?,
                 is_model: false,
             }),
             Kind::Call(call) => {
                 let method = call.method()?;
                 if COLLECTION_METHODS.contains(&method) {
-                    let name = call.args.iter().find_map(|arg| self.text(&arg.value, scope))?;
+                    let name =
+                        call.args.iter().find_map(|arg| self.plain_name(&arg.value, scope))?;
                     let database = call.receiver().and_then(|of| self.database(of, scope, 0));
                     return Some(Target { database, collection: name, is_model: false });
                 }
                 // `mongoose.model('User')`, `Model.find(…).sort(…)`.
                 if method == "model" {
-                    let name = self.text(call.positional(0)?, scope)?;
+                    let name = self.plain_name(call.positional(0)?, scope)?;
                     return Some(Target {
                         database: None,
                         collection: self.known.collection_of(&name),
@@ -114,6 +116,25 @@ impl<'u, 't> Values<'u, 't> {
                     collection: self.known.collection_of(&capital),
                     is_model: true,
                 })
+            }
+            _ => None,
+        }
+    }
+
+    /// A name that may be shown: no connection string in the place of one.
+    fn plain_name(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<String> {
+        self.text(expr, scope).filter(|text| !is_address(text))
+    }
+
+    /// The module that an expression stands for: a name that is imported, or `require('…')` itself.
+    pub(super) fn module_of(&self, expr: &Expr<'t>) -> Option<String> {
+        match &expr.kind {
+            Kind::Name(name) => {
+                let import = self.unit.import(name)?;
+                matches!(import.name, "" | "default").then(|| import.module.to_string())
+            }
+            Kind::Call(call) if call.method() == Some("require") => {
+                call.positional(0)?.text().map(|module| module.into_owned())
             }
             _ => None,
         }
@@ -176,9 +197,9 @@ impl<'u, 't> Values<'u, 't> {
         let (expr, scope) = self.follow(expr, scope);
         match &expr.kind {
             Kind::Call(call) if DATABASE_METHODS.contains(&call.method()?) => {
-                call.args.iter().find_map(|arg| self.text(&arg.value, scope))
+                call.args.iter().find_map(|arg| self.plain_name(&arg.value, scope))
             }
-            Kind::Index(of, name) if self.is_client(of, scope) => self.text(name, scope),
+            Kind::Index(of, name) if self.is_client(of, scope) => self.plain_name(name, scope),
             Kind::Member(of, name) if self.is_client(of, scope) => Some((*name).to_owned()),
             _ => None,
         }

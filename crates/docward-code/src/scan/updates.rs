@@ -11,7 +11,9 @@ use super::{
 };
 
 /// Methods that take a filter and an update.
-const UPDATES: [&str; 27] = [
+const UPDATES: [&str; 29] = [
+    "updateAsync",
+    "upsertAsync",
     "updateOne",
     "updateMany",
     "update",
@@ -77,8 +79,24 @@ const BUILDERS: [(&str, AppendKind); 9] = [
 /// What makes a document.
 const MAKES: [&str; 5] = ["insertOne", "insert_one", "InsertOne", "create", "insert"];
 /// What makes an id for one.
-const MAKES_ID: [&str; 8] =
-    ["ObjectId", "ObjectID", "NewObjectID", "NewObjectId", "uuid4", "uuidv4", "v4", "randomUUID"];
+const MAKES_ID: [&str; 16] = [
+    "ObjectId",
+    "ObjectID",
+    "NewObjectID",
+    "NewObjectId",
+    "uuid4",
+    "uuidv4",
+    "v4",
+    "randomUUID",
+    "uuid",
+    "uuid1",
+    "nanoid",
+    "ulid",
+    "cuid",
+    "NewString",
+    "Random.id",
+    "uuid.New",
+];
 
 impl<'u, 't> Scan<'u, 't> {
     /// Finds every update of the file.
@@ -108,7 +126,7 @@ impl<'u, 't> Scan<'u, 't> {
             .code
             .set_paths
             .iter()
-            .filter(|set| matches!(set.operator.as_str(), "$pull" | "$unset"))
+            .filter(|set| matches!(set.operator.as_str(), "$pull" | "$pullAll" | "$pop" | "$unset"))
             .map(|set| (set.place.function.clone(), set.path.clone()))
             .collect();
         for append in &mut self.out.code.appends {
@@ -184,17 +202,20 @@ impl<'u, 't> Scan<'u, 't> {
                 }
                 _ => return false,
             };
-            let Some((function, _)) = self.values.unit.function(scope) else { return false };
+            // Callbacks run within the function that made it.
+            let function = self.outer_function(scope);
             let given = self.values.given(name, scope);
-            !given.is_empty()
+            function != 0
+                && !given.is_empty()
                 && given.iter().all(|(at, value)| {
                     self.values.unit.is_in(*at, function)
-                        && value.call().is_some_and(|call| {
-                            let makes = if is_id { &MAKES_ID[..] } else { &MAKES[..] };
-                            // `new ObjectId(text)` only reads one.
-                            call.method().is_some_and(|method| makes.contains(&method))
-                                && !(is_id && call.positional(0).is_some())
-                        })
+                        && match is_id {
+                            true => makes_id(value),
+                            false => value
+                                .call()
+                                .and_then(Call::method)
+                                .is_some_and(|m| MAKES.contains(&m)),
+                        }
                 })
         };
         // `updateOne({_id: made.insertedId}, …)`, `UpdateByID(ctx, made.InsertedID, …)`.
@@ -334,43 +355,63 @@ impl<'u, 't> Scan<'u, 't> {
                 {
                     continue;
                 }
-                // A name that is computed is shown as code has it.
-                let path = field.name.clone().unwrap_or_else(|| {
-                    let computed = field.computed.and_then(Expr::path);
-                    computed.map_or_else(|| "*".to_owned(), |path| format!("[{path}]"))
-                });
-                let place = self.place(field.at, field.scope);
-                let collection = collection.map(str::to_owned);
-                match operator {
-                    "$push" | "$addToSet" | "$pushAll" => {
-                        let is_set = operator == "$addToSet";
-                        let kind = if is_set { AppendKind::AddToSet } else { AppendKind::Push };
-                        let mut cap = self.cap(&field, filter, update);
-                        if cap == Cap::None
-                            && let Some(why) = self.is_tested(&path, field.value, field.scope)
-                        {
-                            cap = Cap::Guard(why.to_owned());
-                        }
-                        self.out.code.appends.push(Append { place, kind, collection, path, cap });
-                    }
-                    "$set" | "$inc" | "$unset" | "$min" | "$max" | "$mul" | "$setOnInsert"
-                    | "$pull" => {
-                        if operator == "$set" && mentions(field.value, "$concatArrays") {
-                            let sliced = mentions(field.value, "$slice");
-                            self.out.code.appends.push(Append {
-                                place: place.clone(),
-                                kind: AppendKind::Concat,
-                                collection: collection.clone(),
-                                path: path.clone(),
-                                cap: if sliced { Cap::Slice(0) } else { Cap::None },
-                            });
-                        }
-                        let operator = operator.to_owned();
-                        self.out.code.set_paths.push(SetPath { place, operator, collection, path });
-                    }
-                    _ => {}
-                }
+                self.operand(operator, &field, filter, update, collection);
             }
+        }
+    }
+
+    /// One field that an operator changes.
+    fn operand(
+        &mut self,
+        operator: &str,
+        field: &Field<'u, 't>,
+        filter: &[Field<'u, 't>],
+        update: &[Field<'u, 't>],
+        collection: Option<&str>,
+    ) {
+        // A name that is computed is shown as code has it.
+        let path = field.name.clone().unwrap_or_else(|| {
+            let computed = field.computed.and_then(Expr::path);
+            computed.map_or_else(|| "*".to_owned(), |path| format!("[{path}]"))
+        });
+        let place = self.place(field.at, field.scope);
+        let collection = collection.map(str::to_owned);
+        match operator {
+            "$push" | "$addToSet" | "$pushAll" => {
+                let is_set = operator == "$addToSet";
+                let kind = if is_set { AppendKind::AddToSet } else { AppendKind::Push };
+                let mut cap = self.cap(field, filter, update);
+                if cap == Cap::None
+                    && let Some(why) = self.is_tested(&path, field.value, field.scope)
+                {
+                    cap = Cap::Guard(why.to_owned());
+                }
+                self.out.code.appends.push(Append {
+                    place,
+                    kind,
+                    collection,
+                    path,
+                    cap,
+                    few: None,
+                });
+            }
+            "$set" | "$inc" | "$unset" | "$min" | "$max" | "$mul" | "$setOnInsert" | "$pull"
+            | "$pullAll" | "$pop" => {
+                if operator == "$set" && mentions(field.value, "$concatArrays") {
+                    let sliced = mentions(field.value, "$slice");
+                    self.out.code.appends.push(Append {
+                        place: place.clone(),
+                        kind: AppendKind::Concat,
+                        collection: collection.clone(),
+                        path: path.clone(),
+                        cap: if sliced { Cap::Slice(0) } else { Cap::None },
+                        few: None,
+                    });
+                }
+                let operator = operator.to_owned();
+                self.out.code.set_paths.push(SetPath { place, operator, collection, path });
+            }
+            _ => {}
         }
     }
 
@@ -497,7 +538,7 @@ impl<'u, 't> Scan<'u, 't> {
         };
         let place = self.place(field.at, scope);
         let collection = None;
-        self.out.code.appends.push(Append { place, kind: *kind, collection, path, cap });
+        self.out.code.appends.push(Append { place, kind: *kind, collection, path, cap, few: None });
     }
 
     fn is_spring_update(&self, expr: &'u Expr<'t>, scope: ScopeId, steps: u32) -> bool {
@@ -534,29 +575,46 @@ impl<'u, 't> Scan<'u, 't> {
                 let cap = if is_constant { Cap::Constant } else { Cap::None };
                 let place = self.place(arg.value.at, scope);
                 let path = path.replace("__", ".");
-                self.out.code.appends.push(Append { place, kind, collection: None, path, cap });
+                self.out.code.appends.push(Append {
+                    place,
+                    kind,
+                    collection: None,
+                    path,
+                    cap,
+                    few: None,
+                });
             }
         }
     }
 
     /// Update documents that are not written where they are used: constants, values that are returned,
-    /// `update["$push"] = …`.
+    /// `update["$push"] = …`, `update.$push.events = …`.
     fn loose(&mut self, seen: &mut BTreeSet<usize>) {
         let mut found: Vec<Vec<Field<'u, 't>>> = Vec::new();
+        let mut operands: Vec<(String, Field<'u, 't>)> = Vec::new();
         for statement in &self.values.unit.statements {
             let value = match &statement.kind {
                 StatementKind::Assign { target, value, .. } => {
-                    if let Kind::Index(_, key) = &target.kind
-                        && let Some(operator) = key.text().filter(|text| text.starts_with('$'))
-                    {
-                        found.push(vec![Field {
-                            computed: None,
-                            name: Some(operator.into_owned()),
-                            is_spread: false,
-                            value,
-                            at: target.at,
-                            scope: statement.scope,
-                        }]);
+                    let field = |name, computed| Field {
+                        computed,
+                        name,
+                        is_spread: false,
+                        value,
+                        at: target.at,
+                        scope: statement.scope,
+                    };
+                    if let Some(operator) = operator_of(target) {
+                        found.push(vec![field(Some(operator), None)]);
+                    } else if let Some((operator, of)) = operand_of(target) {
+                        let name = match of {
+                            Operand::Name(name) => Some(name.to_owned()),
+                            Operand::Computed(key) => self.values.text(key, statement.scope),
+                        };
+                        let computed = match of {
+                            Operand::Computed(key) => Some(key),
+                            Operand::Name(_) => None,
+                        };
+                        operands.push((operator, field(name, computed)));
                     }
                     value
                 }
@@ -565,6 +623,11 @@ impl<'u, 't> Scan<'u, 't> {
             };
             if matches!(value.kind, Kind::Object(_)) {
                 found.extend(self.values.document(value, statement.scope));
+            }
+        }
+        for (operator, field) in operands {
+            if seen.insert(field.at) {
+                self.operand(&operator, &field, &[], &[], None);
             }
         }
         for document in found {
@@ -577,6 +640,50 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
     }
+}
+
+/// What an operator is told to change: `update.$push.events`, `update["$push"][key]`.
+enum Operand<'e, 't> {
+    Name(&'t str),
+    Computed(&'e Expr<'t>),
+}
+
+/// The operator that a member is: `update.$push`, `update["$push"]`.
+fn operator_of(expr: &Expr<'_>) -> Option<String> {
+    match &expr.kind {
+        Kind::Member(_, name) if name.starts_with('$') => Some((*name).to_owned()),
+        Kind::Index(_, key) => {
+            key.text().filter(|text| text.starts_with('$')).map(|text| text.into_owned())
+        }
+        _ => None,
+    }
+}
+
+/// The operator and the field under it that are assigned to.
+fn operand_of<'e, 't>(target: &'e Expr<'t>) -> Option<(String, Operand<'e, 't>)> {
+    let (of, operand) = match &target.kind {
+        Kind::Member(of, name) => (of, Operand::Name(name)),
+        Kind::Index(of, key) => (of, Operand::Computed(key)),
+        _ => return None,
+    };
+    let operator = operator_of(of).filter(|operator| OPERATORS.contains(&operator.as_str()))?;
+    Some((operator, operand))
+}
+
+/// Whether an expression makes a new id; `new ObjectId(text)` only reads one, `str(uuid4())` writes it as text.
+fn makes_id(value: &Expr<'_>) -> bool {
+    value.call().is_some_and(|call| {
+        let Some(method) = call.method() else { return false };
+        let whole = call.callee.path().unwrap_or_default();
+        match call.positional(0) {
+            Some(inner) if matches!(method, "str" | "String") => makes_id(inner),
+            Some(_) => false,
+            None if matches!(method, "toString" | "toHexString" | "hex" | "Hex" | "String") => {
+                call.receiver().is_some_and(makes_id)
+            }
+            None => MAKES_ID.contains(&method) || MAKES_ID.contains(&whole.as_str()),
+        }
+    })
 }
 
 /// `Role.ADMIN`, `EntityVisibility.archived.value`, `ROLE_ADMIN`: one of a few values.

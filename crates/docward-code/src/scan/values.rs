@@ -6,6 +6,7 @@ use std::{cell::Cell, collections::BTreeMap};
 use super::{
     Known,
     ir::{Call, Expr, Key, Kind, Part, ScopeId, ScopeKind, StatementKind, Unit},
+    secrets,
 };
 
 /// How many names are followed one after the other.
@@ -118,10 +119,29 @@ impl<'u, 't> Values<'u, 't> {
             let here: Vec<_> =
                 all.iter().filter(|(at, _)| self.owner(*at) == outer).copied().collect();
             if !here.is_empty() {
-                return here;
+                return self.of_block(path, scope, here);
             }
         }
         Vec::new()
+    }
+
+    /// Of values given to a name, those of the name that counts in this block: another block may have one of its
+    /// own that is called the same.
+    fn of_block(
+        &self,
+        name: &str,
+        scope: ScopeId,
+        given: Vec<(ScopeId, &'u Expr<'t>)>,
+    ) -> Vec<(ScopeId, &'u Expr<'t>)> {
+        let blocks: Vec<ScopeId> =
+            self.unit.block_names.iter().filter(|(_, n)| *n == name).map(|(id, _)| *id).collect();
+        let block_of = |scope| self.unit.around(scope).find(|id| blocks.contains(id));
+        if blocks.len() < 2 {
+            return given;
+        }
+        let block = block_of(scope);
+        let own: Vec<_> = given.iter().filter(|(at, _)| block_of(*at) == block).copied().collect();
+        if own.is_empty() { given } else { own }
     }
 
     /// The one value that is given; nulls are left out, they only declare.
@@ -292,6 +312,22 @@ impl<'u, 't> Values<'u, 't> {
                     self.fold_into(of, scope, steps + 1, out);
                 } else {
                     out.fragments.push(Fragment::Hole);
+                }
+            }
+            // Which of two hosts it is does not matter where both are this machine.
+            Kind::Choice(held) => {
+                let [_, left, right] = &**held;
+                let fold = |arm: &'u Expr<'t>| {
+                    let mut folded = Folded::default();
+                    self.fold_into(arm, scope, steps + 1, &mut folded);
+                    folded
+                };
+                let (left, right) = (fold(left), fold(right));
+                let is_local =
+                    |arm: &Folded| arm.whole().is_some_and(|host| secrets::is_local(&host));
+                match is_local(&left) && is_local(&right) {
+                    true => out.fragments.extend(left.fragments),
+                    false => out.fragments.push(Fragment::Hole),
                 }
             }
             _ => match self.elsewhere(expr) {

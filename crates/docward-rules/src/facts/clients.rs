@@ -108,6 +108,21 @@ impl<'a> Client<'a> {
             || !self.uri.hosts.is_empty() && self.uri.hosts.iter().all(is_local)
     }
 
+    /// Whether its pool may be what it is on purpose: a string that a shell script hands on to something it starts,
+    /// or one of several clients of a file, each with a task of its own.
+    pub fn may_be_special(&self, evidence: &Evidence) -> bool {
+        let Some(site) = &self.uri.site else { return false };
+        let file = site.location.file.as_str();
+        let is_script = [".sh", ".bash", ".ps1"].iter().any(|end| file.ends_with(end));
+        let others = evidence.uris.iter().filter(|other| {
+            other.is_made_in_code()
+                && other.site.as_ref().is_some_and(|other| {
+                    other.location.file == file && other.location != site.location
+                })
+        });
+        is_script || (self.uri.is_made_in_code() && others.count() > 0)
+    }
+
     /// Whether something may be missed: all options are in sight, and the string is not one for the
     /// developer's own machine.
     pub fn can_lack_options(&self) -> bool {

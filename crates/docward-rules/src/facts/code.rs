@@ -7,7 +7,8 @@ use docward_model::{
     code::{Append, Code, DeclaredField, Place},
 };
 
-/// A finding at a place. Its fingerprint holds while lines move: file, function and what it is about.
+/// A finding at a place. Its fingerprint holds while lines move: the file within the project, the function and what
+/// it is about.
 pub fn draft(
     evidence: &Evidence,
     place: &Place,
@@ -16,13 +17,13 @@ pub fn draft(
     why: &'static str,
     todo: impl Into<String>,
 ) -> Draft {
+    let file = match &evidence.code {
+        Some(code) => code.within_project(&place.location.file),
+        None => place.location.file.clone(),
+    };
     Draft::new(Subject::Deployment, what, why, todo, seen(evidence))
         .location(place.location.clone())
-        .key(format!(
-            "{} {} {about}",
-            place.location.file,
-            place.function.as_deref().unwrap_or_default()
-        ))
+        .key(format!("{file} {} {about}", place.function.as_deref().unwrap_or_default()))
 }
 
 /// Fields of models that a rule is about, each with the last part of its path. A part that several models hold

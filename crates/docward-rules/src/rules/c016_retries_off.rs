@@ -102,7 +102,7 @@ fn speaks_only(client: &Client<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::count_on;
+    use crate::testing::{check, count_on};
 
     #[test]
     fn cn_01_4_cp_5_cp_6_gc_08_only_what_is_switched_off_is_reported() {
@@ -116,5 +116,27 @@ mod tests {
         assert_eq!(found("topology=standalone", "a/?retryReads=false"), 1);
         assert_eq!(found("", "x.docdb.amazonaws.com:27017/?retryWrites=false"), 0);
         assert_eq!(found("", "localhost/?retryWrites=false"), 0);
+    }
+
+    #[test]
+    fn cn_01_4_cp_5_options_that_are_added_on_the_way_count() {
+        let found = |text: &str| {
+            let head = "const {MongoClient} = require('mongodb');\n";
+            check("C016", &format!("source a.js\n{head}{text}")).len()
+        };
+        let spread = "const c = new MongoClient(uri, {appName: 'a', ...(!uri.includes('retry') && {retryWrites: false})});";
+        assert_eq!(found(spread), 1);
+        assert_eq!(found(&spread.replace("retryWrites: false", "retryWrites: true")), 0);
+        for added in [
+            "uri = uri + '?retryWrites=false';",
+            "uri += '&retryWrites=false';",
+            "if (uri.indexOf('?') === -1) { uri = uri + '?retryWrites=false'; } else { uri = uri + '&w=1'; }",
+        ] {
+            let text = format!("function f(uri) {{ {added} return new MongoClient(uri); }}");
+            assert_eq!(found(&text), 1, "{text}");
+            assert_eq!(found(&text.replace("retryWrites=false", "w=majority")), 0, "{text}");
+        }
+        let meteor = "import {Mongo} from 'meteor/mongo';\nconst options = {retryWrites: false};\nMongo.setConnectionOptions(options);";
+        assert_eq!(check("C016", &format!("source a.js\n{meteor}")).len(), 1);
     }
 }

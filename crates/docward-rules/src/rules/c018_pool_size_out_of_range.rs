@@ -1,6 +1,6 @@
 //! PP-1, CP-4, PF-4, PF-5: `maxPoolSize` against what the service needs, or else against the usual range.
 
-use docward_model::Evidence;
+use docward_model::{Evidence, Level};
 
 use crate::{
     Cx, declare_rule,
@@ -16,7 +16,9 @@ declare_rule! {
     /// (`[[service]]` in `docward.toml`), the pool has to have requests × seconds × 1.5 connections, shared
     /// among the routers where the string leads to several; what is above the range is too much. Without
     /// these figures the usual range holds, 50 to 200. `maxPoolSize=0` has no limit at all. Strings for the own
-    /// machine pass.
+    /// machine pass, so do those that a tool is given (`mongosh`, `mongodump`) and those of programs that ask
+    /// something and end. A small pool is information where it may be meant: in a shell script that starts
+    /// something, or where one file makes several clients.
     ///
     /// ## Why it matters
     /// Too small a pool makes requests wait in the application. Too large a one, times all instances,
@@ -91,8 +93,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         {
             continue;
         }
+        let is_small = size > 0 && size < least && needed.is_none();
         let mut draft =
             client.option_draft("maxPoolSize", size, is, why, better).data("size", size);
+        if is_small && client.may_be_special(evidence) {
+            draft = draft.level(Level::Information);
+        }
         if let Some(needed) = needed {
             draft = draft.data("needed", needed);
         } else {
@@ -116,6 +122,42 @@ mod tests {
     fn pp_1_cp_4_the_usual_range_is_50_to_200() {
         assert_eq!([49, 50, 150, 200, 201, 0].map(count), [1, 0, 0, 0, 1, 1]);
         assert_eq!(count_on("C018", "least=5", "a,b/?maxPoolSize=6"), 0);
+    }
+
+    #[test]
+    fn pp_1_cp_4_tools_and_probes_have_no_pool() {
+        use docward_model::Severity::{Info, Warn};
+        let found = |file: &str, text: &str| {
+            let found = check("C018", &format!("source {file}\n{text}"));
+            found.into_iter().map(|finding| finding.severity).collect::<Vec<_>>()
+        };
+        let uri = "mongodb+srv://$U:$P@h.shop.io/x?maxPoolSize=5";
+        for command in
+            ["mongosh ", "mongodump --uri=", "docker exec a mongo \\\n  ", "x; /usr/bin/mongosh "]
+        {
+            let text = format!("{command}\"{uri}\" --eval 'db.dropDatabase()'\n");
+            assert!(found("a.sh", &text).is_empty(), "{text}");
+        }
+        // What a script starts may be anything; what settings say is a client's.
+        assert_eq!(found("a.sh", &format!("helm upgrade --set uri=\"{uri}\"\n")), [Info]);
+        assert_eq!(found("a.sh", &format!("mongosh --version; run \"{uri}\"\n")), [Info]);
+        assert_eq!(found("a.yaml", &format!("uri: {uri}\n")), [Warn]);
+        let probe = "import {MongoClient} from 'mongodb';\nconst client = new MongoClient(process.env.URI, {maxPoolSize: 1});\ntry { await client.db('admin').command({ping: 1}); } catch (e) { process.exit(1); } finally { await client.close(); }";
+        assert!(found("a.mjs", probe).is_empty());
+        assert_eq!(found("a.mjs", &format!("{probe}\napp.listen(80);")), [Warn]);
+        assert_eq!(found("a.mjs", &format!("{probe}\nexport default client;")), [Warn]);
+        let two = "const {MongoClient} = require('mongodb');\nconst a = new MongoClient(process.env.URI, {maxPoolSize: 100});\nconst indexes = new MongoClient(process.env.URI, {maxPoolSize: 5});";
+        assert_eq!(found("a.js", two), [Info]);
+        assert_eq!(
+            found(
+                "a.js",
+                &two.replace(
+                    "const a = new MongoClient(process.env.URI, {maxPoolSize: 100});\n",
+                    ""
+                )
+            ),
+            [Warn]
+        );
     }
 
     #[test]

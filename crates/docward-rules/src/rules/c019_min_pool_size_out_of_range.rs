@@ -14,7 +14,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Judges `minPoolSize`: 5 to 20 is usual. Absent or 0 is reported where `maxPoolSize` was chosen; where
-    /// it was not, C017 tells both. More than `maxPoolSize` is an error: drivers refuse it.
+    /// it was not, C017 tells both. More than `maxPoolSize` is an error: drivers refuse it. In a shell script, and
+    /// where one file makes several clients, the rest is information.
     ///
     /// ## Why it matters
     /// Without a minimum the first requests after a start or a quiet night each wait for a connection and a
@@ -88,13 +89,17 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         } else {
             continue;
         };
+        let level = match level {
+            Level::Recommended if client.may_be_special(evidence) => Level::Information,
+            level => level,
+        };
         cx.report(client.option_draft("minPoolSize", min, is, why, value).level(level));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use docward_model::Severity::{self, Error, Warn};
+    use docward_model::Severity::{self, Error, Info, Warn};
 
     use crate::testing::{check, severities};
 
@@ -115,5 +120,8 @@ mod tests {
         assert!(found("maxPoolSize=4&minPoolSize=4").is_empty());
         assert!(found("").is_empty(), "C017 tells both");
         assert!(check("C019", "template mongodb://a,b/?maxPoolSize=100&{}").is_empty());
+        let script = "source a.sh\nhelm upgrade --set uri=mongodb+srv://$U:$P@h.shop.io/x?minPoolSize=1&maxPoolSize=60\n";
+        assert_eq!(severities("C019", "", script), [Info]);
+        assert!(severities("C019", "", &script.replace("helm", "mongosh")).is_empty());
     }
 }

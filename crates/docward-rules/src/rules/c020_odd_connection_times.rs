@@ -19,7 +19,8 @@ declare_rule! {
     /// Judges times that were chosen; what is left out is the driver's business. `maxIdleTimeMS`: 60,000 to
     /// 300,000. `waitQueueTimeoutMS`: 5,000 to 10,000. `connectTimeoutMS`: 10,000 to 30,000. Values are
     /// milliseconds, whatever unit the program uses. `waitQueueTimeoutMS` for a driver that has no such
-    /// option (Go, Rust) is told as information.
+    /// option (Go, Rust) is told as information, and so are `maxIdleTimeMS=0`, which is what drivers do by
+    /// themselves, and idle times in shell scripts or of one of several clients of a file.
     ///
     /// ## Why it matters
     /// Connections that are closed too early are made again all the time, each with a login. A short wait
@@ -135,12 +136,21 @@ fn judge(client: &Client<'_>, time: &Time, cx: &mut Cx<'_>) {
         return;
     };
     let draft = client.option_draft(option, value, than, why, time.usual);
-    cx.report(draft.clauses(time.clauses).data("ms", value).key(key));
+    let draft = draft.clauses(time.clauses).data("ms", value).key(key);
+    // Drivers close no idle connection unless told to: whoever writes 0 says what would be so anyway.
+    let is_default = option == "maxIdleTimeMS" && value == 0;
+    let is_special = option == "maxIdleTimeMS" && client.may_be_special(cx.evidence());
+    cx.report(match is_default || is_special {
+        true => draft.level(Level::Information),
+        false => draft,
+    });
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::count_on;
+    use docward_model::Severity::{Info, Warn};
+
+    use crate::testing::{count_on, severities};
 
     fn count(options: &str) -> usize {
         count_on("C020", "", &format!("a,b/?{options}"))
@@ -154,6 +164,10 @@ mod tests {
             assert_eq!(count(&format!("maxIdleTimeMS={value}")), expected, "{value}");
         }
         assert_eq!(count(""), 0, "what is left out is not judged");
+        let severity =
+            |ms: u32| severities("C020", "", &format!("uri mongodb://a,b/?maxIdleTimeMS={ms}"));
+        assert_eq!(severity(0), [Info], "the default, written out");
+        assert_eq!(severity(1000), [Warn]);
     }
 
     #[test]

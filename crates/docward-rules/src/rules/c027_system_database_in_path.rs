@@ -13,7 +13,7 @@ declare_rule! {
     /// ## What it checks
     /// Reports connection strings whose path names `admin`, `local` or `config`. `admin` is information,
     /// because samples put it there to log in and the program may name its database itself; the others are a
-    /// warning.
+    /// warning. What is named after the oplog has to name `local`, and passes.
     ///
     /// ## Why it matters
     /// A program that asks the driver for its default database gets this one, and writes business data where
@@ -82,5 +82,15 @@ mod tests {
         assert_eq!(found("config"), [Warn]);
         assert!(found("db_order?authSource=admin").is_empty());
         assert!(found("").is_empty());
+    }
+
+    #[test]
+    fn dm_01_2_the_oplog_is_in_local() {
+        let found = |text: &str| severities("C027", "", &format!("source a.js\n{text}"));
+        assert_eq!(found("const url = 'mongodb://10.0.0.1/local';"), [Warn]);
+        assert!(found("const env = {MONGO_OPLOG_URL: 'mongodb://10.0.0.1/local'};").is_empty());
+        let later = "process.env.MONGO_OPLOG_URL = other(\n  `mongodb://10.0.0.1:${PORT}/local?replicaSet=a`);";
+        assert!(found(later).is_empty());
+        assert_eq!(found(&later.replace("OPLOG_", "")), [Warn]);
     }
 }

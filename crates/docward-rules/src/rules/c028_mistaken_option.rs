@@ -47,6 +47,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for client in clients(evidence, cx.settings()) {
         for note in &client.uri.notes {
             let (level, why) = match note.kind {
+                // What drivers of the time took does no harm on the own machine.
+                NoteKind::Unknown if is_given_up(note) && client.is_local() => {
+                    (Level::Information, "newer drivers take it no more, or warn about it")
+                }
                 NoteKind::Unknown => {
                     (Level::Recommended, "drivers write a line to their log and go on without it")
                 }
@@ -75,6 +79,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             });
         }
     }
+}
+
+/// Whether drivers had the option once.
+fn is_given_up(note: &UriNote) -> bool {
+    note.what.ends_with("that drivers gave up")
 }
 
 /// An old name of an option in code, where the new one means the same.
@@ -134,5 +143,28 @@ mod tests {
                 .is_empty()
         );
         assert!(check("C028", "template mongodb://a,b/?{}=1&w={}").is_empty());
+    }
+
+    #[test]
+    fn sdk_all_1_options_of_old_drivers_are_told_as_such_and_once() {
+        let found = check("C028", "uri mongodb://a,b/?auto_reconnect=true");
+        assert_eq!(
+            found[0].what.split(", in").next(),
+            Some("`auto_reconnect` is an option that drivers gave up")
+        );
+        let code = "source a.js\nconst monk = require('monk');\nconst uri = 'mongodb://10.0.0.1/shop?auto_reconnect=true';\nconst a = monk(uri).get('a');\nconst b = monk(uri).get('b');";
+        let found = crate::testing::judged("C028", code);
+        assert_eq!(found.len(), 1, "one text, one finding: {found:?}");
+        let local = check("C028", &code.replace("10.0.0.1", "localhost"));
+        assert_eq!(local[0].severity, Info);
+    }
+
+    #[test]
+    fn sdk_all_1_paths_in_templates_are_no_options() {
+        let text =
+            "expose-uri: mongodb://{.spec.clusterIP}:{.spec.ports[?(.name==\"mongo\")].port}\n";
+        assert!(check("C028", &format!("source a.yml\n{text}")).is_empty());
+        let text = "uri: mongodb://h.shop.io/${NAME:-\"shop\"}?maxPolSize=5\n";
+        assert_eq!(check("C028", &format!("source a.yml\n{text}")).len(), 1);
     }
 }

@@ -16,7 +16,8 @@ declare_rule! {
     /// `mongodb+srv://`, `tls` and `ssl` that differ, `tlsInsecure` beside the options it stands for,
     /// `maxStalenessSeconds` below 90 or with reads from the primary, tags with reads from the primary, `w=0`
     /// with `journal=true`, a negative `w`, an empty `authSource`, passwords with mechanisms that take none.
-    /// Options that merely say different things, such as a certificate with `tls=false`, are a warning.
+    /// Options that merely say different things, such as a certificate with `tls=false`, are a warning, and
+    /// information where the string leads to this machine or to a container beside.
     ///
     /// ## Why it matters
     /// The client does not start, or starts with one driver and not with another.
@@ -52,7 +53,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     (Level::Mandatory, "drivers refuse the string: the client does not start")
                 }
                 NoteKind::Contradiction => (
-                    Level::Recommended,
+                    if client.is_local() { Level::Information } else { Level::Recommended },
                     "drivers follow one of the two, and the other one looks as if it held",
                 ),
                 _ => continue,
@@ -89,7 +90,7 @@ fn correction(option: &str, hosts: usize) -> Option<Correction> {
 
 #[cfg(test)]
 mod tests {
-    use docward_model::Severity::{self, Error, Warn};
+    use docward_model::Severity::{self, Error, Info, Warn};
 
     use crate::testing::severities;
 
@@ -114,6 +115,7 @@ mod tests {
             assert_eq!(found(rest), [Error], "{rest}");
         }
         assert_eq!(found("a/?tls=false&tlsCAFile=ca.pem"), [Warn]);
+        assert_eq!(found("localhost/?tls=false&tlsCAFile=ca.pem"), [Info]);
         assert!(
             found("a,b/?replicaSet=x&readPreference=nearest&maxStalenessSeconds=120").is_empty()
         );

@@ -127,6 +127,22 @@ mod tests {
     }
 
     #[test]
+    fn cn_02_1_an_early_return_keeps_no_client() {
+        let node = "const {MongoClient} = require('mongodb');\napp.get('/', async (req, res) => { const q = req.query.q; if (!q) { return res.redirect('/'); } const files = list(); if (files.length === 0) return res.end(); const c = new MongoClient(process.env.URI); res.json(await c.db('a').collection('b').find().toArray()); });";
+        assert_eq!(count("a.js", node), 1);
+        assert_eq!(count("a.js", &node.replace("const q =", "var q =")), 1);
+        let go = "package main\nimport \"go.mongodb.org/mongo-driver/mongo\"\nfunc list(c *gin.Context) {\n err := c.Bind(&x)\n if err != nil {\n  return\n }\n client, err := mongo.Connect(ctx, options.Client().ApplyURI(uri))\n _ = client\n}";
+        assert_eq!(count("a.go", go), 1);
+        let java = "import com.mongodb.client.MongoClients;\nclass A { @GetMapping(\"/x\") public String x(String q) {\n  String name = find(q);\n  if (name == null) { return \"\"; }\n  MongoClient c = MongoClients.create(uri);\n  return c.toString();\n} }";
+        assert_eq!(count("A.java", java), 1);
+        // Where the name is the module's or the object's, it lives on.
+        let kept = "const {MongoClient} = require('mongodb');\nlet c;\napp.get('/', async (req, res) => { if (!c) { c = new MongoClient(process.env.URI); } res.json(await c.db('a').collection('b').find().toArray()); });";
+        assert_eq!(count("a.js", kept), 0);
+        let kept = "package main\nimport \"go.mongodb.org/mongo-driver/mongo\"\nvar client *mongo.Client\nfunc list(c *gin.Context) {\n if client == nil {\n  client, _ = mongo.Connect(ctx, options.Client().ApplyURI(uri))\n }\n}";
+        assert_eq!(count("a.go", kept), 0);
+    }
+
+    #[test]
     fn cn_02_1_what_lives_as_long_as_a_request_is_not_kept() {
         let flask = "from flask import Flask, g\nfrom pymongo import MongoClient\napp = Flask(__name__)\ndef get_db():\n    if 'client' not in g:\n        g.client = MongoClient(URI)\n    return g.client.shop\n@app.route('/')\ndef x():\n    return get_db().t_user.find_one()\n";
         assert_eq!(count("a.py", flask), 1);

@@ -670,6 +670,7 @@ mod tests {
                     collection: Some("t_order_item".to_owned()),
                     path: "events".to_owned(),
                     cap,
+                    few: None,
                 };
                 Code { appends: vec![append], files: 1, ..Code::default() }
             });

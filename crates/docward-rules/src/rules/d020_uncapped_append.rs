@@ -2,7 +2,7 @@
 
 use docward_model::{
     Collection, Evidence, Level, Severity,
-    code::{Append, AppendKind, Cap},
+    code::{Append, AppendKind, Cap, Code},
 };
 
 use crate::{
@@ -24,10 +24,12 @@ declare_rule! {
     /// `"items.99": {$exists: false}`, `$size`) bounds it, so does cutting or testing the length in the same
     /// function, and `maxItems` of the model. So does a document that the same function makes, or of which there is
     /// one for each day or hour (a part of a date in the filter, with an upsert). Values that stand in the code
-    /// itself (`$addToSet: {roles: "admin"}`), or are looked up in a list that does, are few. A statement alone does not tell a list of roles from a list of
-    /// logins: it is a warning where the name says something of which there is more each day (`comments`,
-    /// `events`, `loginHistory`, `memberIds`), and a note elsewhere. `$push` of a `$group` stage stores nothing, and what migrations and other
-    /// scripts do once grows nothing.
+    /// itself (`$addToSet: {roles: "admin"}`), or are looked up in a list that does, are few. A statement alone
+    /// does not tell a list of roles from a list of logins: it is a warning where the name says something of
+    /// which there is more each day (`comments`, `events`, `loginHistory`, `messageIds`), and a note elsewhere
+    /// (`members`, `files`), where another statement takes elements out or keeps the last ones, and where the
+    /// array is searched first so that each key is there once. `$push` of a `$group` stage stores nothing, and
+    /// what migrations and other scripts do once grows nothing.
     ///
     /// ## Why it matters
     /// The array grows with every call until the document reaches 16 MB and no write succeeds. Long before
@@ -79,8 +81,31 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 && other.place.location.file == append.place.location.file
                 && matches!(other.cap, Cap::Slice(_))
         });
-        cx.report(draft(evidence, append, sliced));
+        let few = append.few.or_else(|| is_cut_elsewhere(found, append).then_some(CUT));
+        cx.report(draft(evidence, append, sliced, few));
     }
+}
+
+const CUT: &str = "another statement takes elements out of it";
+
+/// Whether a statement anywhere takes elements out of the array, or keeps only the last ones.
+fn is_cut_elsewhere(found: &Code, append: &Append) -> bool {
+    let is_known = !append.path.contains(['*', '[']);
+    let fits = |collection: &Option<String>, path: &str| {
+        code::plain_path(path) == code::plain_path(&append.path)
+            && (collection.is_none()
+                || append.collection.is_none()
+                || *collection == append.collection)
+    };
+    let taken = found.set_paths.iter().any(|set| {
+        matches!(set.operator.as_str(), "$pull" | "$pullAll" | "$pop")
+            && fits(&set.collection, &set.path)
+    });
+    let kept = found
+        .appends
+        .iter()
+        .any(|other| matches!(other.cap, Cap::Slice(_)) && fits(&other.collection, &other.path));
+    is_known && (taken || kept)
 }
 
 /// Whether the documents show the array growing: then code and data are one finding, D008's.
@@ -121,7 +146,12 @@ fn is_declared(append: &Append, evidence: &Evidence, cx: &Cx<'_>) -> bool {
         })
 }
 
-fn draft(evidence: &Evidence, append: &Append, sliced: bool) -> docward_model::Draft {
+fn draft(
+    evidence: &Evidence,
+    append: &Append,
+    sliced: bool,
+    few: Option<&str>,
+) -> docward_model::Draft {
     let path = match append.path.as_str() {
         "*" => "an array whose name is computed".to_owned(),
         path if path.starts_with('[') => {
@@ -130,10 +160,12 @@ fn draft(evidence: &Evidence, append: &Append, sliced: bool) -> docward_model::D
         path => format!("`{path}`"),
     };
     let of = code::of(append.collection.as_deref());
-    let also = if sliced {
-        "; another statement keeps it short with $slice, this one does not"
-    } else {
-        ""
+    let also = match few {
+        _ if sliced => {
+            "; another statement keeps it short with $slice, this one does not".to_owned()
+        }
+        Some(why) => format!("; {why}"),
+        None => String::new(),
     };
     let what = format!("{} makes {path}{of} longer with no bound{also}", append.kind.text());
     let todo = match append.kind {
@@ -153,7 +185,7 @@ fn draft(evidence: &Evidence, append: &Append, sliced: bool) -> docward_model::D
     )
     .data("path", append.path.as_str())
     // One site, whatever the data look like: likely rather than certain.
-    .severity(match (sliced, grows_by_nature(&append.path)) {
+    .severity(match (sliced, grows_by_nature(&append.path) && few.is_none()) {
         (true, _) => Severity::Error,
         (false, true) => Severity::Warn,
         (false, false) => Severity::Info,
@@ -164,94 +196,55 @@ fn draft(evidence: &Evidence, append: &Append, sliced: bool) -> docward_model::D
 /// Whether the name says something of which there is more each day: the statement alone does not tell a list of
 /// roles from a list of logins.
 fn grows_by_nature(path: &str) -> bool {
-    const GROWS: [&str; 62] = [
+    const GROWS: [&str; 34] = [
         "log",
         "history",
         "event",
         "activity",
-        "action",
         "execution",
         "message",
         "comment",
         "reply",
         "review",
+        "notification",
+        "alert",
         "vote",
         "like",
         "view",
         "visit",
+        "click",
         "session",
         "login",
-        "token",
-        "bookmark",
-        "favorite",
-        "favourite",
-        "starred",
-        "muted",
-        "blocked",
-        "subscriber",
-        "subscription",
         "follower",
-        "following",
-        "friend",
-        "member",
-        "user",
-        "customer",
-        "participant",
-        "attachment",
-        "file",
-        "blob",
-        "upload",
-        "image",
-        "photo",
-        "reference",
-        "relationship",
-        "order",
+        "subscriber",
         "transaction",
-        "payment",
-        "purchase",
         "reading",
         "measurement",
-        "record",
-        "entry",
-        "version",
+        "sample",
+        "metric",
         "revision",
-        "artifact",
-        "post",
+        "version",
         "attempt",
         "audit",
         "trace",
         "change",
-        "step",
         "timestamp",
-        "device",
-        "ticket",
-        "invoice",
-        "experiment",
+        "feedback",
+        "post",
     ];
-    // Arrays that seldom have more than a handful, whatever they are lists of.
-    const FEW: [&str; 14] = [
-        "role",
-        "permission",
-        "scope",
-        "tag",
-        "label",
-        "email",
-        "alias",
-        "address",
-        "phone",
-        "type",
-        "field",
-        "name",
-        "method",
-        "option",
-    ];
+    // What says nothing by itself: `commentIds`, `messages.items`.
+    const VAGUE: [&str; 7] = ["id", "item", "list", "entry", "ref", "data", "record"];
+    // `lastMessage.starred` is about stars: the last word counts, or the one before a vague one.
     let mut parts = path.trim_matches(['[', ']']).rsplit('.').filter(|part| !part.starts_with('$'));
-    let Some(last) = parts.next() else { return false };
-    let has = |part: &str, list: &[&str]| {
-        names::words(part).iter().any(|word| list.contains(&words::singular(word).as_str()))
+    let mut head = || {
+        let part = parts.next()?;
+        names::words(part)
+            .iter()
+            .map(|word| words::singular(word))
+            .rfind(|w| !VAGUE.contains(&w.as_str()))
     };
-    !has(last, &FEW)
-        && (has(last, &GROWS) || parts.next().is_some_and(|parent| has(parent, &GROWS)))
+    let word = head().or_else(head);
+    word.is_some_and(|word| GROWS.contains(&word.as_str()))
 }
 
 #[cfg(test)]
@@ -291,14 +284,102 @@ mod tests {
     fn ap_s0_2_a_login_log_weighs_more_than_a_list_of_roles() {
         let severity = |array: &str| {
             let text = format!(
-                "source a.mongodb\ndb.t_user.updateOne({{_id}}, {{$push: {{{array}: e}}}})"
+                "source a.mongodb\ndb.t_user.updateOne({{_id}}, {{$push: {{'{array}': e}}}})"
             );
             check("D020", &text)[0].severity
         };
         use docward_model::Severity::{Info, Warn};
         assert_eq!(
-            ["loginLog", "events", "memberIds", "roles", "tokenTypes", "x"].map(severity),
-            [Warn, Warn, Warn, Info, Info, Info]
+            ["loginLog", "events", "messageIds", "chat.messages", "comments.items", "reply_list"]
+                .map(severity),
+            [Warn; 6]
+        );
+        assert_eq!(
+            ["roles", "tokenTypes", "x", "memberIds", "members", "linkedExperiments", "logFiles"]
+                .map(severity),
+            [Info; 7]
+        );
+        assert_eq!(["lastMessage.starred", "eventTypes", "history.tags"].map(severity), [Info; 3]);
+    }
+
+    #[test]
+    fn dm_08_2_arrays_that_are_cut_or_searched_are_a_note() {
+        use docward_model::Severity::{Info, Warn};
+        let severity = |body: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst User = mongoose.model('User', s);\nconst Post = mongoose.model('Post', s);\n{body}"
+            );
+            let found = check("D020", &text);
+            assert_eq!(found.len(), 1, "{body}: {found:?}");
+            found[0].severity
+        };
+        let push =
+            "async function f(id, c) { await User.updateOne({_id: id}, {$push: {logins: c}}); }\n";
+        assert_eq!(severity(push), Warn);
+        for cut in ["{$pull: {logins: c}}", "{$pop: {logins: -1}}", "{$pullAll: {logins: c}}"] {
+            let other = |model: &str| {
+                format!(
+                    "{push}async function g(id, c) {{ await {model}.updateOne({{_id: id}}, {cut}); }}"
+                )
+            };
+            assert_eq!(severity(&other("User")), Info, "{cut}");
+            assert_eq!(severity(&other("Post")), Warn, "another collection: {cut}");
+        }
+        let searched = "async function f(id, c) { const user = await User.findById(id); const had = user.logins.find((l) => l.kind === c.kind); if (had) { had.at = c.at; } else { user.logins.push(c); } await user.save(); }";
+        assert_eq!(severity(searched), Info);
+        assert_eq!(severity(&searched.replace("user.logins.find", "user.others.find")), Warn);
+        assert_eq!(
+            severity(
+                "async function f(id, c) { const user = await User.findById(id); if (!user.logins.some((l) => l.kind === c)) { user.logins.push(c); } await user.save(); }"
+            ),
+            Info
+        );
+    }
+
+    #[test]
+    fn dm_08_2_new_documents_grow_once() {
+        let js = |body: &str| {
+            paths(
+                "a.js",
+                &format!(
+                    "const mongoose = require('mongoose');\nconst User = mongoose.model('User', s);\n{body}"
+                ),
+            )
+        };
+        // Two variables of one name, each in a block of its own.
+        let blocks = "async function f(req, c) { if (req.user) { let user = await User.findById(req.user); user.name = c; await user.save(); } else { const user = new User(); user.logins.push(c); await user.save(); } }";
+        assert!(js(blocks).is_empty(), "{:?}", js(blocks));
+        assert_eq!(js(&blocks.replace("user.name = c", "user.logins.push(c)")), ["logins"]);
+        let one = "async function f(req, c) { let user; if (req.user) { user = await User.findById(req.user); } else { user = new User(); } user.logins.push(c); await user.save(); }";
+        assert_eq!(js(one), ["logins"], "the same variable");
+        let fresh = "async function f(mail) { const msgId = Random.id(); await insert(msgId); mail.files.forEach(async (file) => { await User.updateOne({_id: msgId}, {$addToSet: {messages: file}}); }); }";
+        assert!(js(fresh).is_empty());
+        assert_eq!(js(&fresh.replace("Random.id()", "mail.id")), ["messages"]);
+        let text = "from pymongo import MongoClient\nimport uuid\ndef f(db, x):\n    key = str(uuid.uuid4())\n    db.t.insert_one({'_id': key})\n    db.t.update_one({'_id': key}, {'$push': {'events': x}})\n";
+        assert!(paths("a.py", text).is_empty());
+        assert_eq!(paths("a.py", &text.replace("str(uuid.uuid4())", "str(x)")), ["events"]);
+    }
+
+    #[test]
+    fn dm_08_2_updates_built_by_assignment_and_those_of_meteor() {
+        for (text, path) in [
+            ("function f(u, v) { u.$push = {versions: v}; }", "versions"),
+            ("function f(u, v) { u.$push.comments = v; }", "comments"),
+            ("function f(u, v) { u['$push'].comments = v; }", "comments"),
+            ("function f(u, v, t) { u.$push[t] = v; }", "[t]"),
+            (
+                "import {Mongo} from 'meteor/mongo';\nconst Boards = new Mongo.Collection('boards');\nasync function f(id, m) { await Boards.updateAsync(id, {$push: {members: m}}); }",
+                "members",
+            ),
+        ] {
+            assert_eq!(paths("a.js", text), [path], "{text}");
+        }
+        let python = "def f(db, u, v):\n    u['$addToSet']['analyses'] = v\n    db.t.find_one_and_update({'_id': 1}, u)\n";
+        assert_eq!(paths("a.py", python), ["analyses"]);
+        assert!(paths("a.py", &python.replace("$addToSet", "$set")).is_empty());
+        assert!(
+            paths("a.js", "function f(u, v) { u.$set.comments = v; u.push.comments = v; }")
+                .is_empty()
         );
     }
 

@@ -227,6 +227,26 @@ mod tests {
     }
 
     #[test]
+    fn dm_02_2_sc_7_an_address_is_no_name_and_shows_no_password() {
+        for text in [
+            "const mongo = require('mongoskin');\nconst db = mongo.db('shop:9dXk2pLw7Q@h.shop.io:10099/shop?auto_reconnect=true');\ndb.collection('t_user').find();",
+            "const db = require('mongoskin').db('shop:9dXk2pLw7Q@h.shop.io:10099/shop');",
+            "const mongo = require('mongoskin');\nconst db = mongo.db('localhost/shop');",
+            "const mongo = require('mongoskin');\nconst db = mongo.db('localhost:27017/shop?w=1');",
+            "const db = require('monk')('shop:9dXk2pLw7Q@h.shop.io:10099/shop');",
+            "const {MongoClient} = require('mongodb');\nclient.db('shop:9dXk2pLw7Q@h.shop.io/x').collection('t_user').insertOne({});",
+            "const {MongoClient} = require('mongodb');\nclient.db('mongodb://shop:9dXk2pLw7Q@h.shop.io/x').collection('mongodb://shop:9dXk2pLw7Q@h.shop.io/x').insertOne({});",
+        ] {
+            let body = format!("source a.js\n{text}");
+            assert!(names("a.js", text).is_empty(), "{text}");
+            for rule in crate::RULES {
+                let found = check(rule.meta.code, &body);
+                assert!(!format!("{found:?}").contains("9dXk2pLw7Q"), "{} {text}", rule.meta.code);
+            }
+        }
+    }
+
+    #[test]
     fn dm_02_3_a_name_is_told_once_at_its_first_place() {
         let long = "a".repeat(70);
         let text = format!(

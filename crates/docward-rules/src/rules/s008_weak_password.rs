@@ -84,10 +84,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         )
         .data("account", account)
         .key(&key);
-        let draft = match uri.places.password.clone() {
-            Some(place) => draft.location(place),
-            None => draft,
-        };
+        let site = || uri.site.as_ref().map(|site| site.location.clone());
+        let draft =
+            match uri.places.password.clone().or_else(|| uri.places.start.clone()).or_else(site) {
+                Some(place) => draft.location(place),
+                None => draft,
+            };
         cx.report(if uri.password == Password::Empty {
             draft
         } else {

@@ -18,7 +18,7 @@ declare_rule! {
     /// Looks at connection strings: those of the sources and those given with `--uri`. A public address
     /// without `tls=true` (or `ssl=true`; `mongodb+srv://` has it by itself) is an error. So are
     /// `tlsInsecure`, `tlsAllowInvalidCertificates` and `tlsAllowInvalidHostnames`, on private addresses a
-    /// warning and on the loopback address nothing. Private addresses without TLS pass. Names are not looked
+    /// warning, also where code computes the address, and on the loopback address nothing. Private addresses without TLS pass. Names are not looked
     /// up, so a host name without TLS is not judged.
     ///
     /// ## Why it matters
@@ -62,7 +62,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             continue;
         }
         let change = match uri.unchecked.first() {
-            Some(option) if uri.tls => {
+            Some(option) if uri.tls || uri.is_partial => {
                 Correction::remove(docward_uri::canonical_name(option).unwrap_or(option))
             }
             _ => Correction::set("tls", true),
@@ -90,7 +90,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 /// The option that switches TLS or its checks off, or else the first host in public.
 fn place(uri: &ClientUri) -> Option<Location> {
     let name = match uri.unchecked.first() {
-        Some(option) if uri.tls => docward_uri::canonical_name(option).unwrap_or("tls"),
+        Some(option) if uri.tls || uri.is_partial => {
+            docward_uri::canonical_name(option).unwrap_or("tls")
+        }
         _ => "tls",
     };
     let public = || {
@@ -98,11 +100,21 @@ fn place(uri: &ClientUri) -> Option<Location> {
         uri.places.hosts.get(at).cloned()
     };
     let option = uri.option(name).and_then(|option| option.location.clone());
-    option.or_else(public).or_else(|| uri.places.start.clone())
+    let site = || uri.site.as_ref().map(|site| site.location.clone());
+    option.or_else(public).or_else(|| uri.places.start.clone()).or_else(site)
 }
 
 fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
     let label = uri.label();
+    // Where the string is computed, whether it says TLS is not known; who switches its checks off uses it.
+    let is_computed = uri.is_partial && !uri.shows_all_hosts() && uri.option("tls").is_none();
+    if is_computed && !uri.unchecked.is_empty() {
+        return Some((
+            format!("{} switches checks of TLS off by {}", uri.owner(), uri.unchecked.join(", ")),
+            Level::Recommended,
+            REMOVE,
+        ));
+    }
     if !uri.tls {
         let public: Vec<&str> = uri
             .hosts
@@ -133,9 +145,12 @@ fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
     Some((
         format!("{label} uses TLS with its checks switched off by {}", uri.unchecked.join(", ")),
         level,
-        "remove the option; for a private authority name its certificate with tlsCAFile",
+        REMOVE,
     ))
 }
+
+const REMOVE: &str =
+    "remove the option; for a private authority name its certificate with tlsCAFile";
 
 #[cfg(test)]
 mod tests {
@@ -168,6 +183,10 @@ mod tests {
             assert!(with("localhost:27018").is_empty());
             assert!(found(&format!("://8.8.8.8/?tls=true&{option}=false")).is_empty());
         }
+        let code = "source a.py\nfrom pymongo import MongoClient\nc = MongoClient(uri, tlsAllowInvalidCertificates=True)\n";
+        assert_eq!(severities("S009", "", code), [Severity::Warn]);
+        assert!(severities("S009", "", &code.replace("True", "False")).is_empty());
+        assert!(severities("S009", "", &code.replace("uri,", "'localhost',")).is_empty());
         let both = check("S009", "uri mongodb://8.8.8.8\nsource mongodb://8.8.8.8");
         assert_eq!(both.len(), 1, "one cause, one finding");
     }

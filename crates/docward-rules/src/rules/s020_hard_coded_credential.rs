@@ -139,6 +139,70 @@ mod tests {
     }
 
     #[test]
+    fn sc_7_connection_strings_without_a_scheme_have_passwords_too() {
+        for (file, text) in [
+            (
+                "a.js",
+                "const mongo = require('mongoskin');\nconst db = mongo.db('shop:9dXk2pLw7Q@h.shop.io:10099/shop?w=1');",
+            ),
+            ("a.js", "const db = require('monk')('shop:9dXk2pLw7Q@h.shop.io:10099/shop');"),
+            (
+                "a.js",
+                "const monk = require('monk');\nconst db = monk('shop:9dXk2pLw7Q@h.shop.io/shop');",
+            ),
+            (
+                "a.js",
+                "import mongojs from 'mongojs';\nconst db = mongojs('shop:9dXk2pLw7Q@h.shop.io/shop', ['a']);",
+            ),
+            (
+                "a.js",
+                "const monk = require('monk');\nconst db = monk('shop:9dXk/2pLw7Q@h.shop.io/shop');",
+            ),
+            (
+                "a.js",
+                "const monk = require('monk');\nconst db = monk(`shop:9dXk2pLw7Q@${host}/shop`);",
+            ),
+            (
+                "a.py",
+                "from pymongo import MongoClient\nc = MongoClient('shop:9dXk2pLw7Q@h.shop.io')\n",
+            ),
+        ] {
+            assert_eq!(severities(file, text), [Severity::Error], "{text}");
+        }
+        let local = "const monk = require('monk');\nconst db = monk('localhost/shop');";
+        assert!(severities("a.js", local).is_empty());
+    }
+
+    #[test]
+    fn sc_7_secrets_of_kubernetes_are_decoded() {
+        let secret = |value: &str| {
+            format!(
+                "apiVersion: v1\nkind: Secret\nmetadata:\n  name: mongo\ndata:\n  mongo-root-password: {value}\n"
+            )
+        };
+        // `password`, `9dXk2pLw7Q`, and a text that is no base64.
+        assert_eq!(severities("a.yaml", &secret("cGFzc3dvcmQ= # a remark")), [Severity::Info]);
+        assert_eq!(severities("a.yaml", &secret("OWRYazJwTHc3UQ==")), [Severity::Error]);
+        let plain = secret("cGFzc3dvcmQ=").replace("kind: Secret", "kind: ConfigMap");
+        assert_eq!(severities("a.yaml", &plain), [Severity::Error]);
+    }
+
+    #[test]
+    fn sc_7_servers_beside_the_application_weigh_less() {
+        let values = "mongodb:\n  image:\n    tag: 6.0.5\n  mongodbPassword: 9dXk2pLw7Q\n";
+        assert_eq!(severities("helm/shop/values.yaml", values), [Severity::Info]);
+        assert_eq!(severities("helm/shop/settings.yaml", values), [Severity::Error]);
+        let remote = values.replace("  image:\n    tag: 6.0.5\n", "");
+        assert_eq!(severities("helm/shop/values.yaml", &remote), [Severity::Error]);
+        let either = "def f(docker):\n    host = 'mongodb' if docker else 'localhost'\n    return MongoClient(f'mongodb://root:9dXk2pLw7Q@{host}:27017')\n";
+        assert_eq!(severities("a.py", either), [Severity::Info]);
+        assert_eq!(
+            severities("a.py", &either.replace("'localhost'", "'db.shop.io'")),
+            [Severity::Error]
+        );
+    }
+
+    #[test]
     fn sc_7_placeholders_and_the_environment_pass() {
         for text in [
             "u = os.environ['MONGODB_URI']",

@@ -7,7 +7,10 @@ use docward_model::{
 
 use crate::{
     Cx, declare_rule,
-    facts::{amounts, code, names},
+    facts::{
+        amounts, code,
+        names::{normalised, words},
+    },
 };
 
 declare_rule! {
@@ -17,7 +20,9 @@ declare_rule! {
     /// Reports fields of models in source code whose name says money (`price`, `totalAmount`, `balance`) and
     /// whose type is a floating-point number: `Number` of Mongoose, `float` of Beanie, `FloatField` of
     /// MongoEngine, `float64` of Go, `double` of Spring Data. Rates and shares (`taxRate`, `discount`) and
-    /// amounts in minor units (`priceCents`) are left alone.
+    /// amounts in minor units (`priceCents`) are left alone, so are amounts that count something else (`rawAmount`
+    /// beside `tokenType`) and objects of payment providers, which count in minor units. Costs, and structs of Go
+    /// that documents are only read into, are information.
     ///
     /// ## Why it matters
     /// A double cannot hold most decimal fractions: 0.1 + 0.2 is 0.30000000000000004. Sums drift by cents, and
@@ -62,7 +67,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 "declare a decimal, or whole minor units in a long, and convert what is stored",
             )
             // Costs are as often estimates as they are bookings.
-            .severity(if ends_with(leaf, "cost") {
+            .severity(if ends_with(leaf, "cost") || field.only_read {
                 Severity::Info
             } else {
                 Severity::Warn
@@ -84,11 +89,36 @@ fn is_money(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
                 && other.path.strip_prefix(parent).is_some_and(|name| ends_with(name, "unit"))
         })
     };
-    !(ends_with(leaf, "amount") && has_unit())
+    let counts = ends_with(leaf, "amount") && (has_unit() || counts_tokens(found, field, parent));
+    !counts && !is_of_provider(&field.path)
+}
+
+/// Whether names beside it say that tokens of a language model or points are counted.
+fn counts_tokens(found: &Code, field: &DeclaredField, parent: &str) -> bool {
+    found.fields.iter().any(|other| {
+        other.model == field.model
+            && other.path.strip_prefix(parent).is_some_and(|name| {
+                matches!(
+                    normalised(name).as_str(),
+                    "tokentype" | "tokenvalue" | "inputtokens" | "tokens" | "points" | "credits"
+                )
+            })
+    })
+}
+
+/// Whether a field stands within an object of a payment provider; they count in minor units.
+fn is_of_provider(path: &str) -> bool {
+    const PROVIDERS: [&str; 7] =
+        ["stripe", "paypal", "braintree", "adyen", "razorpay", "paddle", "chargebee"];
+    path.rsplit_once('.').is_some_and(|(above, _)| {
+        above.split('.').any(|part| {
+            words(part.trim_end_matches("[]")).iter().any(|w| PROVIDERS.contains(&w.as_str()))
+        })
+    })
 }
 
 fn ends_with(name: &str, word: &str) -> bool {
-    names::words(name).last().is_some_and(|last| last == word)
+    words(name).last().is_some_and(|last| last == word)
 }
 
 #[cfg(test)]
@@ -122,6 +152,27 @@ mod tests {
             ),
             1
         );
+    }
+
+    #[test]
+    fn dm_09_2_other_amounts_and_other_peoples_objects() {
+        use docward_model::Severity::{Info, Warn};
+        let mongoose = |fields: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({{{fields}}});\nmodule.exports = mongoose.model('Pay', s);"
+            );
+            check("T020", &text).len()
+        };
+        assert_eq!(mongoose("rawAmount: Number, rate: Number"), 1);
+        assert_eq!(mongoose("rawAmount: Number, tokenType: String"), 0);
+        assert_eq!(mongoose("stripeListOfInvoices: {data: [{amount_paid: Number}]}"), 0);
+        assert_eq!(mongoose("listOfInvoices: {data: [{amount_paid: Number}]}"), 1);
+        assert_eq!(mongoose("stripePrice: Number"), 1, "a field of our own");
+        let go = "source a.go\npackage a\ntype Order struct {\n ID string `bson:\"_id\"`\n Amount float64 `bson:\"amount\"`\n}\n";
+        let severity = |more: &str| check("T020", &format!("{go}{more}"))[0].severity;
+        assert_eq!(severity("func f() { var o Order\n c.FindOne(ctx, x).Decode(&o) }"), Info);
+        assert_eq!(severity("func f() Order { return Order{Amount: 1} }"), Warn);
+        assert_eq!(severity("func f(o *Order) { c.InsertOne(ctx, o) }"), Warn);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! DM-09.1: dates declared as text.
 
 use docward_model::{
-    BsonType, Evidence,
+    BsonType, Evidence, Severity,
     code::{Code, DeclaredField},
 };
 
@@ -15,7 +15,9 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports fields of models in source code whose name says a point in time (`createdAt`, `birth_date`,
-    /// `expireTime`) and whose type is a string.
+    /// `expireTime`) and whose type is a string. It is information where the text may be meant: beside a field
+    /// of a date type, where a name says a day and no more (`date`, `day`), and in structs of Go that documents
+    /// are only read into. Lengths of time are no points in time.
     ///
     /// ## Why it matters
     /// Dates as text sort and compare only as long as everybody writes the same form; date operators, TTL indexes
@@ -49,15 +51,41 @@ declare_rule! {
 }
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    for (field, _) in code::fields(evidence, is_time) {
-        cx.report(code::field_draft(
+    for (field, leaf) in code::fields(evidence, is_time) {
+        let draft = code::field_draft(
             evidence,
             field,
             "is a point in time kept as text",
             "text sorts and compares only while everybody writes one form; date operators and TTL indexes do not work on it",
             "declare a date, and convert what is stored with $toDate",
-        ));
+        );
+        let may_be_meant =
+            field.only_read || is_day(leaf) || has_date_beside(evidence, field, leaf);
+        cx.report(draft.severity(if may_be_meant { Severity::Info } else { Severity::Warn }));
     }
+}
+
+/// Whether a name says a day of the calendar, which is a key of its own (`2024-03-01`) as often as a time.
+fn is_day(leaf: &str) -> bool {
+    matches!(leaf, "date" | "day" | "dateKey" | "date_key")
+}
+
+/// Whether a field beside it holds the same, or the time of the document, as a date.
+fn has_date_beside(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bool {
+    let parent = field.path.strip_suffix(leaf).unwrap_or_default();
+    let file = &field.place.location.file;
+    evidence.code.iter().flat_map(|code| &code.fields).any(|other| {
+        other.model == field.model
+            && other.place.location.file == *file
+            && other.types.contains(&BsonType::Date)
+            && other.path.strip_prefix(parent).is_some_and(|name| shares_word(name, leaf))
+    })
+}
+
+/// Whether two names are about one thing: `date` and `isodate`, `startDate` and `startDateParsed`.
+fn shares_word(name: &str, other: &str) -> bool {
+    let (one, two) = (names::normalised(name), names::normalised(other));
+    !name.contains('.') && (one.contains(&two) || two.contains(&one))
 }
 
 fn is_time(_: &Code, field: &DeclaredField, leaf: &str) -> bool {
@@ -79,9 +107,24 @@ fn says_time(name: &str) -> bool {
     ];
     // A time of day has no date; `blockedOn` is not a time at all.
     const OF_DAY: [&str; 6] = ["daily", "at", "hourly", "opening", "closing", "weekly"];
+    // How long something takes or lasts.
+    const LENGTHS: [&str; 10] = [
+        "life",
+        "up",
+        "run",
+        "elapsed",
+        "response",
+        "wait",
+        "cache",
+        "processing",
+        "total",
+        "lead",
+    ];
     let all = names::words(name);
     let Some((last, before)) = all.split_last() else { return false };
-    let is_of_day = last == "time" && before.iter().any(|word| OF_DAY.contains(&word.as_str()));
+    let is_of_day = last == "time"
+        && (before.iter().any(|word| OF_DAY.contains(&word.as_str()))
+            || before.last().is_some_and(|word| LENGTHS.contains(&word.as_str())));
     let is_point = match last.as_str() {
         "at" | "date" | "datetime" | "timestamp" => true,
         "time" => !before.is_empty(),
@@ -96,6 +139,40 @@ fn says_time(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
+
+    #[test]
+    fn dm_09_1_classes_of_other_libraries_are_no_documents() {
+        let java = |head: &str, mark: &str, field: &str| {
+            let text = format!(
+                "source A.java\n/* MongoDB, Inc. */\n{head}\n{mark}(\"x\")\npublic class A {{\n  private String id;\n  {field};\n}}\n"
+            );
+            check("T021", &text).len()
+        };
+        let spring = "import org.springframework.data.mongodb.core.mapping.Document;";
+        assert_eq!(java(spring, "@Document", "private String createdAt"), 1);
+        assert_eq!(java(spring, "@Document", "private Duration createdAt"), 0);
+        assert_eq!(java(spring, "@Document", "private String cacheTime"), 0);
+        let elastic = "import org.springframework.data.elasticsearch.annotations.Document;";
+        assert_eq!(java(elastic, "@Document", "private String createdAt"), 0);
+        let other = "import org.graylog2.configuration.Documentation;";
+        assert_eq!(java(other, "@DocumentationSection", "private String createdAt"), 0);
+        assert_eq!(java(spring, "@Documentation", "private String createdAt"), 0);
+    }
+
+    #[test]
+    fn dm_09_1_text_that_may_be_meant_weighs_less() {
+        use docward_model::Severity::{Info, Warn};
+        let severity = |fields: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({{{fields}}});\nmodule.exports = mongoose.model('Mail', s);"
+            );
+            check("T021", &text)[0].severity
+        };
+        assert_eq!(severity("startDate: String"), Warn);
+        assert_eq!(severity("startDate: String, createdAt: Date"), Warn, "another time");
+        assert_eq!(severity("sentDate: String, sentDateParsed: Date"), Info);
+        assert_eq!(severity("date: String, count: Number"), Info, "a day");
+    }
 
     #[test]
     fn dm_09_1_structs_of_go_that_are_stored() {

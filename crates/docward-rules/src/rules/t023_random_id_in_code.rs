@@ -9,7 +9,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports documents and models in source code whose `_id` is a random UUID or the like (`uuid4()`,
-    /// `uuidv4()`, `UUID.randomUUID()`, `nanoid()`).
+    /// `uuidv4()`, `UUID.randomUUID()`, `nanoid()`). The `_id` of an element of an array or of an object within a
+    /// document is no key of a collection, and what migrations and other scripts make once does no harm.
     ///
     /// ## Why it matters
     /// New keys land all over the index: pages split, more of the index must be in memory, and writes slow down
@@ -84,5 +85,32 @@ mod tests {
             1
         );
         assert_eq!(count("source a.js\nconst s = {_id: new ObjectId()};"), 0);
+    }
+
+    #[test]
+    fn dm_10_3_elements_of_arrays_have_no_key() {
+        let js = |file: &str, body: &str| {
+            let head = "const { v4: uuidv4 } = require('uuid');\nconst {MongoClient} = require('mongodb');\n";
+            check("T023", &format!("source {file}\n{head}{body}")).len()
+        };
+        for document in [
+            "db.collection('t').insertOne({_id: uuidv4(), items: []});",
+            "db.collection('t').insertMany([{_id: uuidv4()}]);",
+            "const one = {_id: uuidv4()};\ndb.collection('t').insertOne(one);",
+            "db.collection('t').updateOne({a: 1}, {$setOnInsert: {_id: uuidv4()}}, {upsert: true});",
+            "db.collection('t').bulkWrite([{insertOne: {document: {_id: uuidv4()}}}]);",
+        ] {
+            assert_eq!(js("app/a.js", document), 1, "{document}");
+            assert_eq!(js("migrations/2020/a.js", document), 0, "{document}");
+        }
+        for element in [
+            "db.collection('t').updateOne({a: 1}, {$push: {items: {_id: uuidv4(), text: 'x'}}});",
+            "db.collection('t').updateOne({a: 1}, {$push: {items: {$each: [{_id: uuidv4()}]}}});",
+            "db.collection('t').insertOne({name: 'a', items: [{_id: uuidv4()}], first: {_id: uuidv4()}});",
+            "user.items.push({_id: uuidv4()});",
+            "user.items = [{_id: uuidv4()}];",
+        ] {
+            assert_eq!(js("app/a.js", element), 0, "{element}");
+        }
     }
 }

@@ -40,6 +40,7 @@ pub(super) fn lower<'t>(source: &Source<'t>, language: Language) -> Unit<'t> {
         scopes: vec![module],
         statements: Vec::new(),
         imports: Vec::new(),
+        block_names: Vec::new(),
         remarks: Vec::new(),
     };
     let mut lower = Lower { source, unit, depth: 0 };
@@ -168,6 +169,16 @@ impl<'t> Lower<'_, 't> {
             self.boxed(node, "left", scope),
             self.boxed(node, "right", scope),
         )
+    }
+
+    /// A value that a condition decides about; the parts by their place in the syntax.
+    fn choice(&mut self, node: Node<'_>, order: [usize; 3], scope: ScopeId) -> Kind<'t> {
+        let held = parts(node);
+        let mut at = |n: usize| match held.get(n) {
+            Some(child) => self.node(*child, scope),
+            None => Expr::nothing(node.start_byte()),
+        };
+        Kind::Choice(Box::new(order.map(&mut at)))
     }
 
     /// A loop without a head of its own.

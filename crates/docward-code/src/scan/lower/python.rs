@@ -90,6 +90,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             }
             Kind::Other(Vec::new())
         }
+        "conditional_expression" => l.choice(node, [1, 0, 2], scope),
         "call" => {
             let callee = l.field(node, "function", scope);
             let args = arguments(l, node, scope);

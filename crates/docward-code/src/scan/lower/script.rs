@@ -66,7 +66,21 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
         | "generator_function"
         | "arrow_function"
         | "method_definition" => Kind::Function(function(l, node, Vec::new(), scope)),
-        "lexical_declaration" | "variable_declaration" => l.block(node, scope),
+        "lexical_declaration" => {
+            declare(l, node, scope);
+            l.block(node, scope)
+        }
+        "variable_declaration" => {
+            // `var` counts in the whole function.
+            let function = l.unit.around(scope).find(|id| {
+                matches!(
+                    l.unit.scopes[*id].kind,
+                    ScopeKind::Function(_) | ScopeKind::Class { .. } | ScopeKind::Module
+                )
+            });
+            declare(l, node, function.unwrap_or(0));
+            l.block(node, scope)
+        }
         "variable_declarator" => {
             let value = l.field(node, "value", scope);
             let Some(name) = node.child_by_field_name("name") else {
@@ -175,6 +189,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
         "object" => Kind::Object(object(l, node, scope)),
         "array" => Kind::List(l.children(node, scope)),
         "binary_expression" => l.binary(node, scope),
+        "ternary_expression" => l.choice(node, [0, 1, 2], scope),
         // Types and markup of components hold nothing of interest.
         "type_annotation"
         | "type_arguments"
@@ -194,6 +209,16 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             None => Kind::Other(Vec::new()),
         },
         _ => l.rest(node, scope),
+    }
+}
+
+/// Notes the names that a declaration makes.
+fn declare<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) {
+    for name in parts(node).into_iter().filter_map(|part| part.child_by_field_name("name")) {
+        if name.kind() == "identifier" {
+            let name = l.text(name);
+            l.unit.block_names.push((scope, name));
+        }
     }
 }
 
