@@ -4,6 +4,7 @@
 //! are read twice: once for what their neighbours need to know (constants, models), once for what they say.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     process::Command,
     sync::{
@@ -80,8 +81,11 @@ struct File {
 /// Looks at all files. `stop` is asked between files: what was read until then is the outcome.
 pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) -> SourceSeen {
     let mut seen = SourceSeen::default();
-    let files = list(request, &mut seen);
     seen.code.roots = roots(&request.paths);
+    let mut files = list(request, &mut seen);
+    // Two paths may lead to one file, each written in its own way.
+    let mut known = BTreeSet::new();
+    files.retain(|file| known.insert(seen.code.within_project(&file.name)));
     seen.code.files = files.len() as u64;
     let threads = match request.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -282,7 +286,6 @@ fn list(request: &SourceRequest, seen: &mut SourceSeen) -> Vec<File> {
         }
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
-    files.dedup_by(|a, b| a.path == b.path);
     files
 }
 

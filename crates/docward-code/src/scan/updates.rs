@@ -171,9 +171,24 @@ impl<'u, 't> Scan<'u, 't> {
         let filter = documents.iter().find(|document| !is_update(document)).cloned();
         let filter = filter.unwrap_or_default();
         let whole = self.bounded_document(call, &filter, scope);
+        // A pipeline may take out in one stage what it puts in with the next.
+        let filtered: BTreeSet<String> = documents
+            .iter()
+            .flatten()
+            .filter(|field| field.is("$set") || field.is("$addFields"))
+            .filter_map(|field| self.values.document(field.value, field.scope))
+            .flatten()
+            .filter(|field| mentions(field.value, "$filter"))
+            .filter_map(|field| field.name)
+            .collect();
         for document in documents.iter().filter(|document| is_update(document)) {
             let from = self.out.code.appends.len();
             self.operators(document, &filter, collection.as_deref(), seen);
+            for append in &mut self.out.code.appends[from..] {
+                if append.kind == AppendKind::Concat && filtered.contains(&append.path) {
+                    append.few = Some("the same update takes elements out of it");
+                }
+            }
             if let Some(why) = whole {
                 for append in &mut self.out.code.appends[from..] {
                     if append.cap == Cap::None {
@@ -227,12 +242,6 @@ impl<'u, 't> Scan<'u, 't> {
         if ids.chain(by_id).any(|(value, scope)| made(value, scope)) {
             return Some("the same function makes the document");
         }
-        let is_period = |name: &str| {
-            let lower = name.to_ascii_lowercase();
-            ["hour", "day", "date", "minute", "month", "week", "bucket", "period"]
-                .iter()
-                .any(|part| lower.ends_with(part))
-        };
         // The documents are made as time goes on: each holds what belongs to one period.
         let upserts = call.args.iter().any(|arg| {
             arg.name == Some("upsert")
@@ -380,20 +389,16 @@ impl<'u, 't> Scan<'u, 't> {
             "$push" | "$addToSet" | "$pushAll" => {
                 let is_set = operator == "$addToSet";
                 let kind = if is_set { AppendKind::AddToSet } else { AppendKind::Push };
+                // `$addToSet: {months: month}`.
+                let of_period = is_set && field.value.last_name().is_some_and(is_period);
+                let few = of_period.then_some("there is one element for each period");
                 let mut cap = self.cap(field, filter, update);
                 if cap == Cap::None
                     && let Some(why) = self.is_tested(&path, field.value, field.scope)
                 {
                     cap = Cap::Guard(why.to_owned());
                 }
-                self.out.code.appends.push(Append {
-                    place,
-                    kind,
-                    collection,
-                    path,
-                    cap,
-                    few: None,
-                });
+                self.out.code.appends.push(Append { place, kind, collection, path, cap, few });
             }
             "$set" | "$inc" | "$unset" | "$min" | "$max" | "$mul" | "$setOnInsert" | "$pull"
             | "$pullAll" | "$pop" => {
@@ -696,6 +701,14 @@ fn is_enumerated(expr: &Expr<'_>) -> bool {
         }
         None => is_constant(&path),
     })
+}
+
+/// Whether a name says a period: a day, an hour.
+fn is_period(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ["hour", "day", "date", "minute", "month", "week", "bucket", "period"]
+        .iter()
+        .any(|part| lower.ends_with(part))
 }
 
 /// `MAX_ITEMS`: a constant, by its name.

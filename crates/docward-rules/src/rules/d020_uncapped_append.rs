@@ -196,7 +196,7 @@ fn draft(
 /// Whether the name says something of which there is more each day: the statement alone does not tell a list of
 /// roles from a list of logins.
 fn grows_by_nature(path: &str) -> bool {
-    const GROWS: [&str; 34] = [
+    const GROWS: [&str; 33] = [
         "log",
         "history",
         "event",
@@ -228,7 +228,6 @@ fn grows_by_nature(path: &str) -> bool {
         "audit",
         "trace",
         "change",
-        "timestamp",
         "feedback",
         "post",
     ];
@@ -334,6 +333,21 @@ mod tests {
             ),
             Info
         );
+    }
+
+    #[test]
+    fn dm_08_2_periods_and_elements_that_are_replaced_are_a_note() {
+        use docward_model::Severity::{Info, Warn};
+        let severity = |update: &str| {
+            let text = format!("source a.mongodb\ndb.t_user.updateOne({{_id}}, {update})");
+            check("D020", &text)[0].severity
+        };
+        assert_eq!(severity("{$addToSet: {activity: period}}"), Info);
+        assert_eq!(severity("{$addToSet: {activity: entry}}"), Warn);
+        assert_eq!(severity("{$push: {activity: period}}"), Warn);
+        let replaced = "[{$set: {logs: {$filter: {input: '$logs', cond: c}}}}, {$set: {logs: {$concatArrays: ['$logs', more]}}}]";
+        assert_eq!(severity(replaced), Info);
+        assert_eq!(severity(&replaced.replace("{logs: {$filter", "{others: {$filter")), Warn);
     }
 
     #[test]
