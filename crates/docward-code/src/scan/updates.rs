@@ -181,9 +181,15 @@ impl<'u, 't> Scan<'u, 't> {
             .filter(|field| mentions(field.value, "$filter"))
             .filter_map(|field| field.name)
             .collect();
+        // Where a document is found by its id, a date beside that is only a condition.
+        let by_period = self.is_of_period(&filter) && !filter.iter().any(|field| field.is("_id"));
         for document in documents.iter().filter(|document| is_update(document)) {
             let from = self.out.code.appends.len();
             self.operators(document, &filter, collection.as_deref(), seen);
+            if by_period {
+                let added = &mut self.out.code.appends[from..];
+                added.iter_mut().for_each(|a| a.few = Some("the filter names a period"));
+            }
             for append in &mut self.out.code.appends[from..] {
                 if append.kind == AppendKind::Concat && filtered.contains(&append.path) {
                     append.few = Some("the same update takes elements out of it");
@@ -248,11 +254,15 @@ impl<'u, 't> Scan<'u, 't> {
                 || mentions(&arg.value, "upsert")
                 || ["SetUpsert", "upsert"].iter().any(|m| mentions_call(&arg.value, m))
         });
-        let by_period = filter.iter().any(|field| {
+        (upserts && self.is_of_period(filter)).then_some("there is a document for each period")
+    }
+
+    /// Whether a filter leads to what belongs to one period.
+    fn is_of_period(&self, filter: &[Field<'u, 't>]) -> bool {
+        filter.iter().any(|field| {
             field.name.as_deref().is_some_and(is_period)
                 && self.values.document(field.value, field.scope).is_none()
-        });
-        (upserts && by_period).then_some("there is a document for each period")
+        })
     }
 
     /// Whether the function tests, before it adds, how long the array is, or whether the value is one of a few

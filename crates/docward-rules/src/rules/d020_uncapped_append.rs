@@ -345,6 +345,11 @@ mod tests {
         assert_eq!(severity("{$addToSet: {activity: period}}"), Info);
         assert_eq!(severity("{$addToSet: {activity: entry}}"), Warn);
         assert_eq!(severity("{$push: {activity: period}}"), Warn);
+        let by_day =
+            "source a.mongodb\ndb.t_agent.updateOne({agentId, date}, {$push: {history: h}})";
+        assert_eq!(check("D020", by_day)[0].severity, Info);
+        let by_id = by_day.replace("agentId, date", "_id, date");
+        assert_eq!(check("D020", &by_id)[0].severity, Warn, "the date is only a condition");
         let replaced = "[{$set: {logs: {$filter: {input: '$logs', cond: c}}}}, {$set: {logs: {$concatArrays: ['$logs', more]}}}]";
         assert_eq!(severity(replaced), Info);
         assert_eq!(severity(&replaced.replace("{logs: {$filter", "{others: {$filter")), Warn);

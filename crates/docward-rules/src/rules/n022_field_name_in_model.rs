@@ -74,6 +74,9 @@ const PREVAILING: usize = 2;
 /// Models with names that begin with an underscore that make it a habit of the project.
 const HABIT: usize = 3;
 
+/// The fields of a model with the last parts of their paths, by the document within it that they belong to.
+type Documents<'a> = BTreeMap<&'a str, Vec<(&'a DeclaredField, &'a str)>>;
+
 /// A name that is not as others are.
 struct Odd<'a> {
     field: &'a DeclaredField,
@@ -94,8 +97,7 @@ enum Fault {
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let longest = cx.count(&MAX_LENGTH);
     // By file, model and document within it: each has a style of its own, what others send comes in theirs.
-    let mut models: BTreeMap<(&str, &str), BTreeMap<&str, Vec<(&DeclaredField, &str)>>> =
-        BTreeMap::new();
+    let mut models: BTreeMap<(&str, &str), Documents<'_>> = BTreeMap::new();
     for (field, leaf) in code::fields(evidence, |_, _, leaf| !is_framework(leaf)) {
         let file = field.place.location.file.as_str();
         let above = field.path.rsplit_once('.').map_or("", |(above, _)| above);
@@ -119,10 +121,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 }
 
 /// The odd names of a model, each once.
-fn odd_names<'a>(
-    documents: &BTreeMap<&str, Vec<(&'a DeclaredField, &'a str)>>,
-    longest: u64,
-) -> Vec<Odd<'a>> {
+fn odd_names<'a>(documents: &Documents<'a>, longest: u64) -> Vec<Odd<'a>> {
     let mut out: Vec<Odd<'a>> = Vec::new();
     for fields in documents.values() {
         let prevailing = prevailing(fields);
