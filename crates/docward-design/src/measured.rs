@@ -50,6 +50,8 @@ pub struct Simulated {
     pub ways: Vec<MeasuredWay>,
     /// Operations of the model that touch it and were not replayed.
     pub left_out: Vec<String>,
+    /// What of the design is not simulated.
+    pub notes: Vec<String>,
 }
 
 impl Simulated {

@@ -17,7 +17,8 @@ mod store;
 mod write;
 
 use docward_design::{
-    Design, Naming, Predictor, Readings, ReadingsWay, Verdict, Way, predictors, quantile, readings,
+    Design, Naming, Pattern, Predictor, Readings, ReadingsWay, Verdict, Way, predictors, quantile,
+    readings,
 };
 use docward_model::{DesignModel, Relationship};
 
@@ -101,6 +102,22 @@ pub struct PlannedSimulation<'m> {
     counts: Vec<u64>,
     /// Different children, when parents share them.
     different: Option<u64>,
+    /// What of the design is not simulated.
+    notes: Vec<String>,
+}
+
+/// Patterns that no way has here: what they change is said instead.
+fn not_simulated(patterns: &[Pattern]) -> Vec<String> {
+    let said = patterns.iter().filter_map(|pattern| match pattern {
+        Pattern::Outlier { page } => Some(format!(
+            "pages of an outlier are not simulated: a parent holds all its children, also beyond {page}"
+        )),
+        Pattern::Approximation { .. } => {
+            Some("a rough count is not simulated: children are counted".to_owned())
+        }
+        _ => None,
+    });
+    said.collect()
 }
 
 impl PlannedSimulation<'_> {
@@ -193,6 +210,7 @@ impl<'m> SimulationPlan<'m> {
                 ways,
                 counts,
                 different,
+                notes: not_simulated(&decision.patterns),
             });
         }
         plan

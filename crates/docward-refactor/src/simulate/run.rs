@@ -338,5 +338,6 @@ fn simulated(
         different: planned.different,
         ways,
         left_out,
+        notes: planned.notes.clone(),
     }
 }

@@ -176,6 +176,7 @@ fn notes(simulated: &Simulated) -> Vec<String> {
             text::plural(way.cut, "parent")
         ));
     }
+    notes.extend(simulated.notes.iter().cloned());
     notes.extend(left_out(&simulated.left_out, "it begins with another entity"));
     notes
 }
