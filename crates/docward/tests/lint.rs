@@ -120,7 +120,8 @@ const BARE: &str = "const monk = require('monk');\nconst db = monk('shop:hunter2
 
 #[test]
 fn sc_7_se_6_strings_without_a_scheme_hide_their_passwords_and_have_a_place() {
-    let folder = project(&[("app.js", BARE)]);
+    let alone = "const db = require('monk')('shop:hunter2@h.shop.io/shop');\n";
+    let folder = project(&[("app.js", BARE), ("alone.js", alone)]);
     for format in ["terminal", "json", "sarif", "markdown", "gitlab"] {
         let output = docward(&["lint", &path(&folder), "--format", format]);
         assert!(!stdout(&output).contains("hunter2"), "{format}: {}", stdout(&output));
@@ -130,7 +131,7 @@ fn sc_7_se_6_strings_without_a_scheme_hide_their_passwords_and_have_a_place() {
     let findings = found["findings"].as_array().unwrap();
     assert!(findings.iter().all(|finding| finding["location"]["line"].is_u64()), "{findings:?}");
     let found = places(&found);
-    for wanted in ["S020 app.js:2", "S020 app.js:4", "S008 app.js:2"] {
+    for wanted in ["S020 app.js:2", "S020 app.js:4", "S008 app.js:2", "S020 alone.js:1"] {
         assert!(found.contains(&wanted.to_owned()), "{wanted} in {found:?}");
     }
     assert!(!found.iter().any(|place| place.starts_with("N021")), "{found:?}");

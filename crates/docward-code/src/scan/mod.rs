@@ -105,9 +105,18 @@ pub fn may_matter(text: &[u8]) -> bool {
     // `mongo` in any case is looked for by its rarest letters first.
     memchr::memmem::find_iter(text, b"ongo").any(|at| at > 0 && matches!(text[at - 1], b'm' | b'M'))
         || memchr::memmem::find(text, b"ONGO").is_some_and(|at| at > 0)
-        || [&b"$push"[..], b"$addToSet", b"bson.", b"\"bson", b"mgo.", b"$lookup"]
-            .iter()
-            .any(|word| memchr::memmem::find(text, word).is_some())
+        || [
+            &b"$push"[..],
+            b"$addToSet",
+            b"bson.",
+            b"\"bson",
+            b"mgo.",
+            b"$lookup",
+            b"'monk'",
+            b"\"monk\"",
+        ]
+        .iter()
+        .any(|word| memchr::memmem::find(text, word).is_some())
 }
 
 /// What a file says. It is shown as `file`; where it lies `within` the project says what it is for, and folders above

@@ -108,19 +108,28 @@ impl<'a> Client<'a> {
             || !self.uri.hosts.is_empty() && self.uri.hosts.iter().all(is_local)
     }
 
-    /// Whether its pool may be what it is on purpose: a string that a shell script hands on to something it starts,
-    /// or one of several clients of a file, each with a task of its own.
-    pub fn may_be_special(&self, evidence: &Evidence) -> bool {
-        let Some(site) = &self.uri.site else { return false };
-        let file = site.location.file.as_str();
-        let is_script = [".sh", ".bash", ".ps1"].iter().any(|end| file.ends_with(end));
-        let others = evidence.uris.iter().filter(|other| {
-            other.is_made_in_code()
-                && other.site.as_ref().is_some_and(|other| {
-                    other.location.file == file && other.location != site.location
-                })
-        });
-        is_script || (self.uri.is_made_in_code() && others.count() > 0)
+    /// Whether a shell script hands it on to something that it starts, of which nothing is known.
+    pub fn is_in_shell_script(&self) -> bool {
+        let file = self.uri.site.as_ref().map_or("", |site| site.location.file.as_str());
+        [".sh", ".bash", ".ps1"].iter().any(|end| file.ends_with(end))
+    }
+
+    /// Whether another client of the same file has a larger pool: then this one has a task of its own.
+    pub fn has_larger_beside(&self, evidence: &Evidence) -> bool {
+        let Some(site) = self.uri.site.as_ref().filter(|_| self.uri.is_made_in_code()) else {
+            return false;
+        };
+        let size = |uri: &ClientUri| match uri.option("maxPoolSize").map(|option| &option.value) {
+            Some(OptionValue::Int(size)) => *size,
+            // Left to the driver, or computed.
+            _ => i64::MAX,
+        };
+        evidence.uris.iter().any(|other| {
+            let is_beside = other.site.as_ref().is_some_and(|beside| {
+                beside.location.file == site.location.file && beside.location != site.location
+            });
+            is_beside && other.is_made_in_code() && size(other) > size(self.uri)
+        })
     }
 
     /// Whether something may be missed: all options are in sight, and the string is not one for the

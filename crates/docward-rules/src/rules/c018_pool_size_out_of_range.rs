@@ -18,7 +18,7 @@ declare_rule! {
     /// these figures the usual range holds, 50 to 200. `maxPoolSize=0` has no limit at all. Strings for the own
     /// machine pass, so do those that a tool is given (`mongosh`, `mongodump`) and those of programs that ask
     /// something and end. A small pool is information where it may be meant: in a shell script that starts
-    /// something, or where one file makes several clients.
+    /// something, or beside another client of the same file that has a larger one.
     ///
     /// ## Why it matters
     /// Too small a pool makes requests wait in the application. Too large a one, times all instances,
@@ -96,7 +96,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let is_small = size > 0 && size < least && needed.is_none();
         let mut draft =
             client.option_draft("maxPoolSize", size, is, why, better).data("size", size);
-        if is_small && client.may_be_special(evidence) {
+        if is_small && (client.is_in_shell_script() || client.has_larger_beside(evidence)) {
             draft = draft.level(Level::Information);
         }
         if let Some(needed) = needed {
@@ -148,6 +148,7 @@ mod tests {
         assert_eq!(found("a.mjs", &format!("{probe}\nexport default client;")), [Warn]);
         let two = "const {MongoClient} = require('mongodb');\nconst a = new MongoClient(process.env.URI, {maxPoolSize: 100});\nconst indexes = new MongoClient(process.env.URI, {maxPoolSize: 5});";
         assert_eq!(found("a.js", two), [Info]);
+        assert_eq!(found("a.js", &two.replace("100", "5")), [Warn, Warn], "two of a kind");
         assert_eq!(
             found(
                 "a.js",

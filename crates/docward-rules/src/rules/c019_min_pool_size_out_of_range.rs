@@ -14,8 +14,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Judges `minPoolSize`: 5 to 20 is usual. Absent or 0 is reported where `maxPoolSize` was chosen; where
-    /// it was not, C017 tells both. More than `maxPoolSize` is an error: drivers refuse it. In a shell script, and
-    /// where one file makes several clients, the rest is information.
+    /// it was not, C017 tells both. More than `maxPoolSize` is an error: drivers refuse it. In a shell script the
+    /// rest is information.
     ///
     /// ## Why it matters
     /// Without a minimum the first requests after a start or a quiet night each wait for a connection and a
@@ -90,7 +90,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             continue;
         };
         let level = match level {
-            Level::Recommended if client.may_be_special(evidence) => Level::Information,
+            Level::Recommended if client.is_in_shell_script() => Level::Information,
             level => level,
         };
         cx.report(client.option_draft("minPoolSize", min, is, why, value).level(level));

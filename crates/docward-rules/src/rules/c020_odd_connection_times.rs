@@ -20,7 +20,7 @@ declare_rule! {
     /// 300,000. `waitQueueTimeoutMS`: 5,000 to 10,000. `connectTimeoutMS`: 10,000 to 30,000. Values are
     /// milliseconds, whatever unit the program uses. `waitQueueTimeoutMS` for a driver that has no such
     /// option (Go, Rust) is told as information, and so are `maxIdleTimeMS=0`, which is what drivers do by
-    /// themselves, and idle times in shell scripts or of one of several clients of a file.
+    /// themselves, and idle times in shell scripts.
     ///
     /// ## Why it matters
     /// Connections that are closed too early are made again all the time, each with a login. A short wait
@@ -139,8 +139,8 @@ fn judge(client: &Client<'_>, time: &Time, cx: &mut Cx<'_>) {
     let draft = draft.clauses(time.clauses).data("ms", value).key(key);
     // Drivers close no idle connection unless told to: whoever writes 0 says what would be so anyway.
     let is_default = option == "maxIdleTimeMS" && value == 0;
-    let is_special = option == "maxIdleTimeMS" && client.may_be_special(cx.evidence());
-    cx.report(match is_default || is_special {
+    let may_be_meant = option == "maxIdleTimeMS" && client.is_in_shell_script();
+    cx.report(match is_default || may_be_meant {
         true => draft.level(Level::Information),
         false => draft,
     });
@@ -168,6 +168,11 @@ mod tests {
             |ms: u32| severities("C020", "", &format!("uri mongodb://a,b/?maxIdleTimeMS={ms}"));
         assert_eq!(severity(0), [Info], "the default, written out");
         assert_eq!(severity(1000), [Warn]);
+        let script = "source a.sh\nhelm upgrade --set uri=mongodb+srv://$U:$P@h.shop.io/x?maxIdleTimeMS=900000\n";
+        assert_eq!(severities("C020", "", script), [Info]);
+        assert!(severities("C020", "", &script.replace("helm", "mongosh")).is_empty());
+        let two = "source a.py\nfrom pymongo import MongoClient\na = MongoClient(uri, maxIdleTimeMS=30000)\nb = MongoClient(uri, maxIdleTimeMS=30000)\n";
+        assert_eq!(severities("C020", "", two), [Warn, Warn]);
     }
 
     #[test]
