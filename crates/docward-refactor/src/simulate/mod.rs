@@ -235,3 +235,16 @@ fn shuffle(counts: &mut [u64], rng: &mut Rng) {
         counts.swap(i, rng.below(i as u64 + 1) as usize);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pt_outlier_1_what_is_left_out_is_said() {
+        let said = not_simulated(&[Pattern::Embedded, Pattern::Outlier { page: 900 }]);
+        assert_eq!(said.len(), 1);
+        assert!(said[0].ends_with("also beyond 900"), "{said:?}");
+        assert!(not_simulated(&[Pattern::Junction]).is_empty());
+    }
+}
