@@ -59,7 +59,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 format!("a password stands in `{}`{remark}", secret.shown)
             }
             SecretKind::Password => {
-                format!("a password stands in clear text (`{}`){remark}", secret.shown)
+                format!("a password stands there to be read (`{}`){remark}", secret.shown)
             }
         };
         let draft = code::draft(
@@ -183,6 +183,8 @@ mod tests {
         // `password`, `9dXk2pLw7Q`, and a text that is no base64.
         assert_eq!(severities("a.yaml", &secret("cGFzc3dvcmQ= # a remark")), [Severity::Info]);
         assert_eq!(severities("a.yaml", &secret("OWRYazJwTHc3UQ==")), [Severity::Error]);
+        let told = check("S020", &format!("source a.yaml\n{}", secret("OWRYazJwTHc3UQ==")));
+        assert!(told[0].what.contains("in base64") && !told[0].what.contains("clear text"));
         let plain = secret("cGFzc3dvcmQ=").replace("kind: Secret", "kind: ConfigMap");
         assert_eq!(severities("a.yaml", &plain), [Severity::Error]);
     }
