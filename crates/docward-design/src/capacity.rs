@@ -6,7 +6,7 @@ use jiff::ToSpan;
 
 use crate::collection::{CollectionPlan, Purpose};
 use crate::index::IndexPlan;
-use crate::layout::{Origin, Planned, Rank, document_bytes};
+use crate::layout::{Origin, Rank, at_path, document_bytes};
 
 /// The tiers: bytes and the clause.
 pub const TIERS: [(u64, &str, &str); 4] = [
@@ -85,7 +85,7 @@ fn planned_bytes(
     let (mut many, mut different) = (1.0_f64, 1.0_f64);
     let mut parts = Vec::new();
     for (path, _) in &index.keys {
-        let Some((field, leaf)) = find(&collection.fields, path) else { continue };
+        let Some((field, leaf)) = at_path(&collection.fields, path) else { continue };
         let items = field.items.map_or(1.0, |items| items.p50.max(1) as f64);
         many = many.max(items);
         let kind = if leaf.kind == BsonType::Array { leaf.element } else { Some(leaf.kind) };
@@ -102,15 +102,6 @@ fn planned_bytes(
         parts.push(KeyPart::of(kind, leaf.bytes.0, different));
     }
     index_bytes(&parts, documents * many)
-}
-
-/// The field of a path at the top, and the one at its end.
-fn find<'f>(fields: &'f [Planned], path: &str) -> Option<(&'f Planned, &'f Planned)> {
-    let mut parts = path.split('.');
-    let first = parts.next()?;
-    let top = fields.iter().find(|field| field.name == first)?;
-    let leaf = parts.try_fold(top, |field, part| field.fields.iter().find(|f| f.name == part))?;
-    Some((top, leaf))
 }
 
 /// A part of an index key as the server stores it, and how far it tells entries apart.
@@ -253,6 +244,13 @@ pub(crate) fn documents_after(now: f64, per_year: f64, kept_days: Option<f64>, y
         Some(days) => grown.min((per_year * days / 365.0).max(now)),
         None => grown,
     }
+}
+
+/// Documents of a collection in the last of the years that are looked at.
+pub(crate) fn in_the_end(collection: &CollectionPlan) -> Option<f64> {
+    let years = YEARS.last().copied().map_or(0.0, f64::from);
+    let CollectionPlan { per_year, kept_days, .. } = collection;
+    collection.documents.map(|now| documents_after(now, *per_year, *kept_days, years))
 }
 
 /// Years after which nobody has to worry.

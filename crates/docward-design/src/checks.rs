@@ -2,7 +2,7 @@
 
 use docward_model::{DesignModel, text};
 
-use crate::capacity::Capacity;
+use crate::capacity::{self, Capacity};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::decide::Choice;
 use crate::facts::Growth;
@@ -237,8 +237,7 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
 
 /// Whether reading all documents is as good as an index, also in years.
 fn is_handful(collection: &CollectionPlan) -> bool {
-    let years = f64::from(*crate::capacity::YEARS.last().unwrap_or(&5));
-    collection.documents.is_some_and(|n| n + collection.per_year * years < MANY as f64)
+    capacity::in_the_end(collection).is_some_and(|documents| documents < MANY as f64)
 }
 
 fn shard_keys(model: &DesignModel, collections: &[CollectionPlan]) -> DesignCheck {

@@ -6,7 +6,7 @@ use bson::{Bson, Document, doc};
 use docward_model::{BsonType, DesignRead, Entity, EntityField, Matching};
 
 use crate::collection::{CollectionPlan, Purpose};
-use crate::layout::{Layout, Origin, Planned};
+use crate::layout::{Layout, Origin, Planned, at_path};
 use crate::pattern::{Bucket, Pattern, Window, date_field};
 
 /// An index.
@@ -246,7 +246,7 @@ fn for_read(
     let mut compared = 0;
     let all = equal.len();
     for (i, key) in equal.into_iter().chain(narrow).chain(sort).chain(range).enumerate() {
-        if !is_there(&collection.fields, &key.0) {
+        if at_path(&collection.fields, &key.0).is_none() {
             // What cannot be asked for here fails CK-12.
             continue;
         }
@@ -272,15 +272,6 @@ fn for_read(
     Some(IndexPlan { only, notes, compared, ..IndexPlan::on(keys, serves) })
 }
 
-/// Whether documents have a field at a path.
-fn is_there(fields: &[Planned], path: &str) -> bool {
-    let (first, rest) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
-    fields.iter().filter(|field| field.name == first).any(|field| match rest {
-        Some(rest) => is_there(&field.fields, rest),
-        None => true,
-    })
-}
-
 /// Whether a read asks for something that no document has where it looks. What it knows another entity by
 /// may be in a collection of pairs, which has indexes of its own.
 pub(crate) fn is_lost(layout: &Layout<'_>, collection: &CollectionPlan, read: &DesignRead) -> bool {
@@ -296,7 +287,7 @@ pub(crate) fn is_lost(layout: &Layout<'_>, collection: &CollectionPlan, read: &D
     };
     read.filter.iter().any(|(name, _)| {
         let place = place_of(layout, collection, &path, name);
-        !is_there(&collection.fields, &place)
+        at_path(&collection.fields, &place).is_none()
             && !leads_elsewhere(name)
             && !is_listed(layout, collection, name)
     })

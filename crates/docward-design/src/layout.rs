@@ -203,6 +203,15 @@ impl Planned {
     }
 }
 
+/// The field of a path at the top, and the one at its end.
+pub(crate) fn at_path<'f>(fields: &'f [Planned], path: &str) -> Option<(&'f Planned, &'f Planned)> {
+    let mut parts = path.split('.');
+    let first = parts.next()?;
+    let top = fields.iter().find(|field| field.name == first)?;
+    let leaf = parts.try_fold(top, |field, part| field.fields.iter().find(|f| f.name == part))?;
+    Some((top, leaf))
+}
+
 fn scalar_bytes(kind: BsonType, own: u64) -> u64 {
     match kind {
         BsonType::Double | BsonType::Date | BsonType::Long | BsonType::Timestamp => 8,

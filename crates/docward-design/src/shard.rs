@@ -3,6 +3,7 @@
 
 use docward_model::{BsonType, Matching, text};
 
+use crate::capacity;
 use crate::collection::{CollectionPlan, Purpose};
 use crate::layout::{Layout, Origin, Rank, document_bytes};
 
@@ -135,10 +136,8 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
 
 /// Whether all documents fit a chunk for years: spread over shards they would gain nothing.
 pub(crate) fn stays_small(collection: &CollectionPlan) -> bool {
-    let typical = document_bytes(&collection.fields, Rank::Mean) as f64;
-    let years = f64::from(*crate::capacity::YEARS.last().unwrap_or(&5));
-    let most = |documents: f64| (documents + collection.per_year * years) * typical;
-    collection.documents.is_some_and(|documents| most(documents) <= CHUNK)
+    let each = document_bytes(&collection.fields, Rank::Mean) as f64;
+    capacity::in_the_end(collection).is_some_and(|documents| documents * each <= CHUNK)
 }
 
 /// How a key can be changed later (SK-12).

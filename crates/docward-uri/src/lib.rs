@@ -22,7 +22,7 @@ mod typed;
 
 pub use defaults::{Defaults, PoolKind, defaults};
 pub use fault::{Fault, FaultKind};
-pub use options::{OptionInfo, ValueKind, canonical_name, nearest_option, option_info};
+pub use options::{OptionInfo, ValueKind, canonical_name, gone, nearest_option, option_info};
 pub use parse::parse;
 pub use rewrite::{Change, Rewritten};
 pub use secret::{Secret, is_unescaped, redact, user_part};

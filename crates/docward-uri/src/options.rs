@@ -244,8 +244,8 @@ pub(crate) fn is_old_name(written: &str, info: &OptionInfo) -> bool {
         && !LIVING_ALIASES.iter().any(|alias| written.eq_ignore_ascii_case(alias))
 }
 
-/// What to do about an option that is gone.
-pub(crate) fn gone(written: &str) -> Option<&'static str> {
+/// What to do about an option that drivers had once and gave up.
+pub fn gone(written: &str) -> Option<&'static str> {
     let lower = written.to_ascii_lowercase();
     GONE.iter().find(|(name, _)| *name == lower).map(|(_, advice)| *advice)
 }

@@ -3,6 +3,7 @@
 //! Lines are read one by one with the keys above them (by indentation, by section or by braces), which is
 //! what YAML, JSON as people write it, properties, TOML, INI, Terraform and `.env` have in common.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use docward_model::{
     Location,
     code::{CodeSecret, Place, SecretKind},
@@ -104,25 +105,7 @@ fn is_bundled(all: &[Setting], path: &str, file: &str) -> bool {
 
 /// A text that was written in base64.
 fn decoded(value: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(value.len());
-    let (mut bits, mut count) = (0_u32, 0_u32);
-    for c in value.trim_end_matches('=').bytes() {
-        let six = match c {
-            b'A'..=b'Z' => c - b'A',
-            b'a'..=b'z' => c - b'a' + 26,
-            b'0'..=b'9' => c - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = (bits << 6) | u32::from(six);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push(((bits >> count) & 0xff) as u8);
-        }
-    }
-    let text = String::from_utf8(bytes).ok()?;
+    let text = String::from_utf8(STANDARD.decode(value).ok()?).ok()?;
     // Values of several lines end in a line break.
     let text = text.trim_end_matches('\n');
     (!text.is_empty() && !text.contains(char::is_control)).then(|| text.to_owned())

@@ -3,6 +3,7 @@
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, EntityField, Relationship, shell::quote};
 
+use super::owned::at;
 use super::summary::Summary;
 use super::{Place, Plans, factory, unless_matched};
 use crate::js::{self, SPREAD, given, member_of};
@@ -97,9 +98,7 @@ impl<'m> Plans<'m> {
         let varied: Vec<&str> = summary.sums.iter().map(|sum| sum.field).collect();
         let first = field.fields.iter().find(|f| f.origin == Origin::Own && f.values.is_empty());
         // Elements are told apart by one field.
-        let mut sample = self.sample(child, &field.fields, &varied);
-        let copies: Vec<Planned> = inside.copies().cloned().collect();
-        sample.extend(self.maker(true).object(&copies, None, &child.name, 0));
+        let sample = self.sample(child, &field.fields, &varied);
         let parents = quote(&inside.parent.collection.name);
         let mut check = vec![
             format!("const root = {};", self.made(inside.parent.collection)),
@@ -475,9 +474,9 @@ impl<'m> Plans<'m> {
             format!("{name}(at, new Date({day}));"),
             format!(
                 "expect(\"what is old is gone\", {}.length, 1);",
-                list.split('.').fold(
-                    format!("at.getCollection({}).findOne({{ _id: aged._id }})", quote(parents)),
-                    |at, part| member_of(&at, part)
+                at(
+                    &format!("at.getCollection({}).findOne({{ _id: aged._id }})", quote(parents)),
+                    list
                 )
             ),
         ];
@@ -516,5 +515,5 @@ pub(super) fn now(parents: &str) -> String {
 }
 
 pub(super) fn read(path: &str) -> String {
-    path.split('.').fold("now".to_owned(), |at, part| member_of(&at, part))
+    at("now", path)
 }

@@ -512,10 +512,8 @@ impl<'m> Plans<'m> {
                 Step::Code("return done.matchedCount === 1;".to_owned()),
             ],
         };
-        let read = count.split('.').fold(
-            format!("at.getCollection({}).findOne({{ _id: root._id }})", quote(parents)),
-            |at, part| member_of(&at, part),
-        );
+        let found = format!("at.getCollection({}).findOne({{ _id: root._id }})", quote(parents));
+        let read = super::owned::at(&found, &count);
         let check = vec![
             format!("const was = Number({read});"),
             format!("expect(\"most events are not written\", {name}(at, root._id, 0.99), false);"),

@@ -9,7 +9,7 @@ use docward_model::{
 
 use super::linked::serves;
 use super::owned::{at, missing};
-use super::summary::{Sum, Summary};
+use super::summary::Summary;
 use super::{Place, Plans, picked, unless_matched};
 use crate::collection::Purpose;
 use crate::js::{self, SPREAD, given, member_of};
@@ -93,6 +93,26 @@ impl<'m> Plans<'m> {
             }
             sets.any(|(_, field)| kept(field))
         })
+    }
+
+    /// The functions that keep what a parent has of its children right: one that changes a child, which is
+    /// returned, also in a transaction where it must be, and one that works everything out again.
+    pub(super) fn keeping(
+        &self,
+        keeper: Option<&Keeper<'m>>,
+        decision: &'m Decision,
+        (parent_id, child_id): (&str, &str),
+        jobs: &mut Vec<Job>,
+    ) -> Option<Job> {
+        let keeper = keeper?;
+        let change = self.changing(keeper, child_id);
+        if let Some(change) = &change {
+            jobs.push(change.clone());
+            let (name, parameters) = (&change.name, &change.parameters);
+            jobs.extend(self.together(keeper.relationship, decision, name, parameters));
+        }
+        jobs.push(self.rebuilding(keeper, parent_id));
+        change
     }
 
     /// The function that changes a child along with what all its parents keep of it. Several relationships
@@ -346,17 +366,7 @@ impl<'m> Plans<'m> {
             _ => keeper.members_of(parent_id),
         };
         let mut group = doc! { "_id": Bson::Null, "count": { "$sum": 1 } };
-        for Sum { field, having, .. } in &summary.sums {
-            group.insert(format!("sum {field}"), doc! { "$sum": format!("${field}") });
-            if having.is_some() {
-                let missing =
-                    doc! { "$eq": [{ "$ifNull": [format!("${field}"), Bson::Null] }, Bson::Null] };
-                group.insert(
-                    format!("having {field}"),
-                    doc! { "$sum": { "$cond": [missing, 0, 1] } },
-                );
-            }
-        }
+        group.extend(summary.grouped(""));
         let mut set = Document::new();
         // Links are counted, also those that lead nowhere any more: so do the functions that link.
         let counted = match keeper.members {
@@ -382,16 +392,10 @@ impl<'m> Plans<'m> {
         if let Some(count) = &summary.count {
             set.insert(count, literal(counted.to_owned()));
         }
-        for Sum { field, sum, having, zero, .. } in &summary.sums {
-            let of = |word: &str| format!("all[{}] ?? 0", quote(&format!("{word} {field}")));
-            // Of nothing the server makes an int, which is no decimal.
-            let total = literal(of("sum"));
-            let exact = matches!(zero, Bson::Decimal128(_));
-            set.insert(
-                sum,
-                if exact { doc! { "$add": [zero.clone(), total] }.into() } else { total },
-            );
-            if let Some(having) = having {
+        for kept in &summary.sums {
+            let of = |word: &str| format!("all[{}] ?? 0", quote(&format!("{word} {}", kept.field)));
+            set.insert(&kept.sum, kept.typed(literal(of("sum"))));
+            if let Some(having) = &kept.having {
                 set.insert(having, literal(of("having")));
             }
         }
@@ -402,8 +406,7 @@ impl<'m> Plans<'m> {
         let update: Bson = if summary.sums.is_empty() {
             doc! { "$set": set }.into()
         } else {
-            vec![Bson::from(doc! { "$set": set }), doc! { "$set": summary.averages() }.into()]
-                .into()
+            summary.stages([set])
         };
         let parents = &parent.collection.name;
         steps.push(Step::Let("done", Statement::update(parents, by_parent, update)));

@@ -4,7 +4,7 @@ use bson::{Bson, doc};
 use docward_model::{BsonType, Relationship, shell::quote};
 
 use super::kept::Keeper;
-use super::owned::{missing, one};
+use super::owned::{at, missing, one};
 use super::summary::Summary;
 use super::{Place, Plans, picked, unless_matched};
 use crate::collection::Purpose;
@@ -127,8 +127,7 @@ impl<'m> Plans<'m> {
         }];
         let mut check = self.ends(link, 1);
         check.push(format!("{name}(at, root._id, others[0]._id);"));
-        let read =
-            |name: &str| name.split('.').fold("now".to_owned(), |at, part| member_of(&at, part));
+        let read = |name: &str| at("now", name);
         check.push(now(parents));
         check.push(format!(
             "expect(\"the id is kept\", String({}), String(others[0]._id));",
@@ -235,12 +234,8 @@ impl<'m> Plans<'m> {
             steps: self.changed(link, &summary, pull, in_child, false),
         });
         let keeper = self.keeper(r, link.decision);
-        let change = keeper.as_ref().and_then(|keeper| self.changing(keeper, &link.child_id));
-        if let Some(change) = &change {
-            jobs.push(change.clone());
-            jobs.extend(self.together(r, link.decision, &change.name, &change.parameters));
-        }
-        jobs.extend(keeper.as_ref().map(|keeper| self.rebuilding(keeper, &link.parent_id)));
+        let ids = (link.parent_id.as_str(), link.child_id.as_str());
+        let change = self.keeping(keeper.as_ref(), link.decision, ids, &mut jobs);
         // The way back is offered where an index serves it.
         let served = serves(holder, &id_path);
         if served {
@@ -286,7 +281,7 @@ impl<'m> Plans<'m> {
             let refresh = self.name("refresh copies of", r, false);
             jobs.push(self.mirroring(link, &refresh, (&list, key)));
             check.push(now(parents));
-            let list = list.split('.').fold("now".to_owned(), |at, part| member_of(&at, part));
+            let list = at("now", &list);
             let copy = format!(
                 "{list}.find((one) => String({}) === String(others[1]._id))",
                 member_of("one", key)
@@ -456,12 +451,8 @@ impl<'m> Plans<'m> {
             steps: off,
         });
         let keeper = self.keeper(r, link.decision);
-        let change = keeper.as_ref().and_then(|keeper| self.changing(keeper, &link.child_id));
-        if let Some(change) = &change {
-            jobs.push(change.clone());
-            jobs.extend(self.together(r, link.decision, &change.name, &change.parameters));
-        }
-        jobs.extend(keeper.as_ref().map(|keeper| self.rebuilding(keeper, &link.parent_id)));
+        let ids = (link.parent_id.as_str(), link.child_id.as_str());
+        let change = self.keeping(keeper.as_ref(), link.decision, ids, &mut jobs);
         let reading = |name: &str, id: &str, does: &str, statement: Statement| Job {
             name: name.to_owned(),
             parameters: vec![id.to_owned()],

@@ -6,7 +6,8 @@ use bson::{Bson, Document, doc};
 use docward_model::shell::quote;
 
 use super::embedded::{Inside, now, read};
-use super::summary::{Sum, Summary};
+use super::owned::at;
+use super::summary::{Sum, Summary, before, is_given};
 use super::{Plans, picked};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::js::{self, SPREAD, given, member_of};
@@ -105,11 +106,6 @@ impl<'m> Plans<'m> {
 
 fn all_of(collection: &str, filter: Document) -> Statement {
     Statement::new(collection, Method::DeleteMany, [filter.into()])
-}
-
-/// A field of a parent that may not have it yet.
-fn before(name: &str) -> Document {
-    doc! { "$ifNull": [format!("${name}"), 0] }
 }
 
 impl Pages<'_, '_> {
@@ -290,8 +286,8 @@ impl Pages<'_, '_> {
 
     /// The date of the parent that its pages share, so that they go with it.
     fn date(&self) -> Option<&str> {
-        let is_date = |origin: &Origin| matches!(origin, Origin::Copy(_));
-        self.pages.fields.iter().find(|f| is_date(&f.origin)).map(|f| f.name.as_str())
+        let copied = self.pages.fields.iter().find(|f| matches!(f.origin, Origin::Copy(_)));
+        copied.map(|date| date.name.as_str())
     }
 
     /// Appends to the list in the parent, with everything that is kept of it.
@@ -307,29 +303,23 @@ impl Pages<'_, '_> {
         let mut set = self.summary.added(&self.inside.element, 1);
         let have = doc! { "$ifNull": [format!("${list}"), []] };
         set.insert(list, doc! { "$concatArrays": [have, [{ "$literal": self.inside.pushed() }]] });
-        self.with_averages([set])
-    }
-
-    fn with_averages<const N: usize>(&self, sets: [Document; N]) -> Bson {
-        let averages = self.summary.averages();
-        let all = sets.into_iter().chain([averages]).filter(|set| !set.is_empty());
-        all.map(|set| Bson::from(doc! { "$set": set })).collect::<Vec<_>>().into()
+        self.summary.stages([set])
     }
 
     /// Sums with what some elements in the parent add to them, or without it.
     fn sums(&self, operator: &str, those: &Document) -> Document {
         let mut set = Document::new();
-        for Sum { field, sum, having, .. } in &self.summary.sums {
+        for Sum { field, sum, having, zero, .. } in &self.summary.sums {
             let value = format!("$$this.{field}");
             let among = |condition: &Document| {
                 doc! { "$filter": { "input": format!("${}", self.inside.list), "cond": condition } }
             };
             let values = doc! { "$map": { "input": among(those), "in": &value } };
-            set.insert(sum, doc! { operator: [before(sum), { "$sum": values }] });
+            set.insert(sum, doc! { operator: [before(sum, zero.clone()), { "$sum": values }] });
             if let Some(having) = having {
-                let given = doc! { "$ne": [{ "$ifNull": [value, Bson::Null] }, Bson::Null] };
-                let number = doc! { "$size": among(&doc! { "$and": [those.clone(), given] }) };
-                set.insert(having, doc! { operator: [before(having), number] });
+                let those = doc! { "$and": [those.clone(), is_given(value)] };
+                let number = doc! { "$size": among(&those) };
+                set.insert(having, doc! { operator: [before(having, 0.into()), number] });
             }
         }
         set
@@ -344,10 +334,10 @@ impl Pages<'_, '_> {
         let mut set = self.sums("$subtract", those);
         if let Some(count) = &self.summary.count {
             let number = doc! { "$size": among(those.clone()) };
-            set.insert(count, doc! { "$subtract": [before(count), number] });
+            set.insert(count, doc! { "$subtract": [before(count, 0.into()), number] });
         }
         set.insert(list, among(doc! { "$not": [those.clone()] }));
-        self.with_averages([set])
+        self.summary.stages([set])
     }
 
     fn listing(&self, name: &str) -> Job {
@@ -355,8 +345,7 @@ impl Pages<'_, '_> {
         let whole = Statement::new(self.parents(), Method::FindOne, [self.by_id().into()]);
         let rest =
             Statement::find(&self.pages.name, self.of_parent()).then("sort", doc! { "page": 1 });
-        let at =
-            |path: &str| path.split('.').fold("parent".to_owned(), |at, part| member_of(&at, part));
+        let at = |path: &str| at("parent", path);
         Job {
             name: name.to_owned(),
             parameters: vec![self.inside.parent_id.clone()],
@@ -407,7 +396,7 @@ impl Pages<'_, '_> {
             let each = doc! { "$cond": [this.clone(), merged, "$$this"] };
             let changed = doc! { list: { "$map": { "input": format!("${list}"), "in": each } } };
             let (less, more) = (self.sums("$subtract", &this), self.sums("$add", &this));
-            vec![self.with_averages([less, changed, more])]
+            vec![self.summary.stages([less, changed, more])]
         };
         let arguments = std::iter::once(Bson::from(filter)).chain(inside);
         steps.extend([
@@ -424,7 +413,7 @@ impl Pages<'_, '_> {
             for (set, count) in sets.iter_mut().zip(self.summary.count.iter().cycle()) {
                 set.remove(count);
             }
-            let update = self.with_averages(sets);
+            let update = self.summary.stages(sets);
             steps.extend([
                 self.found(),
                 Step::Code("const after = { ...found, ...changes };".to_owned()),
@@ -545,29 +534,24 @@ impl Pages<'_, '_> {
     fn rebuilding(&self, name: &str) -> Job {
         let list = &self.inside.list;
         let mut group = doc! { "_id": Bson::Null, "count": { "$sum": 1 } };
+        group.extend(self.summary.grouped(&format!("{}.", self.role())));
         let mut set = Document::new();
         if let Some(count) = &self.summary.count {
             let inside = doc! { "$size": { "$ifNull": [format!("${list}"), []] } };
             set.insert(count, doc! { "$add": [inside, given("rest.count")] });
         }
-        for Sum { field, sum, having, .. } in &self.summary.sums {
-            let of_page = format!("${}.{field}", self.role());
-            let of = |word: &str| format!("rest[{}] ?? 0", quote(&format!("{word} {field}")));
-            group.insert(format!("sum {field}"), doc! { "$sum": &of_page });
+        for kept in &self.summary.sums {
+            let field = kept.field;
+            let of =
+                |word: &str| given(format!("rest[{}] ?? 0", quote(&format!("{word} {field}"))));
             let inside = doc! { "$sum": format!("${list}.{field}") };
-            set.insert(sum, doc! { "$add": [inside, given(of("sum"))] });
-            if let Some(having) = having {
-                let there = |value: &str| {
-                    doc! { "$ne": [{ "$ifNull": [value, Bson::Null] }, Bson::Null] }
-                };
-                let each = doc! { "$cond": [there(&of_page), 1, 0] };
-                group.insert(format!("having {field}"), doc! { "$sum": each });
+            set.insert(&kept.sum, kept.typed(doc! { "$add": [inside, of("sum")] }));
+            if let Some(having) = &kept.having {
                 let those = doc! { "$filter": {
                     "input": { "$ifNull": [format!("${list}"), []] },
-                    "cond": there(&format!("$$this.{field}")),
+                    "cond": is_given(format!("$$this.{field}")),
                 } };
-                let number = doc! { "$size": those };
-                set.insert(having, doc! { "$add": [number, given(of("having"))] });
+                set.insert(having, doc! { "$add": [{ "$size": those }, of("having")] });
             }
         }
         set.insert(&self.flag, given("rest.count > 0"));
@@ -576,7 +560,7 @@ impl Pages<'_, '_> {
             doc! { "$unwind": format!("${}", self.role()) }.into(),
             doc! { "$group": group }.into(),
         ];
-        let update = self.with_averages([set]);
+        let update = self.summary.stages([set]);
         Job {
             name: name.to_owned(),
             parameters: vec![self.inside.parent_id.clone()],
@@ -805,7 +789,7 @@ impl Pages<'_, '_> {
         check.extend(self.totals("all"));
         check.extend(self.another(plans, "empty"));
         let marked = js::object(&doc! { "$set": { &self.flag: true } }, 0);
-        let place = self.inside.list.split('.').fold("now".to_owned(), |at, p| member_of(&at, p));
+        let place = read(&self.inside.list);
         check.extend([
             format!(
                 "at.getCollection({}).updateOne({{ _id: empty._id }}, {marked});",

@@ -133,12 +133,7 @@ impl<'m> Plans<'m> {
         ));
         jobs.push(self.listing(relationship, newest_first, children, (&parent_id, &held)));
         let keeper = self.keeper(relationship, decision);
-        let change = keeper.as_ref().and_then(|keeper| self.changing(keeper, &child_id));
-        if let Some(change) = &change {
-            jobs.push(change.clone());
-            jobs.extend(self.together(relationship, decision, &change.name, &change.parameters));
-        }
-        jobs.extend(keeper.as_ref().map(|keeper| self.rebuilding(keeper, &parent_id)));
+        let change = self.keeping(keeper.as_ref(), decision, (&parent_id, &child_id), &mut jobs);
         if let Some(fields) = copied {
             let names: Vec<&str> = fields.iter().map(String::as_str).collect();
             jobs.push(self.refreshing(
@@ -379,8 +374,7 @@ impl<'m> Plans<'m> {
                 "expect(\"{number} leave the newest {left} (PT-slice.1)\", {list}(at, root._id, 2000).map((one) => String(one._id)), ids.slice(-{left}).reverse().map(String));"
             ));
         }
-        let read =
-            |name: &str| name.split('.').fold("now".to_owned(), |at, part| member_of(&at, part));
+        let read = |name: &str| at("now", name);
         if let Some((name, newest, by, key, _)) = &summary.preview {
             let ids =
                 format!("{}.map((element) => String({}))", read(name), member_of("element", key));

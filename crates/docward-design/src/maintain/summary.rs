@@ -94,7 +94,25 @@ impl<'m> Plans<'m> {
     }
 }
 
+/// Whether an expression has a value.
+pub(super) fn is_given(value: impl Into<Bson>) -> Document {
+    doc! { "$ne": [{ "$ifNull": [value.into(), Bson::Null] }, Bson::Null] }
+}
+
+/// A figure of a parent that may not have it yet.
+pub(super) fn before(name: &str, zero: Bson) -> Document {
+    doc! { "$ifNull": [format!("${name}"), zero] }
+}
+
 impl Sum<'_> {
+    /// A total that the server works out. Of nothing it makes an int, which is no decimal.
+    pub(super) fn typed(&self, total: impl Into<Bson>) -> Bson {
+        match &self.zero {
+            zero @ Bson::Decimal128(_) => doc! { "$add": [zero.clone(), total.into()] }.into(),
+            _ => total.into(),
+        }
+    }
+
     /// Lines of a check: sum and average are those of a list; `read` reads a field of the parent.
     pub(crate) fn holds(&self, list: &str, read: impl Fn(&str) -> String) -> [String; 2] {
         let value = member_of("one", self.field);
@@ -167,7 +185,7 @@ impl Summary<'_> {
             let all = doc! { "$concatArrays": [part("$gt"), [new], part("$lte")] };
             set.insert(name, doc! { "$slice": [all, *newest as i32] });
         }
-        self.with_averages(set)
+        self.stages([set])
     }
 
     /// The update of the parent when a child goes.
@@ -188,7 +206,7 @@ impl Summary<'_> {
             let input = doc! { "$ifNull": [format!("${name}"), []] };
             set.insert(name, doc! { "$filter": { "input": input, "cond": test } });
         }
-        self.with_averages(set)
+        self.stages([set])
     }
 
     /// The update of the sums in the parent when a child becomes another.
@@ -198,38 +216,39 @@ impl Summary<'_> {
             let literal = |of: &str| doc! { "$literal": given(member_of(of, field)) };
             let value = |of: &str| doc! { "$ifNull": [literal(of), 0] };
             let more = doc! { "$subtract": [value(new), value(old)] };
-            set.insert(
-                sum,
-                doc! { "$add": [{ "$ifNull": [format!("${sum}"), zero.clone()] }, more] },
-            );
+            set.insert(sum, doc! { "$add": [before(sum, zero.clone()), more] });
             if let Some(having) = having {
-                let one = |of: &str| {
-                    let missing =
-                        doc! { "$eq": [{ "$ifNull": [literal(of), Bson::Null] }, Bson::Null] };
-                    doc! { "$cond": [missing, 0, 1] }
-                };
+                let one = |of: &str| doc! { "$cond": [is_given(literal(of)), 1, 0] };
                 let more = doc! { "$subtract": [one(new), one(old)] };
-                set.insert(
-                    having,
-                    doc! { "$add": [{ "$ifNull": [format!("${having}"), 0] }, more] },
-                );
+                set.insert(having, doc! { "$add": [before(having, 0.into()), more] });
             }
         }
-        self.with_averages(set)
+        self.stages([set])
     }
 
-    fn with_averages(&self, set: Document) -> Bson {
-        let mut stages = vec![Bson::from(doc! { "$set": set })];
-        if !self.sums.is_empty() {
-            stages.push(doc! { "$set": self.averages() }.into());
+    /// A pipeline that sets all of this, one after the other, and then the averages.
+    pub(super) fn stages(&self, sets: impl IntoIterator<Item = Document>) -> Bson {
+        let all = sets.into_iter().chain([self.averages()]).filter(|set| !set.is_empty());
+        all.map(|set| Bson::from(doc! { "$set": set })).collect::<Vec<_>>().into()
+    }
+
+    /// What a `$group` works out of children, or of elements at a path: `sum price`, `having price`.
+    pub(super) fn grouped(&self, path: &str) -> Document {
+        let mut group = Document::new();
+        for Sum { field, having, .. } in &self.sums {
+            let value = format!("${path}{field}");
+            if having.is_some() {
+                let one = doc! { "$cond": [is_given(&value), 1, 0] };
+                group.insert(format!("having {field}"), doc! { "$sum": one });
+            }
+            group.insert(format!("sum {field}"), doc! { "$sum": value });
         }
-        stages.into()
+        group
     }
 
     /// Count and sums with one child more or less.
     pub(crate) fn added(&self, child: &str, sign: i32) -> Document {
         let mut set = Document::new();
-        let before = |name: &str, zero: Bson| doc! { "$ifNull": [format!("${name}"), zero] };
         if let Some(count) = &self.count {
             set.insert(count, doc! { "$add": [before(count, 0.into()), sign] });
         }
@@ -241,8 +260,7 @@ impl Summary<'_> {
             let operator = if sign > 0 { "$add" } else { "$subtract" };
             set.insert(sum, doc! { operator: [before(sum, zero.clone()), value] });
             if let Some(having) = having {
-                let missing = doc! { "$eq": [{ "$ifNull": [literal, Bson::Null] }, Bson::Null] };
-                let more = doc! { "$cond": [missing, 0, sign] };
+                let more = doc! { "$cond": [is_given(literal), sign, 0] };
                 set.insert(having, doc! { "$add": [before(having, 0.into()), more] });
             }
         }
@@ -255,28 +273,19 @@ impl Summary<'_> {
         if let Some(count) = &self.count {
             set.insert(count, doc! { "$size": format!("${list}") });
         }
-        for Sum { field, sum, having, zero, .. } in &self.sums {
-            let values = format!("${list}.{field}");
-            let total = doc! { "$sum": &values };
-            // Of nothing the server makes an int, which is no decimal.
-            let exact = matches!(zero, Bson::Decimal128(_));
-            let total = if exact {
-                doc! { "$add": [zero.clone(), total] }
-            } else {
-                total
-            };
-            set.insert(sum, total);
-            if let Some(having) = having {
+        for kept in &self.sums {
+            let values = format!("${list}.{}", kept.field);
+            set.insert(&kept.sum, kept.typed(doc! { "$sum": &values }));
+            if let Some(having) = &kept.having {
                 // Elements without the field have no part in the list of its values.
                 set.insert(having, doc! { "$size": values });
             }
         }
-        let stages = [doc! { list: changed }, set, self.averages()];
-        stages.map(|set| Bson::from(doc! { "$set": set })).to_vec().into()
+        self.stages([doc! { list: changed }, set])
     }
 
     /// Averages out of sums and the count; of nothing there is none.
-    pub(crate) fn averages(&self) -> Document {
+    fn averages(&self) -> Document {
         let mut set = Document::new();
         for Sum { sum, average, having, .. } in &self.sums {
             let Some(count) = having.as_ref().or(self.count.as_ref()) else { continue };

@@ -48,7 +48,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         for note in &client.uri.notes {
             let (level, why) = match note.kind {
                 // What drivers of the time took does no harm on the own machine.
-                NoteKind::Unknown if is_given_up(note) && client.is_local() => {
+                NoteKind::Unknown
+                    if docward_uri::gone(&note.option).is_some() && client.is_local() =>
+                {
                     (Level::Information, "newer drivers take it no more, or warn about it")
                 }
                 NoteKind::Unknown => {
@@ -79,11 +81,6 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             });
         }
     }
-}
-
-/// Whether drivers had the option once.
-fn is_given_up(note: &UriNote) -> bool {
-    note.what.ends_with("that drivers gave up")
 }
 
 /// An old name of an option in code, where the new one means the same.
