@@ -284,10 +284,15 @@ fn er_m_7_er_m_1_the_profiler_answers_what_data_cannot() {
     let report = audit(&[&uri, "--full"]);
     let advice = advice(&report);
     assert_eq!(advice["data"]["open"], serde_json::json!(["ER-T.4"]), "{advice:#}");
-    let measured = serde_json::json!({
-        "reads": 80, "queriedAlone": 0.0, "coReadAtLeast": 1.0, "updates": 80, "childOnlyUpdate": 1.0,
+    let mut measured = advice["data"]["measured"].clone();
+    // Where the server pauses within a request (it makes `system.profile` in the first one), the request
+    // is seen as two.
+    let together = measured.as_object_mut().unwrap().remove("coReadAtLeast").unwrap();
+    assert!(together.as_f64().unwrap() > 0.95, "{advice:#}");
+    let others = serde_json::json!({
+        "reads": 80, "queriedAlone": 0.0, "updates": 80, "childOnlyUpdate": 1.0,
     });
-    assert_eq!(advice["data"]["measured"], measured, "{advice:#}");
+    assert_eq!(measured, others, "{advice:#}");
     let todo = advice["todo"].as_str().unwrap();
     assert!(todo.starts_with("data and workload lean to embedding `t_picture`"), "{todo}");
 }

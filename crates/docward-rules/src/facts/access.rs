@@ -263,7 +263,8 @@ impl<'a> Ends<'a> {
             access.queried_alone = Some(least);
         }
 
-        let followed = by_either + self.followed(workload).min(alone);
+        // A busy session has no pause that tells where a request begins: it may begin with the child.
+        let followed = by_either + self.followed(workload);
         let followed = followed.min(plain.saturating_sub(joins.of_parent));
         let least = share(joins.from_parent + joins.of_parent + followed);
         // Requests use several sessions, so a read of the parent may go with any of the child; but it goes
@@ -575,6 +576,10 @@ mod tests {
         let access = Clients::new().request(90, &[picture, POST]).access();
         assert_eq!(access.co_read, Some(Share::AtLeast(1.0)));
         assert_eq!(access.queried_alone, Some(1.0));
+        // A session without pauses, seen from the middle of its first request on.
+        let busy = [PICTURES, POST].repeat(80);
+        let access = Clients::new().request(1, &busy).access();
+        assert_eq!(access.co_read, Some(Share::AtLeast(1.0)));
     }
 
     #[test]
