@@ -41,10 +41,7 @@ pub(crate) fn all(model: &DesignModel, collections: &[CollectionPlan]) -> Vec<Ca
 fn of(model: &DesignModel, collection: &CollectionPlan) -> Capacity {
     let bytes = |rank| document_bytes(&collection.fields, rank);
     let typical = bytes(Rank::Typical);
-    let documents = |years: f64| {
-        let now = collection.documents?;
-        Some(documents_after(now, collection.per_year, collection.kept_days, years))
-    };
+    let documents = |years| documents_in(collection, years);
     let years = YEARS
         .map(|years| {
             let number = documents(f64::from(years));
@@ -61,10 +58,16 @@ fn of(model: &DesignModel, collection: &CollectionPlan) -> Capacity {
         (own + planned.map(|index| planned_bytes(model, collection, index, n)).sum::<f64>()) as u64
     });
     let hot = model.entity(&collection.entity).and_then(|entity| entity.hot);
-    let working_set = documents(0.0).zip(index_bytes).map(|(n, indexes)| {
-        let data = n * typical as f64 * hot.unwrap_or(1.0);
-        ((data as u64).saturating_add(indexes), hot.is_none())
+    let used = documents(0.0).zip(collection.documents).map(|(n, all)| match hot {
+        // What is there is hardly read.
+        _ if collection.purpose == Purpose::Archive => 0.0,
+        Some(hot) => n.min(all * hot),
+        None => n,
     });
+    let is_bound = hot.is_none() && collection.purpose != Purpose::Archive;
+    let working_set = used
+        .zip(index_bytes)
+        .map(|(n, indexes)| (((n * typical as f64) as u64).saturating_add(indexes), is_bound));
     Capacity {
         collection: collection.name.clone(),
         document: (typical, bytes(Rank::P99), bytes(Rank::Max)),
@@ -248,9 +251,17 @@ pub(crate) fn documents_after(now: f64, per_year: f64, kept_days: Option<f64>, y
 
 /// Documents of a collection in the last of the years that are looked at.
 pub(crate) fn in_the_end(collection: &CollectionPlan) -> Option<f64> {
-    let years = YEARS.last().copied().map_or(0.0, f64::from);
+    documents_in(collection, YEARS.last().copied().map_or(0.0, f64::from))
+}
+
+/// Documents of a collection after years. Of those that go to an archive it has the ones that are younger,
+/// if they come evenly, and the archive the rest.
+pub(crate) fn documents_in(collection: &CollectionPlan, years: f64) -> Option<f64> {
     let CollectionPlan { per_year, kept_days, .. } = collection;
-    collection.documents.map(|now| documents_after(now, *per_year, *kept_days, years))
+    let all = documents_after(collection.documents?, *per_year, *kept_days, years);
+    let Some(days) = collection.cold_days else { return Some(all) };
+    let young = all.min(per_year * days / 365.0);
+    Some(if collection.purpose == Purpose::Archive { all - young } else { young })
 }
 
 /// Years after which nobody has to worry.

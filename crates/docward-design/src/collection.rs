@@ -19,12 +19,14 @@ pub struct CollectionPlan {
     pub entity: String,
     /// The fields of a document.
     pub fields: Vec<Planned>,
-    /// Documents today; `None` when nobody said.
+    /// Documents today, those in the archive included; `None` when nobody said.
     pub documents: Option<f64>,
     /// New documents a year.
     pub per_year: f64,
     /// Days until a document goes.
     pub kept_days: Option<f64>,
+    /// Days until a document goes to the archive; of an archive, until it comes.
+    pub cold_days: Option<f64>,
     /// Indexes beside the one on `_id`.
     pub indexes: Vec<IndexPlan>,
     /// The shard key, on several shards.
@@ -115,6 +117,10 @@ fn of_entity(layout: &Layout<'_>, entity: &Entity) -> CollectionPlan {
         documents: entity.count,
         per_year: life.per_year,
         kept_days: life.kept_days,
+        cold_days: patterns.iter().find_map(|pattern| match pattern {
+            Pattern::Archive { days } => Some(*days as f64),
+            _ => None,
+        }),
         indexes: Vec::new(),
         shard: None,
     };
@@ -187,8 +193,10 @@ fn beside(layout: &Layout<'_>, entity: &Entity) -> Vec<CollectionPlan> {
             );
         }
         plan.name = layout.naming.collection(&[&name_of(layout, entity), word]);
+        if purpose != Purpose::Archive {
+            (plan.documents, plan.cold_days) = (None, None);
+        }
         plan.purpose = purpose;
-        plan.documents = None;
         found.push(plan);
     }
     found
@@ -221,6 +229,7 @@ fn junction(
             _ => 0.0,
         },
         kept_days: None,
+        cold_days: None,
         indexes: Vec::new(),
         shard: None,
     }
@@ -261,6 +270,7 @@ fn overflow(
         documents: None,
         per_year: 0.0,
         kept_days,
+        cold_days: None,
         indexes: Vec::new(),
         shard: None,
     })

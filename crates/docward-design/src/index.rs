@@ -7,7 +7,7 @@ use docward_model::{BsonType, DesignRead, Entity, EntityField, Matching};
 
 use crate::collection::{CollectionPlan, Purpose};
 use crate::layout::{Layout, Origin, Planned, at_path};
-use crate::pattern::{Bucket, Pattern, Window, date_field};
+use crate::pattern::{Pattern, Window, date_field};
 
 /// An index.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,6 +104,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
             by_references(layout, collection, &mut found);
             unique(layout, collection, &mut found);
             by_shape(layout, collection, &mut found);
+            by_age(layout, collection, &mut found);
         }
         Purpose::Junction(relationship) => {
             let keys: Vec<(String, bool)> =
@@ -570,18 +571,45 @@ fn expiry(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<Inde
         return;
     };
     let Some(entity) = layout.model.entity(&collection.entity) else { return };
-    let bucket = |word: &str| Some(layout.naming.field(&["bucket", word]));
-    // A bucket goes when its last reading may.
-    let (field, longer) = match &collection.purpose {
-        Purpose::Bucket(Bucket { window: Window::Day, .. }) => (bucket("start"), 86_400),
-        Purpose::Bucket(Bucket { window: Window::Hour, .. }) => (bucket("start"), 3_600),
-        Purpose::Bucket(Bucket { window: Window::Events(_), .. }) => (bucket("end"), 0),
-        _ => (coming(entity).map(str::to_owned), 0),
+    let aging = match &collection.purpose {
+        Purpose::Overflow(_) => coming(entity).map(|date| (date.to_owned(), 0)),
+        _ => bucket_aging(layout, entity).or_else(|| Some((coming(entity)?.to_owned(), 0))),
     };
-    let Some(field) = field else { return };
+    let Some((field, longer)) = aging else { return };
     let serves = "documents go by themselves".to_owned();
     let index = IndexPlan::on(vec![(field, false)], serves);
     found.push(IndexPlan { expire_after: Some((days * 86_400.0) as u64 + longer), ..index });
+}
+
+/// What has grown cold is found by its date.
+fn by_age(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
+    let is_archived = collection.cold_days.is_some();
+    let entity = layout.model.entity(&collection.entity).filter(|_| is_archived);
+    if let Some((field, _)) = entity.and_then(|entity| cooling(layout, entity)) {
+        let serves = "what has grown cold goes to the archive".to_owned();
+        found.push(IndexPlan::on(vec![(field, false)], serves));
+    }
+}
+
+/// The date by which documents of an entity, or buckets of them, go to the archive, and the seconds by
+/// which they do so later.
+pub(crate) fn cooling(layout: &Layout<'_>, entity: &Entity) -> Option<(String, u64)> {
+    bucket_aging(layout, entity).or_else(|| Some((dated(entity)?.to_owned(), 0)))
+}
+
+/// The date of a bucket. It goes when its last reading may.
+fn bucket_aging(layout: &Layout<'_>, entity: &Entity) -> Option<(String, u64)> {
+    let advice = layout.advice.iter().find(|advice| advice.entity == entity.name)?;
+    let window = advice.patterns.iter().find_map(|pattern| match pattern {
+        Pattern::Bucket(bucket) => Some(&bucket.window),
+        _ => None,
+    })?;
+    let (word, longer) = match window {
+        Window::Day => ("start", 86_400),
+        Window::Hour => ("start", 3_600),
+        Window::Events(_) => ("end", 0),
+    };
+    Some((layout.naming.field(&["bucket", word]), longer))
 }
 
 /// The date that says when a document came. Others (a birthday, a due date) would let documents go that
@@ -601,17 +629,49 @@ pub(crate) fn coming(entity: &Entity) -> Option<&str> {
         "logged",
         "received",
     ];
-    const OTHER: [&str; 16] = [
-        "birth", "due", "expire", "expires", "expiry", "valid", "until", "end", "start", "update",
-        "updated", "last", "modified", "next", "deleted", "delivery",
+    dates(entity).find(|name| says(name, &SAID))
+}
+
+/// The date of a document for its archive, where a mistake loses nothing: when it came, or the first that
+/// does not say something else.
+pub(crate) fn dated(entity: &Entity) -> Option<&str> {
+    coming(entity).or_else(|| dates(entity).next())
+}
+
+/// Dates that may say how old a document is.
+fn dates(entity: &Entity) -> impl Iterator<Item = &str> {
+    const OTHER: [&str; 24] = [
+        "birth",
+        "birthday",
+        "birthdate",
+        "dob",
+        "due",
+        "deadline",
+        "expire",
+        "expires",
+        "expired",
+        "expiry",
+        "expiration",
+        "valid",
+        "until",
+        "end",
+        "start",
+        "update",
+        "updated",
+        "last",
+        "modified",
+        "next",
+        "deleted",
+        "delivery",
+        "planned",
+        "scheduled",
     ];
     let dates = entity.fields.iter().filter(|field| field.kind == BsonType::Date);
-    let mut fitting = dates.filter(|field| {
-        let words = docward_model::words::split(&field.name);
-        let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-        has(&SAID) && !has(&OTHER)
-    });
-    fitting.next().map(|field| field.name.as_str())
+    dates.map(|field| field.name.as_str()).filter(|name| !says(name, &OTHER))
+}
+
+fn says(name: &str, words: &[&str]) -> bool {
+    docward_model::words::split(name).iter().any(|word| words.contains(&word.as_str()))
 }
 
 /// An index that another begins with is not needed, unless it is unique, partial or lets documents go.

@@ -7,7 +7,7 @@ use crate::attribute;
 use crate::decide::{Choice, Ruling, is_outlier};
 use crate::derive::{self, Question};
 use crate::facts::{Bounds, Facts, Growth, Kind};
-use crate::size;
+use crate::{index, size};
 
 /// A pattern with what it needs to be built.
 #[derive(Clone, Debug, PartialEq)]
@@ -525,23 +525,29 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
     if !fields.is_empty() {
         made.patterns.push(Pattern::Attribute { fields });
     }
+    let has = |patterns: &[Pattern], of: fn(&Pattern) -> bool| patterns.iter().any(of);
+    let is_native = has(&made.patterns, |p| matches!(p, Pattern::TimeSeries { .. }));
+    let is_bucket = has(&made.patterns, |p| matches!(p, Pattern::Bucket(_)));
     if let Some(cold) = entity.lifecycle.and_then(|life| {
         // What is deleted before it grows cold needs no archive.
         life.cold_days.filter(|cold| life.kept_days.is_none_or(|kept| kept > *cold))
     }) {
-        made.patterns.push(Pattern::Archive { days: cold as u64 });
-    }
-    if let Some(days) = entity.lifecycle.and_then(|life| life.kept_days)
-        && entity.series.is_none()
-        && crate::index::coming(entity).is_none()
-    {
-        made.remarks.push(format!(
-            "kept for {}, but no date field says when it came (as `createTime` would): documents do not go by themselves",
-            docward_model::text::plural(days.round() as u64, "day")
-        ));
+        if is_native {
+            made.remarks.push(
+                "the server packs readings of a time series, and taking single ones out (7.0 and newer can) unpacks them: what has grown cold stays where it is, and there is no archive".to_owned(),
+            );
+        } else if is_bucket || index::dated(entity).is_some() {
+            made.patterns.push(Pattern::Archive { days: cold as u64 });
+        }
     }
     if entity.keeps_versions {
-        made.patterns.push(Pattern::DocumentVersioning);
+        if is_native || is_bucket {
+            made.remarks.push(
+                "readings are many to a document, which has one version: no old versions are kept, and a wrong reading is corrected by another beside it".to_owned(),
+            );
+        } else {
+            made.patterns.push(Pattern::DocumentVersioning);
+        }
     }
     if let Some(current) = entity.shape_version {
         if entity.series.is_some() {
@@ -554,6 +560,34 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
         }
     }
     made
+}
+
+/// Why documents of an entity do not go by themselves, or to no archive, though it was asked for.
+pub(crate) fn ageless(entity: &Entity) -> Vec<String> {
+    let life = entity.lifecycle.unwrap_or_default();
+    let after = |days: f64| docward_model::text::plural(days.round() as u64, "day");
+    let mut said = Vec::new();
+    if entity.series.is_some() {
+        return said;
+    }
+    if let Some(days) = life.kept_days
+        && index::coming(entity).is_none()
+    {
+        said.push(format!(
+            "kept for {}, but no date field says when it came (as `createTime` would): documents do not go by themselves",
+            after(days)
+        ));
+    }
+    if let Some(days) = life.cold_days
+        && life.kept_days.is_none_or(|kept| kept > days)
+        && index::dated(entity).is_none()
+    {
+        said.push(format!(
+            "cold after {}, but no date field says how old it is (as `createTime` would): no archive is planned",
+            after(days)
+        ));
+    }
+    said
 }
 
 impl Made {

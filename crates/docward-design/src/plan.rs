@@ -755,7 +755,10 @@ fn parts_of_others(model: &DesignModel, decisions: &[Decision], advice: &mut [En
         let home = decisions.iter().find(|decision| {
             decision.choice == Some(Choice::Embed) && decision.child == entity.name
         });
-        let Some(home) = home else { continue };
+        let Some(home) = home else {
+            advice.remarks.extend(pattern::ageless(entity));
+            continue;
+        };
         let (parent, role) = (&home.parent, &home.relationship);
         advice.patterns.retain(|pattern| {
             let (what, instead) = match pattern {

@@ -142,6 +142,7 @@ fn dp_2_gc_35_pt_slice_1_pt_bucket_2_er_t_6_pt_outlier_1_more_patterns_hold() {
         "course-students-parent-ids-in-child.js",
         "invoice-lines-embedded.js",
         "invoice-schema-versioning.js",
+        "tick-archive.js",
         "tick-bucket.js",
     ] {
         assert!(folder.join("patterns").join(file).exists(), "{file}");
@@ -168,6 +169,7 @@ fn pt_extref_1_references_of_several_kinds_hold() {
             "the preview shows the newest as they are",
             "what is archived is kept like the rest",
             "also what is archived is removed",
+            "what is changed meanwhile stays\", archiveVisit(sly",
             "of none there is none",
             "one that goes is counted off",
             "down to nothing and no further",

@@ -1,4 +1,4 @@
-//! Patterns of an entity by itself: versions, archive, attributes, kinds, and counts that are kept roughly.
+//! Patterns of an entity by itself: versions, attributes, kinds, and counts that are kept roughly.
 
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, Entity, Relationship, shell::quote};
@@ -11,9 +11,6 @@ use crate::layout::{Origin, Planned};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::statement::{Job, Method, Script, Statement, Step};
-
-/// Documents that are moved to the archive at a time.
-const BATCH: i32 = 1000;
 
 impl<'m> Plans<'m> {
     pub(super) fn of_entity(&self, entity: &'m Entity, pattern: &'m Pattern) -> Option<Script> {
@@ -248,91 +245,6 @@ impl<'m> Plans<'m> {
                 entity.name
             ),
             jobs,
-            check,
-        })
-    }
-
-    fn archive(&self, entity: &'m Entity, days: u64) -> Option<Script> {
-        let home = self.place(&entity.name).filter(|place| place.path.is_empty())?.collection;
-        let archive = self.beside(entity, &Purpose::Archive)?;
-        let date = &entity.fields.iter().find(|field| field.kind == BsonType::Date)?.name;
-        let old = doc! { date: { "$lt": given("before") } };
-        let some = Statement::new(&home.name, Method::Find, [old.into(), doc! { "_id": 1 }.into()])
-            .then("sort", doc! { date: 1 })
-            .then("limit", BATCH);
-        let these = doc! { "_id": { "$in": given("ids") } };
-        let merge = vec![
-            Bson::from(doc! { "$match": these.clone() }),
-            doc! { "$merge": { "into": &archive.name, "on": "_id", "whenMatched": "replace" } }
-                .into(),
-        ];
-        let name = js::function(&["archive", &entity.name]);
-        let merged = Statement::new(&home.name, Method::Aggregate, [merge.into()]);
-        let gone = Statement::new(&home.name, Method::DeleteMany, [these.into()]);
-        let keepers: Vec<String> = self
-            .layout
-            .linked()
-            .filter(|(r, _)| r.child == entity.name)
-            .filter_map(|(r, decision)| self.keeper(r, decision))
-            .map(|keeper| keeper.relationship.parent.clone())
-            .collect();
-        let mut does = format!(
-            "Moves documents whose `{date}` is more than {days} days ago to `{}`, {BATCH} at a time. Deleted is what was copied, by its ids: what comes in between with an old date waits for the next run. It can be stopped and started at any time.",
-            archive.name
-        );
-        if !keepers.is_empty() {
-            does.push_str(&format!(
-                " Counts, sums and previews in {} are of all there are, here and there: they stay as they are.",
-                docward_model::text::list(&keepers, 3)
-            ));
-        }
-        let job = Job {
-            name: name.clone(),
-            parameters: vec!["today = new Date()".to_owned()],
-            does,
-            clauses: Vec::new(),
-            steps: vec![
-                Step::Code(format!("const before = new Date(today.getTime() - {days} * 86400000);\nlet moved = 0;")),
-                Step::Code("for (;;) {".to_owned()),
-                Step::Code(format!("  const found = {};", some.shell(2))),
-                Step::Code("  const ids = found.map((one) => one._id);\n  if (ids.length === 0) return moved;".to_owned()),
-                Step::Code(format!("  {};", merged.shell(2))),
-                Step::Code(format!("  {};", gone.shell(2))),
-                Step::Code("  moved += ids.length;\n}".to_owned()),
-            ],
-        };
-        let collection = quote(&home.name);
-        let day = crate::example::day(self.layout.model);
-        let at = |days: i64| format!("new Date({day} - {days} * 86400000)");
-        let set = |days: i64| {
-            js::object(&doc! { SPREAD: given(self.made(home)), date: given(at(days)) }, 0)
-        };
-        let check = vec![
-            format!("at.getCollection({collection}).deleteMany({{}});"),
-            format!(
-                "at.getCollection({collection}).insertMany([{}, {}, {}]);",
-                set(days as i64 + 2),
-                set(days as i64 + 1),
-                set(days as i64 - 1)
-            ),
-            format!("expect(\"two are old\", {name}(at, {}), 2);", at(0)),
-            format!(
-                "expect(\"they are in the archive\", at.getCollection({}).countDocuments({{}}), 2);",
-                quote(&archive.name)
-            ),
-            format!(
-                "expect(\"one is left\", at.getCollection({collection}).countDocuments({{}}), 1);"
-            ),
-            format!("expect(\"nothing more to do\", {name}(at, {}), 0);", at(0)),
-        ];
-        Some(Script {
-            about: entity.name.clone(),
-            pattern: "archive",
-            intro: format!(
-                "`{}` is hardly read after {days} days and goes to a place of its own.",
-                entity.name
-            ),
-            jobs: vec![job],
             check,
         })
     }

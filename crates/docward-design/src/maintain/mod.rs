@@ -1,6 +1,7 @@
 //! What keeps the patterns of a design true: for each relationship and entity the functions that the
 //! application calls, and the lines that check them in a scratch database.
 
+mod archive;
 mod embedded;
 mod entity;
 mod extended;

@@ -304,7 +304,7 @@ impl<'m> Plans<'m> {
 }
 
 /// The fields of the series, which stand in front of the period.
-fn series_fields(home: &CollectionPlan) -> Vec<&Planned> {
+pub(super) fn series_fields(home: &CollectionPlan) -> Vec<&Planned> {
     home.fields
         .iter()
         .take_while(|field| field.origin != Origin::Pattern("bucket"))

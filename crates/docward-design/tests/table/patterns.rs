@@ -384,6 +384,56 @@ fn dp_2_what_goes_to_the_archive_goes_from_there_too() {
     assert_eq!(case.indexes("child_archive"), ["{ createTime: 1 } for 7776000 s"]);
 }
 
+/// A pair whose children grow cold after a year.
+fn cold() -> String {
+    pair(ENDLESS, &[ALONE, "from: parent, where: [_id], rate: 1/s"], WRITTEN).replace(
+        "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: forever}",
+        "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: forever, cold-after: 1 year}",
+    )
+}
+
+#[test]
+fn dp_2_what_grows_cold_is_found_by_an_index_and_counted_where_it_is() {
+    let case = of(&cold());
+    assert!(case.indexes("child").contains(&"{ createTime: 1 }".to_owned()));
+    let documents = |name: &str| -> Vec<u64> {
+        let found = case.design.capacity.iter().find(|c| c.collection == name).unwrap();
+        found.years.iter().map(|(_, size)| size.unwrap().0).collect()
+    };
+    // Now, and after 1, 3 and 5 years.
+    assert_eq!(documents("child"), [500, 500, 500, 500]);
+    assert_eq!(documents("child_archive"), [4500, 5000, 6000, 7000]);
+    let archive = case.design.capacity.iter().find(|c| c.collection == "child_archive").unwrap();
+    assert_eq!(archive.working_set, Some((archive.index_bytes.unwrap(), false)));
+}
+
+#[test]
+fn dp_2_a_birthday_is_no_age() {
+    let dated = |name: &str| of(&cold().replace("createTime: date}", &format!("{name}: date}}")));
+    let other = dated("birthDate");
+    assert!(other.advice("child").patterns.is_empty());
+    let said = &other.advice("child").remarks;
+    assert!(said.iter().any(|said| said.contains("no archive is planned")), "{said:?}");
+    assert!(!other.has_collection("child_archive"));
+    // Documents are deleted by a date that says when they came; to be moved, any that does not say
+    // something else will do.
+    let visit = dated("visitDate");
+    assert_eq!(visit.advice("child").patterns, [Pattern::Archive { days: 365 }]);
+    assert!(visit.indexes("child").contains(&"{ visitDate: 1 }".to_owned()));
+}
+
+#[test]
+fn dp_2_what_goes_with_its_parent_needs_no_date() {
+    let read = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
+    let text = pair("children: {p50: 3, p99: 9, max: 20}, growth: bounded", &read, WRITTEN)
+        .replace("kept: forever", "kept: 90 days")
+        .replace("amount: int, createTime: date", "amount: int");
+    let case = of(&text);
+    assert_eq!(case.verdict("parent.children"), Verdict::Embed);
+    assert!(case.advice("child").remarks.is_empty(), "{:?}", case.advice("child").remarks);
+    assert_eq!(case.indexes("parent"), ["{ createTime: 1 } for 7776000 s"]);
+}
+
 #[test]
 fn pt_embed_1_elements_that_are_changed_one_by_one_have_an_id() {
     let read = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];

@@ -232,3 +232,40 @@ fn pt_bucket_4_the_open_bucket_is_found_by_series_period_and_count() {
         case.collection("reading").fields.iter().map(|field| field.name.as_str()).collect();
     assert_eq!(names, ["_id", "sensor", "bucketStart", "count", "readings", "stats"]);
 }
+
+#[test]
+fn gc_30_pt_bucket_2_buckets_have_an_archive_and_time_series_have_none() {
+    let life = "    lifecycle: {growth: 1M/year, kept: 90 days, cold-after: 30 days}\n    keeps-versions: true";
+    let text = |server: &str| {
+        format!(
+            "deployment: {{server: \"{server}\"}}
+entities:
+  reading:
+    count: 1M
+{life}
+    series: {{time: ts, id: sensor, rate: 1/min}}
+{PLAIN}
+    fields: {{ts: date, sensor: int, value: double}}
+reads:
+  chart: {{from: reading, where: {{sensor: equal, ts: range}}, rate: 1/s}}
+writes:
+{INSERTS}
+"
+        )
+    };
+    let old = of(&text("4.4"));
+    let names: Vec<&str> = old.advice("reading").patterns.iter().map(Pattern::name).collect();
+    assert_eq!(names, ["bucket", "archive"]);
+    // An hour later, when the last reading of the bucket is as old.
+    let goes = "{ bucketStart: 1 } for 7779600 s";
+    assert_eq!(old.indexes("reading_archive"), [goes]);
+    assert!(old.indexes("reading").contains(&goes.to_owned()));
+    let native = of(&text("6.0"));
+    let names: Vec<&str> = native.advice("reading").patterns.iter().map(Pattern::name).collect();
+    assert_eq!(names, ["time-series"]);
+    for case in [&old, &native] {
+        assert!(case.advice("reading").remarks.iter().any(|s| s.contains("no old versions")));
+        assert!(!case.has_collection("reading_versions"));
+    }
+    assert!(!native.has_collection("reading_archive"));
+}
