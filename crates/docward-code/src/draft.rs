@@ -1,6 +1,6 @@
 //! A model while it is being read: where its fields are, what is left out, and how far nesting goes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{LeftOut, Model, Place, shape::Shape};
 
@@ -16,6 +16,8 @@ const MAX_LEFT_OUT: usize = 2_000;
 #[derive(Default)]
 pub(crate) struct Draft {
     pub(crate) fields: BTreeMap<String, Place>,
+    /// Fields whose names the framework chose.
+    pub(crate) generated: BTreeSet<String>,
     pub(crate) left_out: Vec<LeftOut>,
     /// Named types that are being read, outermost first.
     open: Vec<String>,
@@ -111,6 +113,7 @@ impl Draft {
             schema: shape.render(),
             declared_at,
             fields: self.fields,
+            generated: self.generated,
             left_out: self.left_out,
         }
     }

@@ -23,7 +23,7 @@ mod shape;
 mod spring;
 mod tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bson::Document;
 
@@ -67,6 +67,8 @@ pub struct Model {
     /// Where each field is declared. Paths have dots, `[]` for the elements of an array and `*` for the
     /// values of a map: `items[].price`, `labels.*`.
     pub fields: BTreeMap<String, Place>,
+    /// Those whose names the framework chose (`createdAt` of Mongoose's `timestamps`).
+    pub generated: BTreeSet<String>,
     /// What the schema does not say although the declaration does.
     pub left_out: Vec<LeftOut>,
 }

@@ -140,6 +140,8 @@ pub struct DeclaredField {
     pub allowed: Vec<String>,
     /// What a new value is made by, when that matters: `uuid4`.
     pub made_by: Option<String>,
+    /// Whether the framework chose its name.
+    pub generated: bool,
     /// Elements it may have at most.
     pub max_items: Option<u64>,
     /// Whether documents are only read into it, as far as code shows: what is stored may be another system's.

@@ -21,17 +21,25 @@ pub struct Defaults {
     pub max_pool_size: u32,
     /// Whether the driver has `waitQueueTimeoutMS` at all.
     pub has_wait_queue_timeout: bool,
+    /// Whether a request waits for a connection as long as it takes.
+    pub waits_without_end: bool,
 }
 
 /// What most drivers agree on; the others are told by what differs.
-const USUAL: Defaults =
-    Defaults { pool: PoolKind::Shared, max_pool_size: 100, has_wait_queue_timeout: true };
+const USUAL: Defaults = Defaults {
+    pool: PoolKind::Shared,
+    max_pool_size: 100,
+    has_wait_queue_timeout: true,
+    waits_without_end: true,
+};
 
 /// What a driver does when an option is not given.
 pub fn defaults(driver: Driver) -> Defaults {
     match driver {
         // Before version 4 of the Node.js driver, which Mongoose 6 carries, the pool had 5 connections.
-        Driver::Python | Driver::Java | Driver::Node | Driver::Mongoose | Driver::CSharp => USUAL,
+        Driver::Python | Driver::Node | Driver::Mongoose => USUAL,
+        // Two minutes.
+        Driver::Java | Driver::CSharp => Defaults { waits_without_end: false, ..USUAL },
         // Waits end with the context.
         Driver::Go => Defaults { has_wait_queue_timeout: false, ..USUAL },
         // `ClientOptions` of the mongodb crate.
@@ -41,9 +49,10 @@ pub fn defaults(driver: Driver) -> Defaults {
             pool: PoolKind::OnePerProcess,
             max_pool_size: 1,
             has_wait_queue_timeout: false,
+            waits_without_end: false,
         },
-        // `lib/mongo/server/connection_pool.rb` of mongo-ruby-driver.
-        Driver::Ruby => Defaults { max_pool_size: 20, ..USUAL },
+        // `lib/mongo/server/connection_pool.rb` of mongo-ruby-driver, which waits ten seconds.
+        Driver::Ruby => Defaults { max_pool_size: 20, waits_without_end: false, ..USUAL },
     }
 }
 

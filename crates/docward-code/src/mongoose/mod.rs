@@ -402,7 +402,10 @@ impl<'t> Reader<'t> {
             let name = match given {
                 Some(Bson::Boolean(false)) => continue,
                 Some(Bson::String(given)) => given,
-                _ => name.to_owned(),
+                _ => {
+                    draft.generated.insert(join(path, name));
+                    name.to_owned()
+                }
             };
             draft.field(&join(path, &name), self.place(value));
             if !shape.has_property(&name) {

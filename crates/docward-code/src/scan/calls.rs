@@ -387,6 +387,7 @@ impl<'u, 't> Scan<'u, 't> {
                     types: Vec::new(),
                     allowed: Vec::new(),
                     made_by: Some(made_by),
+                    generated: false,
                     max_items: None,
                     only_read: false,
                 });

@@ -93,6 +93,7 @@ impl<'u, 't> Scan<'u, 't> {
                 types,
                 allowed: allowed(&schema),
                 made_by: None,
+                generated: model.generated.contains(&path),
                 max_items: schema.get("maxItems").and_then(|n| match n {
                     Bson::Int32(n) => u64::try_from(*n).ok(),
                     Bson::Int64(n) => u64::try_from(*n).ok(),
@@ -167,6 +168,7 @@ impl<'u, 't> Scan<'u, 't> {
                 types,
                 allowed,
                 made_by: made_by.map(str::to_owned),
+                generated: false,
                 max_items,
                 only_read: false,
             });
@@ -213,6 +215,7 @@ impl<'u, 't> Scan<'u, 't> {
                     types: Vec::new(),
                     allowed: Vec::new(),
                     made_by: Some(made_by),
+                    generated: false,
                     max_items: None,
                     only_read: false,
                 });

@@ -19,8 +19,8 @@ declare_rule! {
     /// Judges times that were chosen; what is left out is the driver's business. `maxIdleTimeMS`: 60,000 to
     /// 300,000. `waitQueueTimeoutMS`: 5,000 to 10,000. `connectTimeoutMS`: 10,000 to 30,000. Values are
     /// milliseconds, whatever unit the program uses. `waitQueueTimeoutMS` for a driver that has no such
-    /// option (Go, Rust) is told as information, and so are `maxIdleTimeMS=0`, which is what drivers do by
-    /// themselves, and idle times in shell scripts.
+    /// option (Go, Rust) is told as information, and so are 0 where that is what the driver does by itself, and
+    /// idle times in shell scripts.
     ///
     /// ## Why it matters
     /// Connections that are closed too early are made again all the time, each with a login. A short wait
@@ -137,8 +137,13 @@ fn judge(client: &Client<'_>, time: &Time, cx: &mut Cx<'_>) {
     };
     let draft = client.option_draft(option, value, than, why, time.usual);
     let draft = draft.clauses(time.clauses).data("ms", value).key(key);
-    // Drivers close no idle connection unless told to: whoever writes 0 says what would be so anyway.
-    let is_default = option == "maxIdleTimeMS" && value == 0;
+    // Whoever writes 0 where the driver sets no limit by itself says what would be so anyway.
+    let unlimited = match option {
+        "maxIdleTimeMS" => true,
+        "waitQueueTimeoutMS" => client.uri.driver.is_some_and(|d| defaults(d).waits_without_end),
+        _ => false,
+    };
+    let is_default = unlimited && value == 0;
     let may_be_meant = option == "maxIdleTimeMS" && client.is_in_shell_script();
     cx.report(match is_default || may_be_meant {
         true => draft.level(Level::Information),
@@ -180,6 +185,11 @@ mod tests {
         for (value, expected) in [(4_999, 1), (5_000, 0), (10_000, 0), (10_001, 1)] {
             assert_eq!(count(&format!("waitQueueTimeoutMS={value}")), expected, "{value}");
         }
+        // Node's driver waits without end by itself, Java's two minutes.
+        let node = "source a.js\nconst {MongoClient} = require('mongodb');\nconst c = new MongoClient(process.env.URI, {waitQueueTimeoutMS: 0});\n";
+        assert_eq!(severities("C020", "", node), [Info]);
+        let java = "source A.java\nimport com.mongodb.client.MongoClients;\nclass A { Object c = MongoClients.create(\"mongodb://a.example,b.example/x?waitQueueTimeoutMS=0\"); }\n";
+        assert_eq!(severities("C020", "", java), [Warn]);
     }
 
     #[test]

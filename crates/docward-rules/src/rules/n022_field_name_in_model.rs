@@ -98,7 +98,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let longest = cx.count(&MAX_LENGTH);
     // By file, model and document within it: each has a style of its own, what others send comes in theirs.
     let mut models: BTreeMap<(&str, &str), Documents<'_>> = BTreeMap::new();
-    for (field, leaf) in code::fields(evidence, |_, _, leaf| !is_framework(leaf)) {
+    for (field, leaf) in
+        code::fields(evidence, |_, field, leaf| !field.generated && !is_framework(leaf))
+    {
         let file = field.place.location.file.as_str();
         let above = field.path.rsplit_once('.').map_or("", |(above, _)| above);
         let documents = models.entry((file, &field.model)).or_default();
@@ -332,5 +334,19 @@ mod tests {
             .len(),
             0
         );
+    }
+
+    #[test]
+    fn dm_04_1_names_that_the_framework_chooses_are_left_out() {
+        let model = |timestamps: &str| {
+            let body = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({{user_name: String, order_items: [String]}}, {{timestamps: {timestamps}}});\nmodule.exports = mongoose.model('Order', s);\n"
+            );
+            check("N022", &body).len()
+        };
+        assert_eq!(model("true"), 0);
+        assert_eq!(model("{createdAt: 'created_at', updatedAt: 'updated_at'}"), 0);
+        // This one somebody chose.
+        assert_eq!(model("{createdAt: 'createTime'}"), 1);
     }
 }
