@@ -90,7 +90,7 @@ fn single_reads(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
             // What must be current is read where it is, and not counted: one read is not possible.
             let current = relationship.current.as_ref().is_some_and(|current| {
                 !with.fields.is_empty()
-                    && (current.is_empty() || with.fields.iter().all(|f| current.contains(f)))
+                    && (current.is_empty() || with.fields.iter().any(|f| current.contains(f)))
             });
             if current {
                 fetched_fresh = true;

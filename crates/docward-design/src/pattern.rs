@@ -1,6 +1,8 @@
 //! What becomes of a decision: the post-rules of ALG-5, which turn "reference" and "embed" into patterns
 //! (PT-*), and patterns of single entities.
 
+use std::collections::BTreeSet;
+
 use docward_model::{DesignModel, DesignRead, Entity, Relationship};
 
 use crate::attribute;
@@ -329,42 +331,44 @@ impl Made {
         // the child.
         let in_parent = matches!(facts.kind, Kind::ManyToOne | Kind::ManyToMany);
         let (reader, source) = if in_parent { (parent, child) } else { (child, parent) };
-        let mut fields: Vec<String> = Vec::new();
+        let is_current = |field: &String| {
+            let current = relationship.current.as_ref();
+            current.is_some_and(|current| current.is_empty() || current.contains(field))
+        };
+        let (mut wanted, mut fresh): (Vec<&String>, Vec<&String>) = (Vec::new(), Vec::new());
         // Reads that come from the source look the other way; those that come from elsewhere reach the
         // reader on their way, as a page of an order reaches the product of an item.
-        for read in model.reads.iter().filter(|read| read.from != *source || source == reader) {
+        let looking = model
+            .reads
+            .iter()
+            .filter(|read| read.from != *source || source == reader)
+            .filter(|read| read.with.iter().any(|with| with.relationship == relationship.name));
+        for read in looking.clone() {
             for with in read.with.iter().filter(|with| with.relationship == relationship.name) {
                 if with.fields.is_empty() {
                     self.remarks.push(format!(
                         "`{}` needs all of `{source}`, so copying two or three fields would not save the second read",
                         read.name
                     ));
+                } else if with.fields.iter().any(&is_current) {
+                    // It looks there anyway, so nothing is copied for it.
+                    fresh.extend(with.fields.iter().filter(|f| is_current(f)));
                 } else {
-                    fields.extend(
-                        with.fields
-                            .iter()
-                            .filter(|f| !fields.contains(f))
-                            .cloned()
-                            .collect::<Vec<_>>(),
-                    );
+                    wanted.extend(&with.fields);
                 }
             }
         }
-        if fields.is_empty() {
-            return;
-        }
-        if let Some(current) = &relationship.current {
-            let must: Vec<&String> =
-                fields.iter().filter(|f| current.is_empty() || current.contains(f)).collect();
-            if !must.is_empty() {
-                let names: Vec<&str> = must.iter().map(|f| f.as_str()).collect();
-                self.remarks.push(format!(
-                    "{} must be current, so {} not copied (PT-extref.2)",
-                    docward_model::text::list(&names, 3),
-                    if names.len() == 1 { "it is" } else { "they are" }
-                ));
-            }
-            fields.retain(|f| !(current.is_empty() || current.contains(f)));
+        let distinct = |names: Vec<&String>| -> Vec<String> {
+            let mut seen = BTreeSet::new();
+            names.into_iter().filter(|name| seen.insert(*name)).cloned().collect()
+        };
+        let (fields, fresh) = (distinct(wanted), distinct(fresh));
+        if !fresh.is_empty() {
+            self.remarks.push(format!(
+                "{} must be current, so {} not copied (PT-extref.2)",
+                docward_model::text::list(&fresh, 3),
+                if fresh.len() == 1 { "it is" } else { "they are" }
+            ));
         }
         // What a series belongs to would be repeated with each of its readings.
         let of_series = |reader: &Entity| {
@@ -396,13 +400,28 @@ impl Made {
             ));
             return;
         }
-        let changing = fields
+        let sets = |write: &docward_model::DesignWrite, field: &String| {
+            write.sets.iter().any(|(entity, set)| entity == source && set == field)
+        };
+        let changing: Vec<String> = fields
             .iter()
-            .filter(|field| {
-                model.writes.iter().any(|w| w.sets.iter().any(|(e, f)| e == source && f == *field))
-            })
+            .filter(|field| model.writes.iter().any(|write| sets(write, field)))
             .cloned()
             .collect();
+        let holders =
+            if in_parent { relationship.parents } else { facts.children.p50 as f64 }.max(1.0);
+        let writes = model.writes.iter();
+        let changes = derive::total(writes.filter(|w| changing.iter().any(|field| sets(w, field))));
+        let spared = looking.map(|read| read.per_second).fold(0.0, |sum, rate| sum + rate);
+        // Copies that follow are written with every change, for reads that they spare.
+        if changes * holders > spared {
+            self.remarks.push(format!(
+                "copies of {} that follow every change cost more writes ({} each time) than they spare reads: let them stay as they were, or say `must-be-current: [{}]` and read from `{source}` (PT-extref.2)",
+                docward_model::text::list(&changing, 3),
+                docward_model::text::plural(holders.round() as u64, "document"),
+                changing.join(", ")
+            ));
+        }
         self.patterns.push(Pattern::ExtendedReference { fields, in_parent, changing });
     }
 

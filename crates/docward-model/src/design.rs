@@ -204,7 +204,7 @@ pub struct Relationship {
     pub parents: f64,
     /// Most parents of a child, when it is far from the typical number.
     pub parents_max: f64,
-    /// Fields of the child that must never be out of date; empty with `current` set means all of them.
+    /// Fields of either side that must never be out of date; empty with `current` set means all of them.
     pub current: Option<Vec<String>>,
     /// Only the newest so many are wanted; older ones may go (PT-slice.1).
     pub keep_newest: Option<u64>,

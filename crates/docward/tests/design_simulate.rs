@@ -242,6 +242,75 @@ fn gc_07_a_parent_that_lists_its_children_grows_by_their_ids() {
     assert_predicted(&report);
 }
 
+/// Copies that follow a change, one part of a parent, and a list with a long tail.
+const COPIES: &str = "name: copies
+entities:
+  customer:
+    count: 1k
+    lifecycle: {growth: 0, kept: forever}
+    fields: {name: string, email: string}
+  settings:
+    count: 1k
+    lifecycle: {growth: 0, kept: forever}
+    fields: {theme: string, signature: {type: string, bytes: 200}}
+  order:
+    count: 100k
+    lifecycle: {growth: 1k/day, kept: forever}
+    fields: {no: {type: string, unique: true}, at: date}
+  book:
+    count: 1k
+    lifecycle: {growth: 0, kept: forever}
+    fields: {title: string}
+  buyer:
+    count: 2k
+    lifecycle: {growth: 1/day, kept: forever}
+    fields: {email: {type: string, bytes: 2 KB}}
+relationships:
+  customer.orders: {child: order, children: {p50: 100, p99: 1500, max: 2000}, growth: endless}
+  customer.settings: {child: settings, children: 1}
+  book.buyers: {child: buyer, children: {p50: 1, p95: 2, p99: 4, max: 5000}, growth: bounded}
+reads:
+  order: {from: order, where: [no], with: {customer.orders: [name, email]}, rate: 10/s}
+  customer: {from: customer, where: [_id], with: [customer.settings], rate: 9/s}
+  book: {from: book, where: [_id], with: [book.buyers], rate: 9/s}
+writes:
+  come: {insert: [customer, settings, book], rate: 1/h}
+  set: {update: settings, rate: 1/h}
+  place: {insert: [order, buyer], rate: 1/s}
+  rename: {update: customer, sets: [customer.name], rate: 1/min}
+";
+
+#[test]
+fn pt_extref_2_pt_embed_1_pt_outlier_1_copies_parts_and_long_tails_are_measured_or_told() {
+    let servers = Launch::standalone().start();
+    let directory = tempfile::tempdir().unwrap();
+    let model = directory.path().join("copies.yaml");
+    std::fs::write(&model, COPIES).unwrap();
+    let report = run_file(&servers, model.to_str().unwrap(), &["--parents", "100"]);
+    let of = |name: &str| -> Value {
+        let all = report["relationships"].as_array().unwrap();
+        all.iter().find(|found| found["relationship"] == name).unwrap().clone()
+    };
+    // A customer is renamed, and so are the copies in the orders.
+    let mut renamed = Vec::new();
+    each_operation(&report, |name, way, operation| {
+        if name == "customer.orders" && operation["name"] == "rename" {
+            let figure = |of: &str| operation["documents"][of].as_f64().unwrap();
+            assert!((figure("predicted") - figure("measured")).abs() < 1e-6, "{operation:#}");
+            renamed.push((way.to_owned(), figure("measured")));
+        }
+    });
+    let [(first, many), (second, one)] = renamed.as_slice() else { panic!("{renamed:?}") };
+    assert_eq!((first.as_str(), second.as_str(), *one), ("reference", "embed", 1.0));
+    assert!(*many > 50.0, "{renamed:?}");
+    // One part is an object in its parent: as many documents as parents.
+    let settings = of("customer.settings");
+    assert_eq!(settings["verdict"], "embed");
+    assert_eq!(settings["ways"][0]["documents"]["measured"], 100.0, "{settings:#}");
+    // What is not simulated is said.
+    assert!(of("book.buyers")["notes"].to_string().contains("PT-outlier.1"), "{report:#}");
+}
+
 #[test]
 fn ck_10_what_is_all_or_nothing_is_a_transaction_on_a_replica_set() {
     let servers = Launch::replica_set(1).start();

@@ -14,7 +14,11 @@ pub(super) fn check(model: &DesignModel, faults: &mut Faults<'_>) {
         if let (Some(child), Some(fields)) =
             (model.entity(&relationship.child), &relationship.current)
         {
-            names.fields(child, fields, &relationship.place, &relationship.name);
+            // Fields of either side may be copied to the other.
+            let parent = model.entity(&relationship.parent);
+            let of_child = |f: &&String| parent.is_none_or(|parent| parent.field(f).is_none());
+            let fields: Vec<String> = fields.iter().filter(of_child).cloned().collect();
+            names.fields(child, &fields, &relationship.place, &relationship.name);
         }
     }
     for entity in &model.entities {

@@ -43,9 +43,34 @@ fn pt_extref_2_what_must_be_current_is_not_copied() {
         none.decision("parent.children").remarks,
         ["`a` and `b` must be current, so they are not copied (PT-extref.2)"]
     );
-    // Only what must be.
-    assert_eq!(copied(&shown("[a, b]", ", must-be-current: [a]")), Some(vec!["b".to_owned()]));
+    // Whoever looks for `a` finds `b` there, too.
+    assert_eq!(copied(&shown("[a, b]", ", must-be-current: [a]")), None);
+    assert_eq!(copied(&shown("[b]", ", must-be-current: [a]")), Some(vec!["b".to_owned()]));
     assert_eq!(copied(&shown("[a, b]", ", must-be-current: false")).unwrap().len(), 2);
+}
+
+#[test]
+fn pt_extref_2_copies_that_cost_more_than_they_spare_are_told() {
+    let read = "from: child, where: [_id], with: {parent.children: [title]}, rate: 10/s";
+    let case = |writes: &str, more: &str| {
+        let change = format!("update: [parent], sets: [parent.title], rate: {writes}");
+        let figures =
+            format!("children: {{p50: 2000, p99: 5000, max: 9000}}, growth: endless{more}");
+        of(&pair(&figures, &[read, ALONE], &[WRITTEN[0], WRITTEN[1], &change]))
+    };
+    let said = |case: &Case| -> Vec<String> {
+        let remarks = case.decision("parent.children").remarks.iter();
+        remarks.filter(|said| said.contains("PT-extref.2")).cloned().collect()
+    };
+    // Two thousand documents for each change, against ten reads a second.
+    let dear = case("1/min", "");
+    assert_eq!(copied(&dear).unwrap(), ["title"]);
+    assert!(said(&dear)[0].contains("(2,000 documents each time)"), "{:?}", said(&dear));
+    assert!(said(&case("1/h", "")).is_empty());
+    // What it tells to write can be written.
+    let fresh = case("1/min", ", must-be-current: [title]");
+    assert_eq!(copied(&fresh), None);
+    assert_eq!(fresh.check("CK-9").0, Some(true), "{}", fresh.check("CK-9").1);
 }
 
 #[test]

@@ -110,7 +110,7 @@ pub struct PlannedSimulation<'m> {
 fn not_simulated(patterns: &[Pattern]) -> Vec<String> {
     let said = patterns.iter().filter_map(|pattern| match pattern {
         Pattern::Outlier { page } => Some(format!(
-            "pages of an outlier are not simulated: a parent holds all its children, also beyond {page}"
+            "pages of an outlier are not simulated: a parent holds all its children, also beyond {page} (PT-outlier.1)"
         )),
         Pattern::Approximation { .. } => {
             Some("a rough count is not simulated: children are counted".to_owned())
@@ -244,7 +244,7 @@ mod tests {
     fn pt_outlier_1_what_is_left_out_is_said() {
         let said = not_simulated(&[Pattern::Embedded, Pattern::Outlier { page: 900 }]);
         assert_eq!(said.len(), 1);
-        assert!(said[0].ends_with("also beyond 900"), "{said:?}");
+        assert!(said[0].ends_with("also beyond 900 (PT-outlier.1)"), "{said:?}");
         assert!(not_simulated(&[Pattern::Junction]).is_empty());
     }
 }
