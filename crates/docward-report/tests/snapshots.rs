@@ -226,6 +226,51 @@ fn checklists_in_every_format() {
     }
 }
 
+/// A page as it is read: packed parts unpacked, style and script left out, an element a line.
+fn unpacked(page: &str) -> String {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    let mut out = String::new();
+    let mut rest = page;
+    let between = |text: &str, close: &str| text.find(close).expect("it ends");
+    while let Some(start) = rest.find("<s") {
+        let (before, element) = rest.split_at(start);
+        out.push_str(before);
+        let opening = &element[..=between(element, ">")];
+        let (close, is_packed) = match opening {
+            "<style>" => ("</style>", false),
+            "<script>" => ("</script>", false),
+            _ if opening.starts_with("<script type=\"text/plain\"") => ("</script>", true),
+            _ => {
+                out.push_str(opening);
+                rest = &element[opening.len()..];
+                continue;
+            }
+        };
+        let end = between(element, close);
+        out.push_str(opening);
+        if is_packed {
+            let packed = STANDARD.decode(&element[opening.len()..end]).expect("base64");
+            let json = std::io::read_to_string(flate2::read::GzDecoder::new(packed.as_slice()));
+            out.push_str(&json.expect("a text").replace("><", ">\n<"));
+        } else {
+            out.push('…');
+        }
+        rest = &element[end..];
+    }
+    out.push_str(rest);
+    let policy = out.find("'sha256-").expect("the policy names the script") + 8;
+    let hash = out[policy..].find('\'').expect("it ends");
+    out.replace_range(policy..policy + hash, "…");
+    out.replace("><", ">\n<")
+}
+
+#[test]
+fn pages_are_what_they_were() {
+    insta::assert_snapshot!("findings_html", unpacked(&written(&report(), Format::Html)));
+    insta::assert_snapshot!("compared_html", unpacked(&written(&compared(), Format::Html)));
+    insta::assert_snapshot!("checklist_html", unpacked(&review(&waived(), Format::Html)));
+}
+
 #[test]
 fn a_report_is_read_back_as_it_was_written() {
     for report in [report(), waived()] {

@@ -111,6 +111,7 @@ const DIFF_EXAMPLES: &str = "\
 Examples:
   docward audit dump/ --format json --output monday.json
   docward diff monday.json friday.json
+  docward audit dump --format json | docward diff monday.json -
   docward diff main.json branch.json --format markdown --fail-on warn
 
 Findings that the later run did not look for (a rule switched off, another filter, a source that could \
@@ -421,11 +422,11 @@ pub(crate) struct JudgingArgs {
 /// Two reports to compare.
 #[derive(Args, Debug)]
 pub(crate) struct DiffArgs {
-    /// The earlier report, as `--format json` wrote it
+    /// The earlier report, as `--format json` wrote it; - for stdin
     #[arg(value_name = "OLD")]
     pub(crate) old: PathBuf,
 
-    /// The later one
+    /// The later one; - for stdin
     #[arg(value_name = "NEW")]
     pub(crate) new: PathBuf,
 

@@ -14,6 +14,10 @@ use crate::{
 
 /// Compares two reports and prints what became of the findings.
 pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
+    anyhow::ensure!(
+        !(is_stdin(&args.old) && is_stdin(&args.new)),
+        "both reports cannot come from standard input; write one of them to a file"
+    );
     let old = read(&args.old)?;
     let mut new = read(&args.new)?;
     if old.profile != new.profile && !args.quiet {
@@ -25,7 +29,7 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
         ));
     }
     let known = old.findings.iter().map(Known::of).collect();
-    let with = args.old.display().to_string();
+    let with = name(&args.old);
     // What a baseline or a suppression keeps out of a report is there all the same.
     let compared = Compared::of(
         Basis::Report,
@@ -56,7 +60,19 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
 }
 
 fn read(path: &Path) -> anyhow::Result<Report> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the report {}", path.display()))?;
-    docward_report::read(&text).map_err(|fault| anyhow::anyhow!("{} {fault}", path.display()))
+    let name = name(path);
+    let text = match is_stdin(path) {
+        true => std::io::read_to_string(std::io::stdin()),
+        false => std::fs::read_to_string(path),
+    };
+    let text = text.with_context(|| format!("cannot read the report {name}"))?;
+    docward_report::read(&text).map_err(|fault| anyhow::anyhow!("{name} {fault}"))
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+fn name(path: &Path) -> String {
+    if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
 }

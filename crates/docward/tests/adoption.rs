@@ -394,10 +394,21 @@ fn two_reports_are_compared_in_every_format() {
     let narrow = docward(&["diff", &old, &new, "--quiet", "--color", "never"]);
     assert!(stdout(&narrow).contains("1 fixed"), "{}", stdout(&narrow));
 
+    // One of them may come from another command.
+    let piped = std::process::Command::new(env!("CARGO_BIN_EXE_docward"))
+        .args(["diff", &old, "-", "--quiet", "--color", "never"])
+        .stdin(fs::File::open(&new).unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(stdout(&piped), stdout(&narrow));
+
     fs::write(&old, "{}").unwrap();
     let broken = docward(&["diff", &old, &new]);
     assert_eq!(code(&broken), 2);
     assert!(stderr(&broken).contains("is not a report"), "{}", stderr(&broken));
+    let both = docward(&["diff", "-", "-"]);
+    assert_eq!(code(&both), 2);
+    assert!(stderr(&both).contains("both reports cannot come from standard input"));
     let missing = docward(&["diff", "no/such.json", &new]);
     assert!(stderr(&missing).contains("no/such.json"), "{}", stderr(&missing));
 }

@@ -17,10 +17,12 @@ mod route;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use docward_model::{
     CollectionKind, Evidence, Report, RuleMeta, Severity, SourceKind, Subject, Verdict, text,
 };
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
 
 use crate::{
     View,
@@ -35,9 +37,17 @@ const MAX_FINDING_BYTES: usize = 30_000_000;
 const MAX_COLLECTION_BYTES: usize = 60_000_000;
 /// Collections beyond these are left out.
 const MAX_COLLECTIONS: usize = 5_000;
-/// Nothing but what is inside the file.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
-     base-uri 'none'; form-action 'none'";
+/// The script that unpacks, filters and pages.
+const SCRIPT: &str = include_str!("page.js");
+
+/// Nothing but what is inside the file, and no script but ours.
+fn policy() -> String {
+    let script = STANDARD.encode(Sha256::digest(SCRIPT));
+    format!(
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{script}'; img-src data:; \
+         base-uri 'none'; form-action 'none'"
+    )
+}
 
 /// The report as a page.
 pub(crate) fn html(report: &Report, view: View, rules: &[&RuleMeta]) -> String {
@@ -68,7 +78,7 @@ fn document(title: &str, version: &str, made: &str, body: &Markup) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ "docward " (version) };
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta http-equiv="Content-Security-Policy" content=(policy());
                 link rel="icon" href="data:,";
                 title { (title) }
                 style { (PreEscaped(include_str!("page.css"))) }
@@ -82,7 +92,7 @@ fn document(title: &str, version: &str, made: &str, body: &Markup) -> String {
                         ". Nothing in this file asks for anything from anywhere."
                     }
                 }
-                script { (PreEscaped(include_str!("page.js"))) }
+                script { (PreEscaped(SCRIPT)) }
             }
         }
     };
