@@ -12,6 +12,20 @@ pub(crate) fn checked(pattern: String) -> Result<String, String> {
     }
 }
 
+/// Why a pattern of Python may be stricter on the server.
+pub(crate) const ASCII_CLASSES: &str = "\\d, \\w, \\s and \\b mean ASCII on the server, and any digit, letter or space of Unicode in Python";
+
+/// Whether a pattern has classes that Python and Rust extend to all of Unicode, and the server does not.
+pub(crate) fn has_classes(pattern: &str) -> bool {
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        if c == '\\' && chars.next().is_some_and(|c| "dDwWsSbB".contains(c)) {
+            return true;
+        }
+    }
+    false
+}
+
 /// From ECMAScript, as in JavaScript and JSON Schema. Anchors stay as they are, although `$` also matches
 /// before a last line feed on the server: nobody would recognise the pattern otherwise.
 pub(crate) fn ecma(source: &str, flags: &str) -> Result<String, String> {

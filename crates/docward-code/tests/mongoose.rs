@@ -231,6 +231,27 @@ fn virtuals_plugins_and_discriminators_are_listed() {
 }
 
 #[test]
+fn what_is_said_of_a_path_counts() {
+    let text = "const s = new Schema({ name: String, kind: { type: String, enum: ['a', 'b'] }, size: { w: Number },\n\
+                note: { type: String, required: true }, sku: String, n: Number });\n\
+                s.path('name').required(true, 'give a name');\ns.path('kind').required();\n\
+                s.path('size.w').required(true);\ns.path('note').required(false);\n\
+                s.path('sku').required(needsSku);\ns.path('n').min(3).required(true);\n\
+                s.path('nobody').required(true);\nmodule.exports = model('Thing', s);";
+    let model = one(Kind::Mongoose, text);
+    let required: Vec<&str> =
+        model.schema.get_array("required").unwrap().iter().map(|n| n.as_str().unwrap()).collect();
+    assert_eq!(required, ["name", "kind", "size", "n"]);
+    assert_eq!(field(&model, "size")["required"], json!(["w"]));
+    assert_eq!(field(&model, "name"), json!({ "bsonType": "string", "minLength": 1 }));
+    assert_eq!(field(&model, "kind")["enum"], json!(["a", "b"]));
+    assert_eq!(field(&model, "note")["bsonType"], json!(["string", "null"]));
+    assert_eq!(field(&model, "sku")["bsonType"], json!(["string", "null"]));
+    assert_eq!(left_out(&model, "sku"), ["required(needsSku)"]);
+    assert_eq!(left_out(&model, "n"), ["min(3)"]);
+}
+
+#[test]
 fn a_lookup_of_a_model_is_no_declaration() {
     assert_eq!(read(Kind::Mongoose, "const User = mongoose.model('User');").models, []);
     assert_eq!(

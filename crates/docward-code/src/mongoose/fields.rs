@@ -16,7 +16,7 @@ use crate::{
 
 use super::{
     Reader,
-    script::{Entry, bare},
+    script::{self, Entry, bare},
 };
 
 /// What Mongoose's `Number` is in the database.
@@ -279,6 +279,44 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// `schema.path('a.b').required(true)`: what is said of a field apart from its declaration.
+    pub(super) fn said_of_path(
+        &self,
+        draft: &mut Draft,
+        shape: &mut Shape,
+        arguments: &[Node<'t>],
+        call: Node<'t>,
+        path: &str,
+    ) {
+        let source = self.script.source;
+        let Some((_, method)) = script::method(source, call) else { return };
+        let inner =
+            script::path_call(source, call).and_then(|c| c.child_by_field_name("arguments"));
+        let name = inner.and_then(|inner| self.script.literal(*parts(inner).first()?));
+        let Some(name) = name.as_ref().and_then(bson::Bson::as_str) else { return };
+        let at = join(path, name);
+        let place = self.place(call);
+        let given = arguments.first().map_or("", |argument| self.script.text(*argument));
+        let what = quoted(&format!("{method}({given})"));
+        let flag = arguments.first().map_or(Some(true), |argument| self.flag(*argument));
+        match method {
+            "required" => match flag {
+                Some(flag) => set_required(shape, name, flag),
+                None => draft.loosened(&at, what, "decided by code", place),
+            },
+            "validate" => draft.loosened(&at, "validate", "decided by code", place),
+            "enum" | "min" | "max" | "match" | "minlength" | "minLength" | "maxlength"
+            | "maxLength" => {
+                draft.loosened(&at, what, "said apart from the field; say it there", place);
+            }
+            "unique" if flag != Some(false) => {
+                draft.loosened(&at, what, "a unique index, not a matter of a schema", place);
+            }
+            "default" => draft.noted(&at, what, "the server fills nothing in", place),
+            _ => {}
+        }
+    }
+
     /// `true`, or `[true, message]`, or a mere message.
     fn flag(&self, value: Node<'t>) -> Option<bool> {
         let node = self.first_of(value);
@@ -341,6 +379,33 @@ fn is_number(value: &bson::Bson) -> bool {
 }
 
 /// Puts a field where its name says: `a.b` is `b` inside `a`.
+/// Makes a field required, or no longer so.
+fn set_required(shape: &mut Shape, name: &str, flag: bool) {
+    let (outer, rest) = match name.split_once('.') {
+        Some((outer, rest)) => (outer, Some(rest)),
+        None => (name, None),
+    };
+    let Some((_, inner)) = shape.properties.iter_mut().find(|(known, _)| known == outer) else {
+        return;
+    };
+    match rest {
+        Some(rest) => set_required(inner, rest, flag),
+        // Mongoose takes an empty text for a missing one.
+        None if flag && inner.types == ["string"] && inner.enumeration.is_empty() => {
+            inner.set_min_size(1);
+        }
+        None => {}
+    }
+    if flag {
+        inner.null = false;
+        inner.enumeration.retain(|value| *value != bson::Bson::Null);
+        shape.require(outer);
+    } else if rest.is_none() {
+        inner.null = true;
+        shape.required.retain(|known| known != outer);
+    }
+}
+
 pub(super) fn insert(into: &mut Shape, name: &str, field: Field) {
     match name.split_once('.') {
         None => {

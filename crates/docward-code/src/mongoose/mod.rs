@@ -22,7 +22,7 @@ use script::Script;
 
 /// Calls on a schema that change what documents look like, or what is valid.
 const CALLS: [&str; 7] =
-    ["virtual", "plugin", "discriminator", "pre", "loadClass", "path-validate", "alias"];
+    ["virtual", "plugin", "discriminator", "pre", "loadClass", "path", "alias"];
 
 pub(crate) fn read(text: &str) -> Imported {
     let mut imported = Imported::default();
@@ -297,6 +297,10 @@ impl<'t> Reader<'t> {
         }
         self.with_options_of_schema(draft, &mut shape, &options, path, top);
         for (name, arguments, call) in self.calls(schema, &CALLS) {
+            if name == "path" {
+                self.said_of_path(draft, &mut shape, &arguments, call, path);
+                continue;
+            }
             self.call(draft, name, &arguments, call, path);
             // Others add fields that are not described here.
             if matches!(name, "discriminator" | "plugin" | "loadClass") {
@@ -331,9 +335,6 @@ impl<'t> Reader<'t> {
             }
             "pre" if first == "validate" || first == "save" => {
                 draft.loosened(path, what, "decided by code", place);
-            }
-            "path-validate" => {
-                draft.loosened(&join(path, first), "validate", "decided by code", place);
             }
             _ => {}
         }

@@ -24,7 +24,7 @@ pub(super) struct Script<'t> {
     /// The statements that export classes, which hold their decorators.
     pub(super) exports: BTreeMap<usize, Node<'t>>,
     /// Calls of methods on names: the name, the method, the call. `a.path(…).validate(…)` is
-    /// one of `path-validate`.
+    /// one of `path`.
     pub(super) calls: Vec<(&'t str, &'t str, Node<'t>)>,
     /// Names that stand in object literals and arrays, other than to be exported.
     pub(super) mentioned: BTreeSet<&'t str>,
@@ -345,13 +345,29 @@ fn call<'t>(source: &Source<'t>, node: Node<'t>) -> Option<(&'t str, &'t str, No
     if object.kind() != "call_expression" {
         return Some((source.text_of(object), method, node));
     }
-    let (name, inner) = self::method(source, object)?;
-    let validates = method == "validate" && inner == "path" && name.kind() == "identifier";
-    validates.then(|| (source.text_of(name), "path-validate", object))
+    // What is said of a path, be it after something else that is said of it.
+    let path = path_call(source, object)?;
+    let (name, _) = self::method(source, path)?;
+    (name.kind() == "identifier").then(|| (source.text_of(name), "path", node))
+}
+
+/// The `a.path(…)` that a chain of calls begins with.
+pub(super) fn path_call<'t>(source: &Source<'t>, mut call: Node<'t>) -> Option<Node<'t>> {
+    /// More than anybody says of a path in one statement.
+    const CHAIN: usize = 16;
+    for _ in 0..CHAIN {
+        let (object, method) = method(source, call)?;
+        match (object.kind(), method) {
+            (_, "path") => return Some(call),
+            ("call_expression", _) => call = object,
+            _ => return None,
+        }
+    }
+    None
 }
 
 /// The object and the name of the method that is called.
-fn method<'t>(source: &Source<'t>, call: Node<'t>) -> Option<(Node<'t>, &'t str)> {
+pub(super) fn method<'t>(source: &Source<'t>, call: Node<'t>) -> Option<(Node<'t>, &'t str)> {
     let function = call.child_by_field_name("function")?;
     let name = function.child_by_field_name("property")?;
     Some((function.child_by_field_name("object")?, source.text_of(name)))

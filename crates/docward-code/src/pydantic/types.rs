@@ -403,7 +403,13 @@ impl Reader<'_> {
                             text.to_owned()
                         };
                         match pattern::checked(pattern) {
-                            Ok(pattern) => shape.patterns.push(pattern),
+                            Ok(pattern) => {
+                                if pattern::has_classes(&pattern) {
+                                    let what = format!("{key}={}", value.shown());
+                                    draft.noted(path, what, pattern::ASCII_CLASSES, place);
+                                }
+                                shape.patterns.push(pattern);
+                            }
                             Err(why) => {
                                 draft.loosened(path, format!("{key}={}", value.shown()), why, place)
                             }
