@@ -159,3 +159,86 @@ pub fn uri(bytes: &[u8]) {
     }
     let _ = parsed.client(docward_model::Purpose::Client);
 }
+
+/// Models of the design advisor: refused with a place, or designed down to the scripts.
+pub fn model(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    match docward_design::read("model.yaml", &text) {
+        Err(faults) => {
+            assert!(!faults.is_empty(), "a refusal says why");
+            for fault in faults {
+                let _ = fault.to_string();
+            }
+        }
+        Ok(model) => {
+            let profile = docward_model::ProfileName::Vendor;
+            let design =
+                docward_design::design(&model, profile, &docward_design::Bounds::default());
+            assert_eq!(design.decisions.len(), model.relationships.len());
+            assert!(!docward_design::emit::files(&model, &design, profile).is_empty());
+        }
+    }
+}
+
+/// Schemas: refused, or the two forms of one agree about any document, such as itself.
+pub fn schema(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(document) = json::parse_one(&text) else { return };
+    match docward_schema::Schema::compile(&document) {
+        Err(fault) => assert!(!fault.to_string().is_empty(), "a refusal says why"),
+        Ok(schema) => {
+            if let (Ok(accepts), Ok(details)) =
+                (schema.accepts(&document), schema.explain(&document))
+            {
+                assert_eq!(accepts, details.is_none(), "{text}");
+            }
+        }
+    }
+}
+
+/// Files whose names say how they are read.
+const FILES: [&str; 14] = [
+    "a.js",
+    "a.ts",
+    "a.py",
+    "a.go",
+    "A.java",
+    "a.kt",
+    "a.rb",
+    ".env",
+    "a.yaml",
+    "a.toml",
+    "a.json",
+    "a.properties",
+    "Dockerfile",
+    "a.tf",
+];
+
+/// Source code and settings, as lint and the importers of schemas read them. The first byte chooses how.
+pub fn source(bytes: &[u8]) {
+    let Some((first, rest)) = bytes.split_first() else { return };
+    let text = String::from_utf8_lossy(rest);
+    let file = FILES[usize::from(*first) % FILES.len()];
+    let kind = docward_code::scan::FileKind::of(file).expect("a file that is read");
+    let known = docward_code::scan::Known::default();
+    let _ = docward_code::scan::scan(file, "", &text, kind, &known);
+    use docward_code::Kind;
+    let kinds =
+        [Kind::Mongoose, Kind::Prisma, Kind::Pydantic, Kind::Go, Kind::Spring, Kind::JsonSchema];
+    let imported = docward_code::read(kinds[usize::from(*first) % kinds.len()], &text);
+    for model in &imported.models {
+        let schema = model.schema.to_vec().expect("a document");
+        docward_schema::Schema::compile(&schema).expect("the server takes what is imported");
+    }
+}
+
+/// Reports and baselines: refused, or written again as they were read.
+pub fn report(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(report) = docward_report::read(&text) {
+        let once = docward_report::json(&report);
+        let again = docward_report::read(&once).expect("what is written can be read");
+        assert_eq!(docward_report::json(&again), once);
+    }
+    let _ = docward_report::read_baseline(&text);
+}

@@ -163,3 +163,58 @@ fn uri() {
     ];
     run(&samples.map(|s| s.as_bytes().to_vec()), docward_fuzz_cases::uri, 4000);
 }
+
+fn texts(samples: &[&str]) -> Vec<Vec<u8>> {
+    samples.iter().map(|text| text.as_bytes().to_vec()).collect()
+}
+
+#[test]
+fn model() {
+    let samples = texts(&[
+        include_str!("../../../examples/models/iot.yaml"),
+        include_str!("../../../examples/models/shop.yaml"),
+        include_str!("../../docward-design/tests/models/lists.yaml"),
+    ]);
+    run(&samples, docward_fuzz_cases::model, 150);
+}
+
+#[test]
+fn schema() {
+    let samples = texts(&[
+        include_str!("../../../examples/drift/user.validator.json"),
+        r#"{"bsonType": "object", "required": ["a"], "properties": {"a": {"bsonType": ["int", "long"], "minimum": 1, "multipleOf": 2}, "b": {"enum": [1, "x", null, {"c": [1]}]}, "d": {"pattern": "^(a|b)+$", "maxLength": 9}}, "patternProperties": {"^x": {"type": "array", "items": [{"type": "number"}], "additionalItems": false, "uniqueItems": true}}, "additionalProperties": {"not": {"bsonType": "null"}}, "dependencies": {"a": ["b"]}}"#,
+        r#"{"anyOf": [{"minProperties": 1}, {"oneOf": [{"type": "object"}, {"maxProperties": 3}]}], "allOf": [{"title": "t", "description": "d"}]}"#,
+    ]);
+    run(&samples, docward_fuzz_cases::schema, 4000);
+}
+
+#[test]
+fn source() {
+    let fixtures = [
+        include_str!("../../docward-code/tests/fixtures/shop.js"),
+        include_str!("../../docward-code/tests/fixtures/clinic.ts"),
+        include_str!("../../docward-code/tests/fixtures/shop.py"),
+        include_str!("../../docward-code/tests/fixtures/shop.go"),
+        include_str!("../../docward-code/tests/fixtures/Shop.java"),
+        include_str!("../../docward-code/tests/fixtures/shop.prisma"),
+        include_str!("../../docward-code/tests/fixtures/order.schema.json"),
+        "services:\n  api:\n    environment:\n      MONGO_URL: mongodb://app:S3cret@db:27017/shop?authSource=admin\n",
+    ];
+    let samples: Vec<Vec<u8>> = fixtures
+        .iter()
+        .flat_map(|text| (0..14_u8).map(|first| [&[first], text.as_bytes()].concat()))
+        .collect();
+    run(&samples, docward_fuzz_cases::source, 8);
+}
+
+#[test]
+fn report() {
+    let samples = texts(&[
+        include_str!("../../docward-report/tests/snapshots/snapshots__json_version_1.snap")
+            .splitn(3, "---\n")
+            .nth(2)
+            .unwrap(),
+        r#"{"version": 1, "findings": [{"rule": "D008", "fingerprint": "8cd98e2ee96a6211", "severity": "error", "namespace": "db.t", "path": "a", "what": "x"}]}"#,
+    ]);
+    run(&samples, docward_fuzz_cases::report, 2000);
+}
