@@ -6,7 +6,8 @@ use jiff::ToSpan;
 
 use crate::collection::{CollectionPlan, Purpose};
 use crate::index::IndexPlan;
-use crate::layout::{Origin, Rank, at_path, document_bytes};
+use crate::layout::{Origin, Planned, Rank, at_path, document_bytes};
+use crate::size;
 
 /// The tiers: bytes and the clause.
 pub const TIERS: [(u64, &str, &str); 4] = [
@@ -41,11 +42,12 @@ pub(crate) fn all(model: &DesignModel, collections: &[CollectionPlan]) -> Vec<Ca
 fn of(model: &DesignModel, collection: &CollectionPlan) -> Capacity {
     let bytes = |rank| document_bytes(&collection.fields, rank);
     let typical = bytes(Rank::Typical);
+    let stored = stored_bytes(model, collection);
     let documents = |years| documents_in(collection, years);
     let years = YEARS
         .map(|years| {
             let number = documents(f64::from(years));
-            (years, number.map(|n| (n.round() as u64, (n * typical as f64).round() as u64)))
+            (years, number.map(|n| (n.round() as u64, (n * stored).round() as u64)))
         })
         .to_vec();
     let index_bytes = documents(0.0).map(|n| {
@@ -67,7 +69,7 @@ fn of(model: &DesignModel, collection: &CollectionPlan) -> Capacity {
     let is_bound = hot.is_none() && collection.purpose != Purpose::Archive;
     let working_set = used
         .zip(index_bytes)
-        .map(|(n, indexes)| (((n * typical as f64) as u64).saturating_add(indexes), is_bound));
+        .map(|(n, indexes)| (((n * stored) as u64).saturating_add(indexes), is_bound));
     Capacity {
         collection: collection.name.clone(),
         document: (typical, bytes(Rank::P99), bytes(Rank::Max)),
@@ -75,6 +77,26 @@ fn of(model: &DesignModel, collection: &CollectionPlan) -> Capacity {
         index_bytes,
         working_set,
     }
+}
+
+/// Bytes of a document at the mean of all. Children that are embedded are as many as there are, where that
+/// was said: what a parent has typically may be none of them.
+fn stored_bytes(model: &DesignModel, collection: &CollectionPlan) -> f64 {
+    let parents = model.entity(&collection.entity).and_then(|entity| entity.count);
+    let list = |field: &Planned| {
+        let Origin::Embedded(name) = &field.origin else { return None };
+        let items = field.items.filter(|_| field.kind == BsonType::Array)?;
+        let relationship = model.relationship(name).filter(|r| !r.is_shared())?;
+        let children = model.entity(&relationship.child)?.count?;
+        let mean = children / parents.filter(|parents| *parents > 0.0)?;
+        let one = document_bytes(&field.fields, Rank::Mean);
+        Some(size::mean_array(mean.min(items.max as f64), one))
+    };
+    let of = |field: &Planned| {
+        let value = list(field).unwrap_or_else(|| field.value_bytes(Rank::Mean) as f64);
+        size::element(&field.name, 0) as f64 + value
+    };
+    collection.fields.iter().map(of).sum::<f64>() + size::AROUND as f64
 }
 
 /// Bytes of an index of a collection with so many documents.
@@ -244,7 +266,15 @@ pub(crate) fn documents_after(now: f64, per_year: f64, kept_days: Option<f64>, y
     let grown = now + per_year * years;
     match kept_days {
         // In the long run there are as many as come while one is kept.
-        Some(days) => grown.min((per_year * days / 365.0).max(now)),
+        Some(days) => {
+            let (stay, in_the_end) = (days / 365.0, per_year * days / 365.0);
+            if now <= in_the_end {
+                grown.min(in_the_end)
+            } else {
+                // More than come by now: what is there goes evenly, and what comes is fewer.
+                per_year * years.min(stay) + now * (1.0 - years / stay).max(0.0)
+            }
+        }
         None => grown,
     }
 }

@@ -23,6 +23,7 @@ pub fn clashes(model: &DesignModel, design: &Design, profile: ProfileName) -> Ve
     for entity in &model.entities {
         found.extend(fields(entity, &layout.wanted(entity, &mut Vec::new())));
     }
+    found.extend(ids(&layout));
     for collection in &design.collections {
         // What a pattern puts beside the fields of an entity.
         if let (Purpose::Bucket(_), Some(entity)) =
@@ -103,6 +104,29 @@ fn fields(entity: &Entity, wanted: &[Planned]) -> Vec<Fault> {
                 meaning(&field.origin)
             ),
             hint: Some("call one of them differently".to_owned()),
+        });
+    }
+    found
+}
+
+/// Ids of two relationships of the same ends that would be one field.
+fn ids(layout: &Layout<'_>) -> Vec<Fault> {
+    let mut first: BTreeMap<(&str, &str, String), &str> = BTreeMap::new();
+    let mut found = Vec::new();
+    for (relationship, decision) in layout.linked() {
+        let Some(held) = layout.held_at(relationship, decision) else { continue };
+        let key = (relationship.parent.as_str(), relationship.child.as_str(), held);
+        let Some(before) = first.get(&key) else {
+            first.insert(key, &relationship.name);
+            continue;
+        };
+        found.push(Fault {
+            location: relationship.place.clone(),
+            message: format!(
+                "`{}` would hold the ids of `{before}` and of `{}`",
+                key.2, relationship.name
+            ),
+            hint: Some("give each of them a `field:` of its own".to_owned()),
         });
     }
     found

@@ -166,7 +166,7 @@ fn alternative(
     let children = declared.or(links);
     let storage = parents.zip(links).zip(children).map(|((parents, links), children)| {
         let mean = if parents > 0.0 { links / parents } else { 0.0 };
-        let held = way.parent_bytes(mean.round() as u64, Rank::Mean) as f64;
+        let held = way.mean_parent_bytes(mean);
         let apart = match way.way {
             Way::Embed => 0.0,
             _ => children * way.own_child() as f64,

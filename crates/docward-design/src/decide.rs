@@ -247,7 +247,7 @@ impl Rows {
         let figure = format!(
             "{} × {}, as an array {} at p99{}",
             text::count(facts.children.p99),
-            text::bytes(facts.counted_child()),
+            text::bytes(facts.child_bytes),
             text::bytes(together),
             if endless { ", and growing" } else { "" }
         );

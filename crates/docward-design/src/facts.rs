@@ -74,23 +74,10 @@ pub enum Growth {
     LooksEndless(String),
 }
 
-/// Up to so many children may all have the size of the 99th percentile.
-pub(crate) const FEW_AT_ONCE: u64 = 10;
-
 impl Facts {
-    /// Bytes that one of the children of a parent at the 99th percentile is counted with.
-    pub(crate) fn counted_child(&self) -> u64 {
-        // A few may all be large at once; many are not.
-        if self.children.p99 <= FEW_AT_ONCE {
-            self.child_p99.max(self.child_bytes)
-        } else {
-            self.child_bytes
-        }
-    }
-
     /// Bytes of all children of a parent at the 99th percentile, as elements of an array (ALG-2).
     pub fn children_bytes(&self) -> u64 {
-        crate::size::array(self.children.p99, self.counted_child())
+        crate::size::large_array(self.children.p99, self.child_bytes, self.child_p99)
     }
 
     /// Bytes of a parent at the 99th percentile with its children embedded.

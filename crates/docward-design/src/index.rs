@@ -454,13 +454,17 @@ fn by_references(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut V
         // Ids in a parent lead to `_id`s, which are indexed; the way back is indexed only if it is asked.
         let asked = layout.model.reads.iter().any(|read| {
             read.from == *holder
-                && read.filter.iter().any(|(name, _)| name == other || *name == relationship.role())
+                && read.filter.iter().any(|(name, _)| {
+                    let is_role = relationship.parent == *holder && *name == relationship.role();
+                    is_role || name == other || relationship.field.as_ref() == Some(name)
+                })
         });
         if decision.patterns.first() == Some(&Pattern::ChildrenInParent) && !asked {
             continue;
         }
-        let key = place_of(layout, collection, &path, other);
-        let mut keys = vec![(key, false)];
+        let Some(held) = layout.held_at(relationship, decision) else { continue };
+        let held = held.split('.').next().unwrap_or_default();
+        let mut keys = vec![(place_of(layout, collection, &path, held), false)];
         let shown = decision.patterns.iter().find_map(|pattern| match pattern {
             Pattern::Subset { by, .. } => Some(by.clone()),
             _ => None,
@@ -612,24 +616,46 @@ fn bucket_aging(layout: &Layout<'_>, entity: &Entity) -> Option<(String, u64)> {
     Some((layout.naming.field(&["bucket", word]), longer))
 }
 
-/// The date that says when a document came. Others (a birthday, a due date) would let documents go that
-/// are young.
+/// The date that says when a document came. Others (a birthday, the start of a subscription) would let
+/// documents go that are young.
 pub(crate) fn coming(entity: &Entity) -> Option<&str> {
-    const SAID: [&str; 12] = [
-        "create",
-        "created",
-        "creation",
-        "insert",
-        "inserted",
-        "added",
-        "time",
-        "timestamp",
-        "ts",
-        "at",
-        "logged",
-        "received",
+    const MADE: [&str; 9] = [
+        "create", "created", "creation", "insert", "inserted", "added", "logged", "received",
+        "recorded",
     ];
-    dates(entity).find(|name| says(name, &SAID))
+    /// Things that happen once, and are told by the document that comes.
+    const HAPPENED: [&str; 22] = [
+        "sent",
+        "bought",
+        "ordered",
+        "placed",
+        "posted",
+        "submitted",
+        "measured",
+        "uploaded",
+        "requested",
+        "played",
+        "watched",
+        "viewed",
+        "visited",
+        "clicked",
+        "called",
+        "said",
+        "written",
+        "issued",
+        "booked",
+        "paid",
+        "event",
+        "log",
+    ];
+    const WHEN: [&str; 5] = ["time", "timestamp", "ts", "at", "date"];
+    let last_says_when = |name: &&str| {
+        docward_model::words::split(name).last().is_some_and(|last| WHEN.contains(&last.as_str()))
+    };
+    let made = dates(entity).find(|name| says(name, &MADE));
+    let happened = || dates(entity).find(|name| says(name, &HAPPENED) && last_says_when(name));
+    // `time`, and nothing beside it that says which.
+    made.or_else(happened).or_else(|| dates(entity).find(|name| WHEN[..4].contains(name)))
 }
 
 /// The date of a document for its archive, where a mistake loses nothing: when it came, or the first that

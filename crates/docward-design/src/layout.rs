@@ -114,21 +114,18 @@ impl Ranked {
         }
     }
 
+    /// Bytes of an array of so many.
+    pub(crate) fn array(self, rank: Rank, count: u64) -> u64 {
+        match rank {
+            Rank::P99 | Rank::Max => size::large_array(count, self.mean, self.at(rank)),
+            rank => size::array(count, self.at(rank)),
+        }
+    }
+
     /// All of them so much larger or smaller.
     pub(crate) fn map(self, change: impl Fn(u64) -> u64) -> Self {
         let Self { typical, mean, p99, max } = self;
         Self { typical: change(typical), mean: change(mean), p99: change(p99), max: change(max) }
-    }
-}
-
-impl Rank {
-    /// The rank that each of so many elements of a list is counted with: that many are all large at once is
-    /// not to be expected.
-    pub(crate) fn of_each(self, count: u64) -> Self {
-        match self {
-            Self::P99 | Self::Max if count > crate::facts::FEW_AT_ONCE => Self::Mean,
-            rank => rank,
-        }
     }
 }
 
@@ -168,13 +165,18 @@ impl Planned {
         }
     }
 
-    /// Bytes of the value (ALG-2).
-    pub fn value_bytes(&self, rank: Rank) -> u64 {
-        let own = match rank {
+    /// Bytes of a text, or of binary data.
+    fn own_bytes(&self, rank: Rank) -> u64 {
+        match rank {
             Rank::Typical => self.bytes.0,
             Rank::Mean => quantile::mean(quantile::lengths(self.bytes)).round() as u64,
             Rank::P99 | Rank::Max => self.bytes.1,
-        };
+        }
+    }
+
+    /// Bytes of the value (ALG-2).
+    pub fn value_bytes(&self, rank: Rank) -> u64 {
+        let own = self.own_bytes(rank);
         match self.kind {
             // One of the listed values is as good as another.
             BsonType::String if rank == Rank::Mean && !self.values.is_empty() => {
@@ -186,17 +188,17 @@ impl Planned {
             BsonType::Object => document_bytes(&self.fields, rank),
             BsonType::Array => {
                 let items = self.items.unwrap_or(Spread::always(0));
-                let count = match rank {
-                    Rank::Typical => items.p50,
-                    Rank::Mean => quantile::mean(items).round() as u64,
-                    Rank::P99 => items.p99,
-                    Rank::Max => items.max,
+                let of_one = |rank| match self.element {
+                    Some(kind) => scalar_bytes(kind, self.own_bytes(rank)),
+                    None => document_bytes(&self.fields, rank),
                 };
-                let one = match self.element {
-                    Some(kind) => scalar_bytes(kind, own),
-                    None => document_bytes(&self.fields, rank.of_each(count)),
-                };
-                size::array(count, one)
+                let large = |count| size::large_array(count, of_one(Rank::Mean), of_one(rank));
+                match rank {
+                    Rank::Typical => size::array(items.p50, of_one(rank)),
+                    Rank::Mean => size::mean_array(quantile::mean(items), of_one(rank)) as u64,
+                    Rank::P99 => large(items.p99),
+                    Rank::Max => large(items.max),
+                }
             }
             kind => scalar_bytes(kind, own),
         }
@@ -422,10 +424,11 @@ impl<'m> Layout<'m> {
                     let most = relationship.parents_max.max(relationship.parents) as u64;
                     let typical = relationship.parents as u64;
                     let items = Spread { p50: typical, p95: most, p99: most, max: most };
-                    into.push(Planned::ids(self.naming.ids_of(parent), reference.clone(), items));
+                    let name = self.naming.parents_field(relationship);
+                    into.push(Planned::ids(name, reference.clone(), items));
                 }
                 Pattern::ExtendedReference { fields, in_parent: false, .. } => {
-                    let name = self.naming.field(&[&self.naming.singular(parent)]);
+                    let name = self.naming.parent_copy(relationship);
                     into.extend(self.copies(name, parent, fields));
                 }
                 _ => {}
@@ -510,6 +513,32 @@ impl<'m> Layout<'m> {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// The path of the ids that hold a relationship, in the documents of the entity that has them.
+    pub(crate) fn held_at(
+        &self,
+        relationship: &Relationship,
+        decision: &Decision,
+    ) -> Option<String> {
+        match decision.patterns.first()? {
+            Pattern::ParentInChild => Some(self.naming.parent_field(relationship)),
+            Pattern::ParentsInChild => Some(self.naming.parents_field(relationship)),
+            Pattern::ChildrenInParent => {
+                let copied = decision.patterns.iter().find_map(|pattern| match pattern {
+                    Pattern::ExtendedReference { fields, in_parent: true, .. } => Some(fields),
+                    _ => None,
+                });
+                let held = self.held(relationship, decision.facts.children, copied);
+                let field = held.first()?;
+                // In a list of ids with copies the id stands first.
+                Some(match field.fields.first() {
+                    Some(id) => format!("{}.{}", field.name, id.name),
+                    None => field.name.clone(),
+                })
+            }
+            _ => None,
         }
     }
 

@@ -47,6 +47,23 @@ impl Naming {
         relationship.field.clone().unwrap_or_else(|| self.id_of(&relationship.parent))
     }
 
+    /// The field of a child that lists the ids of its parents: as declared, else `courseIds`.
+    pub fn parents_field(self, relationship: &Relationship) -> String {
+        relationship.field.clone().unwrap_or_else(|| self.ids_of(&relationship.parent))
+    }
+
+    /// The field of a child with copies of its parent: `sender` beside a declared `senderId`, else
+    /// `customer`.
+    pub fn parent_copy(self, relationship: &Relationship) -> String {
+        let mut declared = relationship.field.as_deref().map(words::split).unwrap_or_default();
+        if declared.len() > 1 && declared.last().is_some_and(|last| last == "id") {
+            declared.pop();
+            let parts: Vec<&str> = declared.iter().map(String::as_str).collect();
+            return self.field(&parts);
+        }
+        self.field(&[&self.singular(&relationship.parent)])
+    }
+
     /// The field of a parent that holds the id of its one child: as declared, else `productId`.
     pub fn child_field(self, relationship: &Relationship) -> String {
         relationship.field.clone().unwrap_or_else(|| self.id_of(relationship.role()))

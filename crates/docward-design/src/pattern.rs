@@ -597,6 +597,14 @@ pub(crate) fn ageless(entity: &Entity) -> Vec<String> {
             after(days)
         ));
     }
+    if let (Some(cold), Some(kept)) = (life.cold_days, life.kept_days)
+        && cold >= kept
+    {
+        said.push(format!(
+            "it goes after {}, before it grows cold: there is no archive",
+            after(kept)
+        ));
+    }
     if let Some(days) = life.cold_days
         && life.kept_days.is_none_or(|kept| kept > days)
         && index::dated(entity).is_none()

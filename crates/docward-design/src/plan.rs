@@ -495,8 +495,8 @@ impl<'m> Deciding<'m> {
                 let list = match rank {
                     Rank::Typical => size::array(facts.children.p50, facts.child_bytes),
                     Rank::Mean => {
-                        let count = quantile::mean(facts.children).round() as u64;
-                        size::array(count, facts.child_bytes)
+                        let count = quantile::mean(facts.children);
+                        size::mean_array(count, facts.child_bytes) as u64
                     }
                     Rank::P99 | Rank::Max => facts.children_bytes(),
                 };
@@ -734,8 +734,10 @@ fn readings(
 /// Children that go by themselves take no count or preview along.
 fn remark_expiry(model: &DesignModel, decisions: &mut [Decision]) {
     for decision in decisions {
-        let child = model.entity(&decision.child);
-        let goes = child.and_then(|child| child.lifecycle?.kept_days).is_some();
+        let days = |name: &str| model.entity(name)?.lifecycle?.kept_days;
+        // A parent that goes first takes along what it keeps.
+        let goes = days(&decision.child)
+            .is_some_and(|child| days(&decision.parent).is_none_or(|parent| parent > child));
         let kept = decision
             .patterns
             .iter()
@@ -787,7 +789,19 @@ fn parts_of_others(model: &DesignModel, decisions: &[Decision], advice: &mut [En
                 ));
             }
         }
-        let kept = |name: &str| model.entity(name)?.lifecycle?.kept_days;
+        let life = |name: &str| model.entity(name)?.lifecycle;
+        let kept = |name: &str| life(name)?.kept_days;
+        if let (Some(goes), Some(own)) = (kept(parent), life(&entity.name))
+            && own.kept_days.is_none_or(|days| days > goes)
+        {
+            let own = own.kept_days.map_or("for ever".to_owned(), |days| {
+                format!("for {}", text::plural(days.round() as u64, "day"))
+            });
+            advice.remarks.push(format!(
+                "to be kept {own}, but part of `{parent}`, which goes after {} and takes it along: keep `{parent}` as long, or have it as an entity that is read and changed by itself (DP-2)",
+                text::plural(goes.round() as u64, "day")
+            ));
+        }
         let Some(days) = kept(&entity.name) else { continue };
         if kept(parent).is_some_and(|parent| parent <= days) {
             continue;

@@ -10,6 +10,21 @@ pub fn array(count: u64, value: u64) -> u64 {
     elements.saturating_add(index_digits(count)).saturating_add(AROUND)
 }
 
+/// Bytes of such an array at the mean of many, where they have `count` values on average.
+pub fn mean_array(count: f64, value: u64) -> f64 {
+    let few = count.max(0.0).floor();
+    let (less, more) = (array(few as u64, value) as f64, array(few as u64 + 1, value) as f64);
+    less + (count - few) * (more - less)
+}
+
+/// Bytes of such an array when it is a large one of its kind: one value may be large by itself, many are not
+/// all large at once. What is above the mean grows with the root of their number, as sums of independent
+/// values do, so more values never take less.
+pub fn large_array(count: u64, mean: u64, large: u64) -> u64 {
+    let above = large.saturating_sub(mean) as f64 * (count as f64).sqrt();
+    array(count, mean).saturating_add(above.ceil() as u64)
+}
+
 /// Bytes of an element: its type, its name, a zero and the value.
 pub fn element(name: &str, value: u64) -> u64 {
     value.saturating_add(2 + name.len() as u64)
@@ -49,6 +64,21 @@ mod tests {
         let most = fitting(16_777_216, 12);
         assert!((840_000..848_000).contains(&most), "{most}");
         assert!(array(most, 12) <= 16_777_216 && array(most + 1, 12) > 16_777_216);
+    }
+
+    #[test]
+    fn er_m_6_ck_14_more_values_never_take_less() {
+        assert_eq!(large_array(1, 400, 4000), array(1, 4000));
+        let list = |count: u64| large_array(count, 400, 4000);
+        assert!((1..2000).all(|count| list(count) < list(count + 1)));
+        // Of very many the mean counts.
+        assert!(list(10_000) < array(10_000, 440));
+    }
+
+    #[test]
+    fn alg_2_lists_that_are_mostly_empty_take_something() {
+        assert!((mean_array(0.45, 4000) - (5.0 + 0.45 * 4003.0)).abs() < 1e-6);
+        assert!((mean_array(3.0, 12) - array(3, 12) as f64).abs() < 1e-6);
     }
 
     #[test]

@@ -140,7 +140,7 @@ impl<'m> Plans<'m> {
             let (first, single) = (decision.patterns.first(), decision.facts.children.max <= 1);
             let (named, held, copy, in_parent) = match first {
                 Some(Pattern::ParentInChild) if r.child == entity => {
-                    let copy = naming.field(&[&naming.singular(&r.parent)]);
+                    let copy = naming.parent_copy(r);
                     (&r.parent, naming.parent_field(r), copy, false)
                 }
                 Some(Pattern::ChildrenInParent) if r.parent == entity && single => {
@@ -182,7 +182,7 @@ impl<'m> Plans<'m> {
         let naming = self.layout.naming;
         let held = naming.parent_field(relationship);
         let id = js::parameter(&held);
-        let copy = naming.field(&[&naming.singular(&relationship.parent)]);
+        let copy = naming.parent_copy(relationship);
         let source = one(parents, &doc! { "_id": given(&id) }, path, fields);
         let set = doc! { copy: given(picked(&at("parent", path), fields)) };
         let update = Statement::new(

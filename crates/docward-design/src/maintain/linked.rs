@@ -175,7 +175,8 @@ impl<'m> Plans<'m> {
             field.kind == BsonType::Array
                 && matches!(&field.origin, Origin::Reference(entity) if entity == target)
                 && (r.field.as_ref() == Some(&field.name)
-                    || field.name == naming.ids_of(if in_child { &r.parent } else { r.role() })
+                    || field.name
+                        == if in_child { naming.parents_field(r) } else { naming.ids_of(r.role()) }
                     || field.name == r.role())
         })
     }

@@ -37,7 +37,7 @@ impl<'m> Plans<'m> {
             Pattern::ExtendedReference { fields, in_parent: false, .. } => Some(fields),
             _ => None,
         });
-        let copy = naming.field(&[&naming.singular(&relationship.parent)]);
+        let copy = naming.parent_copy(relationship);
         let by_parent = doc! { "_id": given(&parent_id) };
 
         let mut document =

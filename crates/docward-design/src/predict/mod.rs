@@ -228,7 +228,7 @@ impl<'a, 'm> Base<'a, 'm> {
             Pattern::ExtendedReference { fields, in_parent: false, .. }
                 if way != Way::Embed && link == Link::ParentId =>
             {
-                let name = layout.naming.field(&[&layout.naming.singular(&relationship.parent)]);
+                let name = layout.naming.parent_copy(relationship);
                 layout.copies(name, &relationship.parent, fields)
             }
             _ => None,
@@ -247,7 +247,7 @@ impl<'a, 'm> Base<'a, 'm> {
         };
         let copied = in_parent.filter(|_| !held.is_empty() || !pair.is_empty());
         let parent_id = match link {
-            Link::ParentIds => layout.naming.ids_of(&relationship.parent),
+            Link::ParentIds => layout.naming.parents_field(relationship),
             _ => layout.naming.parent_field(relationship),
         };
         let parents = if relationship.is_shared() { relationship.parents.max(1.0) } else { 1.0 };
@@ -356,13 +356,18 @@ impl Predictor {
         self
     }
 
+    /// Bytes of a parent at the mean of many, which have so many children on average.
+    pub fn mean_parent_bytes(&self, children: f64) -> f64 {
+        let few = children.max(0.0).floor();
+        let bytes = |children: f64| self.parent_bytes(children as u64, Rank::Mean) as f64;
+        bytes(few) + (children - few) * (bytes(few + 1.0) - bytes(few))
+    }
+
     /// Bytes of a parent that has so many children; its own fields at a rank.
     pub fn parent_bytes(&self, children: u64, rank: Rank) -> u64 {
         let own = self.sizes.parent.at(rank);
-        let each = |bytes: Ranked, count: u64| bytes.at(rank.of_each(count));
-        let list = |name: &str, count: u64, bytes: Ranked| {
-            size::element(name, size::array(count, each(bytes, count)))
-        };
+        let list =
+            |name: &str, count: u64, bytes: Ranked| size::element(name, bytes.array(rank, count));
         let held = match (self.way, self.held.as_slice()) {
             (Way::Embed, _) if !self.single => list(&self.role, children, self.sizes.child),
             (Way::Embed, _) => {

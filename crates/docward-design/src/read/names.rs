@@ -1,6 +1,8 @@
 //! Names that must exist: entities, relationships and fields that something else refers to.
 
-use docward_model::{BsonType, DesignModel, DesignRead, Entity, Location, With, text};
+use docward_model::{
+    BsonType, DesignModel, DesignRead, Entity, Location, Relationship, With, text,
+};
 
 use crate::fault::Faults;
 use crate::table::nearest;
@@ -119,16 +121,73 @@ impl Names<'_, '_, '_> {
         place: &Location,
         user: &str,
     ) {
-        let sides = self.model.relationships.iter();
-        let sides: Vec<&str> = sides
-            .flat_map(|r| {
-                let role = (r.parent == entity.name).then(|| r.role());
-                let parent = (r.child == entity.name).then_some(r.parent.as_str());
-                role.into_iter().chain(parent)
-            })
-            .collect();
+        let of_entity = |r: &&Relationship| r.parent == entity.name || r.child == entity.name;
+        let around: Vec<&Relationship> =
+            self.model.relationships.iter().filter(of_entity).collect();
+        let mut sides: Vec<&str> = Vec::new();
+        for r in &around {
+            let role = (r.parent == entity.name).then(|| r.role());
+            let parent = (r.child == entity.name).then_some(r.parent.as_str());
+            let all = role.into_iter().chain(parent).chain(r.field.as_deref());
+            sides.extend(all.filter(|side| !sides.contains(side)).collect::<Vec<_>>());
+        }
         for field in fields {
             self.field(entity, field, &sides, place, user);
+            self.one_meaning(entity, field, &around, place, user);
+            self.below(entity, field, &around, place, user);
+        }
+    }
+
+    /// A parent that a child has in two ways has to be named by one of them.
+    fn one_meaning(
+        &mut self,
+        entity: &Entity,
+        field: &str,
+        around: &[&Relationship],
+        place: &Location,
+        user: &str,
+    ) {
+        let meant: Vec<&&Relationship> = around
+            .iter()
+            .filter(|r| r.child == entity.name && r.parent == field && r.parent != r.child)
+            .collect();
+        if meant.len() < 2 || entity.field(field).is_some() {
+            return;
+        }
+        let names: Vec<&str> = meant.iter().map(|r| r.name.as_str()).collect();
+        let fields: Vec<&str> = meant.iter().filter_map(|r| r.field.as_deref()).collect();
+        let hint = match fields.len() == meant.len() {
+            true => format!("write {}", text::list(&fields, 4)),
+            false => "give each of them a `field:`, and write that".to_owned(),
+        };
+        let at = At { line: place.line, column: place.column };
+        let message =
+            format!("`{user}` asks for `{field}`, which may be {}", text::list(&names, 4));
+        self.faults.push(at, message, Some(hint));
+    }
+
+    /// Of a path through the other side the second part is a field there.
+    fn below(
+        &mut self,
+        entity: &Entity,
+        path: &str,
+        around: &[&Relationship],
+        place: &Location,
+        user: &str,
+    ) {
+        let mut parts = path.split(['.', '[']);
+        let (Some(first), Some(second)) = (parts.next(), parts.next()) else { return };
+        if entity.field(first).is_some() {
+            return;
+        }
+        let other = around.iter().find_map(|r| {
+            if r.parent == entity.name && r.role() == first {
+                return self.model.entity(&r.child);
+            }
+            (r.child == entity.name && r.parent == first).then(|| self.model.entity(&r.parent))?
+        });
+        if let Some(other) = other {
+            self.fields_or_roles(other, &[second.to_owned()], place, user);
         }
     }
 
