@@ -244,8 +244,12 @@ impl Rows {
         let together = facts.children_bytes();
         let endless = facts.growth == Growth::Endless;
         let small = together <= bounds.small_bytes && !endless;
+        let large = match facts.child_p99 > facts.child_bytes {
+            true => format!(" to {}", text::bytes(facts.child_p99)),
+            false => String::new(),
+        };
         let figure = format!(
-            "{} × {}, as an array {} at p99{}",
+            "{} × {}{large}, as an array {} at p99{}",
             text::count(facts.children.p99),
             text::bytes(facts.child_bytes),
             text::bytes(together),

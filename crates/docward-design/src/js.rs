@@ -35,7 +35,7 @@ pub fn object(document: &Document, indent: usize) -> String {
 
 fn member(name: &str, value: &Bson, indent: usize) -> String {
     match value {
-        Bson::JavaScriptCode(code) if name == SPREAD => format!("...{code}"),
+        Bson::JavaScriptCode(code) if name.starts_with(SPREAD) => format!("...{code}"),
         Bson::JavaScriptCode(code) if code == name && key(name) == name => code.clone(),
         value => format!("{}: {}", key(name), self::value(value, indent)),
     }

@@ -418,7 +418,8 @@ impl<'m> Layout<'m> {
                 }
                 Pattern::ParentInChild => {
                     let name = self.naming.parent_field(relationship);
-                    into.push(Planned::new(name, BsonType::ObjectId, reference.clone()));
+                    let id = Planned::new(name, BsonType::ObjectId, reference.clone());
+                    into.push(Planned { required: relationship.parents >= 1.0, ..id });
                 }
                 Pattern::ParentsInChild => {
                     let most = relationship.parents_max.max(relationship.parents) as u64;
@@ -429,7 +430,15 @@ impl<'m> Layout<'m> {
                 }
                 Pattern::ExtendedReference { fields, in_parent: false, .. } => {
                     let name = self.naming.parent_copy(relationship);
-                    into.extend(self.copies(name, parent, fields));
+                    // What is an element of a list is not found by its id: whoever knows it gives the copy.
+                    let in_list = self.decisions.iter().any(|d| {
+                        d.choice == Some(Choice::Embed)
+                            && d.child == *parent
+                            && d.facts.children.max > 1
+                    });
+                    let required = relationship.parents >= 1.0 && !in_list;
+                    let copies = self.copies(name, parent, fields);
+                    into.extend(copies.map(|copies| Planned { required, ..copies }));
                 }
                 _ => {}
             }
@@ -559,7 +568,9 @@ impl<'m> Layout<'m> {
         if children.max <= 1 {
             let id = Self::id_to(self.naming.child_field(relationship), child);
             let beside = copies(self.naming.field(&[&self.naming.singular(role)]));
-            return std::iter::once(id).chain(beside).collect();
+            let both = std::iter::once(id).chain(beside);
+            let required = children.p50 >= 1;
+            return both.map(|field| Planned { required, ..field }).collect();
         }
         let origin = Origin::Reference(child.clone());
         vec![match copies(String::new()) {

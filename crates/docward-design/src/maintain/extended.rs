@@ -7,7 +7,7 @@ use docward_model::{BsonType, Relationship, shell::quote};
 use super::owned::{at, missing, one};
 use super::summary::Summary;
 use super::{Place, Plans, picked};
-use crate::js::{self, given, member_of};
+use crate::js::{self, SPREAD, given, member_of};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::statement::{Job, Method, Statement, Step};
@@ -24,6 +24,8 @@ pub(super) struct Other<'m> {
     copy: Option<(String, Vec<&'m str>)>,
     /// What it keeps of those that name it.
     pub(super) summary: Summary<'m>,
+    /// Whether there may be none.
+    optional: bool,
 }
 
 impl Other<'_> {
@@ -45,7 +47,14 @@ impl Other<'_> {
             );
         }
         let name = self.found();
-        vec![Step::Code(format!("const {name} = {};", find.shell(0))), missing(&name, self.entity)]
+        let find = match self.optional {
+            true => {
+                let id = member_of(document, &self.held);
+                format!("({id} ?? null) === null ? undefined : {}", find.shell(0))
+            }
+            false => find.shell(0),
+        };
+        vec![Step::Code(format!("const {name} = {find};")), missing(&name, self.entity)]
     }
 
     /// Puts the copy into a new document; one that is given is kept.
@@ -53,7 +62,12 @@ impl Other<'_> {
         let Some((copy, fields)) = &self.copy else { return };
         let found = at(&self.found(), &self.place.path);
         let from = format!("{} ?? {found}", member_of(document, copy));
-        into.insert(copy, given(picked(&from, fields)));
+        if self.optional {
+            let copied = js::object(&doc! { copy: given(picked(&from, fields)) }, 2);
+            into.insert(format!("{SPREAD}{copy}"), given(format!("(({from}) && {copied})")));
+        } else {
+            into.insert(copy, given(picked(&from, fields)));
+        }
     }
 
     /// The update of what it keeps, when one comes that names it.
@@ -164,7 +178,9 @@ impl<'m> Plans<'m> {
                 if in_parent { Summary::nothing() } else { self.summary(r, decision, &place) };
             let is_known = held == own || found.iter().any(|other| other.held == held);
             if !is_known && (copied.is_some() || !summary.is_empty()) {
-                found.push(Other { entity: named, place, held, copy: copied, summary });
+                let optional =
+                    if in_parent { decision.facts.children.p50 < 1 } else { r.parents < 1.0 };
+                found.push(Other { entity: named, place, held, copy: copied, summary, optional });
             }
         }
         found
