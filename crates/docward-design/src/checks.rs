@@ -1,6 +1,6 @@
 //! The check-list of a design (CK-8 to CK-14), answered from the design itself.
 
-use docward_model::{DesignModel, text};
+use docward_model::{DesignModel, DesignWrite, text};
 
 use crate::capacity::{self, Capacity};
 use crate::collection::{CollectionPlan, Purpose};
@@ -75,7 +75,7 @@ fn declared_long(fields: &[Planned], above: &str, found: &mut Vec<String>) {
 fn single_reads(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
     let mut several = Vec::new();
     let mut hot = 0_u64;
-    let mut fetched_fresh = false;
+    let (mut fetched_fresh, mut in_pairs) = (false, false);
     for read in model.reads.iter().filter(|read| read.per_second >= HOT) {
         hot += 1;
         let apart = read.with.iter().any(|with| {
@@ -96,20 +96,37 @@ fn single_reads(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
                 fetched_fresh = true;
                 return false;
             }
+            // So many on both sides fit no document: pairs are read, with what was copied into them.
+            if decision.patterns.first() == Some(&Pattern::Junction) {
+                in_pairs = true;
+                return false;
+            }
             let covered = decision.patterns.iter().any(|pattern| match pattern {
                 Pattern::Subset { newest, .. } => {
                     read.from == relationship.parent
                         && with.newest.as_ref().is_some_and(|(wanted, _)| wanted <= newest)
                 }
-                Pattern::ExtendedReference { fields, .. } => {
-                    !with.fields.is_empty()
+                Pattern::ExtendedReference { fields, in_parent, .. } => {
+                    // Copies help whoever comes to the side that has them.
+                    let source =
+                        if *in_parent { &relationship.child } else { &relationship.parent };
+                    let is_there =
+                        read.from != *source || relationship.parent == relationship.child;
+                    is_there
+                        && !with.fields.is_empty()
                         && with.fields.iter().all(|field| fields.contains(field))
                 }
                 _ => false,
             });
             !covered
         });
-        if apart {
+        let counted =
+            read.counts.iter().chain(read.sums.iter().map(|(name, _)| name)).any(|name| {
+                let decision = decisions.iter().find(|d| d.relationship == *name);
+                let is_sum = read.sums.iter().any(|(of, _)| of == name);
+                decision.is_some_and(|decision| is_counted_apart(decision, is_sum))
+            });
+        if apart || counted {
             several.push(read.name.as_str());
         }
     }
@@ -122,7 +139,12 @@ fn single_reads(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
         let because = format!(
             "{} once a second or more; none takes a second read{}",
             text::verb(hot, "read runs", "reads run"),
-            if fetched_fresh { ", but for what must be current" } else { "" }
+            match (fetched_fresh, in_pairs) {
+                (true, true) => ", but for what must be current and for pairs",
+                (true, false) => ", but for what must be current",
+                (false, true) => ", but for pairs, which fit no document",
+                (false, false) => "",
+            }
         );
         return check("CK-9", Some(true), because);
     }
@@ -146,6 +168,11 @@ fn atomicity(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
             _ => homeless.push(decision.relationship.as_str()),
         }
     }
+    for write in model.writes.iter().filter(|write| write.atomic) {
+        if !is_one_document(model, decisions, write) && !homeless.contains(&write.name.as_str()) {
+            homeless.push(&write.name);
+        }
+    }
     if homeless.is_empty()
         && let Some(open) = undecided("CK-10", decisions)
     {
@@ -167,6 +194,60 @@ fn atomicity(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
     check("CK-10", Some(false), because)
 }
 
+/// Whether what a write changes all or nothing is one document, as far as no relationship between two of the
+/// entities says it already.
+fn is_one_document(model: &DesignModel, decisions: &[Decision], write: &DesignWrite) -> bool {
+    let home = |entity: &str| {
+        let mut at = entity.to_owned();
+        for _ in 0..decisions.len() {
+            let above = decisions
+                .iter()
+                .find(|decision| decision.choice == Some(Choice::Embed) && decision.child == at);
+            match above {
+                Some(decision) => at = decision.parent.clone(),
+                None => break,
+            }
+        }
+        at
+    };
+    let touched: Vec<&str> = model
+        .entities
+        .iter()
+        .map(|entity| entity.name.as_str())
+        .filter(|entity| write.touches(entity))
+        .collect();
+    let Some(first) = touched.first() else { return true };
+    // What relationships lead to from the first is judged by their decisions.
+    let mut reached = vec![*first];
+    loop {
+        let next = model.relationships.iter().find_map(|r| {
+            let (parent, child) = (r.parent.as_str(), r.child.as_str());
+            let ends = [(parent, child), (child, parent)];
+            ends.into_iter()
+                .find(|(here, there)| {
+                    reached.contains(here) && touched.contains(there) && !reached.contains(there)
+                })
+                .map(|(_, there)| there)
+        });
+        match next {
+            Some(next) => reached.push(next),
+            None => break,
+        }
+    }
+    touched.iter().all(|entity| reached.contains(entity) || home(entity) == home(first))
+}
+
+/// Whether a count or sum over the children of a parent reads their documents each time. A parent that lists
+/// their ids has the number of them.
+fn is_counted_apart(decision: &Decision, is_sum: bool) -> bool {
+    let kept = decision
+        .patterns
+        .iter()
+        .any(|pattern| matches!(pattern, Pattern::Computed { .. } | Pattern::Approximation { .. }));
+    let listed = decision.patterns.first() == Some(&Pattern::ChildrenInParent);
+    decision.choice == Some(Choice::Reference) && !kept && (is_sum || !listed)
+}
+
 fn aggregates(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
     let mut repeated = Vec::new();
     for read in &model.reads {
@@ -174,11 +255,8 @@ fn aggregates(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
             let Some(decision) = decisions.iter().find(|d| d.relationship == *name) else {
                 continue;
             };
-            let kept = decision.patterns.iter().any(|pattern| {
-                matches!(pattern, Pattern::Computed { .. } | Pattern::Approximation { .. })
-            });
-            let counted_here = decision.choice == Some(Choice::Embed);
-            if !kept && !counted_here && !repeated.contains(&read.name.as_str()) {
+            let is_sum = read.sums.iter().any(|(of, _)| of == name);
+            if is_counted_apart(decision, is_sum) && !repeated.contains(&read.name.as_str()) {
                 repeated.push(read.name.as_str());
             }
         }

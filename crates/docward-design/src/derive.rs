@@ -192,7 +192,10 @@ fn access(model: &DesignModel, relationship: &Relationship) -> Access {
         }
         all += read.per_second;
         // Asked for by the parent's id it is not alone, though the parent itself is not read.
-        let by_parent = read.filter.iter().any(|(field, _)| field == parent);
+        let by_parent = read
+            .filter
+            .iter()
+            .any(|(field, _)| field == parent || relationship.field.as_ref() == Some(field));
         if along {
             together += read.per_second;
         } else if !(begins && by_parent) {
@@ -205,6 +208,12 @@ fn access(model: &DesignModel, relationship: &Relationship) -> Access {
     };
     let updates =
         |write: &DesignWrite, name: &str| write.updates.iter().any(|entity| entity == name);
+    // Where both are of one entity, a write has to do two things to touch two documents.
+    let touches_both = |write: &DesignWrite| {
+        let does = [&write.inserts, &write.updates, &write.deletes];
+        let times = does.iter().filter(|all| all.iter().any(|entity| entity == child)).count();
+        write.touches(child) && write.touches(parent) && (child != parent || times > 1)
+    };
     let changed = sum(&|w| updates(w, child) || updates(w, parent));
     let child_alone = sum(&|w| updates(w, child) && !w.touches(parent));
     Access {
@@ -212,6 +221,6 @@ fn access(model: &DesignModel, relationship: &Relationship) -> Access {
         co_update: of(sum(&|w| w.touches(child) && w.touches(parent)), sum(&|w| w.touches(child))),
         child_only_update: of(child_alone, changed).unwrap_or(0.0),
         queried_alone: of(alone, all).unwrap_or(0.0),
-        atomic: model.writes.iter().any(|w| w.atomic && w.touches(child) && w.touches(parent)),
+        atomic: model.writes.iter().any(|w| w.atomic && touches_both(w)),
     }
 }

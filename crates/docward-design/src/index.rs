@@ -209,6 +209,15 @@ fn path_to(
     })
 }
 
+/// Where an entity's fields are in a collection.
+pub(crate) fn path_in(
+    layout: &Layout<'_>,
+    collection: &CollectionPlan,
+    entity: &str,
+) -> Option<String> {
+    path_to(&collection.fields, layout, collection, entity, 0)
+}
+
 fn for_read(
     layout: &Layout<'_>,
     collection: &CollectionPlan,
@@ -237,8 +246,13 @@ fn for_read(
             Matching::NarrowRange | Matching::Range => range.push(key),
         }
     }
-    let sort: Vec<(String, bool)> =
-        read.sort.iter().map(|(name, falls)| (place(name), *falls)).collect();
+    // Elements of a list come in the order of their list: an index sorts documents.
+    let in_list = at_path(&collection.fields, path.trim_end_matches('.'))
+        .is_some_and(|(_, list)| list.kind == BsonType::Array);
+    let sort: Vec<(String, bool)> = match in_list && !path.is_empty() {
+        true => Vec::new(),
+        false => read.sort.iter().map(|(name, falls)| (place(name), *falls)).collect(),
+    };
     let mut notes = Vec::new();
     if !narrow.is_empty() {
         notes.push("the range leaves so little that it stands before the sort".to_owned());
@@ -259,7 +273,8 @@ fn for_read(
     if let Some(dropped) = one_array(&collection.fields, &mut keys) {
         notes.push(format!("an index goes through one array only, so `{dropped}` is left out"));
     }
-    if keys.is_empty() || keys.len() == 1 && keys[0].0 == "_id" {
+    // One document, whatever else is asked of it.
+    if keys.first().is_none_or(|(first, _)| first == "_id" && (keys.len() == 1 || compared > 0)) {
         return None;
     }
     let serves = format!("`{}`", read.name);
@@ -569,7 +584,11 @@ fn unique_inside(
 fn expiry(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
     let (
         Some(days),
-        Purpose::Entity | Purpose::Archive | Purpose::Bucket(_) | Purpose::Overflow(_),
+        Purpose::Entity
+        | Purpose::Archive
+        | Purpose::Versions
+        | Purpose::Bucket(_)
+        | Purpose::Overflow(_),
     ) = (collection.kept_days, &collection.purpose)
     else {
         return;

@@ -48,7 +48,7 @@ pub(crate) fn bytes(text: &str) -> Option<u64> {
 /// Days: `12 hours`, `90 days`, `6 months`, `1 year`.
 pub(crate) fn days(text: &str) -> Option<f64> {
     let (number, unit) = split(text)?;
-    (!unit.is_empty()).then_some(())?;
+    (!unit.is_empty() && number > 0.0).then_some(())?;
     Some(number * seconds_of(unit)? / DAY)
 }
 

@@ -72,11 +72,9 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
                 Some(number as f64),
             );
         }
-        if let Some(number) = last(p99, |n| turned(&children(n))) {
-            say(
-                format!("a parent has {} or fewer at p99", text::count(number)),
-                Some(number as f64),
-            );
+        // That there are none is no advice.
+        if let Some(number) = last(p99, |n| turned(&children(n))).filter(|number| *number > 0) {
+            say(format!("no parent has more than {}", text::count(number)), Some(number as f64));
         }
     }
     let longer = facts.child_p99.saturating_sub(facts.child_bytes);

@@ -297,17 +297,26 @@ impl Judge<'_, '_> {
 
     /// A unique index must begin with the whole key, or the server refuses it.
     fn not_unique(&self, fields: &[(String, bool)]) -> Option<String> {
-        let refused =
-            self.collection.indexes.iter().filter(|index| index.unique).find(|index| {
-                let begins = fields.iter().zip(&index.keys).all(|(part, key)| part.0 == key.0);
-                let hashed = fields.iter().any(|(_, hashed)| *hashed);
-                hashed || fields.len() > index.keys.len() || !begins
-            })?;
-        let names: Vec<&str> = refused.keys.iter().map(|(name, _)| name.as_str()).collect();
-        Some(format!(
-            "the unique index on {} does not begin with it, and the server refuses both together",
-            text::list(&names, 3)
-        ))
+        let refused = self.collection.indexes.iter().filter(|index| index.unique).filter(|index| {
+            let begins = fields.iter().zip(&index.keys).all(|(part, key)| part.0 == key.0);
+            let hashed = fields.iter().any(|(_, hashed)| *hashed);
+            hashed || fields.len() > index.keys.len() || !begins
+        });
+        let named: Vec<String> = refused
+            .map(|index| {
+                let names: Vec<&str> = index.keys.iter().map(|(name, _)| name.as_str()).collect();
+                text::list(&names, 3)
+            })
+            .collect();
+        let one = named.len() == 1;
+        (!named.is_empty()).then(|| {
+            format!(
+                "the unique {} on {} {} not begin with it, and the server refuses both together",
+                if one { "index" } else { "indexes" },
+                named.join(", on "),
+                if one { "does" } else { "do" }
+            )
+        })
     }
 
     fn cardinality(&self, names: &[&str]) -> (&'static str, Option<bool>, String) {
@@ -467,12 +476,18 @@ impl Judge<'_, '_> {
         if let Purpose::Junction(name) | Purpose::Overflow(name) = &self.collection.purpose {
             return self.along_relationship(name, leading).map(|named| (named, 0.0));
         }
-        for read in self.layout.model.reads.iter().filter(|r| r.from == self.collection.entity) {
+        for read in &self.layout.model.reads {
+            // Reads may begin with what is embedded here.
+            let Some(path) = crate::index::path_in(self.layout, self.collection, &read.from) else {
+                continue;
+            };
             all += read.per_second;
             for (name, how) in &read.filter {
-                let is_it = *name == leading
-                    || self.target(leading).is_some_and(|entity| entity.name == *name)
-                    || self.layout.naming.id_of(name) == leading;
+                let is_it = format!("{path}{name}") == leading
+                    || !path.is_empty() && leading == "_id" && *name == self.collection.entity
+                    || path.is_empty()
+                        && (self.target(leading).is_some_and(|entity| entity.name == *name)
+                            || self.layout.naming.id_of(name) == leading);
                 if !is_it {
                     continue;
                 }

@@ -330,7 +330,8 @@ fn relations<'e>(
             let inside: Vec<&Field> = element
                 .into_iter()
                 .flat_map(|element| children(profile, element))
-                .filter(|f| f.shape == FieldShape::Named && is_plain(&f.name))
+                // The design makes ids.
+                .filter(|f| f.shape == FieldShape::Named && is_plain(&f.name) && f.name != "_id")
                 .collect();
             let child = format!("{parent}_{}", words::singular(&field.name.to_lowercase()));
             let relation = Relation {

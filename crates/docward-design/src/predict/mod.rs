@@ -474,6 +474,7 @@ pub(crate) fn roots(model: &DesignModel) -> BTreeMap<String, u64> {
 /// Whether a read asks for children by the id of their parent.
 fn by_parent(read: &DesignRead, relationship: &Relationship) -> bool {
     is_by(read, &relationship.name, &relationship.parent)
+        || relationship.field.as_ref().is_some_and(|held| names_role(read, held))
 }
 
 fn is_by(read: &DesignRead, relationship: &str, parent: &str) -> bool {
