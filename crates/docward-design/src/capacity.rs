@@ -7,7 +7,7 @@ use jiff::ToSpan;
 use crate::collection::{CollectionPlan, Purpose};
 use crate::index::IndexPlan;
 use crate::layout::{Origin, Planned, Rank, at_path, document_bytes};
-use crate::size;
+use crate::{readings, size};
 
 /// The tiers: bytes and the clause.
 pub const TIERS: [(u64, &str, &str); 4] = [
@@ -82,6 +82,9 @@ fn of(model: &DesignModel, collection: &CollectionPlan) -> Capacity {
 /// Bytes of a document at the mean of all. Children that are embedded are as many as there are, where that
 /// was said: what a parent has typically may be none of them.
 fn stored_bytes(model: &DesignModel, collection: &CollectionPlan) -> f64 {
+    if let Some((reading, _)) = readings::packed(model, collection) {
+        return reading;
+    }
     let parents = model.entity(&collection.entity).and_then(|entity| entity.count);
     let list = |field: &Planned| {
         let Origin::Embedded(name) = &field.origin else { return None };
@@ -126,7 +129,9 @@ fn planned_bytes(
         different = (different * values.unwrap_or(f64::INFINITY)).min(documents * many);
         parts.push(KeyPart::of(kind, leaf.bytes.0, different));
     }
-    index_bytes(&parts, documents * many)
+    // A time series has an entry for each bucket.
+    let bucket = readings::packed(model, collection).map_or(1.0, |(_, readings)| readings);
+    index_bytes(&parts, documents * many / bucket)
 }
 
 /// A part of an index key as the server stores it, and how far it tells entries apart.

@@ -226,7 +226,11 @@ fn junction(
             Some(docward_model::ChildGrowth::Endless { typical, .. }) => {
                 parents.unwrap_or(0.0) * typical
             }
-            _ => 0.0,
+            // As many as have come with the parents that there are.
+            _ => {
+                let yearly = layout.model.entity(parent).and_then(|entity| entity.lifecycle);
+                yearly.map_or(0.0, |life| life.per_year) * spread.p50 as f64
+            }
         },
         kept_days: None,
         cold_days: None,

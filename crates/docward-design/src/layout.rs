@@ -234,7 +234,7 @@ pub fn document_bytes(fields: &[Planned], rank: Rank) -> u64 {
 }
 
 /// Levels above an entity of a tree; nobody declares them.
-pub(crate) const WAY_DOWN: Spread = Spread { p50: 3, p95: 5, p99: 6, max: 20 };
+pub(crate) const WAY_DOWN: Spread = Spread { p50: 3, p95: 5, p99: 6, max: 99 };
 /// Bytes a string has when nobody said how long it is.
 pub(crate) const ASSUMED_STRING: u64 = 32;
 /// Bytes of binary data when nobody said.

@@ -5,6 +5,7 @@ use docward_model::{BsonType, DesignModel, DesignRead, DesignWrite, Entity};
 
 use crate::Naming;
 use crate::capacity::{KeyPart, index_bytes};
+use crate::collection::{CollectionPlan, Purpose};
 use crate::example::{DAY, HOUR};
 use crate::layout::{Layout, Origin, Planned, Rank, document_bytes, is_of_series};
 use crate::pattern::{self, Bucket, Pattern, Window};
@@ -124,7 +125,7 @@ pub fn readings(
         entity: entity.name.clone(),
         time: series.time.clone(),
         start: naming.field(&["bucket", "start"]),
-        step: (1000.0 / series.per_second.max(1e-9)).clamp(1.0, 1e12).round() as i64,
+        step: step(series),
         granularity: match series.per_second {
             rate if rate > 1.0 / 60.0 => "seconds",
             rate if rate > 1.0 / 3600.0 => "minutes",
@@ -162,6 +163,36 @@ const SERVER_MOST: u64 = 1000;
 const SERVER_BYTES: u64 = 125_000;
 /// Bytes of it beside its readings: id, version, least and greatest values.
 const SERVER_HEAD: u64 = 160;
+
+/// Most readings of a bucket that the server makes, of so many bytes and milliseconds from one to the next.
+fn server_most(granularity: &str, step: i64, reading: u64) -> u64 {
+    let span: i64 = match granularity {
+        "seconds" => HOUR,
+        "minutes" => DAY,
+        _ => 30 * DAY,
+    };
+    let by_bytes = SERVER_BYTES / reading.max(1);
+    // A bucket ends when the next reading would be a whole span after its begin.
+    let by_span = (span as u64).div_ceil(step as u64).max(1);
+    SERVER_MOST.min(by_bytes.max(1)).min(by_span)
+}
+
+/// Milliseconds from one reading of a series to the next.
+fn step(series: &docward_model::Series) -> i64 {
+    (1000.0 / series.per_second.max(1e-9)).clamp(1.0, 1e12).round() as i64
+}
+
+/// Bytes that a reading of a time series takes once the server has packed it, and how many of them a bucket
+/// has; `None` for other collections.
+pub(crate) fn packed(model: &DesignModel, collection: &CollectionPlan) -> Option<(f64, f64)> {
+    let Purpose::TimeSeries { time, meta, granularity } = &collection.purpose else { return None };
+    let series = model.entity(&collection.entity)?.series.as_ref()?;
+    let reading = document_bytes(&collection.fields, Rank::Mean);
+    let most = server_most(granularity, step(series), reading) as f64;
+    let columns = collection.fields.iter().filter(|field| field.name != *meta);
+    let each = columns.map(|field| column(field, time)).sum::<f64>();
+    Some((each + (SERVER_HEAD + 2 * reading) as f64 / most, most))
+}
 
 impl Readings {
     /// The bucket that a reading of a series goes to, counted from its first one.
@@ -204,15 +235,7 @@ impl Readings {
 
     /// Most readings of a bucket that the server makes.
     fn server_most(&self) -> u64 {
-        let span: i64 = match self.granularity {
-            "seconds" => HOUR,
-            "minutes" => DAY,
-            _ => 30 * DAY,
-        };
-        let by_bytes = SERVER_BYTES / self.bytes.reading.max(1);
-        // A bucket ends when the next reading would be a whole span after its begin.
-        let by_span = (span as u64).div_ceil(self.step as u64).max(1);
-        SERVER_MOST.min(by_bytes.max(1)).min(by_span)
+        server_most(self.granularity, self.step, self.bytes.reading)
     }
 
     /// Documents, their bytes, and bytes of the index on series and time, of so many series with so many

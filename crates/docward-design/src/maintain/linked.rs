@@ -249,7 +249,8 @@ impl<'m> Plans<'m> {
                 steps: vec![Step::Return(back)],
             });
         }
-        let mut check = self.ends(link, 3);
+        let number = if in_child { 3 } else { most.clamp(1, 3) };
+        let mut check = self.ends(link, number as usize);
         check.push(format!(
             "for (const other of others) expect(\"linked\", {add}(at, root._id, other._id), true);"
         ));
@@ -264,7 +265,12 @@ impl<'m> Plans<'m> {
                 format!("expect(\"the holder is found\", {listed}(at, others[0]._id).length, 1);")
             }
         }));
+        // One more has to fit meanwhile.
+        let is_full = !in_child && number >= most;
+        let last = format!("(at, root._id, others[{}]._id);", number - 1);
+        check.extend(is_full.then(|| format!("{remove}{last}")));
         check.extend(self.ends_check(link, &add, &remove));
+        check.extend(is_full.then(|| format!("{add}{last}")));
         let nobody = if in_child {
             format!("{add}(at, new ObjectId(), others[0]._id)")
         } else {
@@ -546,6 +552,51 @@ impl<'m> Plans<'m> {
             check.extend(self.mirror_check(link, &refresh, &member_of(&pair, &copied.name)));
         }
         check.extend(keeper.iter().flat_map(|keeper| self.linked_figures(link, keeper, &change)));
+        let (drop, drop_back) = (
+            js::function(&["drop", r.role(), "of", &r.parent]),
+            js::function(&["drop", &r.parent, "of", &role]),
+        );
+        jobs.push(Job {
+            name: drop.clone(),
+            parameters: vec![link.parent_id.clone()],
+            does: format!(
+                "Takes all pairs of one `{}` away; call it when that one goes.",
+                r.parent
+            ),
+            clauses: vec!["PT-junction.1"],
+            steps: vec![Step::Return(Statement::new(
+                &pairs.name,
+                Method::DeleteMany,
+                [doc! { first: given(&link.parent_id) }.into()],
+            ))],
+        });
+        let found = Statement::new(
+            &pairs.name,
+            Method::Find,
+            [doc! { second: given(&link.child_id) }.into(), doc! { first: 1 }.into()],
+        );
+        jobs.push(Job {
+            name: drop_back.clone(),
+            parameters: vec![link.child_id.clone()],
+            does: format!(
+                "Takes all pairs of one `{}` away, one by one, so that what parents keep stays right; call it before that one goes.",
+                r.child
+            ),
+            clauses: vec!["PT-junction.1"],
+            steps: vec![
+                Step::Let("found", found),
+                Step::Code(format!(
+                    "for (const one of found) {remove}(db, {}, {});",
+                    member_of("one", first),
+                    link.child_id
+                )),
+                Step::Code("return found.length;".to_owned()),
+            ],
+        });
+        check
+            .push(format!("expect(\"pairs go with one end\", {drop_back}(at, others[1]._id), 1);"));
+        check.push(format!("{drop}(at, root._id);"));
+        check.push(format!("expect(\"and with the other\", {forward}(at, root._id).length, 0);"));
         Some(self.script(link, "junction", jobs, check))
     }
 

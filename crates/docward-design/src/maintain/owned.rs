@@ -274,6 +274,26 @@ impl<'m> Plans<'m> {
         doc! { by.unwrap_or_else(|| "_id".to_owned()): -1 }
     }
 
+    /// The order that an index has for the children of one parent: as they are shown, or as a declared read
+    /// asks for them.
+    fn order_of(&self, relationship: &Relationship, newest_first: Document) -> Option<Document> {
+        if !newest_first.contains_key("_id") {
+            return Some(newest_first);
+        }
+        let by_parent = |(name, _): &(String, docward_model::Matching)| {
+            *name == relationship.parent || relationship.field.as_ref() == Some(name)
+        };
+        let mut reads = self.layout.model.reads.iter();
+        let read = reads.find(|read| {
+            read.from == relationship.child
+                && !read.sort.is_empty()
+                && read.filter.len() == 1
+                && read.filter.iter().all(by_parent)
+        })?;
+        let falls = |falls: &bool| if *falls { -1 } else { 1 };
+        Some(read.sort.iter().map(|(name, f)| (name.clone(), falls(f).into())).collect())
+    }
+
     fn listing(
         &self,
         relationship: &Relationship,
@@ -281,14 +301,19 @@ impl<'m> Plans<'m> {
         children: &str,
         (parent_id, held): (&str, &str),
     ) -> Job {
-        let find = Statement::find(children, doc! { held: given(parent_id) })
-            .then("sort", newest_first)
-            .then("limit", given("limit"));
+        let find = Statement::find(children, doc! { held: given(parent_id) });
+        let order = self.order_of(relationship, newest_first);
+        let find = match &order {
+            Some(order) => find.then("sort", order.clone()),
+            None => find,
+        };
+        let find = find.then("limit", given("limit"));
+        let which = if order.is_some() { "The newest" } else { "Some" };
         Job {
             name: self.name("list", relationship, true),
             parameters: vec![parent_id.to_owned(), "limit = 20".to_owned()],
             does: format!(
-                "The newest of `{}`: the second query, asked only when somebody wants more than the parent shows.",
+                "{which} of `{}`: the second query, asked only when somebody wants more than the parent shows.",
                 relationship.name
             ),
             clauses: vec!["PT-hybrid.1"],

@@ -7,6 +7,7 @@ use super::extended::Other;
 use super::owned::missing;
 use super::{Plans, factory};
 use crate::js::{self, SPREAD, given, member_of};
+use crate::layout::WAY_DOWN;
 use crate::statement::{Job, Method, Script, Statement, Step};
 
 impl<'m> Plans<'m> {
@@ -74,6 +75,12 @@ impl<'m> Plans<'m> {
         let top = js::object(&doc! { "$set": { "ancestors": [] }, "$unset": { &held: "" } }, 0);
         let put =
             js::object(&doc! { "$set": { &held: given(above), "ancestors": given("above") } }, 0);
+        // Nothing is written that the validator would refuse half-way.
+        let most = doc! { "$max": { "$size": "$ancestors" } };
+        let deepest: Vec<Bson> = vec![
+            doc! { "$match": { "ancestors": given(id) } }.into(),
+            doc! { "$group": { "_id": Bson::Null, "most": most } }.into(),
+        ];
         let moved = Job {
             name: shift.clone(),
             parameters: vec![id.to_owned(), above.to_owned()],
@@ -82,7 +89,11 @@ impl<'m> Plans<'m> {
             steps: vec![
                 Step::Code(format!("const found = {above} === null ? {{ ancestors: [] }} : {};", find(above).shell(0))),
                 missing("found", &entity.name),
+                Step::Let("own", find(id)),
+                missing("own", &entity.name),
                 Step::Code(format!("const above = {above} === null ? [] : [...found.ancestors, {above}];")),
+                Step::Let("deepest", Statement::new(nodes, Method::Aggregate, [deepest.into()])),
+                Step::Code(format!("const levels = (deepest[0]?.most ?? own.ancestors.length) - own.ancestors.length;\nif (above.length + levels > {}) throw new Error(\"it would be too deep\");", WAY_DOWN.max)),
                 Step::Code(format!("if (above.some((one) => String(one) === String({id}))) throw new Error(\"it would be below itself\");")),
                 Step::Run(Statement::update(
                     nodes,
