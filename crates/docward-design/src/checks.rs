@@ -1,6 +1,6 @@
 //! The check-list of a design (CK-8 to CK-14), answered from the design itself.
 
-use docward_model::{DesignModel, DesignWrite, text};
+use docward_model::{BsonType, DesignModel, DesignWrite, text};
 
 use crate::capacity::{self, Capacity};
 use crate::collection::{CollectionPlan, Purpose};
@@ -30,7 +30,7 @@ pub(crate) fn all(
         aggregates(model, decisions),
         indexes(layout, collections),
         shard_keys(model, collections),
-        sizes(capacity),
+        sizes(collections, capacity),
     ]
 }
 
@@ -337,24 +337,54 @@ fn shard_keys(model: &DesignModel, collections: &[CollectionPlan]) -> DesignChec
         return check("CK-13", None, because);
     }
     if unsound.is_empty() {
-        return check(
-            "CK-13",
-            Some(true),
-            "every key has many values, rises nowhere and is named by reads",
-        );
+        let mut because =
+            "every key has many values, rises nowhere and is named by reads".to_owned();
+        let beside: Vec<&str> = collections
+            .iter()
+            .filter(|c| matches!(c.purpose, Purpose::Archive | Purpose::Versions))
+            .filter(|c| collections.iter().any(|h| h.entity == c.entity && h.shard.is_some()))
+            .map(|c| c.name.as_str())
+            .collect();
+        if !beside.is_empty() {
+            let zones = model.deployment.zones.is_some();
+            because.push_str(&format!(
+                "; {} {} on one shard{}: shard {} by hand when that outgrows it",
+                text::list(&beside, 3),
+                text::form(beside.len() as u64, "stays", "stay"),
+                if zones { " and outside of the zones" } else { "" },
+                text::form(beside.len() as u64, "it", "them"),
+            ));
+        }
+        return check("CK-13", Some(true), because);
     }
     check("CK-13", Some(false), format!("no sound key: {}", text::list(&unsound, 5)))
 }
 
-fn sizes(capacity: &[Capacity]) -> DesignCheck {
+fn sizes(collections: &[CollectionPlan], capacity: &[Capacity]) -> DesignCheck {
     // Of several, the first: an archive is as large as what goes there.
     let Some(largest) = capacity.iter().rev().max_by_key(|c| c.document.1) else {
         return check("CK-14", None, "no collection");
     };
-    let because = format!(
+    let mut because = format!(
         "the largest, `{}`, has {} at p99",
         largest.collection,
         text::bytes(largest.document.1)
     );
-    check("CK-14", Some(largest.document.1 <= SAFE), because)
+    let holds = largest.document.1 <= SAFE;
+    let home = collections.iter().find(|c| c.name == largest.collection).filter(|_| !holds);
+    if let Some(field) = home.and_then(|home| blob(&home.fields)) {
+        because.push_str(&format!(
+            "; `{}` is binary data of that size: keep it in GridFS or an object store, and its address here (DM-05.4)",
+            field.name
+        ));
+    }
+    check("CK-14", Some(holds), because)
+}
+
+/// Binary data that is too large for a document of its own, wherever it stands.
+fn blob(fields: &[Planned]) -> Option<&Planned> {
+    fields.iter().find_map(|field| match field.kind {
+        BsonType::BinData if field.bytes.1 > SAFE => Some(field),
+        _ => blob(&field.fields),
+    })
 }

@@ -179,6 +179,8 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         .collect();
     one_home(model, &mut decisions);
     remark_expiry(model, &mut decisions);
+    remark_figures(model, &mut decisions);
+    remark_homeless(&mut decisions);
     let mut entities: Vec<EntityAdvice> =
         model.entities.iter().map(|entity| advise(model, entity, None)).collect();
     readings(model, &decisions, naming, &mut entities);
@@ -728,6 +730,57 @@ fn readings(
         let layout = Layout { model, decisions, advice, naming };
         let bytes = layout.reading_bytes(entity);
         advice[i] = advise(model, entity, Some(bytes));
+    }
+}
+
+/// Children that live in the documents of another parent.
+fn remark_homeless(decisions: &mut [Decision]) {
+    let away = living_elsewhere(decisions);
+    for decision in decisions.iter_mut().filter(|d| away.contains(&d.relationship)) {
+        decision.remarks.push(format!(
+            "one of `{}` that belongs to a `{}` alone has no document to live in: declare those as an entity of their own (DM-07.6)",
+            decision.child, decision.parent
+        ));
+    }
+}
+
+/// By how much figures that say the same may differ.
+const ROUND: f64 = 1.5;
+
+/// Numbers of documents, and of children of a parent, that do not go together.
+fn remark_figures(model: &DesignModel, decisions: &mut [Decision]) {
+    for decision in decisions {
+        let relationship = model.relationship(&decision.relationship);
+        let Some(relationship) = relationship.filter(|r| !r.is_shared() && r.parent != r.child)
+        else {
+            continue;
+        };
+        let others = model.relationships.iter().filter(|r| r.child == relationship.child);
+        let count = |name: &str| model.entity(name)?.count.filter(|count| *count > 0.0);
+        let (Some(parents), Some(children), Some(spread), 1) = (
+            count(&relationship.parent),
+            count(&relationship.child),
+            relationship.children.filter(|_| relationship.keep_newest.is_none()),
+            others.count(),
+        ) else {
+            continue;
+        };
+        let each = children / parents;
+        // Half of the parents have as many as the median, or more; the rest likewise.
+        let [p50, p95, p99, max] =
+            [spread.p50, spread.p95, spread.p99, spread.max].map(|number| number as f64);
+        let least = 0.45 * p50 + 0.04 * p95 + 0.01 * p99;
+        let most = 0.5 * p50 + 0.45 * p95 + 0.04 * p99 + 0.01 * max;
+        // Round figures are a little off.
+        if each > most * ROUND || each * ROUND < least {
+            decision.remarks.push(format!(
+                "{} of `{}` for {} of `{}` are {each:.1} each, and with these `children` it would be {least:.1} to {most:.1}: one of these figures is wrong",
+                text::count(children as u64),
+                relationship.child,
+                text::count(parents as u64),
+                relationship.parent
+            ));
+        }
     }
 }
 

@@ -5,6 +5,8 @@ mod common;
 
 #[path = "table/checks.rs"]
 mod checks;
+#[path = "table/ends.rs"]
+mod ends;
 #[path = "table/indexes.rs"]
 mod indexes;
 #[path = "table/patterns.rs"]

@@ -389,7 +389,11 @@ fn signals_end_it_and_leave_nothing_behind() {
         let output = child.wait_with_output().unwrap();
         assert_eq!(code(&output), 2, "{}", stderr(&output));
         assert!(stderr(&output).contains("stopped before the end"), "{}", stderr(&output));
-        assert!(stderr(&output).contains("was dropped"), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("nothing is left of the scratch database"),
+            "{}",
+            stderr(&output)
+        );
         assert!(scratch(&servers).is_empty(), "after {signal}");
     }
 }
@@ -410,7 +414,7 @@ fn a_failure_leaves_nothing_behind() {
     assert_eq!(code(&output), 2, "{}{}", stdout(&output), stderr(&output));
     let told = stderr(&output);
     assert!(told.contains("running the declared operations failed (code 2)"), "{told}");
-    assert!(told.contains("was dropped"), "{told}");
+    assert!(told.contains("nothing is left of the scratch database"), "{told}");
     drop(failing);
     assert!(scratch(&servers).is_empty());
 }

@@ -130,9 +130,13 @@ pub fn options(model: &DesignModel, collection: &CollectionPlan) -> Document {
 
 fn indexes(model: &DesignModel, design: &Design) -> String {
     let mut text = heading(
-        "Creates the indexes: equality, then sort, then range (CK-12). An index that is there stays as it is; run it as often as you like. Set `database` before to use another database.",
+        "Creates the indexes: equality, then sort, then range (CK-12). An index that is there stays as it is, but for the time after which documents go; run it as often as you like. Set `database` before to use another database.",
     );
     text.push_str(&database(design));
+    let mut all = design.collections.iter().flat_map(|collection| &collection.indexes);
+    if all.any(|index| index.expire_after.is_some()) {
+        text.push_str(EXPIRING);
+    }
     for collection in &design.collections {
         for index in &collection.indexes {
             text.push('\n');
@@ -148,15 +152,31 @@ fn indexes(model: &DesignModel, design: &Design) -> String {
             if !options.is_empty() {
                 parts.push(js::object(&options, 2));
             }
-            let open = format!(
-                "db.getSiblingDB(database).getCollection({}).createIndex(",
-                quote(&collection.name)
-            );
+            let name = quote(&collection.name);
+            let open = if index.expire_after.is_some() {
+                parts.insert(0, name);
+                "expiring(".to_owned()
+            } else {
+                format!("db.getSiblingDB(database).getCollection({name}).createIndex(")
+            };
             text.push_str(&js::enclosed(&open, parts, ");\n", 0));
         }
     }
     text
 }
+
+/// A time after which documents go can be changed while the index is there.
+const EXPIRING: &str = r#"
+function expiring(name, keys, options) {
+  try {
+    db.getSiblingDB(database).getCollection(name).createIndex(keys, options);
+  } catch (error) {
+    if (error.code !== 85) throw error;
+    const { expireAfterSeconds } = options;
+    db.getSiblingDB(database).runCommand({ collMod: name, index: { keyPattern: keys, expireAfterSeconds } });
+  }
+}
+"#;
 
 /// Keys and options of an index, as `createIndex` takes them.
 pub fn index_of(index: &IndexPlan) -> (Document, Document) {

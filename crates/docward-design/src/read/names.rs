@@ -180,14 +180,16 @@ impl Names<'_, '_, '_> {
         if entity.field(first).is_some() {
             return;
         }
-        let other = around.iter().find_map(|r| {
+        let second = [second.to_owned()];
+        for r in around {
             if r.parent == entity.name && r.role() == first {
-                return self.model.entity(&r.child);
+                let Some(child) = self.model.entity(&r.child) else { return };
+                return self.fields_or_roles(child, &second, place, user);
             }
-            (r.child == entity.name && r.parent == first).then(|| self.model.entity(&r.parent))?
-        });
-        if let Some(other) = other {
-            self.fields_or_roles(other, &[second.to_owned()], place, user);
+            if r.child == entity.name && r.parent == first {
+                let Some(parent) = self.model.entity(&r.parent) else { return };
+                return self.fields(parent, &second, place, user);
+            }
         }
     }
 

@@ -111,3 +111,70 @@ writes:
     let smaller = of(&text.replace("bytes: 25000", "bytes: 15000"));
     assert_eq!((smaller.named("p.as")[0], smaller.named("p.bs")[0]), ("embedded", "embedded"));
 }
+
+#[test]
+fn ck_10_two_documents_of_one_entity_take_two_writes() {
+    let model = |write: &str| {
+        of(&format!(
+            "entities:
+  player: {{count: 1M, lifecycle: {{growth: 0, kept: forever}}, fields: {{name: string}}}}
+relationships:
+  player.friends: {{child: player, children: {{p50: 20, p99: 300, max: 900}}, parents: {{p50: 20, p99: 300, max: 900}}, growth: bounded}}
+reads:
+  r: {{from: player, where: [_id], with: {{player.friends: [name]}}, rate: 9/s}}
+writes:
+  w: {{{write}, atomic: true, rate: 1/s}}
+"
+        ))
+        .decision("player.friends")
+        .facts
+        .atomic
+    };
+    assert_eq!(model("update: player"), Some(false), "one of them is changed");
+    assert_eq!(model("insert: player, update: player"), Some(true));
+}
+
+#[test]
+fn ck_10_atomic_writes_of_what_is_not_related_are_seen() {
+    let model = |more: &str| {
+        of(&format!(
+            "entities:
+  wallet: {{count: 1000, lifecycle: {{growth: 0, kept: forever}}, fields: {{balance: decimal}}}}
+  stock: {{count: 1000, lifecycle: {{growth: 0, kept: forever}}, fields: {{pieces: int}}}}
+reads:
+  w: {{from: wallet, where: [_id], rate: 1/s}}
+  s: {{from: stock, where: [_id], rate: 1/s}}
+writes:
+  spend: {{update: [wallet, stock], rate: 1/s{more}}}
+"
+        ))
+        .check("CK-10")
+        .0
+    };
+    assert_eq!(model(", atomic: true"), Some(false));
+    assert_eq!(model(""), Some(true));
+}
+
+#[test]
+fn ck_9_ck_11_what_is_counted_elsewhere_is_a_second_read() {
+    let read = |more: &str| format!("from: parent, where: [_id], {more}rate: 10/s");
+    let alone = "from: child, where: [a], rate: 90/s";
+    let counted = of(&pair(ENDLESS, &[&read("count: [parent.children], "), alone], WRITTEN));
+    let kept = counted.decision("parent.children").patterns.len() > 1;
+    assert_eq!(counted.check("CK-9").0, Some(kept));
+    // Ids that the parent lists are counted where they are.
+    let few =
+        "children: {p50: 3, p99: 9, max: 20}, parents: {p50: 4, p99: 20, max: 90}, growth: bounded";
+    let listed = of(&pair(few, &[&read("count: [parent.children], "), alone], WRITTEN));
+    assert_eq!(listed.check("CK-11").0, Some(true), "{:?}", listed.patterns("parent.children"));
+}
+
+#[test]
+fn ck_14_dm_05_4_binary_data_has_a_better_place() {
+    let text = pair(FEW, &[READ], WRITTEN)
+        .replace("title: string", "scan: {type: binData, bytes: {typical: 2 MB, p99: 4 MB}}");
+    let case = of(&text);
+    let (holds, because) = case.check("CK-14");
+    assert_eq!(holds, Some(false));
+    assert!(because.contains("`scan` is binary data") && because.contains("DM-05.4"), "{because}");
+}

@@ -650,3 +650,90 @@ fn pt_extref_1_what_is_copied_is_no_attribute() {
     listed.field("parent", "hue");
     listed.field("child", "parent.hue");
 }
+
+#[test]
+fn dp_2_documents_go_by_a_date_that_says_when_they_came() {
+    let index = |dates: &str| {
+        let text = pair(ENDLESS, &[ALONE, "from: parent, where: [_id], rate: 1/s"], WRITTEN)
+            .replace("kept: forever", "kept: 90 days")
+            .replace("amount: int, createTime: date", &format!("amount: int, {dates}"));
+        let case = of(&text);
+        let all = case.indexes("child");
+        all.into_iter().find(|index| index.ends_with(" s"))
+    };
+    let on = |field: &str| Some(format!("{{ {field}: 1 }} for 7776000 s"));
+    assert_eq!(index("bornAt: date, createTime: date"), on("createTime"));
+    assert_eq!(index("closesAt: date, sentAt: date"), on("sentAt"));
+    assert_eq!(index("time: date"), on("time"));
+    for other in ["bornAt", "startsAt", "takenAt", "hiredOn", "closesAt", "endTime"] {
+        assert_eq!(index(&format!("{other}: date")), None, "{other}");
+    }
+}
+
+#[test]
+fn dp_2_what_goes_with_a_parent_before_its_time_is_told() {
+    let read = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
+    let text = pair("children: {p50: 3, p99: 9, max: 20}, growth: bounded", &read, WRITTEN)
+        .replace("{growth: 100/year, kept: forever}", "{growth: 100/year, kept: 30 days}");
+    let case = of(&text);
+    assert_eq!(case.verdict("parent.children"), Verdict::Embed);
+    let said = &case.advice("child").remarks;
+    assert!(
+        said[0].starts_with("to be kept for ever, but part of `parent`, which goes after 30 days"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn dp_2_versions_go_when_their_document_may() {
+    let text = pair(ENDLESS, &[ALONE, "from: parent, where: [_id], rate: 1/s"], WRITTEN).replace(
+        "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: forever}",
+        "  child:\n    count: 5000\n    keeps-versions: true\n    lifecycle: {growth: 500/year, kept: 90 days}",
+    );
+    let goes = "{ createTime: 1 } for 7776000 s".to_owned();
+    assert!(of(&text).indexes("child_versions").contains(&goes));
+}
+
+#[test]
+fn pf_1_there_are_no_more_than_come_while_one_is_kept() {
+    let text = pair(ENDLESS, &[ALONE, "from: parent, where: [_id], rate: 1/s"], WRITTEN).replace(
+        "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: forever}",
+        "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: 2 years}",
+    );
+    let case = of(&text);
+    let found = case.design.capacity.iter().find(|c| c.collection == "child").unwrap();
+    let documents: Vec<u64> = found.years.iter().map(|(_, size)| size.unwrap().0).collect();
+    // Five thousand go within two years, and five hundred come in each.
+    assert_eq!(documents, [5000, 3000, 1000, 1000]);
+}
+
+#[test]
+fn alg_2_what_few_parents_have_is_stored_all_the_same() {
+    let read = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
+    let text = pair("children: {p50: 0, p95: 2, p99: 6, max: 20}, growth: bounded", &read, WRITTEN)
+        .replace("count: 1000\n", "count: 10000\n")
+        .replace("a: string,", "a: {type: string, bytes: 4 KB},");
+    let case = of(&text);
+    assert_eq!(case.verdict("parent.children"), Verdict::Embed);
+    let (_, bytes) = case.design.capacity[0].years[0].1.unwrap();
+    // Five thousand children of more than 4 KB each.
+    assert!(bytes > 5000 * 4096, "{bytes}");
+    let table = case.decision("parent.children").alternatives[0].storage.unwrap();
+    assert!(bytes.abs_diff(table) < bytes / 20, "{bytes} {table}");
+}
+
+#[test]
+fn dp_2_figures_that_do_not_go_together_are_told() {
+    let said = |children: &str| {
+        let text = pair(children, &[ALONE, "from: parent, where: [_id], rate: 1/s"], WRITTEN);
+        let case = of(&text);
+        case.decision("parent.children")
+            .remarks
+            .iter()
+            .any(|said| said.contains("figures is wrong"))
+    };
+    // Five thousand children of a thousand parents.
+    assert!(!said("children: {p50: 3, p95: 9, p99: 20, max: 80}, growth: bounded"));
+    assert!(said("children: {p50: 300, p95: 900, p99: 2000, max: 8000}, growth: bounded"));
+    assert!(said("children: {p50: 1, p95: 1, p99: 2, max: 3}, growth: bounded"));
+}

@@ -179,7 +179,7 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
         Ok(simulation) => simulation,
         Err(trouble) => {
             if left.is_none() && !matches!(trouble, Trouble::DatabaseExists(_)) {
-                complain(&format!("docward: the scratch database {database} was dropped"));
+                complain(&format!("docward: nothing is left of the scratch database {database}"));
             }
             return Err(trouble.into());
         }
