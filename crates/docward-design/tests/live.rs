@@ -208,7 +208,11 @@ fn pt_outlier_1_gc_35_gc_37_lists_with_pages_stay_right() {
         for (part, wrong, said) in [
             ("      hasOverflow: { $ne: true },\n", "", "the next one is the last"),
             ("if (hasBuyer(db, buyer)) throw", "if (false) throw", "not in two, from a page"),
-            ("$subtract: [{ $ifNull: [\"$priceSum\"", "$add: [{ $ifNull: [\"$priceSum\"", "sum"),
+            (
+                "$subtract: [\n              { $ifNull: [\"$priceSum\"",
+                "$add: [\n              { $ifNull: [\"$priceSum\"",
+                "sum",
+            ),
         ] {
             assert!(right.contains(part), "{part} in {right}");
             std::fs::write(&path, right.replace(part, wrong)).unwrap();

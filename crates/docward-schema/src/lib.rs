@@ -29,7 +29,7 @@ use evaluate::Checker;
 use query::{Expr, Extent, explain, schema_rules};
 pub use query::{Validator, ValidatorFault, Violation};
 use schema::Node;
-pub use tally::Tally;
+pub use tally::{Tally, as_stored};
 use value::{OBJECT, Raw};
 
 /// A schema, ready to be asked.

@@ -303,7 +303,7 @@ impl Reader {
                     return fault(TYPE_MISMATCH, message);
                 }
                 let node = self.node(inner, Place::Value)?;
-                let pattern = Pattern::new(&name).map_err(|fault| SchemaFault {
+                let pattern = Pattern::of_names(&name).map_err(|fault| SchemaFault {
                     code: BAD_VALUE,
                     message: fault
                         .message
@@ -462,7 +462,7 @@ fn alias(types: Types, keyword: &str, word: Raw<'_>) -> Result<Types> {
         (_, "null") => &[0x0a],
         (_, "object") => &[OBJECT],
         (_, "string") => &[STRING],
-        ("bsonType", "missing") => {
+        (_, "missing") => {
             let message = "'missing' is not a legal type name. To query for non-existence of a field, use {$exists:false}.";
             return fault(BAD_VALUE, message);
         }

@@ -1,4 +1,5 @@
-//! Regular expressions, by the library the server uses.
+//! Regular expressions, by the library of servers from 6.1 on. 6.0 and older have its predecessor, which takes and
+//! matches the same but for rare cases; what they say of a pattern that does not compile is worded otherwise.
 
 use crate::SchemaFault;
 
@@ -15,10 +16,19 @@ impl Pattern {
         Self::with_flags(text, "")
     }
 
+    /// Of names in `patternProperties`, which the server matches byte by byte, not letter by letter.
+    pub(crate) fn of_names(text: &str) -> Result<Self, SchemaFault> {
+        Self::build(text, "", false)
+    }
+
     /// With the letters that stand behind a regular expression.
     pub(crate) fn with_flags(text: &str, flags: &str) -> Result<Self, SchemaFault> {
+        Self::build(text, flags, true)
+    }
+
+    fn build(text: &str, flags: &str, utf: bool) -> Result<Self, SchemaFault> {
         let mut builder = pcre2::bytes::RegexBuilder::new();
-        builder.utf(true).jit_if_available(true);
+        builder.utf(utf).jit_if_available(true);
         for flag in flags.chars() {
             match flag {
                 'i' => builder.caseless(true),

@@ -3,6 +3,7 @@
 //! Mergeable: whoever looked at which documents, the outcome is the same.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, btree_map::Entry},
     sync::Arc,
 };
@@ -48,6 +49,8 @@ impl Breach {
         self.documents += documents;
         self.first.extend(first);
         self.first.sort();
+        // Constraints that are counted together may name one document several times.
+        self.first.dedup();
         self.first.truncate(MOST_IDS);
     }
 }
@@ -120,10 +123,11 @@ impl Tally {
     }
 
     fn judge(&mut self, document: &[u8], position: u64) -> Result<(), Fault> {
-        if self.validator.accepts(document)? {
+        let stored = as_stored(document)?;
+        if self.validator.accepts(&stored)? {
             return Ok(());
         }
-        let violations = self.validator.violations(document)?;
+        let violations = self.validator.violations(&stored)?;
         let id = id_of(document)?;
         self.refused += 1;
         for violation in violations {
@@ -182,7 +186,8 @@ impl Tally {
     }
 }
 
-/// Names that many fields of one object take up are data: they are counted together, as `*`.
+/// Names that many fields of one object take up are data: they are counted together, as `*`. Fields that are
+/// required stand in the schema.
 fn folded(
     breaches: BTreeMap<(String, String), Breach>,
     refused: u64,
@@ -196,7 +201,8 @@ fn folded(
     let mut out: BTreeMap<(String, String), Breach> = BTreeMap::new();
     for ((path, keyword), breach) in breaches {
         let parent = (around(&path), keyword);
-        let is_data = names.get(&parent).is_some_and(|count| *count > MOST_NAMES);
+        let is_data =
+            parent.1 != "required" && names.get(&parent).is_some_and(|count| *count > MOST_NAMES);
         let path = match (is_data, parent.0.as_str()) {
             (false, _) => path,
             (true, "") => "*".to_owned(),
@@ -207,6 +213,25 @@ fn folded(
         entry.documents = entry.documents.min(refused);
     }
     out
+}
+
+/// A document as it is stored: the server gives it an `_id` where it has none.
+pub fn as_stored(document: &[u8]) -> Result<Cow<'_, [u8]>, Fault> {
+    const ID: &[u8] = b"\x07_id\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    // Nearly always it stands first.
+    if document.get(5..9) == Some(b"_id\0") {
+        return Ok(Cow::Borrowed(document));
+    }
+    for element in Elements::new(document)? {
+        if element?.key == b"_id" {
+            return Ok(Cow::Borrowed(document));
+        }
+    }
+    let length = u32::try_from(document.len() + ID.len()).unwrap_or(u32::MAX);
+    let mut stored = length.to_le_bytes().to_vec();
+    stored.extend_from_slice(ID);
+    stored.extend_from_slice(document.get(4..).unwrap_or_default());
+    Ok(Cow::Owned(stored))
 }
 
 /// The `_id` of a document.

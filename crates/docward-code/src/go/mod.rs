@@ -187,7 +187,7 @@ impl<'t> Reader<'t> {
             }
             draft.field(&inner, place);
             let mut shape = self.kind(draft, kind, &inner, written.min_size);
-            if is_nil_as_null(kind) && !written.omit_empty {
+            if self.is_nil_as_null(kind) && !written.omit_empty {
                 shape.null = true;
             }
             let mut required = !written.omit_empty;
@@ -261,7 +261,7 @@ impl<'t> Reader<'t> {
                     return Shape::of(&["binData"]);
                 }
                 let mut each = self.kind(draft, inner, &element(), min_size);
-                each.null |= is_nil_as_null(inner);
+                each.null |= self.is_nil_as_null(inner);
                 let mut shape = Shape::array(each);
                 let length = kind.child_by_field_name("length").map(|n| self.source.text_of(n));
                 if let Some(length) = length.and_then(|length| length.parse().ok()) {
@@ -275,7 +275,7 @@ impl<'t> Reader<'t> {
                     return Shape::default();
                 };
                 let mut values = self.kind(draft, inner, &join(path, "*"), min_size);
-                values.null |= is_nil_as_null(inner);
+                values.null |= self.is_nil_as_null(inner);
                 Shape::map(values)
             }
             "struct_type" => self.fields_of(draft, kind, path),
@@ -307,6 +307,14 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// Whether the zero value of a type is written as null.
+    fn is_nil_as_null(&self, kind: Node<'t>) -> bool {
+        const LISTS_AND_MAPS: [&str; 6] =
+            ["bson.M", "bson.D", "bson.A", "primitive.M", "primitive.D", "primitive.A"];
+        matches!(kind.kind(), "pointer_type" | "slice_type" | "map_type" | "interface_type")
+            || LISTS_AND_MAPS.contains(&self.source.text_of(kind))
+    }
+
     fn qualified(&self, draft: &mut Draft, text: &str, path: &str, place: Place) -> Shape {
         match text {
             "time.Time" | "primitive.DateTime" | "bson.DateTime" => Shape::of(&["date"]),
@@ -331,9 +339,4 @@ impl<'t> Reader<'t> {
             }
         }
     }
-}
-
-/// Whether the zero value of a type is written as null.
-fn is_nil_as_null(kind: Node<'_>) -> bool {
-    matches!(kind.kind(), "pointer_type" | "slice_type" | "map_type" | "interface_type")
 }

@@ -304,7 +304,7 @@ impl<'s> Rules<'s> {
         if let Some(value) = by_pattern {
             for element in elements(value)? {
                 let text = lossy(element.key);
-                let pattern = Pattern::new(&text)?;
+                let pattern = Pattern::of_names(&text)?;
                 patterns.push((text, pattern, subschema(LONE, Raw::from(element))?));
             }
         }

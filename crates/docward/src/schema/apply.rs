@@ -18,7 +18,7 @@ use super::{
     load::{self, Loaded},
     print,
 };
-use crate::{CLEAN, FINDINGS, args::Format, audit, interrupt::Interrupt, put};
+use crate::{CLEAN, FINDINGS, args::Format, audit, complain, interrupt::Interrupt, put};
 
 /// Validation costs writes less than this as a rule (DM-11.4).
 const USUAL_COST: f64 = 0.05;
@@ -85,6 +85,15 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
         missing.extend(operator.missing(&scratch, &actions)?);
     }
     refuse_missing(&missing)?;
+    if !args.yes {
+        // What will be needed is told before it is.
+        for missing in operator.missing(&namespace, &["collMod"])? {
+            complain(&format!(
+                "note: this account may not {} on {}, which --yes needs; the role {} would let it",
+                missing.action, missing.resource, missing.role
+            ));
+        }
+    }
     let standing = operator.standing(&namespace)?;
     let present = Rung::of(&standing.validation, &validator);
     let rung = match args.step {

@@ -258,12 +258,21 @@ fn shown(field: &Field) -> String {
     }
 }
 
+/// A document as JSON that is read back as it was: types are written out where plain JSON would lose them.
+fn witness(document: &Document) -> serde_json::Value {
+    let plain = Bson::Document(document.clone()).into_relaxed_extjson();
+    let read = docward_bson::json::parse_one(&plain.to_string()).ok();
+    match document.to_vec().is_ok_and(|bytes| read == Some(bytes)) {
+        true => plain,
+        false => Bson::Document(document.clone()).into_canonical_extjson(),
+    }
+}
+
 fn containment(a: &str, b: &str, containment: &Containment) -> String {
     match containment {
         Containment::Yes => format!("{b} accepts everything {a} accepts"),
         Containment::No(document) => {
-            let shown = Bson::Document(document.clone()).into_relaxed_extjson();
-            format!("{b} refuses some of what {a} accepts: {shown}")
+            format!("{b} refuses some of what {a} accepts: {}", witness(document))
         }
         Containment::Undecided => {
             format!("whether {b} accepts everything {a} accepts is not decided")
@@ -388,7 +397,7 @@ fn json_of(
     let answer = |containment: &Containment| match containment {
         Containment::Yes => json!({ "answer": "yes" }),
         Containment::No(document) => {
-            json!({ "answer": "no", "document": Bson::Document(document.clone()).into_relaxed_extjson() })
+            json!({ "answer": "no", "document": witness(document) })
         }
         Containment::Undecided => json!({ "answer": "undecided" }),
     };

@@ -61,10 +61,11 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
     }
     if !args.quiet {
         for (file, model) in &models {
-            for left in model.left_out.iter().filter(|left| left.loosens) {
+            for left in &model.left_out {
                 let at = if left.path.is_empty() { &model.name } else { &left.path };
+                let lost = if left.loosens { " is not carried over" } else { "" };
                 complain(&format!(
-                    "note: {file}:{}: {at}: {} is not carried over: {}",
+                    "note: {file}:{}: {at}: {}{lost}: {}",
                     left.place.line, left.what, left.why
                 ));
             }

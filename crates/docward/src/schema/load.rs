@@ -202,6 +202,15 @@ pub(crate) fn unwrap(document: &[u8]) -> anyhow::Result<Vec<Loaded>> {
     if let Some(several) = by_name {
         return Ok(several);
     }
+    // Options of a collection, of which the validator alone may be given.
+    let is_whole = |field: &Element<'_>| {
+        const WHOLE: [&[u8]; 5] = [b"$jsonSchema", b"$and", b"$or", b"$nor", b"$expr"];
+        let inner = self::fields(field.value).ok().filter(|_| field.tag == OBJECT);
+        inner.is_some_and(|inner| inner.iter().any(|field| WHOLE.contains(&field.key)))
+    };
+    if let Some(validator) = find("validator").filter(|field| is_whole(field)) {
+        return Ok(vec![Loaded { validator: validator.value.to_vec(), ..Loaded::default() }]);
+    }
     // Conditions on fields: {qty: {$gt: 0}}, whatever the fields are called.
     if fields.iter().all(is_condition) {
         return Ok(vec![Loaded { validator: document.to_vec(), ..Loaded::default() }]);

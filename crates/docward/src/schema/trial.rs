@@ -4,6 +4,7 @@ use std::io::Read as _;
 
 use anyhow::{Context, bail};
 use docward_bson::{json, walk::Fault};
+use docward_schema::as_stored;
 
 use super::{args::TestArgs, load};
 use crate::{CLEAN, FINDINGS, args::Format, put};
@@ -18,14 +19,18 @@ pub(crate) fn test(args: &TestArgs) -> anyhow::Result<u8> {
             "{shown}: `{operator}` is not evaluated offline; insert the document into a scratch collection with this validator instead"
         ),
     };
-    let document = document(&args.document)?;
+    let given = document(&args.document)?;
     let damaged = |fault: Fault| anyhow::anyhow!("the document is damaged: {}", fault.kind);
+    let document = as_stored(&given).map_err(damaged)?;
     let details = validator.explain(&document).map_err(damaged)?;
     let text = match (args.format, &details) {
         (Format::Terminal, None) => "accepted\n".to_owned(),
         (Format::Terminal, Some(details)) => {
             let violations = validator.violations(&document).map_err(damaged)?;
             let mut text = String::from("refused\n");
+            if document.len() > given.len() {
+                text.push_str("  (with an `_id`, which the server adds where there is none)\n");
+            }
             for violation in violations {
                 let at = if violation.path.is_empty() { "the document" } else { &violation.path };
                 text.push_str(&format!("  {at}: {}\n", violation.keyword));
