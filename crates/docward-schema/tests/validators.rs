@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
 use bson::doc;
-use docward_schema::{Schema, Validator, ValidatorFault};
+use docward_schema::{Schema, Tally, Validator, ValidatorFault, as_stored};
 use serde_json::{Value, json};
 
 fn bytes(value: &Value) -> Vec<u8> {
@@ -125,4 +125,56 @@ fn damage_is_survived() {
             }
         }
     }
+}
+
+#[test]
+fn dm_11_2_names_are_matched_byte_by_byte() {
+    let accepts = |pattern: &str, name: &str| {
+        let validator =
+            json!({ "$jsonSchema": { "patternProperties": { pattern: { "bsonType": "int" } } } });
+        let document = json!({ "_id": 1, name: "text" });
+        Validator::compile(&bytes(&validator)).unwrap().accepts(&bytes(&document)).unwrap()
+    };
+    // Two bytes, one letter: so does the server count (6.0.5).
+    assert!(!accepts("^..$", "é") && accepts("^.$", "é"));
+    assert!(accepts("(?i)É", "é"), "capitals of ASCII only");
+    assert!(!accepts("^é$", "é"));
+    let wide = json!({ "$jsonSchema": { "patternProperties": { "\\x{1F600}": {} } } });
+    assert!(Validator::compile(&bytes(&wide)).is_err());
+}
+
+#[test]
+fn dm_11_2_documents_are_judged_as_they_are_stored() {
+    let closed =
+        json!({ "$jsonSchema": { "additionalProperties": false, "properties": { "sku": {} } } });
+    let validator = std::sync::Arc::new(Validator::compile(&bytes(&closed)).unwrap());
+    let mut tally = Tally::new(validator);
+    tally.add(&bytes(&json!({ "sku": "x" })), 0);
+    let checked = tally.finish();
+    assert_eq!((checked.refused, checked.breaches[0].path.as_str()), (1, "_id"));
+    for (document, is_added) in [
+        (json!({ "sku": 1 }), true),
+        (json!({}), true),
+        (json!({ "_id": 1, "sku": 1 }), false),
+        (json!({ "sku": 1, "_id": 1 }), false),
+    ] {
+        let given = bytes(&document);
+        let stored = as_stored(&given).unwrap();
+        assert_eq!(stored.len() > given.len(), is_added, "{document}");
+        let read = bson::Document::from_reader(&*stored).unwrap();
+        assert!(read.contains_key("_id"));
+    }
+}
+
+#[test]
+fn dm_11_2_required_fields_are_told_by_name() {
+    let names: Vec<String> = (0..25).map(|n| format!("f{n}")).collect();
+    let validator = json!({ "$jsonSchema": { "required": names } });
+    let mut tally =
+        Tally::new(std::sync::Arc::new(Validator::compile(&bytes(&validator)).unwrap()));
+    tally.add(&bytes(&json!({ "_id": 4 })), 0);
+    let checked = tally.finish();
+    assert_eq!(checked.breaches.len(), 25);
+    assert!(checked.breaches.iter().all(|breach| breach.documents == 1 && breach.ids.len() == 1));
+    assert!(checked.breaches.iter().all(|breach| breach.path != "*"));
 }

@@ -31,8 +31,20 @@ impl Dice {
 }
 
 pub const NAMES: [&str; 7] = ["a", "b", "ab", "c", "", "é", "a.b"];
-pub const PATTERNS: [&str; 9] =
-    ["^a", "b$", "a|c", "^.{1,2}$", "\\d+", "[[:alpha:]]", "é", "^$", "(?i)A"];
+pub const PATTERNS: [&str; 12] = [
+    "^a",
+    "b$",
+    "a|c",
+    "^.{1,2}$",
+    "\\d+",
+    "[[:alpha:]]",
+    "é",
+    "^$",
+    "(?i)A",
+    "^.$",
+    "^..$",
+    "(?i)É",
+];
 pub const TYPES: [&str; 16] = [
     "double",
     "string",

@@ -316,6 +316,10 @@ mod tests {
         check(r#"{"required": ["a"]}"#, validator);
         check(&format!(r#"{{"collMod": "c", "validator": {validator}}}"#), validator);
         check(&format!(r#"{{"options": {{"validator": {validator}}}, "indexes": []}}"#), validator);
+        check(&format!(r#"{{"validator": {validator}}}"#), validator);
+        check(r#"{"validator": {"$or": [{"a": 1}]}}"#, r#"{"$or": [{"a": 1}]}"#);
+        // A field may be called that.
+        check(r#"{"validator": {"$gt": 0}}"#, r#"{"validator": {"$gt": 0}}"#);
         check(r#"{"qty": {"$gt": 0}}"#, r#"{"qty": {"$gt": 0}}"#);
         check(r#"{"$and": [{"qty": {"$gt": 0}}]}"#, r#"{"$and": [{"qty": {"$gt": 0}}]}"#);
     }
