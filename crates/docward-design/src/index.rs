@@ -136,7 +136,22 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
             keys.push(("version".to_owned(), true));
             found.push(IndexPlan { unique: true, ..IndexPlan::on(keys, "versions, newest first") });
         }
-        Purpose::Archive => {}
+        Purpose::Archive => {
+            // What parents keep of their children is worked out from those in the archive, too.
+            by_references(layout, collection, &mut found);
+            let kept: Vec<&str> = layout
+                .linked()
+                .filter(|(_, decision)| {
+                    decision.patterns.iter().any(|pattern| {
+                        matches!(pattern, Pattern::Subset { .. } | Pattern::Computed { .. })
+                    })
+                })
+                .map(|(r, _)| r.name.as_str())
+                .collect();
+            found.retain(|index| {
+                index.serves.iter().any(|serves| kept.contains(&serves.trim_matches('`')))
+            });
+        }
     }
     expiry(layout, collection, &mut found);
     collection.indexes = merged(found);

@@ -5,6 +5,7 @@ use docward_model::{Entity, shell::quote, text};
 
 use super::{Plans, series::series_fields, vary};
 use crate::collection::{CollectionPlan, Purpose};
+use crate::decide::Choice;
 use crate::index::cooling;
 use crate::js::{self, SPREAD, given};
 use crate::statement::{Job, Method, Script, Statement, Step};
@@ -79,6 +80,29 @@ impl<'m> Plans<'m> {
             does.push_str(&format!(
                 " Counts, sums and previews in {} are of all there are, here and there: they stay as they are.",
                 text::list(&keepers, 3)
+            ));
+        }
+        let unique: Vec<&str> =
+            entity.fields.iter().filter(|f| f.unique).map(|f| f.name.as_str()).collect();
+        if !unique.is_empty() {
+            does.push_str(&format!(
+                " {} {} unique among what is not archived.",
+                text::list(&unique, 3),
+                text::form(unique.len() as u64, "is", "are")
+            ));
+        }
+        let children: Vec<&str> = self
+            .layout
+            .linked()
+            .filter(|(r, decision)| {
+                r.parent == entity.name && decision.choice == Some(Choice::Reference)
+            })
+            .map(|(r, _)| r.role())
+            .collect();
+        if !children.is_empty() {
+            does.push_str(&format!(
+                " Its {} stay where they are, and functions that change them do not find it any more: archive what is finished.",
+                text::list(&children, 3)
             ));
         }
         let age = days * 86_400_000 + later * 1000;
