@@ -321,8 +321,15 @@ impl<'m> Deciding<'m> {
                 let together = |r: &Relationship| {
                     self.made.get(&r.name).and_then(|made| made.facts.co_read).unwrap_or(0.0)
                 };
-                let weakest =
-                    way[begin..].iter().rev().min_by(|a, b| together(a).total_cmp(&together(b)))?;
+                // What reads begin with stays at the top.
+                let begun = |r: &Relationship| {
+                    let reads = self.model.reads.iter().filter(|read| read.from == r.child);
+                    reads.map(|read| read.per_second).fold(0.0, |sum, rate| sum + rate)
+                };
+                let weakest = way[begin..].iter().min_by(|a, b| {
+                    let apart = together(a).total_cmp(&together(b));
+                    apart.then(begun(b).total_cmp(&begun(a))).then(a.name.cmp(&b.name))
+                })?;
                 let through: Vec<&str> = way[begin..].iter().map(|r| r.name.as_str()).collect();
                 let because = format!(
                     "`{}` would be inside itself, by way of {}",

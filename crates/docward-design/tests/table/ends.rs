@@ -1,7 +1,7 @@
 //! Two relationships between the same two entities, and ends that may be missing.
 
 use docward_design::maintain::scripts;
-use docward_design::{Bounds, clashes, design, read};
+use docward_design::{Bounds, Verdict, clashes, design, read};
 use docward_model::ProfileName;
 
 use crate::common::{Case, of};
@@ -149,4 +149,27 @@ writes:
 ");
     let said = &case.decision("supplier.address").remarks;
     assert!(said.iter().any(|said| said.contains("has no document to live in")), "{said:?}");
+}
+
+#[test]
+fn dm_06_1_a_circle_is_cut_above_what_reads_begin_with() {
+    let entity = |name: &str| {
+        format!("  {name}: {{fields: {{x: string}}, lifecycle: {{growth: 0, kept: forever}}}}\n")
+    };
+    for order in [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]] {
+        let entities: String = order.iter().map(|name| entity(name)).collect();
+        let case = of(&format!(
+            "entities:\n{entities}relationships:
+  a.bs: {{child: b, children: {{p50: 1, p99: 2, max: 3}}, growth: bounded}}
+  b.cs: {{child: c, children: {{p50: 1, p99: 2, max: 3}}, growth: bounded}}
+  c.as: {{child: a, children: {{p50: 1, p99: 2, max: 3}}, growth: bounded}}
+reads:
+  r: {{from: a, with: [a.bs, b.cs, c.as], where: [x], rate: 1/s}}
+writes:
+  w: {{insert: [a, b, c], rate: 1/s, atomic: true}}
+"
+        ));
+        let verdicts = ["a.bs", "b.cs", "c.as"].map(|name| case.verdict(name));
+        assert_eq!(verdicts, [Verdict::Embed, Verdict::Embed, Verdict::Reference], "{order:?}");
+    }
 }
