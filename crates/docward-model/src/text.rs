@@ -16,6 +16,28 @@ pub fn bytes(n: u64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
+/// Bytes in as many digits as tell them from a limit: `1.03 MB` beside `1 MB`.
+pub fn bytes_beyond(n: u64, limit: u64) -> String {
+    let shown = bytes(n);
+    if n == limit || shown != bytes(limit) {
+        return shown;
+    }
+    let (mut value, mut unit) = (n as f64, 0);
+    const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let in_digits = |n: f64, digits: usize| format!("{n:.digits$}");
+    let scale = 1024_f64.powi(unit as i32);
+    (2..=4)
+        .find(|&digits| in_digits(value, digits) != in_digits(limit as f64 / scale, digits))
+        .map_or_else(
+            || format!("{} bytes", count(n)),
+            |digits| format!("{} {}", in_digits(value, digits), UNITS[unit]),
+        )
+}
+
 /// `1,234,567`.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();

@@ -100,6 +100,7 @@ fn report() -> Report {
         filter: Filter::default(),
         compared: None,
         evidence: Evidence::default(),
+        forecasts: Vec::new(),
     }
 }
 

@@ -46,6 +46,14 @@ fn unknown(evidence: impl Into<String>) -> Answer {
     (Verdict::Unknown, evidence.into())
 }
 
+/// What was found, behind its place in the code if it has one.
+fn in_its_place(finding: &Finding) -> String {
+    match &finding.location {
+        Some(at) => format!("{}:{}: {}", at.file, at.line, finding.what),
+        None => finding.what.clone(),
+    }
+}
+
 /// What could not be read may open any door.
 fn unread(network: &Network) -> Option<Answer> {
     (!network.unread.is_empty())
@@ -65,8 +73,12 @@ impl SelfCheck<'_> {
             .collect();
         let is_breach = |f: &&&Finding| matches!(f.level, Level::Mandatory | Level::Prohibited);
         let told = |findings: Vec<&&Finding>| {
-            let what: Vec<&str> = findings.iter().map(|f| f.what.as_str()).collect();
-            what.join("; ")
+            let what: Vec<String> = findings.iter().map(|f| in_its_place(f)).collect();
+            match findings.iter().any(|f| f.location.is_some()) {
+                // Code may have very many.
+                true => text::phrases(&what, 3),
+                false => what.join("; "),
+            }
         };
         // A rule may lower the severity of a breach it only suspects.
         let (breaches, suspicions): (Vec<_>, Vec<_>) =
@@ -262,11 +274,18 @@ impl SelfCheck<'_> {
         })
     }
 
-    /// SC-7: nothing reads code yet.
+    /// SC-7.
     fn code(&self) -> Answer {
-        unknown(
-            "no code was read: search sources, settings and .env files for passwords; this version of Docward does not",
-        )
+        let files = self.evidence.code.as_ref().map_or(0, |code| code.files);
+        if files == 0 {
+            return unknown(
+                "no code was read: give sources, settings and .env files with --code, or run `docward lint`",
+            );
+        }
+        self.ruled("SC-7", &["S020"]).unwrap_or_else(|| {
+            let files = text::plural(files, "file");
+            (Verdict::Pass, format!("{files} of code and settings looked at, no password in them"))
+        })
     }
 }
 
