@@ -177,6 +177,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn ck_2_what_is_beyond_a_limit_does_not_look_like_it() {
+        assert_eq!(bytes_beyond(1_080_615, 1_048_576), "1.03 MB");
+        assert_eq!(bytes_beyond(1_048_577, 1_048_576), "1,048,577 bytes");
+        assert_eq!(bytes_beyond(2_097_152, 1_048_576), "2 MB");
+        assert_eq!(bytes_beyond(1_048_576, 1_048_576), "1 MB");
+    }
+
+    #[test]
     fn numbers_read_well() {
         assert_eq!(bytes(102_400), "100 KB");
         assert_eq!(bytes(102_401), "100 KB");

@@ -291,6 +291,8 @@ impl SelfCheck<'_> {
 
 #[cfg(test)]
 mod tests {
+    use docward_model::code::{Code, CodeSecret};
+
     use super::*;
     use crate::testing::Example;
 
@@ -410,6 +412,20 @@ mod tests {
         check("SC-5", &users(true, admin), Verdict::Unknown);
         let used = format!("{}\nuri mongodb://order@10.0.0.5", users(true, admin));
         check("SC-5", &used, Verdict::Fail);
+    }
+
+    #[test]
+    fn sc_7_code() {
+        let code = |files: u64, secrets: Vec<CodeSecret>| {
+            let mut example = Example::new("S020", "", "{\"_id\": 1}");
+            example.evidence.code = Some(Code { files, secrets, ..Code::default() });
+            let outcome = crate::judge(&example.evidence, &example.settings);
+            let items = security_checklist(&example.evidence, &example.settings, &outcome);
+            (items[6].verdict, items[6].evidence.clone())
+        };
+        assert_eq!(code(0, Vec::new()).0, Verdict::Unknown, "nothing was read");
+        let (verdict, evidence) = code(3, Vec::new());
+        assert!(verdict == Verdict::Pass && evidence.contains("3 files"), "{evidence}");
     }
 
     #[test]
