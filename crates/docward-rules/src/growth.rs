@@ -1,6 +1,6 @@
 //! The days on which limits are reached, for pictures: whatever of it is told, selected, suppressed or known.
 
-use docward_model::{DataValue, Evidence, Finding, GrowthForecast, Settings, text};
+use docward_model::{DataValue, Evidence, FieldPath, Finding, GrowthForecast, Settings, text};
 
 use crate::{facts::forecast, judge};
 
@@ -57,15 +57,15 @@ fn of(finding: &Finding) -> Vec<GrowthForecast> {
         (_, Some(n), _) => format!("the largest, by {} a day", text::bytes(n.round() as u64)),
         _ => return Vec::new(),
     };
-    let forecast =
-        |path: Option<&docward_model::FieldPath>, what: String, day: String, pace| GrowthForecast {
-            namespace: namespace.clone(),
-            path: path.cloned(),
-            what,
-            day,
-            pace,
-            counted_from: day("countedFrom").unwrap_or_default(),
-        };
+    let counted_from = day("countedFrom").unwrap_or_default();
+    let forecast = |path: Option<&FieldPath>, what: String, day: String, pace| GrowthForecast {
+        namespace: namespace.clone(),
+        path: path.cloned(),
+        what,
+        day,
+        pace,
+        counted_from: counted_from.clone(),
+    };
     let mut out = Vec::new();
     let size = SIZES.iter().find_map(|(key, what)| Some((*what, day(key)?)));
     if let (Some(path), Some(n)) = (path, rate("longestPerDay")) {

@@ -207,10 +207,10 @@ fn report(
     if !sizes_at.is_empty() {
         let pace = sizes_at.first().filter(|_| long_at.is_none());
         let pace = pace.map_or_else(String::new, |(_, when)| {
-            format!(", by {} a day,", forecast::pace(when.per_day))
+            format!(", by {} a day", forecast::pace(when.per_day))
         });
         what.push_str(&format!(
-            "; its document{pace} {} (full at about {} elements)",
+            "; its document {}{pace} (full at about {} elements)",
             forecast::dates(&sizes_at),
             text::count(room)
         ));
