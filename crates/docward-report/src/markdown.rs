@@ -229,7 +229,9 @@ fn suppressions(report: &Report, out: &mut String) {
             format!("- {}: {found}{until}: {}", code(&used.about), escaped(&used.reason))
         })
         .collect();
-    folded("Suppressed", &lines.join("\n"), out);
+    let mut lines = lines.join("\n") + "\n";
+    more(report.suppressions.len(), &mut lines);
+    folded("Suppressed", &lines, out);
 }
 
 /// Says how many of a list are left out.

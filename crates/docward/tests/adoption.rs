@@ -148,7 +148,7 @@ fn what_was_not_looked_for_stays_in_the_baseline() {
         project.audit(&arguments);
         assert_eq!(known(Path::new(&file)), all, "{more:?}");
     }
-    // Ignored or suppressed there, or another source altogether.
+    // Ignored or suppressed there, or another file, which says nothing of the rest of its database.
     for settings in [
         "[[namespaces]]\nmatch = \"*.*\"\nignore = [\"T\"]\n",
         "[[suppress]]\nrule = \"T\"\nreason = \"x\"\nexpires = \"never\"\n",
@@ -158,7 +158,9 @@ fn what_was_not_looked_for_stays_in_the_baseline() {
         assert_eq!(known(Path::new(&file)), all, "{settings}");
     }
     project.settings("");
-    docward(&["audit", "examples/shop-clean", "--baseline", &file, "--update-baseline"]);
+    let orders = project.path("orders.jsonl");
+    let other = ["audit", &orders, "--namespace", "db_shop.t_other", "--baseline", &file];
+    docward(&[&other[..], &["--update-baseline"]].concat());
     assert_eq!(known(Path::new(&file)), all, "other collections");
     let (narrow, _) = project.report(&["--baseline", &file, "--select", "N"]);
     assert!(!narrow["compared"]["notJudged"].as_array().unwrap().is_empty());
@@ -575,7 +577,8 @@ fn suppressions_of_code_are_narrowed_by_file_and_missed_when_unused() {
             ("code/src/legacy/old.mongodb", PUSH),
             ("code/lib/clean.mongodb", "db.t_user.findOne({_id});\n"),
         ]);
-        let mut told = places(&base.lint(part, &[]).0);
+        let config = base.directory.path().join("docward.toml").display().to_string();
+        let mut told = places(&base.lint(part, &["--config", &config]).0);
         told.sort();
         told.join(" ")
     };
@@ -614,8 +617,7 @@ fn sc_7_is_answered_from_code() {
     let (verdict, evidence) = answer(None);
     assert!(verdict == "unknown" && evidence.contains("--code"), "{evidence}");
     let client = |uri: &str| format!("from pymongo import MongoClient\nc = MongoClient({uri})\n");
-    let (verdict, evidence) =
-        answer(Some(&client("'mongodb://root:Sup3rS3cret!@h.example.com/x'")));
+    let (verdict, evidence) = answer(Some(&client("'mongodb://root:Sup3rS3cret!@db.shop.io/x'")));
     assert!(verdict == "fail" && evidence.contains("app.py:2: a password"), "{evidence}");
     assert!(!evidence.contains("Sup3rS3cret"), "{evidence}");
     let (verdict, evidence) = answer(Some(&client("os.environ['MONGODB_URI']")));

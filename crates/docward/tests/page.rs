@@ -265,7 +265,9 @@ fn the_paper_says_what_is_not_on_it() {
     let page = shop(directory.path());
     let Some(browser) = Browser::start(1280, 1000) else { return };
     let of = |browser: &Browser, id: &str| {
-        let text = browser.value(&format!("document.getElementById('{id}').innerText"));
+        let text = browser.value(&format!(
+            "(e => e.checkVisibility() ? e.innerText : '')(document.getElementById('{id}'))"
+        ));
         text.as_str().unwrap_or_default().to_owned()
     };
     browser.open(&page, "");

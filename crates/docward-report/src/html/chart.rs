@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::code_spans;
 
-const WIDTH: f64 = 340.0;
+const WIDTH: f64 = 320.0;
 const HEIGHT: f64 = 150.0;
 const LEFT: f64 = 8.0;
 const RIGHT: f64 = 8.0;
