@@ -87,6 +87,7 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
     let mut known = BTreeSet::new();
     files.retain(|file| known.insert(seen.code.within_project(&file.name)));
     seen.code.files = files.len() as u64;
+    seen.code.paths = known;
     let threads = match request.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         n => n,

@@ -71,8 +71,10 @@ pub(crate) const SERVICE: Section = Section {
     ],
 };
 
-pub(crate) const SUPPRESS: Section =
-    Section { header: "[[suppress]]", keys: &["rule", "match", "path", "reason", "expires"] };
+pub(crate) const SUPPRESS: Section = Section {
+    header: "[[suppress]]",
+    keys: &["rule", "match", "path", "file", "reason", "expires"],
+};
 pub(crate) const WAIVE: Section =
     Section { header: "[[waive]]", keys: &["item", "reason", "by", "expires"] };
 

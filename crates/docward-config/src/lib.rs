@@ -24,6 +24,7 @@ use std::collections::BTreeMap;
 use docward_model::{Location, RuleMeta, Settings, Severity};
 
 pub use diagnostic::Diagnostic;
+pub use raw::is_day;
 pub use schema::json_schema;
 pub use validate::selector_problem;
 

@@ -49,6 +49,7 @@ pub(crate) struct RawSuppression<'d> {
     pub(crate) rule: At<&'d str>,
     pub(crate) pattern: Option<At<&'d str>>,
     pub(crate) path: Option<At<&'d str>>,
+    pub(crate) file: Option<At<&'d str>>,
     pub(crate) reason: At<&'d str>,
     pub(crate) expires: At<Day>,
 }
@@ -306,13 +307,14 @@ impl Reader<'_, '_> {
     fn suppressions<'d>(&mut self, at: usize, item: &'d Item) -> Vec<RawSuppression<'d>> {
         let mut out = Vec::new();
         for (at, table) in self.tables("suppress", at, item, keys::SUPPRESS) {
-            let (mut rule, mut pattern, mut path) = (None, None, None);
+            let (mut rule, mut pattern, mut path, mut file) = (None, None, None, None);
             let (mut reason, mut expires) = (None, None);
             for (key, item) in entries(table) {
                 match key.value {
                     "rule" => rule = self.string("rule", item),
                     "match" => pattern = self.string("match", item),
                     "path" => path = self.string("path", item),
+                    "file" => file = self.string("file", item),
                     "reason" => reason = self.string("reason", item),
                     "expires" => expires = self.day("expires", item),
                     _ => self.unknown(key, keys::SUPPRESS),
@@ -321,11 +323,12 @@ impl Reader<'_, '_> {
             self.missing(at, table, keys::SUPPRESS, &["rule", "reason", "expires"]);
             // A pattern of the wrong type must not widen the entry to everything.
             let narrowed = pattern.is_some() == table.contains_key("match")
-                && path.is_some() == table.contains_key("path");
+                && path.is_some() == table.contains_key("path")
+                && file.is_some() == table.contains_key("file");
             if let (Some(rule), Some(reason), Some(expires), true) =
                 (rule, reason, expires, narrowed)
             {
-                out.push(RawSuppression { at, rule, pattern, path, reason, expires });
+                out.push(RawSuppression { at, rule, pattern, path, file, reason, expires });
             }
         }
         out
@@ -362,17 +365,28 @@ impl Reader<'_, '_> {
             Some(date) => Some(*date),
             None => item.as_str().and_then(|text| text.parse().ok()),
         };
-        match date {
-            Some(toml_edit::Datetime { date: Some(day), time: None, offset: None }) => {
-                Some(At { value: Some(day.to_string()), at })
-            }
-            _ => {
+        match date.and_then(whole_day) {
+            Some(day) => Some(At { value: Some(day), at }),
+            None => {
                 let hint = format!("write `{name} = 2027-01-31`, or `{name} = \"never\"`");
                 self.wrong(name, item, "a day", Some(hint));
                 None
             }
         }
     }
+}
+
+/// A calendar day without a time.
+fn whole_day(date: toml_edit::Datetime) -> Option<String> {
+    match date {
+        toml_edit::Datetime { date: Some(day), time: None, offset: None } => Some(day.to_string()),
+        _ => None,
+    }
+}
+
+/// Whether a text is a calendar day, `2027-01-31`.
+pub fn is_day(text: &str) -> bool {
+    text.parse().is_ok_and(|date| whole_day(date).is_some())
 }
 
 /// The TOML types.

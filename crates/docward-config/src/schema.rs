@@ -331,6 +331,16 @@ fn suppress() -> Json {
                     ),
                 ),
             ),
+            (
+                "file",
+                string().with(
+                    "description",
+                    Json::text(
+                        "Only what is said of source code in these files: a glob such as \
+                         `src/legacy/**`, for a whole path or the end of one.",
+                    ),
+                ),
+            ),
             ("reason", reason()),
             ("expires", day()),
         ],

@@ -7,6 +7,8 @@ use crate::{BsonType, Location};
 pub struct Code {
     /// Files that were looked at.
     pub files: u64,
+    /// The same by name, within the project.
+    pub paths: std::collections::BTreeSet<String>,
     /// Files that have to do with MongoDB and were read whole.
     pub read: u64,
     /// How paths begin in reports, and how they begin within the project: fingerprints are the same wherever the
@@ -365,6 +367,7 @@ impl Code {
     pub fn absorb(&mut self, other: Self) {
         let Self {
             files,
+            paths,
             read,
             roots,
             appends,
@@ -384,6 +387,7 @@ impl Code {
             health_checks,
         } = other;
         self.files += files;
+        self.paths.extend(paths);
         self.read += read;
         self.roots.extend(roots);
         self.appends.extend(appends);

@@ -55,6 +55,11 @@ impl Observed {
     /// As [`Self::days_until`], but documents that grew by no more than `step` have no pace: that may
     /// have happened once.
     pub fn days_until_beyond(&self, target: f64, step: f64) -> Option<f64> {
+        self.first_beyond(target, step).map(|(days, _)| days)
+    }
+
+    /// The same with the pace of the document that is first.
+    pub fn first_beyond(&self, target: f64, step: f64) -> Option<(f64, f64)> {
         let growing = || self.leaders.iter().filter(|(_, per_day)| *per_day > 0.0);
         if growing().any(|&(now, _)| now as f64 >= target) {
             return None;
@@ -62,8 +67,8 @@ impl Observed {
         // Half a unit: the pace was divided by the days and is a whole number of units no more.
         growing()
             .filter(|(_, per_day)| per_day * self.days() > step + 0.5)
-            .map(|&(now, per_day)| (target - now as f64) / per_day)
-            .min_by(f64::total_cmp)
+            .map(|&(now, per_day)| ((target - now as f64) / per_day, per_day))
+            .min_by(|a, b| a.0.total_cmp(&b.0))
     }
 }
 

@@ -68,7 +68,8 @@ pub use profile::{
     SampledDocument, SampledValue, Shape, TextClass, TextProfile,
 };
 pub use report::{
-    ChecklistItem, Filter, Problem, Report, Skipped, Source, SourceKind, SuppressionUse, Verdict,
+    ChecklistItem, Filter, GrowthForecast, Problem, Report, Skipped, Source, SourceKind,
+    SuppressionUse, Verdict,
 };
 pub use rule::{Maturity, Need, RuleMeta, Scope, Threshold, ThresholdValue};
 pub use server::{

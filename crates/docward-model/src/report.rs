@@ -5,8 +5,8 @@ use std::{borrow::Cow, collections::BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Basis, Change, Compared, Evidence, Finding, Known, Namespace, NamespacePattern, ProfileName,
-    Severity, Subject, Waiver,
+    Basis, Change, Compared, Evidence, FieldPath, Finding, Known, Namespace, NamespacePattern,
+    ProfileName, Severity, Subject, Waiver,
 };
 
 /// What kind of input a source was.
@@ -57,6 +57,14 @@ impl SourceKind {
     /// The kind a word stands for.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == word)
+    }
+
+    /// Whether documents come from it, or would.
+    pub fn is_data(self) -> bool {
+        !matches!(
+            self,
+            Self::Log | Self::Workload | Self::NetworkRules | Self::Code | Self::ConnectionStrings
+        )
     }
 
     /// The word used in JSON.
@@ -180,6 +188,23 @@ pub struct SuppressionUse {
     pub findings: u64,
 }
 
+/// The day on which something that grows reaches a limit, and what that day was worked out from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrowthForecast {
+    /// The collection.
+    pub namespace: String,
+    /// The array; absent for whole documents.
+    pub path: Option<FieldPath>,
+    /// What is reached: `1,000 elements`, `10 MB`.
+    pub what: String,
+    /// On which day.
+    pub day: String,
+    /// Who gets there first and how fast, in words: `the longest, by 0.81 elements a day`.
+    pub pace: String,
+    /// The day of the newest document, from which was counted.
+    pub counted_from: String,
+}
+
 /// Everything a run found out.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -221,6 +246,8 @@ pub struct Report {
     pub compared: Option<Compared>,
     /// What the findings rest on, for pictures.
     pub evidence: Evidence,
+    /// When what grows reaches a limit, for pictures.
+    pub forecasts: Vec<GrowthForecast>,
 }
 
 /// Which collections a run was about.
@@ -287,9 +314,23 @@ impl Report {
                 .iter()
                 .any(|ns| ns.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.'))),
             Subject::Collection(ns) | Subject::Field(ns, _) | Subject::Index(ns, _) => {
-                read.contains(&ns.to_string())
+                read.contains(&ns.to_string()) || self.has_read_all_of(&ns.database, read)
             }
         }
+    }
+
+    /// Whether all collections of a database were read: one that is not among them is there no more. Single
+    /// files, and what was saved of another run, may be parts.
+    fn has_read_all_of(&self, database: &str, read: &BTreeSet<String>) -> bool {
+        let is_data = |source: &&Source| source.kind.is_data();
+        let is_whole = |source: &Source| {
+            matches!(source.kind, SourceKind::Dump | SourceKind::Archive | SourceKind::Live)
+        };
+        let is_of = |ns: &String| ns.strip_prefix(database).is_some_and(|ns| ns.starts_with('.'));
+        self.filter.collection.is_none()
+            && self.sources.iter().filter(is_data).all(is_whole)
+            && self.sources.iter().any(is_whole)
+            && read.iter().any(is_of)
     }
 
     /// Whether a finding fails a run that fails from this severity on. Of two reports only what is new or
@@ -320,16 +361,7 @@ impl Report {
 
     /// Documents read over all sources.
     pub fn documents(&self) -> u64 {
-        let data = self.sources.iter().filter(|s| {
-            !matches!(
-                s.kind,
-                SourceKind::Log
-                    | SourceKind::Workload
-                    | SourceKind::NetworkRules
-                    | SourceKind::Code
-                    | SourceKind::ConnectionStrings
-            )
-        });
+        let data = self.sources.iter().filter(|source| source.kind.is_data());
         data.map(|s| s.documents).sum()
     }
 }

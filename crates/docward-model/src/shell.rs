@@ -12,7 +12,8 @@ pub fn quote(text: &str) -> String {
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             // Some readers take these two for ends of lines, inside of texts, too.
-            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
+            // Signs that turn the writing direction would hide what the command does, and are taken out on the way.
+            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || turns(c) => {
                 out.push_str(&format!("\\u{:04x}", u32::from(c)))
             }
             c => out.push(c),
@@ -20,6 +21,18 @@ pub fn quote(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// Whether a sign turns the direction in which what follows is written.
+pub fn turns(c: char) -> bool {
+    matches!(
+        c,
+        '\u{61c}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}'
+    )
 }
 
 /// A key of an object literal: bare when it can be.
@@ -49,5 +62,6 @@ mod tests {
         }
         assert_eq!(key("a\"b\\"), r#""a\"b\\""#);
         assert_eq!(key("__proto__"), r#"["__proto__"]"#);
+        assert_eq!(quote("t_\u{202e}redro\u{7}"), r#""t_\u202eredro\u0007""#);
     }
 }

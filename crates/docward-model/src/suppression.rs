@@ -11,6 +11,10 @@ pub struct Suppression {
     pub pattern: Option<NamespacePattern>,
     /// Which fields, or indexes by name; all when absent.
     pub path: Option<NamespacePattern>,
+    /// Which files of source code; everything when absent.
+    pub files: Option<NamespacePattern>,
+    /// Whether a comment in the code says so: then it is about its own line and the next.
+    pub is_comment: bool,
     /// Why.
     pub reason: String,
     /// The last day on which it holds, `2027-01-31`; for ever when absent.
@@ -20,13 +24,38 @@ pub struct Suppression {
 }
 
 impl Suppression {
-    /// Whether it is about what a rule says of a subject, on any day.
-    pub fn covers(&self, rule: &RuleMeta, at: &Subject) -> bool {
+    /// Whether it is about what a rule says of a subject, on any day. `place` is where in the code, and
+    /// `within` the name of that file within its project.
+    pub fn covers(
+        &self,
+        rule: &RuleMeta,
+        at: &Subject,
+        place: Option<&Location>,
+        within: Option<&str>,
+    ) -> bool {
         let namespace = at.namespace();
         let part = at.path().map(crate::FieldPath::as_str).or(at.index());
         selects(&self.rule, rule)
             && self.pattern.as_ref().is_none_or(|p| namespace.is_some_and(|ns| p.matches(&ns)))
             && self.path.as_ref().is_none_or(|p| part.is_some_and(|part| p.matches(part)))
+            && (self.files.is_none()
+                || place.is_some_and(|place| self.is_about_file(&place.file))
+                || within.is_some_and(|file| self.is_about_file(file)))
+            && (!self.is_comment || place.is_some_and(|place| self.stands_at(place)))
+    }
+
+    /// Whether a file is among those it names, by its whole path or by the end of it: where a project lies,
+    /// and from where it is looked at, does not matter.
+    pub fn is_about_file(&self, file: &str) -> bool {
+        let Some(glob) = &self.files else { return true };
+        let ends = file.match_indices('/').filter_map(|(at, _)| file.get(at + 1..));
+        std::iter::once(file).chain(ends).any(|path| glob.matches(path))
+    }
+
+    /// Whether a place is on the line of the comment or on the next.
+    fn stands_at(&self, place: &Location) -> bool {
+        place.file == self.location.file
+            && (place.line == self.location.line || place.line == self.location.line + 1)
     }
 
     /// Whether its last day is over.
@@ -34,10 +63,14 @@ impl Suppression {
         is_over(self.expires.as_deref(), today)
     }
 
-    /// What it is about, in words: `D008 at db_shop.t_log_* in items[].price`.
+    /// What it is about, in words: `D008 at db_shop.t_log_* in items[].price`, `D020 at src/app.js:12`.
     pub fn text(&self) -> String {
+        if self.is_comment {
+            return format!("{} at {}:{}", self.rule, self.location.file, self.location.line);
+        }
         let mut out = self.rule.clone();
-        for (word, pattern) in [("at", &self.pattern), ("in", &self.path)] {
+        let narrowed = [("at", &self.pattern), ("in", &self.path), ("in the files", &self.files)];
+        for (word, pattern) in narrowed {
             if let Some(pattern) = pattern {
                 out.push_str(&format!(" {word} {}", pattern.as_str()));
             }
@@ -81,6 +114,42 @@ fn is_over(expires: Option<&str>, today: Option<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn about(files: Option<&str>) -> Suppression {
+        Suppression {
+            rule: "D020".to_owned(),
+            pattern: None,
+            path: None,
+            files: files.map(|glob| NamespacePattern::new(glob).expect("a glob")),
+            is_comment: files.is_none(),
+            reason: "cut every night".to_owned(),
+            expires: None,
+            location: Location { file: "src/app.js".to_owned(), line: 7, column: 4 },
+        }
+    }
+
+    #[test]
+    fn files_are_known_by_their_path_or_its_end() {
+        for glob in ["code/src/legacy/app.js", "src/legacy/**", "**/app.js", "*.js", "legacy/*"] {
+            assert!(about(Some(glob)).is_about_file("code/src/legacy/app.js"), "{glob}");
+            assert!(about(Some(glob)).is_about_file("/home/kim/code/src/legacy/app.js"), "{glob}");
+        }
+        for glob in ["app", "src", "legacy/*.py", "ode/src/**"] {
+            assert!(!about(Some(glob)).is_about_file("code/src/legacy/app.js"), "{glob}");
+        }
+    }
+
+    #[test]
+    fn a_comment_is_about_its_line_and_the_next() {
+        let comment = about(None);
+        let at = |file: &str, line| Location { file: file.to_owned(), line, column: 1 };
+        assert!(comment.stands_at(&at("src/app.js", 7)) && comment.stands_at(&at("src/app.js", 8)));
+        for other in [at("src/app.js", 6), at("src/app.js", 9), at("src/b.js", 7)] {
+            assert!(!comment.stands_at(&other), "{other:?}");
+        }
+        assert_eq!(comment.text(), "D020 at src/app.js:7");
+        assert_eq!(about(Some("src/**")).text(), "D020 in the files src/**");
+    }
 
     #[test]
     fn the_last_day_still_counts() {

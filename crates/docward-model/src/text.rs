@@ -16,6 +16,28 @@ pub fn bytes(n: u64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
+/// Bytes in as many digits as tell them from a limit: `1.03 MB` beside `1 MB`.
+pub fn bytes_beyond(n: u64, limit: u64) -> String {
+    let shown = bytes(n);
+    if n == limit || shown != bytes(limit) {
+        return shown;
+    }
+    let (mut value, mut unit) = (n as f64, 0);
+    const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let in_digits = |n: f64, digits: usize| format!("{n:.digits$}");
+    let scale = 1024_f64.powi(unit as i32);
+    (2..=4)
+        .find(|&digits| in_digits(value, digits) != in_digits(limit as f64 / scale, digits))
+        .map_or_else(
+            || format!("{} bytes", count(n)),
+            |digits| format!("{} {}", in_digits(value, digits), UNITS[unit]),
+        )
+}
+
 /// `1,234,567`.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
@@ -153,6 +175,14 @@ pub fn part(n: u64, of: u64, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ck_2_what_is_beyond_a_limit_does_not_look_like_it() {
+        assert_eq!(bytes_beyond(1_080_615, 1_048_576), "1.03 MB");
+        assert_eq!(bytes_beyond(1_048_577, 1_048_576), "1,048,577 bytes");
+        assert_eq!(bytes_beyond(2_097_152, 1_048_576), "2 MB");
+        assert_eq!(bytes_beyond(1_048_576, 1_048_576), "1 MB");
+    }
 
     #[test]
     fn numbers_read_well() {

@@ -718,7 +718,7 @@ impl Finisher {
             if !is_reference {
                 continue;
             }
-            let holders = if node.kind == Kind::Element { field.parents } else { field.count };
+            let holders = holding_documents(profile, field);
             refs.push(RefField {
                 path: field.path.clone(),
                 kind,
@@ -770,6 +770,27 @@ impl Finisher {
             paths: self.paths,
         }
     }
+}
+
+/// Documents that hold at least one value of a field, however many arrays lie between.
+fn holding_documents(profile: &Profile, field: &Field) -> u64 {
+    let mut holders = field.count;
+    let mut here = Some(field);
+    while let Some(at) = here {
+        let above = at.parent.map(|parent| &profile.fields[parent]);
+        match at.shape {
+            FieldShape::Element => {
+                let lengths = above.and_then(|array| Some(&array.array.as_ref()?.lengths.buckets));
+                let empty = lengths.into_iter().flatten().filter(|(_, high, _)| *high == 0);
+                holders = at.parents.saturating_sub(empty.map(|(_, _, n)| n).sum());
+            }
+            FieldShape::AnyKey => holders = at.parents,
+            FieldShape::Named => {}
+        }
+        here = above;
+    }
+    // An array whose elements seldom have the field says less than the values themselves.
+    holders.clamp(1, field.count.max(1))
 }
 
 /// Whether nearly every document has the field with a value of its own; an estimate of many values may

@@ -81,7 +81,7 @@ pub(crate) struct RefField {
     pub(crate) kind: BsonType,
     /// Values seen.
     pub(crate) count: u64,
-    /// Objects that hold at least one.
+    /// Documents that hold at least one.
     pub(crate) holders: u64,
     pub(crate) distinct: f64,
     /// Lower bound of the share of the most frequent value.

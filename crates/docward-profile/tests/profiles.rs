@@ -290,6 +290,38 @@ fn pt_ref_1_references_and_copies_are_found_across_collections() {
 }
 
 #[test]
+fn dm_07_5_parents_are_counted_per_document_not_per_element() {
+    let id = |i: u32| {
+        let mut bytes = [7u8; 12];
+        bytes[..4].copy_from_slice(&(1_700_000_000 + i).to_be_bytes());
+        ObjectId::from_bytes(bytes)
+    };
+    let products: Vec<_> = (0..90).map(|i| doc! { "_id": id(i), "name": "x" }).collect();
+    let line = |i: u32| doc! { "productId": id(i % 90), "count": 1 };
+    let orders: Vec<_> = (0..300u32)
+        .map(|i| match i % 3 {
+            // Nothing in an array holds nothing.
+            0 => doc! { "_id": i as i32, "items": [], "productIds": [], "productId": id(i % 90) },
+            _ => doc! {
+                "_id": i as i32,
+                "items": [line(i), line(i + 1), line(i + 2)],
+                "productIds": [id(i % 90), id((i + 7) % 90)],
+                "productId": id(i % 90),
+            },
+        })
+        .collect();
+    let collections = vec![
+        (Namespace::new("db", "orders"), profiled(&orders).links),
+        (Namespace::new("db", "products"), profiled(&products).links),
+    ];
+    let (references, _) = relate(&collections);
+    for (path, expect) in [("items[].productId", 3.0), ("productIds[]", 2.0), ("productId", 1.0)] {
+        let found = references.iter().find(|r| r.path.as_str() == path).unwrap();
+        assert!((found.parents_per_child - expect).abs() < 1e-9, "{path}: {found:?}");
+    }
+}
+
+#[test]
 fn ap_s2_6_spellings_that_differ_in_case_are_found() {
     let profile = profile(&[
         doc! { "_id": 1, "userId": "User123" },

@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use docward_model::{Finding, Report, Severity, Verdict, text};
 
-use crate::{View, text::plain};
+use crate::{
+    View,
+    text::{change, checkout_path, plain},
+};
 
 /// GitHub shows this many annotations of a kind per step and drops the rest in silence.
 const SHOWN: usize = 10;
@@ -90,7 +93,7 @@ fn finding(report: &Report, finding: &Finding, out: &mut String) {
         Severity::Warn => "warning",
         Severity::Info => "notice",
     };
-    let title = format!("{} {}", finding.rule, finding.name);
+    let title = format!("{} {}{}", finding.rule, finding.name, change(report, finding));
     let message = format!(
         "{}: {}\nwhy: {}\ndo: {}",
         finding.at.text(),
@@ -98,11 +101,12 @@ fn finding(report: &Report, finding: &Finding, out: &mut String) {
         finding.why,
         finding.todo
     );
-    let (line, column);
+    let (file, line, column);
     let mut properties = vec![("title", title.as_str())];
     if let Some(place) = &finding.location {
+        file = checkout_path(report, &place.file);
         (line, column) = (place.line.to_string(), place.column.to_string());
-        properties.extend([("file", place.file.as_str()), ("line", &line), ("col", &column)]);
+        properties.extend([("file", file.as_str()), ("line", &line), ("col", &column)]);
     }
     command(out, kind, &properties, &message);
 }

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use docward_model::{Report, Severity, Subject};
 use serde::Serialize;
 
-use crate::{View, text::plain};
+use crate::{
+    View,
+    text::{change, checkout_path, plain},
+};
 
 #[derive(Serialize)]
 struct Issue {
@@ -35,12 +38,17 @@ pub(crate) fn gitlab(report: &Report, view: View) -> String {
             .findings
             .iter()
             .map(|finding| Issue {
-                description: plain(&format!("{}: {}", finding.place(), finding.what)),
+                description: plain(&format!(
+                    "{}{}: {}",
+                    finding.place(),
+                    change(report, finding),
+                    finding.what
+                )),
                 check_name: format!("{} {}", finding.rule, finding.name),
                 fingerprint: finding.fingerprint.clone(),
                 severity: severity(finding.severity),
                 location: match &finding.location {
-                    Some(place) => at(&place.file, place.line),
+                    Some(place) => at(&checkout_path(report, &place.file), place.line),
                     None => at(&path(&finding.at), 1),
                 },
             })

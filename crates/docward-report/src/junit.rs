@@ -14,10 +14,15 @@ use crate::{
 /// finding as its output; rules that could not look are skipped tests.
 pub(crate) fn junit(report: &Report, view: View, fails_from: Option<Severity>) -> String {
     let mut suites = Suites::new("docward");
-    suites.add_test_suite(match view {
+    let mut suite = match view {
         View::Findings => findings(report, fails_from),
         View::Checklist => checklist(report, fails_from),
-    });
+    };
+    // The library counts them as `disabled`; most servers read this attribute.
+    let is_skipped = |case: &&TestCase| matches!(case.status, TestCaseStatus::Skipped { .. });
+    let skipped = suite.test_cases.iter().filter(is_skipped).count();
+    suite.extra.insert("skipped".into(), skipped.to_string().into());
+    suites.add_test_suite(suite);
     let obstacles = report.obstacles();
     if !obstacles.is_empty() {
         let mut suite = TestSuite::new("not read in full");

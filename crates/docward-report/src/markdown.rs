@@ -69,7 +69,7 @@ fn findings(report: &Report) -> String {
     }
     if left_out > 0 {
         let all = text::plural(left_out, "finding");
-        let _ = writeln!(out, "_{all} more did not fit; `--format html` shows all._");
+        let _ = writeln!(out, "_{all} more did not fit; `--format json` has all._");
     }
     out
 }
@@ -86,6 +86,7 @@ fn section(report: &Report, found: &[&Finding], wants_full: bool, out: &mut Stri
         }
         same.push(finding);
     }
+    let is_folded = found[0].severity == Severity::Info;
     let mut left_out = Vec::new();
     let mut body = String::new();
     for rule in order {
@@ -96,7 +97,7 @@ fn section(report: &Report, found: &[&Finding], wants_full: bool, out: &mut Stri
         let (part, shown) = match full {
             Some(part) => (part, same.len()),
             // No rule takes all the room: the next ones have something to say, too.
-            None => as_lines(same, room / 4),
+            None => as_lines(same, room / 4, !is_folded),
         };
         body.push_str(&part);
         if shown < same.len() {
@@ -108,7 +109,7 @@ fn section(report: &Report, found: &[&Finding], wants_full: bool, out: &mut Stri
             left_out.iter().map(|(rule, n)| format!("{rule} ({})", text::count(*n))).collect();
         let _ = writeln!(body, "Left out for lack of room: {}\n", rules.join(", "));
     }
-    if found[0].severity == Severity::Info {
+    if is_folded {
         folded("Show", &body, out);
     } else {
         out.push_str(&body);
@@ -129,21 +130,36 @@ fn in_full(report: &Report, same: &[&Finding]) -> String {
     part
 }
 
-/// Findings of a rule as lines, as many as there is room for, and how many those are.
-fn as_lines(same: &[&Finding], room: usize) -> (String, usize) {
-    let mut part = format!("**{} {}**\n", same[0].rule, same[0].name);
+/// Findings of a rule as lines, as many as there is room for, and how many those are. Long lists are folded, if
+/// they are not within one that is.
+fn as_lines(same: &[&Finding], room: usize, folds: bool) -> (String, usize) {
+    let mut lines = String::new();
     let mut shown = 0;
+    // What stands around the lines.
+    let room = room.saturating_sub(200);
     for finding in same {
         let line = line(finding);
-        if part.len() + line.len() > room {
+        if lines.len() + line.len() > room {
             break;
         }
-        part.push_str(&line);
-        part.push('\n');
+        lines.push_str(&line);
+        lines.push('\n');
         shown += 1;
     }
-    part.push('\n');
-    if shown == 0 { (String::new(), 0) } else { (part, shown) }
+    if shown == 0 {
+        return (String::new(), 0);
+    }
+    let (rule, name) = (&same[0].rule, &same[0].name);
+    if !folds || shown <= WRITTEN_OUT {
+        return (format!("**{rule} {name}**\n{lines}\n"), shown);
+    }
+    let mut part = String::new();
+    let of = match shown == same.len() {
+        true => text::count(shown as u64),
+        false => format!("{} of {}", text::count(shown as u64), text::count(same.len() as u64)),
+    };
+    folded(&format!("{rule} {name}: {of}"), &lines, &mut part);
+    (part, shown)
 }
 
 fn line(finding: &Finding) -> String {
@@ -213,7 +229,9 @@ fn suppressions(report: &Report, out: &mut String) {
             format!("- {}: {found}{until}: {}", code(&used.about), escaped(&used.reason))
         })
         .collect();
-    folded("Suppressed", &lines.join("\n"), out);
+    let mut lines = lines.join("\n") + "\n";
+    more(report.suppressions.len(), &mut lines);
+    folded("Suppressed", &lines, out);
 }
 
 /// Says how many of a list are left out.

@@ -233,6 +233,7 @@ pub fn read(text: &str) -> Result<Report, ReportFault> {
         withheld: root.withheld,
         compared: None,
         evidence: Evidence::default(),
+        forecasts: Vec::new(),
     })
 }
 

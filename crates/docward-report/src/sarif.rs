@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     View,
     json::data,
-    text::{plain, seen},
+    text::{checkout_path, plain, seen},
 };
 
 const SCHEMA: &str =
@@ -205,7 +205,7 @@ fn location(report: &Report, place: Option<&Location>, at: &Subject) -> Value {
     // Code scanning refuses what lies in no file: data gets a name that reads like one.
     out["physicalLocation"] = match place {
         Some(place) => json!({
-            "artifactLocation": { "uri": uri(&place.file) },
+            "artifactLocation": { "uri": uri(&checkout_path(report, &place.file)) },
             "region": { "startLine": place.line.max(1), "startColumn": place.column.max(1) },
         }),
         None => json!({

@@ -73,7 +73,7 @@ impl Page<'_> {
     fn header(&self, out: &mut String) {
         // What a deployment says of its clients is no source of its own to who named the deployment.
         let named = self.report.sources.iter().filter(|s| s.kind != SourceKind::Workload);
-        let names: Vec<&str> = named.map(|s| s.name.as_str()).collect();
+        let names: Vec<String> = named.map(|s| line(&s.name)).collect();
         let count_of = |kind| -> u64 {
             let sources = self.report.sources.iter().filter(|s| s.kind == kind);
             sources.map(|s| s.documents).sum()
@@ -121,7 +121,7 @@ impl Page<'_> {
         }
         let shown = match names.as_slice() {
             [] => "nothing".to_owned(),
-            [one] => (*one).to_owned(),
+            [one] => one.clone(),
             [first, rest @ ..] => format!("{first} and {} more", rest.len()),
         };
         let subject = match &self.report.against {

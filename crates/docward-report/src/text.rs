@@ -1,6 +1,6 @@
 //! Colours, line breaking, and sentences that several formats share.
 
-use docward_model::{Basis, Report, Seen, Severity, SourceKind, text};
+use docward_model::{Basis, Change, Finding, Report, Seen, Severity, SourceKind, text};
 
 /// Colours, or none.
 #[derive(Clone, Copy, Debug)]
@@ -53,11 +53,7 @@ pub(crate) fn plain(text: &str) -> String {
         .map(|c| match c {
             '\n' => c,
             c if c.is_control() => '\u{fffd}',
-            '\u{61c}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+            c if docward_model::shell::turns(c) => '\u{fffd}',
             // No characters at all, and XML cannot carry them.
             c if u32::from(c) & 0xfffe == 0xfffe => '\u{fffd}',
             c => c,
@@ -94,6 +90,25 @@ pub fn wrap(text: &str, width: usize, first: usize, indent: usize) -> String {
         line_start = false;
     }
     out
+}
+
+/// A file of source code as it is called in the checkout: code scanning finds nothing under the path that it has
+/// on the machine of the run.
+pub(crate) fn checkout_path(report: &Report, file: &str) -> String {
+    match &report.evidence.code {
+        Some(code) if file.starts_with('/') => code.within_project(file),
+        _ => file.to_owned(),
+    }
+}
+
+/// What became of a finding since an earlier report, behind its name: ` (new)`.
+pub(crate) fn change(report: &Report, finding: &Finding) -> String {
+    let compared = report.compared.as_ref().filter(|compared| compared.basis == Basis::Report);
+    match compared.map(|compared| compared.change(finding)) {
+        None | Some(Change::Same) => String::new(),
+        Some(Change::Worse(before)) => format!(" (was {before})"),
+        Some(change) => format!(" ({})", change.name()),
+    }
 }
 
 /// How much was looked at.

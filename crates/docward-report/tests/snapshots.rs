@@ -1,9 +1,9 @@
 //! One report, every shape: what people and programs read, kept as snapshots.
 
 use docward_model::{
-    Basis, Change, ChecklistItem, Compared, Data, Evidence, FieldPath, Filter, Finding, Fix, Known,
-    Level, Location, Namespace, Problem, ProfileName, Report, Safety, Seen, Severity, Skipped,
-    Source, SourceKind, Subject, SuppressionUse, Unit, Verdict, Waiver,
+    Basis, Change, ChecklistItem, Code, Collection, Compared, Data, Evidence, FieldPath, Filter,
+    Finding, Fix, Known, Level, Location, Namespace, Problem, ProfileName, Report, Safety, Seen,
+    Severity, Skipped, Source, SourceKind, Subject, SuppressionUse, Unit, Verdict, Waiver,
 };
 use docward_report::{Expand, Format, Rendering, TerminalOptions, View, json, render};
 
@@ -100,6 +100,7 @@ fn report() -> Report {
         filter: Filter::default(),
         compared: None,
         evidence: Evidence::default(),
+        forecasts: Vec::new(),
     }
 }
 
@@ -269,6 +270,100 @@ fn pages_are_what_they_were() {
     insta::assert_snapshot!("findings_html", unpacked(&written(&report(), Format::Html)));
     insta::assert_snapshot!("compared_html", unpacked(&written(&compared(), Format::Html)));
     insta::assert_snapshot!("checklist_html", unpacked(&review(&waived(), Format::Html)));
+}
+
+/// A report with so many findings of a severity, of one rule.
+fn many(severity: Severity, n: usize) -> Report {
+    let mut report = report();
+    let one = Subject::Collection(Namespace::new("db_shop", "orders"));
+    let what = |i: usize| format!("collection number {i} does not begin with `t_`");
+    report.findings = (0..n).map(|i| finding("N006", severity, one.clone(), &what(i))).collect();
+    report
+}
+
+#[test]
+fn markdown_folds_long_lists() {
+    // Warnings as lines, and errors that do not fit in full.
+    for (severity, n) in [(Severity::Warn, 60), (Severity::Error, 5_000)] {
+        let text = written(&many(severity, n), Format::Markdown);
+        let start = text.find("###").expect("a heading");
+        let mut depth = 0;
+        let mut open = 0;
+        for line in text[start..].lines() {
+            depth += i32::from(line.starts_with("<details>"));
+            depth -= i32::from(line.starts_with("</details>"));
+            open += i32::from(depth == 0 && line.starts_with("- `"));
+        }
+        assert!(open <= 3 && depth == 0, "{open} lines of {severity} in the open");
+        assert!(text.contains("<details><summary>N006 collection-without-prefix: "), "{text}");
+        assert!(text.len() < 62_000, "{}", text.len());
+    }
+    let left_out = written(&many(Severity::Error, 5_000), Format::Markdown);
+    assert!(left_out.contains("more did not fit; `--format json` has all"), "{left_out}");
+}
+
+#[test]
+fn names_of_sources_give_no_lines_and_no_colours() {
+    let mut report = report();
+    report.sources[0].name = "dump\n::error::pwn\u{1b}[31m".to_owned();
+    let text = terminal(&report, &options(Expand::No));
+    let first = text.lines().next().expect("a headline");
+    assert!(first.contains("::error::pwn") && !text.contains('\u{1b}'), "{text}");
+}
+
+/// The report with a collection, all of whose findings a baseline knows.
+fn known() -> Report {
+    let mut report = report();
+    report.problems.clear();
+    report.evidence.collections =
+        ["orders", "users"].map(|name| Collection::named(Namespace::new("db_shop", name))).into();
+    let known = report.findings.iter().map(Known::of).collect();
+    let compared =
+        Compared::of(Basis::Baseline, "base.json", known, &report.findings, |_| true, |_| true);
+    report.findings.clear();
+    report.baselined = compared.unchanged.len() as u64;
+    report.compared = Some(compared);
+    report
+}
+
+#[test]
+fn what_a_baseline_knows_is_not_called_healthy() {
+    let page = unpacked(&written(&known(), Format::Html));
+    for part in [
+        "In the baseline",
+        "0 with errors, 0 with warnings, 2 with known findings only, 0 with neither",
+        "<td class=\"num\">6</td>",
+        "accepted for now, not mended",
+        "\"o\":1",
+    ] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+}
+
+#[test]
+fn a_comparison_without_collections_has_no_column_for_them() {
+    let page = unpacked(&written(&compared(), Format::Html));
+    assert!(page.contains("Health of each database") && !page.contains("with neither"), "{page}");
+    assert!(!page.contains("<th scope=\"col\">Collections</th>"), "{page}");
+}
+
+#[test]
+fn files_are_named_as_in_the_checkout() {
+    let mut report = compared();
+    let place = Location { file: "/home/kim/shop/src/app.js".to_owned(), line: 3, column: 1 };
+    report.findings[0].location = Some(place);
+    report.evidence.code = Some(Code {
+        roots: vec![("/home/kim/shop/src".to_owned(), "src".to_owned())],
+        ..Code::default()
+    });
+    for (format, part) in [
+        (Format::Sarif, "\"uri\": \"src/app.js\""),
+        (Format::Gitlab, "\"path\": \"src/app.js\""),
+        (Format::Github, "file=src/app.js,line=3"),
+    ] {
+        let text = written(&report, format);
+        assert!(text.contains(part), "{text}");
+    }
 }
 
 #[test]

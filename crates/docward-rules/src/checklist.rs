@@ -140,7 +140,7 @@ impl<'a> View<'a> {
                     "`{}` ({} above, largest {})",
                     c.namespace,
                     text::plural(p.documents_larger_than(CORE_BYTES).max(1), "document"),
-                    text::bytes(p.sizes.max)
+                    text::bytes_beyond(p.sizes.max, CORE_BYTES)
                 )
             })
             .collect();

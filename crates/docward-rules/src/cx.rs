@@ -189,9 +189,14 @@ impl<'a> Cx<'a> {
         let today = self.settings.today.as_deref();
         let suppressions = &self.settings.suppressions;
         self.kept_back.resize(suppressions.len(), 0);
+        let place = draft.location.as_ref();
+        let code = self.evidence.code.as_ref();
+        let within = code.and_then(|code| Some(code.within_project(&place?.file)));
         let mut found = false;
         for (suppression, count) in suppressions.iter().zip(self.kept_back.iter_mut()) {
-            if !suppression.is_expired(today) && suppression.covers(self.rule, &draft.at) {
+            if !suppression.is_expired(today)
+                && suppression.covers(self.rule, &draft.at, place, within.as_deref())
+            {
                 *count += 1;
                 found = true;
             }

@@ -8,6 +8,7 @@ mod checklist;
 mod cx;
 mod engine;
 pub mod facts;
+mod growth;
 pub mod infer;
 #[cfg(test)]
 mod registry_tests;
@@ -20,6 +21,7 @@ mod testing;
 pub use checklist::checklist;
 pub use cx::Cx;
 pub use engine::{Outcome, find, judge};
+pub use growth::forecasts;
 pub use rules::RULES;
 pub use security::security_checklist;
 pub use shardkey::{KeyQuestion, shard_keys};

@@ -46,6 +46,14 @@ fn unknown(evidence: impl Into<String>) -> Answer {
     (Verdict::Unknown, evidence.into())
 }
 
+/// What was found, behind its place in the code if it has one.
+fn in_its_place(finding: &Finding) -> String {
+    match &finding.location {
+        Some(at) => format!("{}:{}: {}", at.file, at.line, finding.what),
+        None => finding.what.clone(),
+    }
+}
+
 /// What could not be read may open any door.
 fn unread(network: &Network) -> Option<Answer> {
     (!network.unread.is_empty())
@@ -65,8 +73,12 @@ impl SelfCheck<'_> {
             .collect();
         let is_breach = |f: &&&Finding| matches!(f.level, Level::Mandatory | Level::Prohibited);
         let told = |findings: Vec<&&Finding>| {
-            let what: Vec<&str> = findings.iter().map(|f| f.what.as_str()).collect();
-            what.join("; ")
+            let what: Vec<String> = findings.iter().map(|f| in_its_place(f)).collect();
+            match findings.iter().any(|f| f.location.is_some()) {
+                // Code may have very many.
+                true => text::phrases(&what, 3),
+                false => what.join("; "),
+            }
         };
         // A rule may lower the severity of a breach it only suspects.
         let (breaches, suspicions): (Vec<_>, Vec<_>) =
@@ -262,16 +274,25 @@ impl SelfCheck<'_> {
         })
     }
 
-    /// SC-7: nothing reads code yet.
+    /// SC-7.
     fn code(&self) -> Answer {
-        unknown(
-            "no code was read: search sources, settings and .env files for passwords; this version of Docward does not",
-        )
+        let files = self.evidence.code.as_ref().map_or(0, |code| code.files);
+        if files == 0 {
+            return unknown(
+                "no code was read: give sources, settings and .env files with --code, or run `docward lint`",
+            );
+        }
+        self.ruled("SC-7", &["S020"]).unwrap_or_else(|| {
+            let files = text::plural(files, "file");
+            (Verdict::Pass, format!("{files} of code and settings looked at, no password in them"))
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use docward_model::code::{Code, CodeSecret};
+
     use super::*;
     use crate::testing::Example;
 
@@ -391,6 +412,20 @@ mod tests {
         check("SC-5", &users(true, admin), Verdict::Unknown);
         let used = format!("{}\nuri mongodb://order@10.0.0.5", users(true, admin));
         check("SC-5", &used, Verdict::Fail);
+    }
+
+    #[test]
+    fn sc_7_code() {
+        let code = |files: u64, secrets: Vec<CodeSecret>| {
+            let mut example = Example::new("S020", "", "{\"_id\": 1}");
+            example.evidence.code = Some(Code { files, secrets, ..Code::default() });
+            let outcome = crate::judge(&example.evidence, &example.settings);
+            let items = security_checklist(&example.evidence, &example.settings, &outcome);
+            (items[6].verdict, items[6].evidence.clone())
+        };
+        assert_eq!(code(0, Vec::new()).0, Verdict::Unknown, "nothing was read");
+        let (verdict, evidence) = code(3, Vec::new());
+        assert!(verdict == Verdict::Pass && evidence.contains("3 files"), "{evidence}");
     }
 
     #[test]

@@ -203,6 +203,8 @@ impl Example {
                     rule,
                     pattern: next().map(pattern),
                     path: None,
+                    files: None,
+                    is_comment: false,
                     reason: "being moved".to_owned(),
                     expires: next().map(str::to_owned),
                     location: Location { file: "docward.toml".to_owned(), line: 3, column: 1 },

@@ -118,6 +118,11 @@ impl Browser {
         self.devtools("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
+    /// Shows the page as it is printed, or as it is on a screen again.
+    pub fn show_as(&self, media: &str) {
+        self.devtools("Emulation.setEmulatedMedia", json!({ "media": media }));
+    }
+
     /// Lets the page use the clipboard, as a person would when asked.
     pub fn allow_clipboard(&self) {
         for name in ["clipboard-read", "clipboard-write"] {

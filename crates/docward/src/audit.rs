@@ -22,7 +22,7 @@ use docward_model::{
 };
 use docward_profile::observe_growth;
 use docward_report::{Expand, Format, Rendering, TerminalOptions, View};
-use docward_rules::{Outcome, checklist, judge, security_checklist};
+use docward_rules::{Outcome, checklist, facts::copies, forecasts, judge, security_checklist};
 use docward_uri::parse;
 
 use crate::{
@@ -31,7 +31,7 @@ use crate::{
     baseline::Baseline,
     complain, config,
     interrupt::Interrupt,
-    lint::{self, Allowances},
+    lint,
     progress::Bar,
     put,
 };
@@ -118,7 +118,6 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     evidence.design = model;
     evidence.uris = uris;
     problems.extend(bad_uris);
-    let mut allowed = Allowances::default();
     if !args.code.is_empty() {
         let stop = || interrupt.stop().load(std::sync::atomic::Ordering::Relaxed);
         let request = SourceRequest {
@@ -127,7 +126,7 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         };
         let mut seen = read_source(&request, &stop);
         problems.append(&mut seen.problems);
-        allowed = Allowances::new(&mut seen, &mut problems);
+        config.settings.suppressions.extend(lint::allowed_by_comments(&mut seen, &mut problems));
         sources.extend(lint::sources(&args.code, &seen, false));
         evidence.uris.extend(seen.clients);
         evidence.code = Some(seen.code);
@@ -183,7 +182,6 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         || !problems.is_empty()
         || sources.iter().any(|source| source.sampled);
     let mut outcome = judge(&evidence, &config.settings);
-    allowed.apply(&mut outcome);
     let mut items = Vec::new();
     if shown != Shown::SecurityCheck {
         items.extend(checklist(&evidence, &config.settings, &outcome));
@@ -192,6 +190,10 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     let judged = judged(&outcome, &config.settings, args.metadata_only, &sources);
     let namespaces = evidence.collections.iter().map(|c| c.namespace.to_string()).collect();
     let skipped = std::mem::take(&mut outcome.skipped);
+    let forecasts = match args.format {
+        Format::Html => forecasts(&evidence, &config.settings),
+        _ => Vec::new(),
+    };
     let against = args.model.as_ref().filter(|_| shown == Shown::Drift);
     let mut report = Report {
         sources,
@@ -204,6 +206,7 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         judged: Some(judged),
         filter: request.filter,
         namespaces: Some(namespaces),
+        forecasts,
         ..report(&config.settings, outcome, evidence)
     };
     if let Some(baseline) = baseline {
@@ -235,7 +238,9 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
 }
 
 /// What rules said of evidence, as a report about nothing else yet.
-pub(crate) fn report(settings: &Settings, outcome: Outcome, evidence: Evidence) -> Report {
+pub(crate) fn report(settings: &Settings, outcome: Outcome, mut evidence: Evidence) -> Report {
+    // Pictures show what the rules take for a copy, and nothing that only bears the same name.
+    evidence.copies.retain(|copy| copies::is_real(settings, copy));
     Report {
         tool_version: env!("CARGO_PKG_VERSION").into(),
         profile: settings.profile,
@@ -256,6 +261,7 @@ pub(crate) fn report(settings: &Settings, outcome: Outcome, evidence: Evidence) 
         namespaces: None,
         compared: None,
         evidence,
+        forecasts: Vec::new(),
     }
 }
 
@@ -447,7 +453,7 @@ fn judged(
     judged.map(|rule| rule.meta.code.into()).collect()
 }
 
-/// What the suppressions of `docward.toml` did.
+/// What the suppressions of `docward.toml` and of comments did.
 fn suppressions(settings: &Settings, outcome: &Outcome) -> Vec<SuppressionUse> {
     let counts = outcome.kept_back.iter().copied();
     let used = settings.suppressions.iter().zip(counts);

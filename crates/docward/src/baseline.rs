@@ -70,7 +70,11 @@ impl Baseline {
         let name = path.display().to_string();
         let is_new = known.is_none();
         let compare = |report: &Report, known: Vec<Known>| {
-            let looked_for = |known: &Known| report.looked_for(known) && speaks(settings, known);
+            let looked_for = |known: &Known| {
+                report.looked_for(known)
+                    && speaks(settings, known)
+                    && !report.withheld.contains(&known.fingerprint)
+            };
             Compared::of(Basis::Baseline, &name, known, &report.findings, looked_for, |_| true)
         };
         let mut compared = compare(report, known.unwrap_or_default());
@@ -134,7 +138,8 @@ fn speaks(settings: &Settings, known: &Known) -> bool {
         return false;
     };
     let ignored = known.at.namespace().is_some_and(|ns| settings.is_ignored_at(rule, &ns));
-    !ignored && !settings.suppressions.iter().any(|suppression| suppression.covers(rule, &known.at))
+    // Which file it was in a baseline does not tell; what a run keeps back is known by its fingerprint.
+    !ignored && !settings.suppressions.iter().any(|s| s.covers(rule, &known.at, None, None))
 }
 
 /// What the file is to hold: what was found or not looked for, and new findings if they are accepted.

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
+use docward_code::scan::Allowed;
 use docward_collect::{SourceRequest, SourceSeen, read_source};
 use docward_config::FailOn;
 use docward_model::{
-    Evidence, Finding, Need, Problem, Report, Settings, Severity, Source, SourceKind, selects,
+    Evidence, Location, Need, Problem, Report, Settings, Severity, Source, SourceKind, Suppression,
 };
 use docward_report::View;
-use docward_rules::{Outcome, RULES, judge};
+use docward_rules::{RULES, judge};
 
 use crate::{
     CLEAN, PROBLEMS,
@@ -35,8 +36,8 @@ Examples:
   docward lint . --fix                           mend what can be mended safely
   docward audit dump/ --code .                   code and data together
 
-A comment allows a finding on its own line and the next:
-  // docward: allow D020 a nightly job cuts the list
+A comment allows a finding on its own line and the next, if need be until a day:
+  // docward: allow D020 until 2027-01-31 a nightly job cuts the list
 
 Tests are left out unless --include-tests is given; so is what .gitignore and .docwardignore name.
 Settings come from the nearest docward.toml; see docs/lint.md.";
@@ -127,13 +128,13 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
         };
         problems.push(Problem { source: args.paths.join(" "), message });
     }
+    config.settings.suppressions.extend(allowed_by_comments(&mut seen, &mut problems));
     config::tell(&diagnostics, &mut problems, args.judging.quiet);
     config.settings.is_partial = args.changed_since.is_some()
         || interrupted
         || !problems.is_empty()
         || !args.judging.select.is_empty();
 
-    let allowed = Allowances::new(&mut seen, &mut problems);
     let sources = sources(&args.paths, &seen, args.changed_since.is_some());
     let evidence = Evidence {
         uris: std::mem::take(&mut seen.clients),
@@ -141,7 +142,6 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
         ..Evidence::default()
     };
     let mut outcome = judge(&evidence, &config.settings);
-    allowed.apply(&mut outcome);
     if args.diff {
         let (text, more) = fix::diff(&outcome.findings);
         problems.extend(more);
@@ -190,8 +190,8 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
     Ok(audit::ended(&report, fail_on))
 }
 
-/// Tells of suppressions that hold no more. Whether one is still needed only an audit can tell.
-const EXPIRED_SUPPRESSION: &str = "A001";
+/// The family of rules about suppressions, which need no evidence.
+const SUPPRESSIONS: char = 'A';
 
 /// Only rules that code and connection strings alone can break, unless others were asked for.
 pub(crate) fn narrow(settings: &mut Settings) {
@@ -199,7 +199,7 @@ pub(crate) fn narrow(settings: &mut Settings) {
         let of_code = |need: &Need| matches!(need, Need::Code | Need::Uris);
         let rules = RULES.iter().filter(|rule| {
             rule.meta.needs.iter().all(of_code)
-                && (!rule.meta.needs.is_empty() || rule.meta.code == EXPIRED_SUPPRESSION)
+                && (!rule.meta.needs.is_empty() || rule.meta.family() == SUPPRESSIONS)
                 && settings.is_on(&rule.meta)
         });
         settings.select = rules.map(|rule| rule.meta.code.to_owned()).collect();
@@ -221,53 +221,55 @@ pub(crate) fn sources(paths: &[String], seen: &SourceSeen, sampled: bool) -> Vec
     first.into_iter().chain(paths.map(|path| one(path, 0, 0))).collect()
 }
 
-/// What comments allow.
-#[derive(Default)]
-pub(crate) struct Allowances(Vec<(String, docward_code::scan::Allowed)>);
-
-impl Allowances {
-    /// Comments without a reason allow nothing: that is a problem, and so is a rule nobody knows.
-    pub(crate) fn new(seen: &mut SourceSeen, problems: &mut Vec<Problem>) -> Self {
-        let mut kept = Vec::new();
-        for (file, allowed) in std::mem::take(&mut seen.allowed) {
-            let source = format!("{file}:{}", allowed.line);
-            let unknown = allowed.rules.iter().find(|rule| config::known_selector(rule).is_err());
-            if let Some(rule) = unknown {
-                // Whatever else stands there is not repeated.
-                let is_name = rule.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-                let rule = if is_name { rule.as_str() } else { "…" };
-                let message = format!(
-                    "the comment allows `{rule}`, and there is no such rule; `docward rules` lists them"
-                );
-                problems.push(Problem { source, message });
-            } else if allowed.reason.is_empty() {
-                let message = "the comment allows a finding and does not say why; write the reason behind the rule".to_owned();
-                problems.push(Problem { source, message });
-            } else {
-                kept.push((file, allowed));
-            }
+/// What comments allow, as suppressions. Comments without a reason allow nothing: that is a problem, and so is a
+/// rule nobody knows, or a day that is none.
+pub(crate) fn allowed_by_comments(
+    seen: &mut SourceSeen,
+    problems: &mut Vec<Problem>,
+) -> Vec<Suppression> {
+    let mut out = Vec::new();
+    for (file, allowed) in std::mem::take(&mut seen.allowed) {
+        if let Some(message) = fault(&allowed) {
+            problems.push(Problem { source: format!("{file}:{}", allowed.line), message });
+            continue;
         }
-        Self(kept)
+        let Allowed { line, rules, until, reason } = allowed;
+        let location = Location { file, line, column: 1 };
+        // Rule by rule: each of them may be needed no more.
+        out.extend(rules.into_iter().map(|rule| Suppression {
+            rule,
+            pattern: None,
+            path: None,
+            files: None,
+            is_comment: true,
+            // Code stands on the same line.
+            reason: docward_uri::redact(&reason),
+            expires: until.clone(),
+            location: location.clone(),
+        }));
     }
+    out
+}
 
-    pub(crate) fn apply(&self, outcome: &mut Outcome) {
-        if self.0.is_empty() {
-            return;
-        }
-        let before = outcome.findings.len();
-        outcome.findings.retain(|finding| !self.allows(finding));
-        outcome.suppressed += (before - outcome.findings.len()) as u64;
+/// What is wrong with a comment that allows something.
+fn fault(allowed: &Allowed) -> Option<String> {
+    let unknown = allowed.rules.iter().find(|rule| config::known_selector(rule).is_err());
+    if let Some(rule) = unknown {
+        // Whatever else stands there is not repeated.
+        let is_name = rule.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        let rule = if is_name { rule.as_str() } else { "…" };
+        return Some(format!(
+            "the comment allows `{rule}`, and there is no such rule; `docward rules` lists them"
+        ));
     }
-
-    fn allows(&self, finding: &Finding) -> bool {
-        let Some(at) = &finding.location else { return false };
-        let Some(rule) = RULES.iter().find(|rule| rule.meta.code == finding.rule) else {
-            return false;
-        };
-        self.0.iter().any(|(file, allowed)| {
-            *file == at.file
-                && (at.line == allowed.line || at.line == allowed.line + 1)
-                && allowed.rules.iter().any(|name| selects(name, &rule.meta))
-        })
+    if allowed.until.as_deref().is_some_and(|day| !docward_config::is_day(day)) {
+        return Some(
+            "the comment allows a finding until a day that cannot be read; write it as 2027-01-31"
+                .to_owned(),
+        );
     }
+    allowed.reason.is_empty().then(|| {
+        "the comment allows a finding and does not say why; write the reason behind the rule"
+            .to_owned()
+    })
 }

@@ -148,7 +148,7 @@ fn what_was_not_looked_for_stays_in_the_baseline() {
         project.audit(&arguments);
         assert_eq!(known(Path::new(&file)), all, "{more:?}");
     }
-    // Ignored or suppressed there, or another source altogether.
+    // Ignored or suppressed there, or another file, which says nothing of the rest of its database.
     for settings in [
         "[[namespaces]]\nmatch = \"*.*\"\nignore = [\"T\"]\n",
         "[[suppress]]\nrule = \"T\"\nreason = \"x\"\nexpires = \"never\"\n",
@@ -158,7 +158,9 @@ fn what_was_not_looked_for_stays_in_the_baseline() {
         assert_eq!(known(Path::new(&file)), all, "{settings}");
     }
     project.settings("");
-    docward(&["audit", "examples/shop-clean", "--baseline", &file, "--update-baseline"]);
+    let orders = project.path("orders.jsonl");
+    let other = ["audit", &orders, "--namespace", "db_shop.t_other", "--baseline", &file];
+    docward(&[&other[..], &["--update-baseline"]].concat());
     assert_eq!(known(Path::new(&file)), all, "other collections");
     let (narrow, _) = project.report(&["--baseline", &file, "--select", "N"]);
     assert!(!narrow["compared"]["notJudged"].as_array().unwrap().is_empty());
@@ -486,4 +488,196 @@ fn completions_and_manual_pages_come_from_the_definition() {
     assert_eq!(code(&docward(&["man", &target])), 0);
     let audit = fs::read_to_string(directory.path().join("man1/docward-audit.1")).unwrap();
     assert!(audit.contains("write\\-baseline") && audit.contains("Examples:"), "{audit}");
+}
+
+/// Code that grows an array without a bound, in three files below a folder of its own.
+struct CodeBase {
+    directory: tempfile::TempDir,
+}
+
+const PUSH: &str = "db.t_user.updateOne({_id}, {$push: {logins: e}});\n";
+
+impl CodeBase {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let base = Self { directory: tempfile::tempdir().unwrap() };
+        for (name, text) in files {
+            let path = base.directory.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        base
+    }
+
+    /// The JSON report of `docward lint` on a part of it, and the exit code.
+    fn lint(&self, part: &str, more: &[&str]) -> (Value, i32) {
+        let target = self.directory.path().join(part).display().to_string();
+        let mut all = vec!["lint", &target, "--format", "json", "--profile", "neutral"];
+        all.extend(more);
+        let output = docward(&all);
+        let report = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+        (report, code(&output))
+    }
+}
+
+/// `A002 app.mongodb:1` of every finding.
+fn places(report: &Value) -> Vec<String> {
+    let findings = report["findings"].as_array().unwrap().iter();
+    let place = |finding: &Value| {
+        let file = finding["location"]["file"].as_str().unwrap_or_default();
+        let name = file.rsplit('/').next().unwrap_or_default();
+        format!("{} {name}:{}", finding["rule"].as_str().unwrap(), finding["location"]["line"])
+    };
+    findings.map(place).collect()
+}
+
+#[test]
+fn comments_that_allow_have_a_reason_a_day_and_a_use() {
+    let with = |comment: &str| {
+        let base = CodeBase::new(&[("app.mongodb", &format!("{comment}\n{PUSH}"))]);
+        base.lint("", &["--fail-on", "info"])
+    };
+    // In use: what it is about, why and until when are told.
+    let (report, exit) = with("// docward: allow D020 until 2999-12-31 cut every night");
+    assert_eq!((places(&report), exit), (Vec::new(), 0), "{report}");
+    let used = &report["suppressions"][0];
+    assert!(used["about"].as_str().unwrap().ends_with("app.mongodb:1"), "{used}");
+    assert_eq!(
+        (&used["reason"], &used["expires"]),
+        (&"cut every night".into(), &"2999-12-31".into())
+    );
+    assert_eq!(used["findings"], 1);
+    // Over: it is told where it stands, and so is what it covered.
+    let (report, exit) = with("// docward: allow D020 until 2020-01-01 cut every night");
+    let mut told = places(&report);
+    told.sort();
+    assert_eq!((told, exit), (vec!["A001 app.mongodb:1".into(), "D020 app.mongodb:2".into()], 1));
+    // Not needed: one rule of the two, or all.
+    let (report, exit) = with("// docward: allow D020, T020 cut every night");
+    assert_eq!((places(&report), exit), (vec!["A002 app.mongodb:1".to_owned()], 1), "{report}");
+    assert!(report["findings"][0]["what"].as_str().unwrap().contains("T020 at"), "{report}");
+    // A part of the code, or of the rules, tells nothing about what is not needed.
+    let base = CodeBase::new(&[("app.mongodb", "// docward: allow D020 cut every night\n")]);
+    assert_eq!(places(&base.lint("", &["--select", "D020,A002"]).0), Vec::<String>::new());
+    // A day that is none allows nothing.
+    let (report, exit) = with("// docward: allow D020 until 2027-13-41 cut every night");
+    assert_eq!((places(&report), exit), (vec!["D020 app.mongodb:2".to_owned()], 2), "{report}");
+    assert!(report["problems"][0]["message"].as_str().unwrap().contains("2027-01-31"), "{report}");
+}
+
+#[test]
+fn suppressions_of_code_are_narrowed_by_file_and_missed_when_unused() {
+    let settings = |entry: &str| {
+        format!("[[suppress]]\nrule = \"D020\"\nreason = \"old\"\nexpires = \"never\"\n{entry}\n")
+    };
+    let lint = |entry: &str, part: &str| {
+        let base = CodeBase::new(&[
+            ("docward.toml", &settings(entry)),
+            ("code/src/app.mongodb", PUSH),
+            ("code/src/legacy/old.mongodb", PUSH),
+            ("code/lib/clean.mongodb", "db.t_user.findOne({_id});\n"),
+        ]);
+        let config = base.directory.path().join("docward.toml").display().to_string();
+        let mut told = places(&base.lint(part, &["--config", &config]).0);
+        told.sort();
+        told.join(" ")
+    };
+    let (app, old) = ("D020 app.mongodb:1", "D020 old.mongodb:1");
+    assert_eq!(lint("", ""), "");
+    for glob in ["code/src/legacy/**", "**/old.mongodb", "legacy/*", "src/legacy/old.mongodb"] {
+        assert_eq!(lint(&format!("file = \"{glob}\""), ""), app, "{glob}");
+    }
+    // What matches nothing is told when everything was looked at, or the files it names were.
+    let unused = "A002 docward.toml:1";
+    assert_eq!(lint("file = \"src/lgacy/**\"", ""), format!("{unused} {app} {old}"));
+    assert_eq!(lint("file = \"lib/**\"", "code/lib"), unused);
+    assert_eq!(lint("file = \"src/**\"", "code/lib"), "", "not looked at");
+    // Names of fields are no files.
+    assert_eq!(lint("path = \"code/**\"", ""), format!("{unused} {app} {old}"));
+    assert_eq!(lint("", "code/lib"), unused);
+}
+
+#[test]
+fn sc_7_is_answered_from_code() {
+    let answer = |code: Option<&str>| {
+        let base = CodeBase::new(&[("app.py", code.unwrap_or_default())]);
+        let folder = base.directory.path().display().to_string();
+        let mut all = vec!["checklist", SHOP, "--format", "json"];
+        if code.is_some() {
+            all.extend(["--code", &folder]);
+        }
+        let report: Value = serde_json::from_slice(&docward(&all).stdout).unwrap();
+        let items = report["checklist"].as_array().unwrap();
+        let item = items.iter().find(|item| item["id"] == "SC-7").unwrap().clone();
+        (
+            item["verdict"].as_str().unwrap().to_owned(),
+            item["evidence"].as_str().unwrap().to_owned(),
+        )
+    };
+    let (verdict, evidence) = answer(None);
+    assert!(verdict == "unknown" && evidence.contains("--code"), "{evidence}");
+    let client = |uri: &str| format!("from pymongo import MongoClient\nc = MongoClient({uri})\n");
+    let (verdict, evidence) = answer(Some(&client("'mongodb://root:Sup3rS3cret!@db.shop.io/x'")));
+    assert!(verdict == "fail" && evidence.contains("app.py:2: a password"), "{evidence}");
+    assert!(!evidence.contains("Sup3rS3cret"), "{evidence}");
+    let (verdict, evidence) = answer(Some(&client("os.environ['MONGODB_URI']")));
+    assert!(verdict == "pass" && evidence.contains("1 file"), "{evidence}");
+}
+
+#[test]
+fn what_was_said_of_a_collection_that_is_gone_is_fixed() {
+    let directory = tempfile::tempdir().unwrap();
+    let dump = directory.path().join("dump");
+    let database = dump.join("db_shop");
+    fs::create_dir_all(&database).unwrap();
+    let write = |name: &str| {
+        let documents: Vec<u8> = (0..30)
+            .flat_map(|i| {
+                bson::serialize_to_vec(
+                    &bson::doc! { "_id": i, "createTime": "2024-03-15 10:30:00" },
+                )
+            })
+            .flatten()
+            .collect();
+        fs::write(database.join(format!("{name}.bson")), documents).unwrap();
+        let metadata =
+            r#"{"options": {}, "indexes": [{"v": 2, "key": {"_id": 1}, "name": "_id_"}]}"#;
+        fs::write(database.join(format!("{name}.metadata.json")), metadata).unwrap();
+    };
+    write("t_order");
+    write("orders");
+    let text = |path: &Path| path.display().to_string();
+    let baseline = text(&directory.path().join("base.json"));
+    let report = |source: &Path, more: &[&str]| {
+        let source = text(source);
+        let mut all = vec![source.as_str(), "--baseline", &baseline, "--fail-on", "never"];
+        all.extend(more);
+        common::audit_json(&all).0
+    };
+    report(&dump, &["--write-baseline"]);
+    let of_orders = |report: &Value, list: &str| {
+        let known = report["compared"][list].as_array().unwrap();
+        known.iter().filter(|known| known["namespace"] == "db_shop.orders").count()
+    };
+    for ending in ["bson", "metadata.json"] {
+        fs::rename(
+            database.join(format!("orders.{ending}")),
+            database.join(format!("t_orders.{ending}")),
+        )
+        .unwrap();
+    }
+    let whole = report(&dump, &[]);
+    assert!(of_orders(&whole, "fixed") >= 2, "{whole}");
+    assert_eq!(of_orders(&whole, "notJudged"), 0, "{whole}");
+    // A part of the database says nothing of the rest.
+    for part in
+        [report(&dump, &["--collection", "t_order"]), report(&database.join("t_order.bson"), &[])]
+    {
+        assert_eq!(of_orders(&part, "fixed"), 0, "{part}");
+    }
+    // A database that is not in the dump may not have been dumped.
+    let other = directory.path().join("other");
+    fs::create_dir_all(&other).unwrap();
+    fs::rename(&database, other.join("db_other")).unwrap();
+    assert_eq!(of_orders(&report(&other, &[]), "fixed"), 0);
 }

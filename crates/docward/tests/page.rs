@@ -244,6 +244,103 @@ fn the_page_is_dark_narrow_and_usable_with_keys() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
+#[test]
+fn the_map_shows_what_is_a_copy_and_nothing_that_only_bears_its_name() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = std::fs::read_to_string(shop(directory.path())).expect("a page");
+    let start = text.find("<section id=\"map\"").expect("a map");
+    let map = &text[start..start + text[start..].find("</section>").expect("it ends")];
+    assert!(map.contains("class=\"edge copied\""), "copies have arrows");
+    assert!(map.contains("<td>copy</td>"), "and rows");
+    for name in ["status copies status", "createTime copies createTime"] {
+        assert!(!map.contains(name), "{name}");
+    }
+    let label = "items[].productId N:M";
+    assert!(map.contains(label), "an order has many products, and they have many orders");
+}
+
+#[test]
+fn the_paper_says_what_is_not_on_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let page = shop(directory.path());
+    let Some(browser) = Browser::start(1280, 1000) else { return };
+    let of = |browser: &Browser, id: &str| {
+        let text = browser.value(&format!(
+            "(e => e.checkVisibility() ? e.innerText : '')(document.getElementById('{id}'))"
+        ));
+        text.as_str().unwrap_or_default().to_owned()
+    };
+    browser.open(&page, "");
+    assert_eq!(of(&browser, "findings-on-paper"), "", "not on the screen");
+    browser.show_as("print");
+    let told = of(&browser, "findings-on-paper");
+    assert!(told.contains("findings 1 to 50 of 1") && told.contains("are left out"), "{told}");
+    let told = of(&browser, "collections-on-paper");
+    assert!(told.contains("collections 1 to 50 of ") && told.contains("Prepare"), "{told}");
+    // A sheet is about 700 pixels wide: the map is drawn as wide as there is room.
+    browser.resize(700, 1000);
+    assert!(fits(&browser), "in print");
+    let cut = "document.querySelector('.map').getBoundingClientRect().right > innerWidth";
+    assert_eq!(browser.value(cut), json!(false));
+    browser.show_as("screen");
+    browser.click("#whole");
+    browser.until("document.documentElement.dataset.whole === 'yes'");
+    browser.show_as("print");
+    assert_eq!(of(&browser, "findings-on-paper") + &of(&browser, "collections-on-paper"), "");
+    assert_eq!(
+        browser.value("document.getElementById('whole').textContent"),
+        json!("Ready to print")
+    );
+}
+
+#[test]
+fn a_baseline_and_a_selection_leave_forecasts_and_health_as_they_are() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let baseline = directory.path().join("base.json");
+    let page = |name: &str, more: &[&str]| {
+        let file = directory.path().join(name);
+        cargo_bin_cmd!("docward")
+            .current_dir(repository())
+            .args(["audit", "examples/shop", "--format", "html", "--fail-on", "never", "--output"])
+            .arg(&file)
+            .args(more)
+            .assert()
+            .code(0);
+        file
+    };
+    let base = baseline.display().to_string();
+    let known = page("known.html", &["--baseline", &base, "--write-baseline"]);
+    let named = page("named.html", &["--select", "N"]);
+    let text = std::fs::read_to_string(&known).expect("a page");
+    assert!(text.contains("In the baseline") && text.contains("accepted for now, not mended"));
+    let Some(browser) = Browser::start(1280, 1000) else { return };
+    for page in [known, named] {
+        browser.open(&page, "#collection=db_shop.t_user");
+        browser.until("document.querySelectorAll('.collection[open] .chart').length > 2");
+        let captions = "[...document.querySelectorAll('.collection[open] figcaption')].map(c => c.textContent).join()";
+        let captions = browser.value(captions).as_str().unwrap_or_default().to_owned();
+        for part in [", reaches ", " a day, reaches ", "counted from the newest document of 20"] {
+            assert!(captions.contains(part), "{part} in {captions}");
+        }
+    }
+}
+
+/// Letters in pictures of a collection that are smaller than this cannot be read.
+const SMALL: &str = "[...document.querySelectorAll('.collection[open] .chart text')].map(t => t.getScreenCTM().a * parseFloat(getComputedStyle(t).fontSize)).filter(size => size < 10)";
+
+#[test]
+fn letters_in_pictures_can_be_read() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let page = shop(directory.path());
+    let Some(browser) = Browser::start(1280, 1000) else { return };
+    for width in [1280, 800, 400] {
+        browser.resize(width, 900);
+        browser.open(&page, "#collection=db_shop.t_user");
+        browser.until("document.querySelectorAll('.collection[open] .chart text').length > 5");
+        assert_eq!(browser.value(SMALL), json!([]), "{width} pixels");
+    }
+}
+
 /// Texts whose contrast with their background is too weak, with the figure.
 const FAINT: &str = "(() => {
   const numbers = (c) => (c.match(/[0-9.]+/g) || []).map(Number);
@@ -271,6 +368,12 @@ fn ten_thousand_findings_in_two_thousand_collections_stay_usable() {
     browser.open(&page, "");
     assert_eq!(browser.complaints(), Vec::<String>::new());
     let all = found(&browser);
+    assert_eq!(
+        browser.value(
+            "document.getElementById('findings-on-paper').textContent.includes('1 to 50 of')"
+        ),
+        json!(true)
+    );
     let count: u64 =
         all.chars().filter(char::is_ascii_digit).collect::<String>().parse().expect("a number");
     assert!(count >= 10_000, "{all}");

@@ -1,4 +1,4 @@
-//! Comments that allow a finding: `docward: allow D020 the list is cut by a nightly job`.
+//! Comments that allow a finding: `docward: allow D020 until 2027-01-31 the list is cut by a nightly job`.
 
 /// Rules that a comment allows for its own line and the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,13 +7,16 @@ pub struct Allowed {
     pub line: u32,
     /// Codes or names of rules.
     pub rules: Vec<String>,
+    /// The last day on which it holds, as it is written; for ever when absent.
+    pub until: Option<String>,
     /// Why; empty when nobody said.
     pub reason: String,
 }
 
 const MARK: &str = "docward: allow ";
 
-/// What comments of a text allow. Rules are separated by commas, the reason stands behind them.
+/// What comments of a text allow. Rules are separated by commas; behind them stand the last day, if there is
+/// one, and the reason.
 pub(super) fn allowed(text: &str) -> Vec<Allowed> {
     if !text.contains(MARK) {
         return Vec::new();
@@ -34,11 +37,28 @@ pub(super) fn allowed(text: &str) -> Vec<Allowed> {
                     break;
                 }
             }
-            let reason = rest.get(used..).unwrap_or_default();
-            let reason = reason.trim_start_matches(['-', ':', ' ']).trim().to_owned();
-            Some(Allowed { line: u32::try_from(at + 1).unwrap_or(u32::MAX), rules, reason })
+            let (until, reason) = last_day(behind(rest.get(used..).unwrap_or_default()));
+            let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
+            Some(Allowed { line, rules, until, reason: behind(reason).to_owned() })
         })
         .collect()
+}
+
+/// What stands behind a rule or a day, without the signs between.
+fn behind(text: &str) -> &str {
+    text.trim_start_matches(['-', ':', ',', ' ']).trim()
+}
+
+/// The day of `until 2027-01-31`, and the rest. Words that begin with no digit are part of a reason: `until the
+/// job runs`.
+fn last_day(text: &str) -> (Option<String>, &str) {
+    let Some(rest) = text.strip_prefix("until ").map(str::trim_start) else { return (None, text) };
+    let (day, reason) = rest.split_once(' ').unwrap_or((rest, ""));
+    let day = day.trim_end_matches([':', ',', ';']);
+    match day.starts_with(|c: char| c.is_ascii_digit()) {
+        true => (Some(day.to_owned()), reason),
+        false => (None, text),
+    }
 }
 
 #[cfg(test)]
@@ -57,5 +77,19 @@ mod tests {
         );
         assert_eq!(found[0].reason, "cut every night");
         assert_eq!((found[1].line, found[1].reason.as_str()), (3, ""));
+    }
+
+    #[test]
+    fn the_last_day_is_no_part_of_the_reason() {
+        let of = |rest: &str| {
+            let found = allowed(&format!("// docward: allow D020{rest}")).remove(0);
+            (found.until.unwrap_or_default(), found.reason)
+        };
+        let pair = |day: &str, reason: &str| (day.to_owned(), reason.to_owned());
+        assert_eq!(of(" until 2027-01-31 cut every night"), pair("2027-01-31", "cut every night"));
+        assert_eq!(of(": until 2027-01-31: cut"), pair("2027-01-31", "cut"));
+        assert_eq!(of(" until 2027-01-31"), pair("2027-01-31", ""));
+        assert_eq!(of(" until 31.1. cut"), pair("31.1.", "cut"));
+        assert_eq!(of(" until the job runs"), pair("", "until the job runs"));
     }
 }

@@ -74,16 +74,17 @@ fn suppression(
         }
         found.ok()
     });
+    let files = entry.file.map(|text| pattern(text, out));
     // A pattern that cannot be read must not widen the entry to everything.
-    if namespaces.as_ref().is_some_and(Option::is_none)
-        || path.as_ref().is_some_and(Option::is_none)
-    {
+    if [&namespaces, &path, &files].into_iter().any(|glob| matches!(glob, Some(None))) {
         return None;
     }
     Some(Suppression {
         rule: entry.rule.value.to_owned(),
         pattern: namespaces.flatten(),
         path: path.flatten(),
+        files: files.flatten(),
+        is_comment: false,
         reason: reason?,
         expires: entry.expires.value.clone(),
         location: out.location(entry.at),

@@ -1,15 +1,20 @@
 //! Small pictures as SVG: distributions on log scales, growth against age. Colours come from the page's
-//! style, so that they follow light and dark. Each has a title that says in words what it shows.
+//! style, so that they follow light and dark. Each has a title that says in words what it shows. They are drawn
+//! about as wide as they are shown, so that letters keep their size.
 
-use docward_model::{Distribution, Growth, text};
+use docward_model::{Distribution, Growth, GrowthForecast, text};
 use maud::{Markup, html};
 
-const WIDTH: f64 = 480.0;
-const HEIGHT: f64 = 170.0;
-const LEFT: f64 = 10.0;
-const RIGHT: f64 = 10.0;
+use super::code_spans;
+
+const WIDTH: f64 = 320.0;
+const HEIGHT: f64 = 150.0;
+const LEFT: f64 = 8.0;
+const RIGHT: f64 = 8.0;
 const TOP: f64 = 36.0;
 const BOTTOM: f64 = 24.0;
+/// Room for a label of an axis.
+const LABEL: f64 = 54.0;
 /// Bars of a distribution.
 const BARS: usize = 48;
 
@@ -29,6 +34,9 @@ pub(crate) const SIZES: [Line; 4] = [
 ];
 /// The rule book's length of arrays.
 pub(crate) const LENGTHS: [Line; 1] = [Line { at: 1000, label: "1,000" }];
+
+/// What a reader has to know of the axes.
+const LOG_SCALES: &str = "Both axes are logarithmic: single giants stay visible.";
 
 /// How many values are how large. Both axes are logarithmic: single giants stay visible.
 pub(crate) fn distribution(
@@ -65,6 +73,7 @@ pub(crate) fn distribution(
         figure .chart {
             figcaption { b { (title) } " " span .muted {
                 "median " (shown(values.p50())) ", p99 " (shown(values.p99())) ", largest " (shown(values.max))
+                ". " (LOG_SCALES)
             } }
             svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(words) {
                 title { (words) }
@@ -94,7 +103,7 @@ pub(crate) fn growth(
     title: &str,
     points: &[(f64, u64)],
     growth: &Growth,
-    forecast: Option<&str>,
+    forecast: Option<&GrowthForecast>,
     shown: fn(u64) -> String,
 ) -> Markup {
     let oldest = points.iter().map(|p| p.0).fold(1.0, f64::max);
@@ -113,13 +122,17 @@ pub(crate) fn growth(
         text::count(growth.rows),
         oldest,
         growth.correlation,
-        forecast.map_or(String::new(), |when| format!(", reaches {when}")),
+        forecast.map_or(String::new(), |f| format!("; {} reaches {} on {}", f.pace, f.what, f.day)),
     );
     html! {
         figure .chart {
             figcaption { b { (title) } " " span .muted {
-                "+" (pace) " per day of age"
-                @if let Some(when) = forecast { ", reaches " b { (when) } }
+                "+" (pace) " per day of age (median)"
+                @if let Some(next) = forecast {
+                    "; " (code_spans(&next.pace)) ", reaches " b { (next.what) " on " (next.day) }
+                    ", counted from the newest document of " (next.counted_from)
+                }
+                ". The height is on a logarithmic scale."
             } }
             svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(words) {
                 title { (words) }
@@ -158,7 +171,7 @@ fn staggered(axis: &Axis, lines: &[Line]) -> Vec<(Line, u32)> {
     let mut out: Vec<(Line, u32)> = Vec::new();
     for line in lines.iter().filter(|line| axis.holds(line.at as f64)) {
         let is_close =
-            |(before, _): &&(Line, u32)| axis.x(line.at as f64) - axis.x(before.at as f64) < 60.0;
+            |(before, _): &&(Line, u32)| axis.x(line.at as f64) - axis.x(before.at as f64) < LABEL;
         let row = out.last().filter(is_close).map_or(0, |(_, row)| 1 - row);
         out.push((*line, row));
     }
@@ -166,7 +179,7 @@ fn staggered(axis: &Axis, lines: &[Line]) -> Vec<(Line, u32)> {
 }
 
 fn upright(x: f64, label: &str, row: u32) -> Markup {
-    let anchor = if x > WIDTH - 60.0 { "end" } else { "middle" };
+    let anchor = if x > WIDTH - LABEL / 2.0 { "end" } else { "middle" };
     let top = TOP - 6.0 - 12.0 * f64::from(row);
     html! {
         line .limit x1=(px(x)) x2=(px(x)) y1=(px(top)) y2=(px(HEIGHT - BOTTOM)) {}
@@ -207,10 +220,11 @@ impl Axis {
     fn ticks(&self) -> Vec<f64> {
         let first = self.low.log2().ceil() as i32;
         let last = self.high.log2().floor() as i32;
-        let step = ((last - first) / 6 + 1).max(1);
+        let step = ((last - first) / 5 + 1).max(1);
         let ticks = (first..=last).step_by(step.unsigned_abs() as usize).map(|n| 2_f64.powi(n));
         // The outermost labels would be cut off.
-        ticks.filter(|at| (25.0..=WIDTH - 25.0).contains(&self.x(*at))).collect()
+        let edge = LABEL / 2.0;
+        ticks.filter(|at| (edge..=WIDTH - edge).contains(&self.x(*at))).collect()
     }
 }
 
@@ -242,6 +256,37 @@ mod tests {
                 assert!(drawn.contains(&format!(">{label}<")), "{label}");
             }
         }
+    }
+
+    #[test]
+    fn the_pace_behind_a_day_is_told() {
+        let growth = Growth {
+            correlation: 0.9,
+            rows: 60,
+            per_day: 0.32,
+            days: 533.0,
+            newest_ms: 1_700_000_000_000,
+        };
+        let next = GrowthForecast {
+            namespace: "db.auditLog".to_owned(),
+            path: None,
+            what: "1,000 elements".to_owned(),
+            day: "2026-05-31".to_owned(),
+            pace: "the longest, by 0.81 elements a day".to_owned(),
+            counted_from: "2024-06-27".to_owned(),
+        };
+        let points = [(1.0, 3), (533.0, 430)];
+        let drawn = self::growth("x", &points, &growth, Some(&next), text::count).into_string();
+        for part in [
+            "+0.32 per day of age (median)",
+            "the longest, by 0.81 elements a day, reaches <b>1,000 elements on 2026-05-31</b>",
+            "counted from the newest document of 2024-06-27",
+            "logarithmic",
+        ] {
+            assert!(drawn.contains(part), "{part} in {drawn}");
+        }
+        let sizes = distribution("Sizes", &of(&[1, 9]), &SIZES, text::bytes).into_string();
+        assert!(sizes.contains("Both axes are logarithmic"));
     }
 
     #[test]

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use docward_model::{
-    BsonType, Collection, CollectionKind, DataValue, Field, FieldShape, Index, Profile, Report,
-    Severity, Subject, ValidationAction, ValidationLevel, text,
+    Basis, BsonType, Collection, CollectionKind, Field, FieldPath, FieldShape, GrowthForecast,
+    Index, Profile, Report, Severity, Subject, ValidationAction, ValidationLevel, text,
 };
 use maud::{Markup, html};
 use serde::Serialize;
@@ -32,11 +32,31 @@ struct Entry {
     b: String,
     /// Errors, warnings, notes.
     c: [u64; 3],
+    /// Findings that a baseline knows.
+    #[serde(skip_serializing_if = "is_none")]
+    o: u64,
     /// Kind, when it is not an ordinary one.
     k: &'static str,
 }
 
+fn is_none(n: &u64) -> bool {
+    *n == 0
+}
+
+/// Findings of the baseline by namespace: they are left out of the report, not out of the world.
+pub(super) fn in_baseline(report: &Report) -> BTreeMap<String, u64> {
+    let mut out = BTreeMap::new();
+    let baseline = report.compared.iter().filter(|compared| compared.basis == Basis::Baseline);
+    for known in baseline.flat_map(|compared| &compared.unchanged) {
+        if let Some(namespace) = known.at.namespace() {
+            *out.entry(namespace).or_default() += 1;
+        }
+    }
+    out
+}
+
 pub(crate) fn section(report: &Report) -> Markup {
+    let known = in_baseline(report);
     let mut counts: BTreeMap<String, [u64; 3]> = BTreeMap::new();
     for finding in &report.findings {
         if let Some(namespace) = finding.at.namespace() {
@@ -48,7 +68,6 @@ pub(crate) fn section(report: &Report) -> Markup {
             counts.entry(namespace).or_default()[at] += 1;
         }
     }
-    let forecasts = forecasts(report);
     let collections = &report.evidence.collections;
     let shown = &collections[..collections.len().min(MAX_COLLECTIONS)];
     let entries: Vec<Entry> = shown
@@ -60,6 +79,7 @@ pub(crate) fn section(report: &Report) -> Markup {
                 d: text::count(documents),
                 b: text::bytes(bytes),
                 c: counts.get(&name).copied().unwrap_or_default(),
+                o: known.get(&name).copied().unwrap_or_default(),
                 k: kind(collection.kind),
                 n: line(&name),
             }
@@ -71,7 +91,7 @@ pub(crate) fn section(report: &Report) -> Markup {
         let mut sections: Vec<String> = Vec::new();
         for collection in chunk {
             let section = if bytes < MAX_COLLECTION_BYTES {
-                drawn(report, collection, &forecasts)
+                drawn(report, collection)
             } else {
                 html! { p .muted { "Left out, so that this page still opens: audit it on its own with --collection." } }
             };
@@ -98,6 +118,7 @@ pub(crate) fn section(report: &Report) -> Markup {
                 }
             }
             p #collections-found role="status" aria-live="polite" {}
+            p #collections-on-paper .warn.on-paper {}
             @if collections.len() > shown.len() {
                 p .warn { (collections.len() - shown.len()) " more collections are left out of this page." }
             }
@@ -130,48 +151,11 @@ fn kind(kind: CollectionKind) -> &'static str {
     }
 }
 
-/// By namespace and path, which is empty for whole documents: `1 MB on 2027-01-31`.
-type Forecasts = BTreeMap<(String, String), String>;
-
-/// Figures of findings that are days, and what is reached on them; the nearest first.
-const DAYS: [(&str, &str); 7] = [
-    ("reachesLimitOn", "1,000 elements"),
-    ("reaches1MbOn", "1 MB"),
-    ("largestReaches1048576", "1 MB"),
-    ("reaches10MbOn", "10 MB"),
-    ("largestReaches10485760", "10 MB"),
-    ("full16MbOn", "16 MB"),
-    ("largestReaches16777216", "16 MB"),
-];
-
-/// What rules have worked out about growth; nothing is worked out here.
-fn forecasts(report: &Report) -> Forecasts {
-    let mut out = Forecasts::new();
-    for finding in &report.findings {
-        let days = DAYS.iter().filter_map(|(key, what)| match finding.data.get(key)? {
-            DataValue::Text(day) => Some(format!("{what} on {day}")),
-            _ => None,
-        });
-        let days: Vec<String> = days.collect();
-        let namespace = finding.at.namespace().unwrap_or_default();
-        let path = finding.at.path().map_or(String::new(), ToString::to_string);
-        if let Some(first) = days.first() {
-            // What is said of an array's length is not said of its bytes.
-            let is_of_document = !path.is_empty() && first.contains(" MB on ");
-            let what =
-                if is_of_document { format!("a document of {first}") } else { first.clone() };
-            out.entry((namespace.clone(), path)).or_insert(what);
-        }
-        if let Some(size) = days.iter().find(|day| day.contains(" MB on ")) {
-            out.entry((namespace, String::new())).or_insert_with(|| size.clone());
-        }
-    }
-    out
-}
-
-fn drawn(report: &Report, collection: &Collection, forecasts: &Forecasts) -> Markup {
+fn drawn(report: &Report, collection: &Collection) -> Markup {
     let name = collection.namespace.to_string();
-    let forecast = |path: &str| forecasts.get(&(name.clone(), path.to_owned())).map(String::as_str);
+    let forecast = |path: Option<&FieldPath>| {
+        report.forecasts.iter().find(|f| f.namespace == name && f.path.as_ref() == path)
+    };
     html! {
         p .facts {
             (validator(collection))
@@ -188,7 +172,7 @@ fn drawn(report: &Report, collection: &Collection, forecasts: &Forecasts) -> Mar
             div .charts {
                 (chart::distribution("Document sizes", &profile.sizes, &chart::SIZES, text::bytes))
                 @if let Some(growth) = profile.growth.filter(|g| g.correlation >= MIN_CORRELATION && !profile.by_age.is_empty()) {
-                    (chart::growth("Size against age", &profile.by_age, &growth, forecast(""), text::bytes))
+                    (chart::growth("Size against age", &profile.by_age, &growth, forecast(None), text::bytes))
                 }
                 (arrays(profile, &forecast))
             }
@@ -222,7 +206,10 @@ fn validator(collection: &Collection) -> Markup {
     }
 }
 
-fn arrays<'f>(profile: &Profile, forecast: &impl Fn(&str) -> Option<&'f str>) -> Markup {
+fn arrays<'f>(
+    profile: &Profile,
+    forecast: &impl Fn(Option<&FieldPath>) -> Option<&'f GrowthForecast>,
+) -> Markup {
     let mut arrays: Vec<_> = profile
         .fields
         .iter()
@@ -237,7 +224,7 @@ fn arrays<'f>(profile: &Profile, forecast: &impl Fn(&str) -> Option<&'f str>) ->
             @let path = plain(field.path.as_str());
             (chart::distribution(&format!("Elements of {path}"), &array.lengths, &chart::LENGTHS, text::count))
             @if let Some(growth) = array.growth.filter(|g| g.correlation >= MIN_CORRELATION && !array.by_age.is_empty()) {
-                (chart::growth(&format!("{path} against age"), &array.by_age, &growth, forecast(field.path.as_str()), text::count))
+                (chart::growth(&format!("{path} against age"), &array.by_age, &growth, forecast(Some(&field.path)), text::count))
             }
         }
     }
@@ -271,7 +258,7 @@ fn fields(report: &Report, collection: &Collection, profile: &Profile) -> Markup
                 } }
                 tbody {
                     @for (field, depth) in order.iter().take(MAX_FIELDS) {
-                        (row(report, field, *depth, findings.get(field.path.as_str()).copied()))
+                        (row(report, profile, field, *depth, findings.get(field.path.as_str()).copied()))
                     }
                 }
             }
@@ -299,13 +286,20 @@ fn walk<'p>(
     }
 }
 
-fn row(report: &Report, field: &Field, depth: usize, worst: Option<Severity>) -> Markup {
+fn row(
+    report: &Report,
+    profile: &Profile,
+    field: &Field,
+    depth: usize,
+    worst: Option<Severity>,
+) -> Markup {
     let name = match field.shape {
         FieldShape::Named => plain(&field.name),
         FieldShape::Element => "[ ]".to_owned(),
         FieldShape::AnyKey => "*".to_owned(),
     };
     let presence = field.presence().min(1.0);
+    let above = profile.parent(field).map(holder);
     html! {
         tr {
             th scope="row" style={ "padding-left:" (format!("{:.1}", 0.5 + 1.1 * depth as f64)) "rem" } title=(plain(field.path.as_str())) {
@@ -320,13 +314,14 @@ fn row(report: &Report, field: &Field, depth: usize, worst: Option<Severity>) ->
             td { (types(field)) }
             td {
                 @if field.shape == FieldShape::Named {
-                    span .stack.thin role="img" aria-label={ "present in " (text::percent(presence)) } {
+                    span .stack.thin role="img" aria-label={ "present in " (text::percent(presence)) " of " (above.as_deref().unwrap_or("documents")) } {
                         span .fill style={ "flex:" (format!("{:.1}", (presence * 100.0).max(1.0))) } {}
                         @if presence < 1.0 {
                             span .rest style={ "flex:" (format!("{:.1}", (1.0 - presence) * 100.0)) } {}
                         }
                     }
                     " " (text::percent(presence))
+                    @if let Some(above) = above { " " span .muted { "of " (above) } }
                 }
             }
             td .num {
@@ -334,6 +329,15 @@ fn row(report: &Report, field: &Field, depth: usize, worst: Option<Severity>) ->
             }
             td .notes { (notes(report, field)) }
         }
+    }
+}
+
+/// What a field inside of another is counted in: objects there, which may be few.
+fn holder(parent: &Field) -> String {
+    let name = plain(parent.path.leaf());
+    match parent.shape {
+        FieldShape::Named => format!("{name} objects"),
+        FieldShape::Element | FieldShape::AnyKey => format!("objects in {name}"),
     }
 }
 

@@ -98,6 +98,7 @@ pub(crate) fn section(report: &Report, rules: &[&RuleMeta]) -> Markup {
                     button type="reset" { "Show all" }
                 }
                 p #found role="status" aria-live="polite" { "Unpacking…" }
+                p #findings-on-paper .warn.on-paper {}
                 @if left_out > 0 {
                     p .warn {
                         (text::plural(left_out as u64, "finding")) " more did not fit into this page; "

@@ -1,6 +1,9 @@
 //! The map of relationships: which collection references or copies which.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use docward_model::{Evidence, Namespace, Reference, text};
 use maud::{Markup, html};
@@ -12,7 +15,9 @@ use crate::text::{line, plain};
 /// More boxes than this nobody follows, and placing them takes seconds.
 const MAX_BOXES: usize = 60;
 /// Rows of the table of relationships.
-const MAX_ROWS: usize = 500;
+const MAX_ROWS: usize = 2_000;
+/// Copied fields that the label of an arrow names.
+const NAMED_COPIES: usize = 2;
 
 /// An arrow of the map: all references and copies from one collection to another.
 struct Link<'e> {
@@ -27,15 +32,20 @@ pub(crate) fn section(evidence: &Evidence) -> Markup {
     let drawn = chosen(&links);
     let boxes: BTreeSet<&Namespace> = links.keys().flat_map(|(a, b)| [*a, *b]).collect();
     let left_out = boxes.len() - drawn.len();
+    let rows = rows(&links);
     html! {
         section #map aria-labelledby="map-title" {
             h2 #map-title { "Map" }
             p {
                 "An arrow leads from the collection that holds ids, or copies of fields, to the one they are "
-                "from. Dashed arrows are copies."
+                "from. Dashed arrows are copies: fields whose values repeat those of the other collection, or "
+                "that are declared to."
             }
             @if left_out > 0 {
-                p .warn { (text::plural(left_out as u64, "collection")) " with fewer links not drawn; the table has all." }
+                p .warn {
+                    (text::plural(left_out as u64, "collection")) " with fewer links not drawn; the table has "
+                    @if rows > MAX_ROWS { "more of them." } @else { "all." }
+                }
             }
             div .scroll tabindex="0" role="region" aria-label="Drawn map of relationships" {
                 (draw(&links, &drawn))
@@ -59,16 +69,32 @@ fn links(evidence: &Evidence) -> Links<'_> {
     links
 }
 
-/// The collections with the most links.
+/// The collections with the most links, each with one that it is linked to: a box without an arrow says nothing.
 fn chosen<'e>(links: &Links<'e>) -> BTreeSet<&'e Namespace> {
-    let mut degrees: BTreeMap<&Namespace, usize> = BTreeMap::new();
+    let mut partners: BTreeMap<&Namespace, BTreeSet<&Namespace>> = BTreeMap::new();
     for (from, to) in links.keys() {
-        *degrees.entry(from).or_default() += 1;
-        *degrees.entry(to).or_default() += 1;
+        partners.entry(from).or_default().insert(to);
+        partners.entry(to).or_default().insert(from);
     }
-    let mut ranked: Vec<_> = degrees.into_iter().collect();
-    ranked.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    ranked.into_iter().take(MAX_BOXES).map(|(namespace, _)| namespace).collect()
+    let rank = |namespace: &&'e Namespace| {
+        (Reverse(partners.get(namespace).map_or(0, BTreeSet::len)), *namespace)
+    };
+    let mut ranked: Vec<&Namespace> = partners.keys().copied().collect();
+    ranked.sort_by_key(rank);
+    let mut chosen = BTreeSet::new();
+    for namespace in ranked {
+        let others = || partners[namespace].iter().copied().filter(|other| *other != namespace);
+        let is_linked = others().any(|other| chosen.contains(other));
+        // One that is linked to nothing but itself shows that in its box.
+        let partner = if is_linked { None } else { others().min_by_key(rank) };
+        let more = [Some(namespace), partner];
+        let more = more.into_iter().flatten().filter(|one| !chosen.contains(one));
+        let more: Vec<&Namespace> = more.collect();
+        if chosen.len() + more.len() <= MAX_BOXES {
+            chosen.extend(more);
+        }
+    }
+    chosen
 }
 
 fn draw(links: &Links<'_>, chosen: &BTreeSet<&Namespace>) -> Markup {
@@ -92,32 +118,46 @@ fn draw(links: &Links<'_>, chosen: &BTreeSet<&Namespace>) -> Markup {
     }
     for ((from, to), link) in links {
         let (Some(&tail), Some(&head)) = (places.get(from), places.get(to)) else { continue };
-        graph.arrows.push(GraphArrow {
+        let arrow = |label: String, words: String, dashed: bool| GraphArrow {
             from: tail,
             to: head,
-            label: label(link),
-            words: format!("{} → {}: {}", name(from), name(to), words(link)),
-            dashed: link.references.is_empty(),
-        });
+            label,
+            words: format!("{} → {}: {words}", name(from), name(to)),
+            dashed,
+        };
+        if let Some(first) = link.references.first() {
+            let label = format!("{} {}", first.path, cardinality(first));
+            let label = with_more(label, link.references.len() - 1);
+            graph.arrows.push(arrow(label, references_in_words(link), false));
+        }
+        if !link.copies.is_empty() {
+            let named: Vec<&str> =
+                link.copies.iter().take(NAMED_COPIES).map(|(path, _)| path.as_str()).collect();
+            let label = with_more(named.join(", "), link.copies.len() - named.len());
+            graph.arrows.push(arrow(label, copies_in_words(link), true));
+        }
     }
     graph.draw("collection")
 }
 
-/// `customerId 1:N`.
-fn label(link: &Link<'_>) -> String {
-    let first = match (link.references.first(), link.copies.first()) {
-        (Some(reference), _) => format!("{} {}", reference.path, cardinality(reference)),
-        (None, Some((path, _))) => path.clone(),
-        (None, None) => String::new(),
-    };
-    let more = (link.references.len() + link.copies.len()).saturating_sub(1);
-    if more > 0 { format!("{first} +{more}") } else { first }
+/// `customerId 1:N +2`.
+fn with_more(label: String, more: usize) -> String {
+    if more > 0 { format!("{label} +{more}") } else { label }
 }
 
-fn words(link: &Link<'_>) -> String {
+fn references_in_words(link: &Link<'_>) -> String {
     let references = link.references.iter().map(|r| format!("{} ({})", r.path, cardinality(r)));
+    references.collect::<Vec<_>>().join(", ")
+}
+
+fn copies_in_words(link: &Link<'_>) -> String {
     let copies = link.copies.iter().map(|(path, source)| format!("{path} copies {source}"));
-    references.chain(copies).collect::<Vec<_>>().join(", ")
+    copies.collect::<Vec<_>>().join(", ")
+}
+
+/// Relationships in all.
+fn rows(links: &Links<'_>) -> usize {
+    links.values().map(|link| link.references.len() + link.copies.len()).sum()
 }
 
 /// Parents to children, as it is in the data.
@@ -131,7 +171,7 @@ fn cardinality(reference: &Reference) -> &'static str {
 }
 
 fn table(links: &Links<'_>) -> Markup {
-    let rows: usize = links.values().map(|link| link.references.len() + link.copies.len()).sum();
+    let rows = rows(links);
     let mut shown = 0;
     html! {
         details {
@@ -177,7 +217,7 @@ fn table(links: &Links<'_>) -> Markup {
                     }
                 }
             }
-            @if rows > MAX_ROWS { p .warn { (rows - MAX_ROWS) " more are left out." } }
+            @if rows > MAX_ROWS { p .warn { (text::count((rows - MAX_ROWS) as u64)) " more are left out." } }
         }
     }
 }
@@ -185,4 +225,85 @@ fn table(links: &Links<'_>) -> Markup {
 fn namespace_link(namespace: &Namespace) -> Markup {
     let name = line(&namespace.to_string());
     html! { a href={ "#collection=" (pack::percent_encoded(&name)) } { (name) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use docward_model::{BsonType, CopiedField, Distribution, FieldPath};
+
+    use super::*;
+
+    fn reference(from: &str, to: &str, parents_per_child: f64) -> Reference {
+        Reference {
+            from: Namespace::new("db", from),
+            path: FieldPath::new(format!("{to}Id")),
+            to: Namespace::new("db", to),
+            to_path: FieldPath::new("_id"),
+            contained: 1.0,
+            checked_values: 10,
+            from_type: BsonType::ObjectId,
+            to_type: BsonType::ObjectId,
+            needs_conversion: false,
+            children_per_parent: Distribution { max: 5, ..Distribution::default() },
+            parents: 10.0,
+            parents_per_child,
+        }
+    }
+
+    #[test]
+    fn dm_07_5_ids_in_arrays_are_many_to_many() {
+        assert_eq!(cardinality(&reference("order", "product", 2.9)), "N:M");
+        assert_eq!(cardinality(&reference("order", "customer", 1.0)), "1:N");
+    }
+
+    #[test]
+    fn pt_extref_1_a_copy_has_an_arrow_of_its_own() {
+        let mut evidence = Evidence::default();
+        evidence.references.push(reference("order", "customer", 1.0));
+        let page = section(&evidence).into_string();
+        assert_eq!(
+            (page.matches("<path class=\"edge").count(), page.matches("copied").count()),
+            (1, 0)
+        );
+        for name in ["name", "city", "level"] {
+            evidence.copies.push(CopiedField {
+                from: Namespace::new("db", "order"),
+                path: FieldPath::new(format!("customer.{name}")),
+                reference: FieldPath::new("customerId"),
+                to: Namespace::new("db", "customer"),
+                source: FieldPath::new(name),
+                compared: 100,
+                differing: 1,
+                by_value: true,
+            });
+        }
+        let page = section(&evidence).into_string();
+        assert_eq!(page.matches("<path class=\"edge").count(), 2);
+        assert_eq!(page.matches("class=\"edge copied\"").count(), 1, "one for all copies");
+        assert!(
+            page.contains("customerId 1:N<") && page.contains("customer.name, customer.city +1<")
+        );
+    }
+
+    #[test]
+    fn every_box_of_a_large_map_has_an_arrow() {
+        let mut evidence = Evidence::default();
+        // Stars of one middle and two leaves: taken by rank alone, the last middles stand without leaves.
+        for star in 0..100 {
+            let middle = format!("m{star:03}");
+            evidence.references.push(reference(&format!("a{star:03}"), &middle, 1.0));
+            evidence.references.push(reference(&format!("b{star:03}"), &middle, 1.0));
+        }
+        let links = links(&evidence);
+        let chosen = chosen(&links);
+        assert!((MAX_BOXES - 1..=MAX_BOXES).contains(&chosen.len()), "{}", chosen.len());
+        for one in &chosen {
+            let is_linked = |(from, to): &(&Namespace, &Namespace)| {
+                (from == one && chosen.contains(to)) || (to == one && chosen.contains(from))
+            };
+            assert!(links.keys().any(is_linked), "{one}");
+        }
+        let page = section(&evidence).into_string();
+        assert!(page.contains("not drawn; the table has all.") && !page.contains("left out"));
+    }
 }

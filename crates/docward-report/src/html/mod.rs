@@ -231,6 +231,9 @@ struct Health {
     errors: u64,
     warnings: u64,
     notes: u64,
+    /// Findings that a baseline knows, and collections that have no others.
+    known: u64,
+    with_known: u64,
 }
 
 impl Overview {
@@ -256,6 +259,11 @@ impl Overview {
                 Severity::Info => {}
             }
         }
+        let known = collection::in_baseline(report);
+        for (namespace, n) in &known {
+            let database = namespace.split('.').next().unwrap_or_default();
+            databases.entry(database.to_owned()).or_default().known += n;
+        }
         let mut all = 0;
         for collection in &evidence.collections {
             let namespace = collection.namespace.to_string();
@@ -268,6 +276,8 @@ impl Overview {
                 health.with_errors += 1;
             } else if poor.contains(&namespace) {
                 health.with_warnings += 1;
+            } else if known.contains_key(&namespace) {
+                health.with_known += 1;
             }
             all += documents;
         }
@@ -276,6 +286,8 @@ impl Overview {
 }
 
 fn summary_section(report: &Report, overview: &Overview) -> Markup {
+    let has_known = overview.databases.values().any(|health| health.known > 0);
+    let with_amounts = overview.collections > 0;
     let views =
         report.evidence.collections.iter().filter(|c| c.kind == CollectionKind::View).count();
     html! {
@@ -302,25 +314,35 @@ fn summary_section(report: &Report, overview: &Overview) -> Markup {
                     table {
                         thead { tr {
                             th scope="col" { "Database" }
-                            th scope="col" { "Collections" }
+                            @if with_amounts { th scope="col" { "Collections" } }
                             th scope="col" .num { "Errors" }
                             th scope="col" .num { "Warnings" }
                             th scope="col" .num { "Notes" }
-                            @if overview.collections > 0 {
+                            @if has_known { th scope="col" .num { "In the baseline" } }
+                            @if with_amounts {
                                 th scope="col" .num { "Documents" }
                                 th scope="col" .num { "Bytes" }
                             }
                         } }
                         tbody {
-                            @for (name, health) in &overview.databases { (health_row(name, health, overview.collections > 0)) }
+                            @for (name, health) in &overview.databases { (health_row(name, health, with_amounts, has_known)) }
                         }
                     }
                 }
-                p .legend {
-                    span .key.bad {} "with errors " span .key.poor {} "with warnings "
-                    span .key.good {} "with neither"
-                    ". Findings about a database as a whole are in the numbers only."
-                    @if views > 0 { " Views count as collections." }
+                @if with_amounts {
+                    p .legend {
+                        span .key.bad {} "with errors " span .key.poor {} "with warnings "
+                        @if has_known { span .key.known {} "with known findings only " }
+                        span .key.good {} "with neither"
+                        ". Findings about a database as a whole are in the numbers only."
+                        @if views > 0 { " Views count as collections." }
+                    }
+                }
+                @if has_known {
+                    p .warn {
+                        "Findings in the baseline are accepted for now, not mended: they are counted here and left "
+                        "out of the list below. Without the baseline the report has them."
+                    }
                 }
             }
         }
@@ -333,28 +355,36 @@ fn card(class: &str, count: u64, noun: &str) -> Markup {
     }
 }
 
-fn health_row(name: &str, health: &Health, with_amounts: bool) -> Markup {
-    let clean = health.collections - health.with_errors - health.with_warnings;
+fn health_row(name: &str, health: &Health, with_amounts: bool, has_known: bool) -> Markup {
+    let Health { with_errors, with_warnings, with_known, .. } = health;
+    let clean = health.collections - with_errors - with_warnings - with_known;
+    let known = match has_known {
+        true => format!("{with_known} with known findings only, "),
+        false => String::new(),
+    };
     let title = format!(
-        "{} with errors, {} with warnings, {clean} with neither",
-        health.with_errors, health.with_warnings
+        "{with_errors} with errors, {with_warnings} with warnings, {known}{clean} with neither"
     );
     html! {
         tr {
             th scope="row" { a href={ "#findings?ns=" (pack::percent_encoded(&line(name))) } { (line(name)) } }
-            td {
-                @if health.collections > 0 {
-                    span .stack role="img" aria-label=(title) title=(title) {
-                        (part("bad", health.with_errors, health.collections))
-                        (part("poor", health.with_warnings, health.collections))
-                        (part("good", clean, health.collections))
+            @if with_amounts {
+                td {
+                    @if health.collections > 0 {
+                        span .stack role="img" aria-label=(title) title=(title) {
+                            (part("bad", *with_errors, health.collections))
+                            (part("poor", *with_warnings, health.collections))
+                            (part("known", *with_known, health.collections))
+                            (part("good", clean, health.collections))
+                        }
+                        " " (text::count(health.collections))
                     }
-                    " " (text::count(health.collections))
                 }
             }
             td .num { (text::count(health.errors)) }
             td .num { (text::count(health.warnings)) }
             td .num { (text::count(health.notes)) }
+            @if has_known { td .num { (text::count(health.known)) } }
             @if with_amounts {
                 td .num { (text::count(health.documents)) }
                 td .num { (text::bytes(health.bytes)) }
@@ -478,18 +508,53 @@ fn more(report: &Report) -> Markup {
     }
 }
 
-/// Text whose `spans` in backticks become code.
+/// Text whose `spans` in backticks become code. Names may hold backticks themselves: a span begins behind a
+/// space or a bracket, ends at the first backtick behind which no word goes on, and keeps those between.
 fn code_spans(text: &str) -> Markup {
     let text = plain(text);
-    let mut parts: Vec<&str> = text.split('`').collect();
-    // A lone backtick opens nothing.
-    let tail = if parts.len().is_multiple_of(2) { parts.pop() } else { None };
-    html! {
-        @for (at, part) in parts.iter().enumerate() {
-            @if at % 2 == 1 { code { (part) } } @else { (part) }
+    let mut rest = text.as_str();
+    let mut parts: Vec<(bool, &str)> = Vec::new();
+    let mut from = 0;
+    while let Some(at) = rest[from..].find('`').map(|at| from + at) {
+        match span_end(rest, at).filter(|_| opens(rest, at)) {
+            Some(end) => {
+                parts.extend([(false, &rest[..at]), (true, &rest[at + 1..end])]);
+                (rest, from) = (&rest[end + 1..], 0);
+            }
+            // A lone backtick opens nothing.
+            None => from = at + 1,
         }
-        @if let Some(tail) = tail { "`" (tail) }
     }
+    parts.push((false, rest));
+    html! {
+        @for (is_code, part) in parts {
+            @if is_code { code { (part) } } @else { (part) }
+        }
+    }
+}
+
+/// Whether a span can begin at a backtick.
+fn opens(text: &str, at: usize) -> bool {
+    text[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '`')
+}
+
+/// Where the span ends that begins at a backtick.
+fn span_end(text: &str, start: usize) -> Option<usize> {
+    let mut last = None;
+    for (at, _) in text.match_indices('`').filter(|(at, _)| *at > start) {
+        let next = text[at + 1..].chars().next();
+        let begins_another = opens(text, at) && next.is_some_and(|c| !c.is_whitespace());
+        match next {
+            // Another one begins: this one ended before, in the middle of a word (`_id`s).
+            Some(c) if c != '`' && last.is_some() && begins_another => return last,
+            Some(c) if c == '`' || c.is_alphanumeric() => {
+                last = last.or((at > start + 1).then_some(at))
+            }
+            _ if at > start + 1 => return Some(at),
+            _ => {}
+        }
+    }
+    last
 }
 
 #[cfg(test)]
@@ -500,5 +565,23 @@ mod tests {
     fn spans_in_backticks_become_code_and_nothing_becomes_markup() {
         assert_eq!(code_spans("a `b<c` d").into_string(), "a <code>b&lt;c</code> d");
         assert_eq!(code_spans("a ` d").into_string(), "a ` d");
+        assert_eq!(code_spans("`a`, (`b`)").into_string(), "<code>a</code>, (<code>b</code>)");
+        assert_eq!(
+            code_spans("`_id`s of `x`").into_string(),
+            "<code>_id</code>s of <code>x</code>"
+        );
+    }
+
+    #[test]
+    fn names_keep_their_backticks() {
+        for (name, shown) in
+            [("a`b", "a`b"), ("a`", "a`"), ("`a", "`a"), ("``", "``"), ("a`b`c", "a`b`c")]
+        {
+            let drawn = code_spans(&format!("field `{name}` is in `t_x`, not in `{name}`"));
+            let expect = format!(
+                "field <code>{shown}</code> is in <code>t_x</code>, not in <code>{shown}</code>"
+            );
+            assert_eq!(drawn.into_string(), expect);
+        }
     }
 }

@@ -85,10 +85,18 @@
     matching = findings.filter((f) => matches(f, w, words));
   }
 
+  // What stands on paper alone: how much of a list is on it.
+  function onPaper(id, from, shown, total, noun) {
+    const missing = total - shown;
+    const rest = PAGE === PRINTED ? 'a filter takes others, and the JSON report has all' : '“Prepare for printing” puts more on paper';
+    one(id).textContent = missing === 0 ? '' : `On this paper: ${noun} ${count(from + 1)} to ${count(from + shown)} of ${count(total)}; ${count(missing)} are left out (${rest}).`;
+  }
+
   function show(to) {
     page = to;
     const from = page * PAGE;
     const shown = matching.slice(from, from + PAGE);
+    onPaper('findings-on-paper', from, shown.length, matching.length, 'findings');
     one('list').innerHTML = shown.map((f) => f.h).join('');
     one('found').textContent = matching.length === findings.length
       ? `${count(findings.length)} findings`
@@ -133,7 +141,11 @@
 
   function showCollections(to) {
     const box = one('collection-list');
-    box.replaceChildren(...listed.slice(to * PAGE, (to + 1) * PAGE).map((c) => {
+    const shown = listed.slice(to * PAGE, (to + 1) * PAGE);
+    onPaper('collections-on-paper', to * PAGE, shown.length, listed.length, 'collections');
+    // They are unpacked when they are opened, and a printer does not wait.
+    if (PAGE !== PRINTED) one('collections-on-paper').append(' Fields, pictures and indexes are on paper after “Prepare for printing” alone.');
+    box.replaceChildren(...shown.map((c) => {
       const details = make('details');
       details.className = 'collection';
       details.dataset.i = c.i;
@@ -143,6 +155,7 @@
       summary.append(make('b', c.n), ' ');
       if (c.k) { const k = make('span', c.k); k.className = 'badge'; summary.append(k, ' '); }
       for (const [n, kind, noun] of told) { const b = make('span', `${count(n)} ${noun}${n === 1 ? '' : 's'}`); b.className = `badge ${kind}`; summary.append(b, ' '); }
+      if (c.o) { const b = make('span', `${count(c.o)} in the baseline`); b.className = 'badge'; summary.append(b, ' '); }
       const amounts = make('span', `${c.d} documents, ${c.b}`);
       amounts.className = 'counts';
       summary.append(amounts);
@@ -260,7 +273,9 @@
       showCollections(0);
       for (const d of one('collection-list').children) await fill(d);
     }
-    whole.textContent = 'Ready to print';
+    const more = (what, all) => (all > PRINTED ? [`${count(PRINTED)} of ${count(all)} ${what}`] : []);
+    const parts = [...more('findings', matching.length), ...more('collections', listed.length)];
+    whole.textContent = parts.length ? `Ready to print: ${parts.join(', ')}` : 'Ready to print';
     document.documentElement.dataset.whole = 'yes';
   });
   addEventListener('hashchange', follow);

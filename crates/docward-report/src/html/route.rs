@@ -11,6 +11,9 @@ type Point = (f64, f64);
 const SAMPLES: u32 = 40;
 /// Room between a line and a box it does not belong to.
 const CLEAR: f64 = 5.0;
+/// How much further a bow around a box goes than the one before it, and how many are tried to either side.
+const BOW: f64 = 24.0;
+const MOST_BOWS: u32 = 16;
 /// Width of a letter of a label, and its height with the space around it.
 const LETTER: f64 = 6.7;
 const LABEL_HEIGHT: f64 = 15.0;
@@ -34,7 +37,8 @@ enum Side {
     Bottom,
 }
 
-/// Lines from box to box. Those that would cross another box are left as they were.
+/// Lines from box to box. One that would cross another box goes around it: as it was laid, or else in the
+/// smallest bow that is free.
 pub(super) fn lines(places: &[Option<Rect>], arrows: &[(usize, usize)], as_laid: &mut [Line]) {
     let sides: Vec<Option<(Side, Side)>> = arrows
         .iter()
@@ -48,16 +52,42 @@ pub(super) fn lines(places: &[Option<Rect>], arrows: &[(usize, usize)], as_laid:
     let ends = ends(places, arrows, &sides);
     for (at, line) in as_laid.iter_mut().enumerate() {
         let (Some((from, to)), Some(&[start, end])) = (sides[at], ends.get(&at)) else { continue };
-        let controls = (pulled(start, from, end), pulled(end, to, start));
-        let points = cubic(start, controls.0, controls.1, end);
         let (tail, head) = arrows[at];
-        let crosses = places.iter().enumerate().any(|(other, place)| {
-            other != tail
-                && other != head
-                && place.is_some_and(|place| points.iter().any(|p| is_inside(*p, place, CLEAR)))
-        });
-        if crosses && !line.points.is_empty() {
-            continue;
+        // Points of a line that lie on boxes it does not belong to.
+        let covered = |points: &[Point]| -> usize {
+            let others = places.iter().enumerate().filter(|(i, _)| *i != tail && *i != head);
+            let on = |place: Rect| points.iter().filter(|p| is_inside(**p, place, CLEAR)).count();
+            others.filter_map(|(_, place)| *place).map(on).sum()
+        };
+        let straight = (pulled(start, from, end), pulled(end, to, start));
+        let bow = |by: f64| match from {
+            Side::Left | Side::Right => ((0.0, by), straight.0, straight.1),
+            Side::Top | Side::Bottom => ((by, 0.0), straight.0, straight.1),
+        };
+        let curve = |by: f64| {
+            let ((x, y), a, b) = bow(by);
+            let controls = ((a.0 + x, a.1 + y), (b.0 + x, b.1 + y));
+            (controls, cubic(start, controls.0, controls.1, end))
+        };
+        let (mut controls, mut points) = curve(0.0);
+        let mut crossed = covered(&points);
+        if crossed > 0 && !line.points.is_empty() {
+            let as_laid = covered(&line.points);
+            if as_laid == 0 {
+                continue;
+            }
+            for by in (1..=MOST_BOWS).flat_map(|n| [f64::from(n) * BOW, -f64::from(n) * BOW]) {
+                let (pulls, bent) = curve(by);
+                // Above and to the left of the drawing nothing is shown.
+                let is_shown = bent.iter().all(|(x, y)| *x >= CLEAR && *y >= CLEAR);
+                let now = covered(&bent);
+                if is_shown && now < crossed {
+                    (controls, points, crossed) = (pulls, bent, now);
+                }
+            }
+            if as_laid < crossed {
+                continue;
+            }
         }
         let show = |(x, y): Point| format!("{x:.1} {y:.1}");
         let d =
@@ -234,6 +264,19 @@ mod tests {
         let mut made = [around];
         lines(&places, &[(0, 1)], &mut made);
         assert_eq!(made[0].d, "M0 0");
+    }
+
+    #[test]
+    fn a_line_that_was_laid_behind_a_box_bows_around_it() {
+        let places =
+            [(0.0, 100.0, 50.0, 30.0), (300.0, 100.0, 50.0, 30.0), (150.0, 90.0, 50.0, 50.0)]
+                .map(Some);
+        let behind = Line { d: "M0 0".to_owned(), points: vec![(175.0, 115.0)], reversed: true };
+        let mut made = [behind];
+        lines(&places, &[(0, 1)], &mut made);
+        let on_box = |p: &Point| is_inside(*p, (150.0, 90.0, 50.0, 50.0), 0.0);
+        assert!(!made[0].points.iter().any(on_box), "{}", made[0].d);
+        assert_eq!((made[0].points[0], made[0].points[40]), ((50.0, 115.0), (300.0, 115.0)));
     }
 
     #[test]

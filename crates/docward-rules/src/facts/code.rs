@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use docward_model::{
-    Draft, Evidence, Namespace, Seen, Subject, Unit,
+    Draft, Evidence, Namespace, Seen, Subject, Suppression, Unit,
     code::{Append, Code, DeclaredField, Place},
 };
 
@@ -24,6 +24,17 @@ pub fn draft(
     Draft::new(Subject::Deployment, what, why, todo, seen(evidence))
         .location(place.location.clone())
         .key(format!("{file} {} {about}", place.function.as_deref().unwrap_or_default()))
+}
+
+/// What tells a suppression from others: of a comment not its line, which moves with every change above it.
+pub fn suppression_key(evidence: &Evidence, suppression: &Suppression) -> String {
+    match &evidence.code {
+        Some(code) if suppression.is_comment => {
+            let file = code.within_project(&suppression.location.file);
+            format!("{} in {file}", suppression.rule)
+        }
+        _ => suppression.text(),
+    }
 }
 
 /// Fields of models that a rule is about, each with the last part of its path. A part that several models hold

@@ -48,6 +48,8 @@ pub struct Forecast {
     pub days: f64,
     /// The calendar day, `2026-03-01`.
     pub date: String,
+    /// The pace it was worked out with.
+    pub per_day: f64,
 }
 
 /// When `now` reaches `target` at `per_day`, counted from `newest_ms`; `None` when it is there
@@ -67,7 +69,7 @@ pub fn reach(
         return None;
     }
     let ms = newest_ms.checked_add((days * DAY_MS) as i64)?;
-    Some(Forecast { days, date: text::date(ms)? })
+    Some(Forecast { days, date: text::date(ms)?, per_day })
 }
 
 /// When the first of the documents seen on two dates reaches `target`. Growth by no more than `step`
@@ -78,9 +80,10 @@ pub fn first_reach(
     step: f64,
     horizon_days: f64,
 ) -> Option<Forecast> {
-    let days = observed.days_until_beyond(target, step).filter(|&days| days <= horizon_days)?;
+    let first = observed.first_beyond(target, step).filter(|&(days, _)| days <= horizon_days);
+    let (days, per_day) = first?;
     let ms = observed.to_ms.checked_add((days * DAY_MS) as i64)?;
-    Some(Forecast { days, date: text::date(ms)? })
+    Some(Forecast { days, date: text::date(ms)?, per_day })
 }
 
 /// `grew in 480 of 500 documents seen on 2026-11-01 and 2026-11-08`.
@@ -106,6 +109,19 @@ pub fn dates(list: &[(u64, Forecast)]) -> String {
             format!("reaches {} and {last}", rest.join(", "))
         }
         _ => format!("reaches {}", parts.concat()),
+    }
+}
+
+/// Elements a day in as many digits as say something.
+pub fn pace(per_day: f64) -> String {
+    if per_day >= 10.0 {
+        text::count(per_day.round() as u64)
+    } else if per_day >= 1.0 {
+        format!("{per_day:.1}")
+    } else if per_day >= 0.01 {
+        format!("{per_day:.2}")
+    } else {
+        format!("{per_day:.4}")
     }
 }
 
@@ -141,6 +157,12 @@ mod tests {
         assert_eq!(reach(0.0, 100.0, 0.01, NEWEST, 1826.0), None);
         assert_eq!(reach(100.0, 100.0, 1.0, NEWEST, 1826.0), None);
         assert_eq!(reach(0.0, 100.0, -1.0, NEWEST, 1826.0), None);
+    }
+
+    #[test]
+    fn paces_keep_the_digits_that_say_something() {
+        let shown = [12_345.6, 9.96, 0.81, 0.0012].map(pace);
+        assert_eq!(shown, ["12,346", "10.0", "0.81", "0.0012"]);
     }
 
     #[test]

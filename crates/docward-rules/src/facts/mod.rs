@@ -11,6 +11,7 @@ pub mod classes;
 pub mod clients;
 pub mod code;
 pub mod contradictions;
+pub mod copies;
 pub mod dates;
 pub mod declared;
 pub mod fold;

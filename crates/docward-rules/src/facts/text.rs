@@ -1,7 +1,8 @@
 //! Numbers, lists and dates as messages print them.
 
 pub use docward_model::text::{
-    about, bytes, count, form, form_of, list, part, paths, percent, plural, rounded, verb,
+    about, bytes, bytes_beyond, count, form, form_of, list, part, paths, percent, plural, rounded,
+    verb,
 };
 
 /// `2026-03-01` from Unix milliseconds; `None` outside the calendar.

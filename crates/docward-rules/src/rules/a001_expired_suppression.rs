@@ -2,14 +2,14 @@
 
 use docward_model::{Draft, Evidence, Seen, Subject, Suppression, Unit};
 
-use crate::{Cx, declare_rule};
+use crate::{Cx, declare_rule, facts::code};
 
 declare_rule! {
     /// # Expired suppression
     ///
     /// ## What it checks
-    /// Reports entries under `[[suppress]]` in `docward.toml` whose last day (`expires`) is over. What they
-    /// covered is reported again.
+    /// Reports entries under `[[suppress]]` in `docward.toml` whose last day (`expires`) is over, and comments in
+    /// code whose day is (`docward: allow D020 until 2027-01-31 …`). What they covered is reported again.
     ///
     /// ## Why it matters
     /// A suppression is a promise with a date. Once that has passed, somebody has to say whether the matter
@@ -24,7 +24,7 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Remove the entry when the matter is settled. Otherwise settle it, or set a new `expires`.
+    /// Remove the entry or the comment when the matter is settled. Otherwise settle it, or set a new day.
     ///
     /// ## When to ignore it
     /// Never; write `expires = "never"` for what will stay as it is.
@@ -38,26 +38,29 @@ declare_rule! {
     check: Deployment(check),
 }
 
-fn check(_: &Evidence, cx: &mut Cx<'_>) {
+fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let today = cx.settings().today.as_deref();
     let all = &cx.settings().suppressions;
     for expired in all.iter().filter(|suppression| suppression.is_expired(today)) {
-        cx.report(draft(expired, all.len() as u64));
+        cx.report(draft(expired, all.len() as u64, evidence));
     }
 }
 
-fn draft(expired: &Suppression, total: u64) -> Draft {
+fn draft(expired: &Suppression, total: u64, evidence: &Evidence) -> Draft {
     let day = expired.expires.as_deref().unwrap_or_default();
     Draft::new(
         Subject::Deployment,
         format!("the suppression of {} expired on {day} (\"{}\")", expired.text(), expired.reason),
         "what it covered is reported again; the date was given so that somebody looks once more",
-        "remove the entry when the matter is settled, or give it a new `expires`",
+        match expired.is_comment {
+            true => "remove the comment when the matter is settled, or give it a new day",
+            false => "remove the entry when the matter is settled, or give it a new `expires`",
+        },
         Seen::all(total, Unit::Suppressions),
     )
     .data("expired", day)
     .location(expired.location.clone())
-    .key(expired.text())
+    .key(code::suppression_key(evidence, expired))
 }
 
 #[cfg(test)]

@@ -2,16 +2,18 @@
 
 use docward_model::{Draft, Evidence, Seen, Subject, Suppression, Unit, selects};
 
-use crate::{Cx, RULES, declare_rule};
+use crate::{Cx, RULES, declare_rule, facts::code};
 
 declare_rule! {
     /// # Unused suppression
     ///
     /// ## What it checks
     /// Reports entries under `[[suppress]]` in `docward.toml` that kept nothing back, although a rule they
-    /// name was judged and their database was read. Entries about rules that are switched off or could not
-    /// look, and about other databases, are left alone: another run may need them. So are all entries when
-    /// only a part was read (`--db`, `--collection`, `--sample`, `--select`, a problem).
+    /// name was judged and their database was read; and comments in code (`docward: allow D020 …`) that allow
+    /// what is not found on their line or the next. Entries about rules that are switched off or could not
+    /// look, and about other databases or files, are left alone: another run may need them. Where only code
+    /// was read, entries that name rules about data as well (`D`) are, too. So are all when
+    /// only a part was read (`--db`, `--collection`, `--sample`, `--select`, `--changed-since`, a problem).
     ///
     /// ## Why it matters
     /// The matter is settled, or the entry never did what was meant. Left where it is, it hides the next
@@ -26,7 +28,7 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Remove the entry.
+    /// Remove the entry or the comment.
     ///
     /// ## When to ignore it
     /// The audit read a sample, and what the entry covers is rare.
@@ -52,20 +54,42 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let was_due = !suppression.is_expired(today)
             && cx.kept_back(at) == 0
             && was_read(suppression, evidence)
-            && RULES
-                .iter()
-                .any(|rule| selects(&suppression.rule, &rule.meta) && cx.has_judged(&rule.meta));
+            && was_judged(suppression, evidence, cx);
         if was_due {
-            drafts.push(draft(suppression, settings.suppressions.len() as u64));
+            drafts.push(draft(suppression, settings.suppressions.len() as u64, evidence));
         }
     }
     drafts.into_iter().for_each(|draft| cx.report(draft));
 }
 
+/// Whether nothing but code was looked at.
+fn is_code_alone(evidence: &Evidence) -> bool {
+    evidence.code.is_some()
+        && evidence.collections.is_empty()
+        && evidence.databases.is_empty()
+        && evidence.server.is_none()
+}
+
+/// Whether a rule that the entry names has looked. Of code alone all of them must have: the others may be what
+/// the entry is for.
+fn was_judged(suppression: &Suppression, evidence: &Evidence, cx: &Cx<'_>) -> bool {
+    let mut named = RULES.iter().filter(|rule| selects(&suppression.rule, &rule.meta));
+    match is_code_alone(evidence) && !suppression.is_comment {
+        true => named.all(|rule| cx.has_judged(&rule.meta)),
+        false => named.any(|rule| cx.has_judged(&rule.meta)),
+    }
+}
+
 /// Whether anything was read that the entry can be about.
 fn was_read(suppression: &Suppression, evidence: &Evidence) -> bool {
+    if suppression.files.is_some() {
+        return evidence.code.as_ref().is_some_and(|code| {
+            let is_whole_project = code.roots.iter().any(|(_, within)| within.is_empty());
+            is_whole_project || code.paths.iter().any(|file| suppression.is_about_file(file))
+        });
+    }
     let Some(pattern) = &suppression.pattern else { return true };
-    let is_whole_deployment = evidence.server.is_some();
+    let is_whole_deployment = evidence.server.is_some() || is_code_alone(evidence);
     let database = pattern.as_str().split('.').next().unwrap_or_default();
     is_whole_deployment
         || evidence.databases.iter().any(|name| name == database || pattern.matches(name))
@@ -75,21 +99,26 @@ fn was_read(suppression: &Suppression, evidence: &Evidence) -> bool {
             .any(|c| c.namespace.database == database || pattern.matches(&c.namespace.to_string()))
 }
 
-fn draft(unused: &Suppression, total: u64) -> Draft {
+fn draft(unused: &Suppression, total: u64, evidence: &Evidence) -> Draft {
     Draft::new(
         Subject::Deployment,
         format!("the suppression of {} keeps nothing back (\"{}\")", unused.text(), unused.reason),
         "it will hide the next finding of that kind from everybody",
-        "remove the entry",
+        if unused.is_comment { "remove the comment" } else { "remove the entry" },
         Seen::all(total, Unit::Suppressions),
     )
     .location(unused.location.clone())
-    .key(unused.text())
+    .key(code::suppression_key(evidence, unused))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_with;
+    use docward_model::{Code, Evidence, Location, NamespacePattern, Need, Suppression};
+
+    use crate::{
+        RULES,
+        testing::{Example, check_with},
+    };
 
     const SHORT: &str = r#"{"_id": 1, "cells": [1]}"#;
     const LONG: &str = r#"{"_id": 1, "cells": $array(1000, {"row": $j})}"#;
@@ -102,6 +131,51 @@ mod tests {
         assert_eq!(check_with("A002", "suppress=D009:db_shop.t_gone", LONG).len(), 1);
         // Nobody suppresses what watches suppressions.
         assert_eq!(check_with("A002", "suppress=A:db_shop.*,suppress=all", SHORT).len(), 1);
+    }
+
+    /// What is told of an entry when nothing but the file `src/app.js` was read.
+    fn told_of_code(entry: Suppression, within: &str) -> usize {
+        let mut example = Example::new("A002", "", "");
+        example.evidence = Evidence {
+            code: Some(Code {
+                files: 1,
+                paths: ["src/app.js".to_owned()].into(),
+                roots: vec![("src".to_owned(), within.to_owned())],
+                ..Code::default()
+            }),
+            ..Evidence::default()
+        };
+        let of_code = RULES.iter().filter(|rule| rule.meta.needs == [Need::Code]);
+        example.settings.select = of_code.map(|rule| rule.meta.code.to_owned()).collect();
+        example.settings.select.push("A".to_owned());
+        example.settings.suppressions = vec![entry];
+        let outcome = crate::judge(&example.evidence, &example.settings);
+        outcome.findings.iter().filter(|f| f.rule == "A002").count()
+    }
+
+    fn entry(rule: &str, files: Option<&str>, is_comment: bool) -> Suppression {
+        Suppression {
+            rule: rule.to_owned(),
+            pattern: None,
+            path: None,
+            files: files.map(|glob| NamespacePattern::new(glob).expect("a glob")),
+            is_comment,
+            reason: "cut every night".to_owned(),
+            expires: None,
+            location: Location { file: "src/app.js".to_owned(), line: 3, column: 1 },
+        }
+    }
+
+    #[test]
+    fn of_code_alone_entries_about_data_are_left_alone() {
+        assert_eq!(told_of_code(entry("D020", None, false), "src"), 1);
+        assert_eq!(told_of_code(entry("D020", None, true), "src"), 1);
+        assert_eq!(told_of_code(entry("D", None, false), "src"), 0, "D008 was not judged");
+        assert_eq!(told_of_code(entry("D", None, true), "src"), 1, "a comment is about code");
+        assert_eq!(told_of_code(entry("D008", None, true), "src"), 0);
+        assert_eq!(told_of_code(entry("D020", Some("src/**"), false), "src"), 1);
+        assert_eq!(told_of_code(entry("D020", Some("lib/**"), false), "src"), 0, "not read");
+        assert_eq!(told_of_code(entry("D020", Some("lib/**"), false), ""), 1, "all was read");
     }
 
     #[test]

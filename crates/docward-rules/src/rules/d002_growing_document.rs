@@ -127,9 +127,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!(
-            "documents grow by about {} a day: the largest, {} now, {}",
+            "documents grow by about {} a day: the largest, {} now, by {} a day {}",
             text::bytes(growth.per_day.round() as u64),
             text::bytes(profile.sizes.max),
+            text::bytes(first.per_day.round() as u64),
             dates(&for_largest),
         ),
         "a document that reaches 16 MB refuses every further write, without prior warning",
@@ -154,6 +155,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     .data("rows", growth.rows)
     .data("p50", p50 as u64)
     .data("max", profile.sizes.max)
+    .data("largestPerDay", first.per_day)
+    .data("countedFrom", text::date(growth.newest_ms).unwrap_or_default())
     .severity(if severe { Severity::Warn } else { Severity::Info });
     for (who, list) in [("largest", &for_largest), ("typical", &for_typical)] {
         for (limit, when) in list {
@@ -184,9 +187,10 @@ fn report_seen(collection: &Collection, profile: &Profile, seen: &Observed, cx: 
     let mut draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!(
-            "the size {} (half of them by {} a day or more): the first {}",
+            "the size {} (half of them by {} a day or more): the first, by {} a day, {}",
             forecast::seen(seen),
             text::bytes(seen.per_day.round() as u64),
+            text::bytes(when.per_day.round() as u64),
             dates(&first),
         ),
         "a document that reaches 16 MB refuses every further write, without prior warning",
@@ -202,6 +206,8 @@ fn report_seen(collection: &Collection, profile: &Profile, seen: &Observed, cx: 
     .data("seenTwice", seen.documents)
     .data("grown", seen.grown)
     .data("max", profile.sizes.max)
+    .data("largestPerDay", when.per_day)
+    .data("countedFrom", text::date(seen.to_ms).unwrap_or_default())
     .severity(if severe { Severity::Warn } else { Severity::Info });
     for (limit, when) in &first {
         draft = draft.data(&format!("largestReaches{limit}"), when.date.clone());

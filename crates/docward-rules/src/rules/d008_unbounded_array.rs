@@ -174,7 +174,7 @@ fn report(
             "`{}` {} (half of them by {} a day or more): p99 {}, longest {}",
             field.path,
             forecast::seen(seen),
-            per_day(seen.per_day),
+            forecast::pace(seen.per_day),
             text::count(p99),
             text::count(max),
         ),
@@ -182,7 +182,7 @@ fn report(
             "`{}` grows with the age of its document (correlation {:.2}, about {} a day): p99 {}, longest {}",
             field.path,
             growth.correlation,
-            per_day(growth.per_day),
+            forecast::pace(growth.per_day),
             text::count(p99),
             text::count(max),
         ),
@@ -194,17 +194,23 @@ fn report(
             if unbounded.dated { ", with dates that lie days apart" } else { "" },
         ),
     };
+    // A day without the pace behind it looks wrong beside the pace of the others.
     if let Some(when) = &long_at {
         what.push_str(&format!(
-            "; the {} reaches {} on {}",
+            "; the {}, by {} a day, reaches {} on {}",
             if unbounded.observed.is_some() { "first" } else { "longest" },
+            forecast::pace(when.per_day),
             text::count(limits.elements),
             when.date
         ));
     }
     if !sizes_at.is_empty() {
+        let pace = sizes_at.first().filter(|_| long_at.is_none());
+        let pace = pace.map_or_else(String::new, |(_, when)| {
+            format!(", by {} a day", forecast::pace(when.per_day))
+        });
         what.push_str(&format!(
-            "; its document {} (full at about {} elements)",
+            "; its document {}{pace} (full at about {} elements)",
             forecast::dates(&sizes_at),
             text::count(room)
         ));
@@ -263,6 +269,12 @@ fn report(
     } else if let Some(growth) = unbounded.growth {
         draft = draft.data("correlation", growth.correlation).data("perDay", growth.per_day);
     }
+    if let Some(when) = long_at.as_ref().or(sizes_at.first().map(|(_, when)| when)) {
+        draft = draft.data("longestPerDay", when.per_day);
+        let from = unbounded.observed.map(|seen| seen.to_ms);
+        let from = from.or(unbounded.growth.map(|growth| growth.newest_ms)).and_then(text::date);
+        draft = from.into_iter().fold(draft, |draft, day| draft.data("countedFrom", day));
+    }
     if let Some(when) = long_at {
         draft = draft.data("reachesLimitOn", when.date);
     }
@@ -288,17 +300,6 @@ fn report(
         },
     };
     cx.report(draft);
-}
-
-/// Elements a day in as many digits as say something.
-fn per_day(n: f64) -> String {
-    if n >= 10.0 {
-        format!("{n:.0}")
-    } else if n >= 1.0 {
-        format!("{n:.1}")
-    } else {
-        format!("{n:.2}")
-    }
 }
 
 /// The first of the fixes the rule book ranks.

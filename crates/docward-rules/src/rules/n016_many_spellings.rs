@@ -1,6 +1,8 @@
 //! DM-04.6: one spelling per concept.
 
-use docward_model::{BsonType, Collection, DataValue, Draft, Profile, Safety, Subject};
+use docward_model::{
+    BsonType, Collection, DataValue, Draft, Field, FieldPath, Profile, Safety, Subject,
+};
 
 use crate::{
     Cx, declare_rule,
@@ -143,7 +145,7 @@ fn report(
         ));
     }
     let mut draft = Draft::new(
-        Subject::Field(collection.namespace.clone(), keep.path.clone()),
+        Subject::Field(collection.namespace.clone(), first_of(&fields).clone()),
         format!(
             "one concept in {} spellings{place}: {}; {overlap}",
             fields.len(),
@@ -204,10 +206,42 @@ fn report(
     cx.report(draft);
 }
 
+/// The spelling a finding is known by. Whatever prevails today, it is the same one tomorrow: it depends on
+/// names alone.
+fn first_of<'f>(fields: &[&'f Field]) -> &'f FieldPath {
+    let rank = |name: &str| match style_of(name) {
+        Style::Camel => 0,
+        Style::Neutral => 1,
+        Style::Snake => 2,
+        Style::Pascal => 3,
+        _ => 4,
+    };
+    let first = fields.iter().copied().min_by_key(|f| (rank(&f.name), &f.name));
+    &first.unwrap_or(fields[0]).path
+}
+
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
     use docward_model::DataValue;
+
+    #[test]
+    fn dm_04_6_counts_do_not_change_what_a_finding_is_known_by() {
+        let found = |counts: [u32; 3]| {
+            let names = ["createTime", "create_time", "Create_Time"];
+            let body: Vec<String> = names
+                .iter()
+                .zip(counts)
+                .map(|(name, n)| format!("x{n} {{\"_id\": \"{name}$i\", \"{name}\": \"2024\"}}"))
+                .collect();
+            check("N016", &body.join("\n")).remove(0)
+        };
+        let (one, other) = (found([100, 40, 20]), found([40, 100, 20]));
+        assert_eq!(one.at.path().map(ToString::to_string).as_deref(), Some("createTime"));
+        assert_eq!((&one.at, &one.fingerprint), (&other.at, &other.fingerprint));
+        let keeps = |name: &str| Some(DataValue::from(name));
+        assert_eq!(other.data.get("keep").cloned(), keeps("create_time"));
+    }
 
     #[test]
     fn dm_04_6_four_spellings_are_one_finding_with_four_counts() {

@@ -116,7 +116,8 @@ fn report(
     }
     what.push_str(&format!("; about {} fill a document", text::count(room)));
     if let Some(when) = &full {
-        what.push_str(&format!(", reached on {}", when.date));
+        let pace = forecast::pace(when.per_day);
+        what.push_str(&format!(", reached on {} by {pace} a day", when.date));
     }
     if let Some(broken) = patterns::broken_cap(cx.settings(), collection, field) {
         what.push_str(&format!("; {broken}"));
@@ -144,7 +145,10 @@ fn report(
     .level(if grows { Level::Mandatory } else { Level::Recommended })
     .severity(if grows { Severity::Error } else { Severity::Warn });
     if let Some(when) = full {
-        draft = draft.data("full16MbOn", when.date);
+        let from = observed.map(|seen| seen.to_ms).or(growth.map(|growth| growth.newest_ms));
+        draft = draft.data("full16MbOn", when.date).data("longestPerDay", when.per_day);
+        let from = from.and_then(text::date);
+        draft = from.into_iter().fold(draft, |draft, day| draft.data("countedFrom", day));
     }
     if let Some(command) = relation.command(collection) {
         draft = draft.fix(Some("RF-01"), Safety::Safe, command);

@@ -4,7 +4,7 @@ use docward_model::{
     Collection, CopiedField, DataValue, Draft, FieldPath, Level, Namespace, Subject,
 };
 
-use crate::facts::{patterns, text};
+use crate::facts::{copies, patterns, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -85,19 +85,14 @@ threshold!(
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = patterns::user_documents(collection) else { return };
     let ns = &collection.namespace;
-    let name = ns.to_string();
     let least = cx.count(&MIN_COMPARED);
     let evidence = cx.evidence();
     let settings = cx.settings();
     let snapshots = cx.words(&SNAPSHOTS);
     let mut undeclared: Vec<&CopiedField> = Vec::new();
     for copy in evidence.copies.iter().filter(|c| c.from == *ns && c.compared >= least) {
-        let dotted = copy.path.dotted();
-        let mirror = settings.mirrors.iter().any(|(glob, path)| {
-            (*path == dotted || path == copy.path.as_str()) && glob.matches(&name)
-        });
-        let snapshot = || snapshots.iter().any(|p| *p == dotted || p == copy.path.as_str());
-        if !mirror {
+        let snapshot = || snapshots.iter().any(|path| copies::is_named(path, copy));
+        if !copies::is_mirror(settings, copy) {
             if copy.by_value && !snapshot() {
                 undeclared.push(copy);
             }
