@@ -165,6 +165,9 @@ fn the_page_of_the_shop_works() {
         let n = number(&browser, &format!("document.querySelectorAll('{what}').length"));
         assert!(n >= least, "{what}: {n}");
     }
+    let fields = "document.querySelector('.collection[open] .fields').textContent";
+    let fields = browser.value(fields).to_string();
+    assert!(fields.contains("100 % of objects in posts"), "shares say of what: {fields}");
     keep(&browser, "shop-collection");
     browser.open(&page, "#map");
     browser.value("document.getElementById('map').scrollIntoView() ?? null");

@@ -31,6 +31,21 @@ fn an_empty_file_is_the_default() {
 }
 
 #[test]
+fn a_suppression_is_narrowed_to_files() {
+    let entry = |file: &str| {
+        format!("[[suppress]]\nrule = 'D020'\n{file}\nreason = 'x'\nexpires = 'never'\n")
+    };
+    let of = |text: &str| docward_config::parse(text, "docward.toml", &rules::all());
+    let read = config(&entry("file = 'src/legacy/**'")).settings.suppressions;
+    assert_eq!(read[0].files.as_ref().map(|glob| glob.as_str()), Some("src/legacy/**"));
+    // What cannot be read must not widen the entry to everything.
+    for broken in ["file = 3", "file = 'src/{a'", "file = ''"] {
+        let (config, problems) = of(&entry(broken));
+        assert!(config.settings.suppressions.is_empty() && problems.len() == 1, "{broken}");
+    }
+}
+
+#[test]
 fn every_key_arrives() {
     let Config { settings, fail_on, .. } = config(&guide::complete_example());
     assert_eq!(settings.profile, ProfileName::Vendor);

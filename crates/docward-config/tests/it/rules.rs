@@ -4,7 +4,7 @@
 use docward_model::{Level, Maturity, RuleMeta, Scope, Threshold, ThresholdValue};
 
 pub(crate) fn all() -> Vec<&'static RuleMeta> {
-    vec![&D008, &D009, &N006, &N008, &N011, &N013, &T002, &T012, &V001]
+    vec![&D008, &D009, &D020, &N006, &N008, &N011, &N013, &T002, &T012, &V001]
 }
 
 const fn threshold(
@@ -90,6 +90,7 @@ pub(crate) static D008: RuleMeta = rule(
     "# Unbounded array\n\n## What it checks\nLooks for arrays that grow as long\nas their document lives.\n\n## Why it matters\nx\n",
 );
 static D009: RuleMeta = rule("D009", "large-array", &[&MAX_ELEMENTS], "# Large array\n");
+static D020: RuleMeta = rule("D020", "uncapped-append", &[], "# Uncapped append\n");
 static N006: RuleMeta = RuleMeta {
     scope: Scope::HouseNaming,
     ..rule("N006", "collection-without-prefix", &[&PREFIX], "# Collection without prefix\n")

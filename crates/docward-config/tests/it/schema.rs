@@ -98,6 +98,8 @@ fn parser_and_schema_agree() {
         ("[[suppress]]\nrule = 'D'\nreason = 'x'\nexpires = 'soon'", false),
         ("[[suppress]]\nrule = 'D'\nreason = 'x'\nexpires = 2027-01-31T10:00:00Z", false),
         ("[[suppress]]\nrule = 'D'\nreason = 'x'", false),
+        ("[[suppress]]\nrule = 'D'\nfile = 'src/**'\nreason = 'x'\nexpires = 'never'", true),
+        ("[[suppress]]\nrule = 'D'\nfile = 3\nreason = 'x'\nexpires = 'never'", false),
         ("[[waive]]\nitem = 'CK-15'\nreason = 'x'\nexpires = 'never'", true),
         ("[[waive]]\nitem = 'CK-16'\nreason = 'x'\nexpires = 'never'", false),
         ("[deployment]\nshards = 0", false),
