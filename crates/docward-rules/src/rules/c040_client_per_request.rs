@@ -190,6 +190,25 @@ mod tests {
     }
 
     #[test]
+    fn cn_02_1_a_class_that_makes_one_for_itself_is_found_through_its_caller() {
+        let class = "import pymongo\nclass Store():\n    def __init__(self):\n        self.client = pymongo.MongoClient(URI)\n";
+        let route = "@app.route('/')\ndef x():\n    return Store().all()\n";
+        assert_eq!(count("a.py", &format!("{class}{route}")), 1);
+        let other = format!("{class}source views.py\nfrom store import Store\n{route}");
+        let found = check("C040", &format!("source store.py\n{other}"));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].what.starts_with("`Store` makes a new client"), "{}", found[0].what);
+        // One for all, made where the module is read.
+        let once =
+            format!("{class}store = Store()\n@app.route('/')\ndef x():\n    return store.all()\n");
+        assert_eq!(count("a.py", &once), 0);
+        let shared = class.replace("class Store():\n", "class Store():\n    _instance = None\n");
+        assert_eq!(count("a.py", &format!("{shared}{route}")), 0);
+        let node = "const {MongoClient} = require('mongodb');\nclass Store { constructor() { this.client = new MongoClient(process.env.URI); } }\napp.get('/', async (req, res) => { const store = new Store(); res.json(await store.all()); });";
+        assert_eq!(count("a.js", node), 1);
+    }
+
+    #[test]
     fn cn_02_1_other_databases_are_none_of_ours() {
         let sqlite = "import sqlite3\n@app.route('/')\ndef x():\n    c = sqlite3.connect('a.db')\n    return c.execute('select 1')\n";
         assert_eq!(count("a.py", sqlite), 0);

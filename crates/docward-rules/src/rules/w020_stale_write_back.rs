@@ -124,4 +124,46 @@ mod tests {
         let mapper = "source a.js\nconst mongoose = require('mongoose');\nconst Post = mongoose.model('Post', s);\nasync function f(id) { const post = await Post.findById(id); post.title = 'x'; await post.save(); }";
         assert_eq!(count(mapper), 0);
     }
+
+    #[test]
+    fn ck_15_queries_in_chains_nested_fields_and_counters() {
+        let js = |body: &str| {
+            let head = "source a.js\nconst mongoose = require('mongoose');\nconst schema = new mongoose.Schema({});\nconst User = mongoose.model('User', schema);\n";
+            let found = check("W020", &format!("{head}{body}"));
+            found.into_iter().map(|finding| finding.what).collect::<Vec<_>>()
+        };
+        for (body, path) in [
+            (
+                "async function f(m) { const user = await User.findOne({m}).select('+password'); user.logins += 1; await user.save(); }",
+                "logins",
+            ),
+            (
+                "async function f(m) { const user = await User.findOne({m}).select('a').exec(); user.logins += 1; await user.save(); }",
+                "logins",
+            ),
+            (
+                "async function f(id, n) { const user = await User.findById(id); user.billing.balance -= n; await user.save(); }",
+                "billing.balance",
+            ),
+            (
+                "async function f(id) { const user = await User.findById(id); user.count++; await user.save(); }",
+                "count",
+            ),
+            (
+                "schema.statics.read = async function (id) { const user = await this.findOne({id}); user.count += 1; await user.save(); }",
+                "count",
+            ),
+        ] {
+            let found = js(body);
+            assert_eq!(found.len(), 1, "{body}: {found:?}");
+            assert!(found[0].starts_with(&format!("`{path}`")), "{found:?}");
+        }
+        for body in [
+            "async function f(id) { const user = await User.findById(id); let n = 0; n++; user.name = 'x'; await user.save(); }",
+            "async function f(id) { const user = await User.findById(id); user.settings ??= {}; await user.save(); }",
+            "async function f(id, list) { const user = await User.findById(id); list.count++; await user.save(); }",
+        ] {
+            assert!(js(body).is_empty(), "{body}: {:?}", js(body));
+        }
+    }
 }
