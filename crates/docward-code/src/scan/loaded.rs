@@ -93,7 +93,7 @@ impl<'u, 't> Scan<'u, 't> {
             if !is_saved || path == "errors" {
                 continue;
             }
-            let Some(collection) = self.loaded_from(&root, scope) else { continue };
+            let Some(collection) = self.loaded_from(&root, at, scope) else { continue };
             let place = self.place(at, scope);
             let text = self.function_text(function);
             let whole = format!("{root}.{path}");
@@ -214,7 +214,9 @@ impl<'u, 't> Scan<'u, 't> {
             if !reads_itself || is_text || matches!(root.as_str(), "self" | "this") {
                 continue;
             }
-            let Some(collection) = self.loaded_from(&root, statement.scope) else { continue };
+            let Some(collection) = self.loaded_from(&root, target.at, statement.scope) else {
+                continue;
+            };
             let place = self.place(target.at, statement.scope);
             let collection = collection.name();
             let read_line = self.location(unit.scopes[function].at).line;
@@ -249,7 +251,7 @@ impl<'u, 't> Scan<'u, 't> {
             }
         });
         for (scope, at, root, path, change) in found {
-            if let Some(collection) = self.loaded_from(&root, scope) {
+            if let Some(collection) = self.loaded_from(&root, at, scope) {
                 let place = self.place(at, scope);
                 let read_line = place.location.line;
                 let collection = collection.name();
@@ -381,8 +383,8 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// What a variable was loaded from; `None` when it was not loaded, or is not known to be.
-    fn loaded_from(&self, root: &str, scope: ScopeId) -> Option<Loaded> {
+    /// What a variable was loaded from that is used at a place; `None` when it was not loaded, or is not known to be.
+    fn loaded_from(&self, root: &str, at: usize, scope: ScopeId) -> Option<Loaded> {
         if root == "req.user" {
             return self.values.is_mapper_file().then_some(Loaded(None));
         }
@@ -397,7 +399,22 @@ impl<'u, 't> Scan<'u, 't> {
             return (is_parameter && by_find && self.values.is_mapper_file())
                 .then_some(Loaded(None));
         }
-        given.into_iter().find_map(|(at, value)| self.load(value, at, 0))
+        // What is given to it for good, in a block around the place, makes older values forgotten:
+        // `user = new User()` behind a search that found none.
+        let unit = self.values.unit;
+        let last = given
+            .iter()
+            .filter(|(block, value)| {
+                value.at < at
+                    && self.values.owner(*block) == self.values.owner(scope)
+                    && unit.is_in(scope, *block)
+            })
+            .map(|(_, value)| value.at)
+            .max();
+        given
+            .into_iter()
+            .filter(|(_, value)| last.is_none_or(|last| value.at >= last))
+            .find_map(|(at, value)| self.load(value, at, 0))
     }
 
     fn load(&self, value: &'u Expr<'t>, scope: ScopeId, steps: u32) -> Option<Loaded> {

@@ -60,12 +60,9 @@ impl<'u, 't> Scan<'u, 't> {
     fn is_of_api_client(&self) -> bool {
         let mut folders = self.within.split('/').rev().skip(1);
         folders.any(|folder| matches!(folder, "cli" | "client" | "sdk"))
-            && !self
-                .values
-                .unit
-                .imports
-                .iter()
-                .any(|import| import.module.ends_with("/mongo") || import.module.contains("mgo"))
+            && !self.values.unit.imports.iter().any(|import| {
+                import.module.ends_with("/mongo") || import.module.ends_with("mgo.v2")
+            })
     }
 
     /// Whether a class is marked as a document of Spring Data for MongoDB: others have marks of that name, or of

@@ -263,7 +263,7 @@ pub(super) fn in_text(
             || before.starts_with("<!--")
             || begins_remark(before);
         let line = text[line_start..].split('\n').next().unwrap_or_default();
-        let in_prose = is_prose(line, at - line_start);
+        let in_prose = is_prose(line, at - line_start) || is_said_in_chat(text, at);
         let location = |at: usize| {
             let place = places.at(at);
             Location { file: file.to_owned(), line: place.line, column: place.column }
@@ -352,6 +352,17 @@ fn is_prose(text: &str, near: usize) -> bool {
         bare.len() > 1 && bare.chars().all(|c| c.is_alphabetic() || c == '\'')
     };
     text.split_whitespace().filter(is_word).count() >= WORDS
+}
+
+/// Whether the lines before say who speaks in a conversation: `role: user`.
+fn is_said_in_chat(text: &str, at: usize) -> bool {
+    let before = &text[tail_start(text, at)..at];
+    before.lines().any(|line| {
+        let line = line.trim_start_matches(['-', ' ', '"', '\'', '{', '\t']);
+        let said =
+            line.strip_prefix("role").map(|rest| rest.trim_start_matches(['"', '\'', ':', ' ']));
+        said.is_some_and(|who| ["user", "assistant", "system"].iter().any(|w| who.starts_with(w)))
+    })
 }
 
 /// Whether what stands before a connection string is the command of a tool: `mongosh "…"`, `mongodump --uri=…`. A

@@ -88,7 +88,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 && matches!(other.cap, Cap::Slice(_))
         });
         let few = append.few.or_else(|| is_cut_elsewhere(found, append).then_some(CUT));
-        let severity = match (sliced, grows_by_nature(&append.path) && few.is_none()) {
+        let grows = grows_by_nature(&append.path) && !is_about_few(append);
+        let severity = match (sliced, grows && few.is_none()) {
             (true, _) => Severity::Error,
             (false, true) => Severity::Warn,
             (false, false) => Severity::Info,
@@ -287,6 +288,25 @@ fn grows_by_nature(path: &str) -> bool {
     word.is_some_and(|word| GROWS.contains(&word.as_str()))
 }
 
+/// Whether the names around say that there is little of it: one thing changes its state a few times, and few payments
+/// are made for one order.
+fn is_about_few(append: &Append) -> bool {
+    let of = |text: &str| -> Vec<String> {
+        names::words(text).iter().map(|word| words::singular(word)).collect()
+    };
+    let path = of(&append.path);
+    let has = |all: &[String], wanted: &[&str]| all.iter().any(|w| wanted.contains(&w.as_str()));
+    let file = append.place.location.file.rsplit('/').next().unwrap_or_default();
+    let stem = file.split('.').next().unwrap_or_default();
+    let mut around = of(stem);
+    around.extend(path.iter().cloned());
+    around.extend(append.collection.iter().flat_map(|name| of(name)));
+    let is_state = has(&path, &["status", "state"]) && has(&path, &["history", "log", "change"]);
+    let is_of_order = path.last().is_some_and(|last| last == "transaction")
+        && has(&around, &["order", "payment", "invoice", "refund", "booking"]);
+    is_state || is_of_order
+}
+
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
@@ -340,6 +360,12 @@ mod tests {
             [Info; 7]
         );
         assert_eq!(["lastMessage.starred", "eventTypes", "history.tags"].map(severity), [Info; 3]);
+        // What changes its state a few times, and payments of one order.
+        assert_eq!(
+            ["status.ban.history", "statusLog", "payments.$.transactions"].map(severity),
+            [Info; 3]
+        );
+        assert_eq!(["transactions", "history", "stateless.events"].map(severity), [Warn; 3]);
     }
 
     #[test]
@@ -412,6 +438,10 @@ mod tests {
         assert_eq!(js(&blocks.replace("user.name = c", "user.logins.push(c)")), ["logins"]);
         let one = "async function f(req, c) { let user; if (req.user) { user = await User.findById(req.user); } else { user = new User(); } user.logins.push(c); await user.save(); }";
         assert_eq!(js(one), ["logins"], "the same variable");
+        let replaced = "async function f(id, c) { let user = await User.findById(id); if (user) { return user; } user = new User(); if (c) { user.logins.push(c); } await user.save(); }";
+        assert!(js(replaced).is_empty(), "{:?}", js(replaced));
+        let before = "async function f(id, c) { let user = new User(); if (id) { user = await User.findById(id); } user.logins.push(c); await user.save(); }";
+        assert_eq!(js(before), ["logins"]);
         let fresh = "async function f(mail) { const msgId = Random.id(); await insert(msgId); mail.files.forEach(async (file) => { await User.updateOne({_id: msgId}, {$addToSet: {messages: file}}); }); }";
         assert!(js(fresh).is_empty());
         assert_eq!(js(&fresh.replace("Random.id()", "mail.id")), ["messages"]);

@@ -25,7 +25,8 @@ declare_rule! {
     /// other scripts name: their data is stored.
     ///
     /// A prefix is asked of single names where the project has it: where a third of its names begin with one. A
-    /// project in which hardly any does has another style; that is one finding, as information.
+    /// project in which hardly any does has another style; that is one finding, as information. So are its signs
+    /// (`audit-log`, `audit.log`), and a warning where they are others still (`Audit Log`).
     ///
     /// ## Why it matters
     /// A name is cheap to change before the first document is written, and a migration afterwards.
@@ -82,22 +83,45 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             })
             .or_insert(name);
     }
-    let judged = judged(first.keys().copied(), cx.settings());
-    let lacks = |finding: &Finding| PREFIX_JUDGES.contains(&finding.rule.as_ref());
-    let lacking: Vec<&CodeName> = judged
-        .iter()
-        .filter(|(_, finding)| lacks(finding))
-        .filter_map(|((kind, name), _)| first.get(&(*kind, name.as_str())).copied())
-        .collect();
+    let names = || first.keys().copied();
+    let place = |(kind, name): &(NameKind, String)| first.get(&(*kind, name.as_str())).copied();
+    let lacking = judged(names(), &PREFIX_JUDGES, cx.settings());
     // Whoever has no prefix anywhere has not forgotten one.
     let is_drift = (first.len() - lacking.len()) * FOLLOWING >= first.len();
+    let mut judged = judged(names(), &JUDGES, cx.settings());
     if !is_drift {
-        other_style(evidence, &lacking, first.len(), cx);
+        let is_refused = |key: &&(NameKind, String)| {
+            judged.get(*key).is_some_and(|finding| finding.severity == Severity::Error)
+        };
+        let lacking: Vec<&CodeName> =
+            lacking.keys().filter(|key| !is_refused(key)).filter_map(place).collect();
+        let what =
+            format!("of {} names of databases and collections have no house prefix", first.len());
+        told_once(evidence, &lacking, "house prefix", &what, Severity::Info, cx);
+        judged.retain(|_, finding| !PREFIX_JUDGES.contains(&finding.rule.as_ref()));
+        // In its own style a project has its own signs: told once, and as information unless they need quoting
+        // wherever the name is used.
+        let is_signs = |finding: &Finding| {
+            matches!(finding.rule.as_ref(), "N003" | "N007") && finding.severity != Severity::Error
+        };
+        let signs: Vec<&CodeName> = judged
+            .iter()
+            .filter(|(_, finding)| is_signs(finding))
+            .filter_map(|(key, _)| place(key))
+            .collect();
+        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let severity = match signs.iter().all(|name| name.name.chars().all(is_plain)) {
+            true => Severity::Info,
+            false => Severity::Warn,
+        };
+        let what = format!(
+            "of {} names of databases and collections have signs beside letters, digits and underscores",
+            first.len()
+        );
+        told_once(evidence, &signs, "signs in names", &what, severity, cx);
+        judged.retain(|_, finding| !is_signs(finding));
     }
     for ((kind, name), finding) in judged {
-        if !is_drift && lacks(&finding) {
-            continue;
-        }
         let Some(named) = first.get(&(kind, name.as_str())) else { continue };
         // What a deployment holds under the name, code does not say.
         let what = match finding.rule.as_ref() {
@@ -133,22 +157,26 @@ fn word(kind: NameKind) -> &'static str {
 }
 
 /// A project that names things in its own way is told once.
-fn other_style(evidence: &Evidence, lacking: &[&CodeName], all: usize, cx: &mut Cx<'_>) {
-    let Some(first) = lacking.iter().min_by_key(|name| &name.place.location) else { return };
-    let names: Vec<&str> = lacking.iter().map(|name| name.name.as_str()).collect();
+fn told_once(
+    evidence: &Evidence,
+    all: &[&CodeName],
+    about: &str,
+    what: &str,
+    severity: Severity,
+    cx: &mut Cx<'_>,
+) {
+    let Some(first) = all.iter().min_by_key(|name| &name.place.location) else { return };
+    let names: Vec<&str> = all.iter().map(|name| name.name.as_str()).collect();
     let shown: Vec<String> = names.iter().take(3).map(|name| format!("`{name}`")).collect();
-    let what = format!(
-        "{} of {all} names of databases and collections have no house prefix, such as {}",
-        names.len(),
-        shown.join(", ")
-    );
-    let todo = "leave them, or choose the `neutral` profile, which asks for no prefix; a project of the house begins new names with it";
-    cx.report(
-        code::draft(evidence, &first.place, "house prefix", what, WHY, todo)
-            .data("names", text::list(&names, 20))
-            .severity(Severity::Info)
-            .level(Level::Information),
-    );
+    let what = format!("{} {what}, such as {}", names.len(), shown.join(", "));
+    let todo = "leave them where data is stored; a project of the house names what is new as the house does, and others choose the `neutral` profile";
+    let draft = code::draft(evidence, &first.place, about, what, WHY, todo)
+        .data("names", text::list(&names, 20))
+        .severity(severity);
+    cx.report(match severity {
+        Severity::Info => draft.level(Level::Information),
+        _ => draft,
+    });
 }
 
 /// Whether the deployment has it: then its name is judged there.
@@ -168,6 +196,7 @@ fn is_known(evidence: &Evidence, name: &CodeName) -> bool {
 /// What the rules about names say of names that are nowhere but in code.
 fn judged<'n>(
     names: impl Iterator<Item = (NameKind, &'n str)>,
+    judges: &[&str],
     settings: &Settings,
 ) -> BTreeMap<(NameKind, String), Finding> {
     let mut evidence = Evidence {
@@ -186,8 +215,8 @@ fn judged<'n>(
     // Which rules were selected is about findings under their own codes.
     let settings = Settings { select: Vec::new(), ..settings.clone() };
     let mut outcome = Outcome::default();
-    for code in JUDGES {
-        let rule = RULES.iter().copied().find(|rule| rule.meta.code == code);
+    for code in judges {
+        let rule = RULES.iter().copied().find(|rule| rule.meta.code == *code);
         if let Some(rule) = rule.filter(|rule| settings.is_on(&rule.meta)) {
             engine::run(rule, &evidence, &settings, &mut outcome);
         }
@@ -249,6 +278,11 @@ mod tests {
         assert_eq!(drift.len(), 1, "{drift:?}");
         assert_eq!(drift[0].severity, Severity::Warn);
         assert!(drift[0].what.contains("`carts`"), "{}", drift[0].what);
+        let signs = check("N021", &project(&["users", "orders", "a.b", "a.c", "a-d"]));
+        assert_eq!(signs.iter().map(|f| f.severity).collect::<Vec<_>>(), [Severity::Info; 2]);
+        assert!(signs.iter().any(|f| f.what.starts_with("3 of 5 names")), "{signs:?}");
+        let spaces = check("N021", &project(&["users", "User Role", "Leave Type", "Tax Rule"]));
+        assert_eq!(spaces.iter().filter(|f| f.severity == Severity::Warn).count(), 1, "{spaces:?}");
         // What servers refuse is refused whatever the style is.
         let refused = check("N021", &project(&["users", "orders", "items", "system.x"]));
         assert_eq!(refused.iter().filter(|f| f.severity == Severity::Error).count(), 1);

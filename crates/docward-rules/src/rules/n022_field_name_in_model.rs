@@ -121,7 +121,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let mut all: Vec<Vec<Odd<'_>>> =
         models.values().map(|documents| odd_names(documents, project, longest)).collect();
     underscores(evidence, &mut all, cx);
-    same_names(evidence, &mut all, cx);
+    same_names(evidence, &names, &mut all, cx);
     for odd in all {
         report(evidence, &odd, cx);
     }
@@ -130,7 +130,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 /// Takes out names that begin with an underscore where that is a habit, and tells them once.
 fn underscores(evidence: &Evidence, all: &mut [Vec<Odd<'_>>], cx: &mut Cx<'_>) {
     let begins = |odd: &&Odd<'_>| matches!(odd.fault, Fault::Underscore);
-    if all.iter().filter(|odd| odd.iter().any(|odd| begins(&odd))).count() < HABIT {
+    let count = all.iter().filter(|odd| odd.iter().any(|odd| begins(&odd))).count();
+    if count < HABIT {
         return;
     }
     let names: Vec<&Odd<'_>> = all.iter().flatten().filter(begins).collect();
@@ -138,6 +139,7 @@ fn underscores(evidence: &Evidence, all: &mut [Vec<Odd<'_>>], cx: &mut Cx<'_>) {
     habit(
         evidence,
         &names,
+        count,
         "underscores",
         said,
         "leave the underscore to `_id` in what is new",
@@ -146,23 +148,48 @@ fn underscores(evidence: &Evidence, all: &mut [Vec<Odd<'_>>], cx: &mut Cx<'_>) {
     all.iter_mut().for_each(|odd| odd.retain(|odd| !begins(&odd)));
 }
 
-/// Takes out odd names that several models have, and tells each once.
-fn same_names(evidence: &Evidence, all: &mut [Vec<Odd<'_>>], cx: &mut Cx<'_>) {
+/// Takes out odd names that several models have, and tells each once. References that end in `_id` are one habit.
+fn same_names(
+    evidence: &Evidence,
+    names: &BTreeSet<(&str, &str, &str)>,
+    all: &mut [Vec<Odd<'_>>],
+    cx: &mut Cx<'_>,
+) {
     let is_style = |odd: &&Odd<'_>| matches!(odd.fault, Fault::Style { .. });
-    let mut models: BTreeMap<&str, usize> = BTreeMap::new();
-    for odd in all.iter().flatten().filter(is_style) {
-        *models.entry(odd.leaf).or_default() += 1;
+    let mut models: BTreeMap<&str, BTreeSet<(&str, &str)>> = BTreeMap::new();
+    for (file, model, leaf) in names {
+        models.entry(alike(leaf)).or_default().insert((file, model));
     }
-    models.retain(|_, count| *count >= HABIT);
-    for leaf in models.keys() {
-        let same = |odd: &&Odd<'_>| is_style(odd) && odd.leaf == *leaf;
-        let names: Vec<&Odd<'_>> = all.iter().flatten().filter(same).collect();
-        let why = names.first().map(|odd| odd.fault.text()).unwrap_or_default();
+    let odd: BTreeSet<&str> =
+        all.iter().flatten().filter(is_style).map(|odd| alike(odd.leaf)).collect();
+    let habits: Vec<&str> = odd
+        .into_iter()
+        .filter(|habit| models.get(habit).is_some_and(|models| models.len() >= HABIT))
+        .collect();
+    for name in &habits {
+        let same = |odd: &&Odd<'_>| is_style(odd) && alike(odd.leaf) == *name;
+        let found: Vec<&Odd<'_>> = all.iter().flatten().filter(same).collect();
+        let why = found.first().map(|odd| odd.fault.text()).unwrap_or_default();
         let said = format!("have a name that {why}, such as");
-        habit(evidence, &names, leaf, &said, "choose one way of writing it for what is new", cx);
+        let count = models.get(name).map_or(0, BTreeSet::len);
+        habit(
+            evidence,
+            &found,
+            count,
+            name,
+            &said,
+            "choose one way of writing it for what is new",
+            cx,
+        );
     }
-    let is_told = |odd: &Odd<'_>| is_style(&odd) && models.contains_key(odd.leaf);
+    let is_told = |odd: &Odd<'_>| is_style(&odd) && habits.contains(&alike(odd.leaf));
     all.iter_mut().for_each(|odd| odd.retain(|odd| !is_told(odd)));
+}
+
+/// What names have in common that are written out of one habit.
+fn alike(leaf: &str) -> &str {
+    const REFERENCES: [&str; 4] = ["_id", "_ids", "_ref", "_refs"];
+    REFERENCES.into_iter().find(|end| leaf.len() > end.len() && leaf.ends_with(end)).unwrap_or(leaf)
 }
 
 impl Fault {
@@ -224,20 +251,16 @@ fn report(evidence: &Evidence, odd: &[Odd<'_>], cx: &mut Cx<'_>) {
 fn habit(
     evidence: &Evidence,
     odd: &[&Odd<'_>],
+    models: usize,
     about: &str,
     said: &str,
     todo: &'static str,
     cx: &mut Cx<'_>,
 ) {
     let Some(first) = odd.iter().min_by_key(|odd| &odd.field.place.location) else { return };
-    let models: BTreeSet<(&str, &str)> = odd
-        .iter()
-        .map(|odd| (odd.field.place.location.file.as_str(), odd.field.model.as_str()))
-        .collect();
     let names: BTreeSet<&str> = odd.iter().map(|odd| odd.leaf).collect();
     let names: Vec<&str> = names.into_iter().collect();
-    let what =
-        format!("{} models {said} `{}` of `{}`", models.len(), first.leaf, first.field.model);
+    let what = format!("{models} models {said} `{}` of `{}`", first.leaf, first.field.model);
     cx.report(
         code::draft(evidence, &first.field.place, about, what, WHY, todo)
             .data("names", text::list(&names, 20))
@@ -293,8 +316,12 @@ fn oddity(
             && written != *prevailing
             && project != Some(written)
     })?;
-    // `URL`, `ID`: known by everybody as they are.
-    if is_known_abbreviation(name) || words(name).iter().all(|word| is_known_abbreviation(word)) {
+    // `URL`, `ID`: known by everybody as they are; `HOD`: known to those who write it.
+    let is_acronym = written == Style::Screaming && name.len() <= 4;
+    if is_acronym
+        || is_known_abbreviation(name)
+        || words(name).iter().all(|word| is_known_abbreviation(word))
+    {
         return None;
     }
     let why = format!("is not {} like the others (`{}`)", other.name(), in_style(name, other));
@@ -410,6 +437,10 @@ mod tests {
         assert_eq!(habit.len(), 1, "{habit:?}");
         assert_eq!(habit[0].0, Info);
         assert!(habit[0].1.starts_with("3 models have a name that is not camelCase"), "{habit:?}");
+        let refs = [("A", "user_id"), ("B", "team_id"), ("C", "order_id")]
+            .map(|(name, id)| model(name, &camel.replace("unique_id", id)));
+        assert_eq!(found(&refs).len(), 1, "{:?}", found(&refs));
+        assert_eq!(found(&refs[..2]).len(), 2);
     }
 
     #[test]

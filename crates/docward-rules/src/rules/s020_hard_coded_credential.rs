@@ -241,6 +241,10 @@ mod tests {
         ] {
             assert_eq!(severities(file, &text), [Severity::Error], "{text}");
         }
+        let chat =
+            format!("- role: user\n  content: |\n    MONGO_URI={uri}\n    connect with this\n");
+        assert_eq!(severities("cases.yml", &chat), [Severity::Info]);
+        assert_eq!(severities("cases.yml", &chat.replace("user", "writer")), [Severity::Error]);
         // A client of a message is nobody's.
         let found = check("C017", &format!("source cases.yml\n- content: {message}\n"));
         assert!(found.is_empty(), "{found:?}");

@@ -133,7 +133,12 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
     // A fee with a name of its own beside an amount is an amount.
     let is_doubtful_fee =
         ends_with(leaf, "fee") && (all.len() < 2 || !has_amount_beside(found, field, leaf));
-    ends_with(leaf, "cost") || is_estimate || is_market || is_doubtful_fee || is_winnings(leaf)
+    // `discounts` are shares as often as amounts.
+    all.iter().any(|word| matches!(words::singular(word).as_str(), "cost" | "discount"))
+        || is_estimate
+        || is_market
+        || is_doubtful_fee
+        || is_winnings(leaf)
 }
 
 fn is_money(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
@@ -157,6 +162,7 @@ fn is_money(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         && !is_of_provider(&field.path)
         && !is_leave(field, leaf)
         && !is_share(leaf)
+        && !counts_other_things(leaf)
         && !is_given_whole(found, field, leaf)
 }
 
@@ -183,6 +189,23 @@ fn is_leave(field: &DeclaredField, leaf: &str) -> bool {
 /// Whether a name says a share, also where it is misspelled (`percrentageOfSalary`).
 fn is_share(leaf: &str) -> bool {
     words(leaf).iter().any(|word| word.starts_with("perc") || word == "pct")
+}
+
+/// Whether an amount is of something else, by the word before: `indentationAmount`, `ratingAmount`.
+fn counts_other_things(leaf: &str) -> bool {
+    const OTHERS: [&str; 10] = [
+        "indentation",
+        "indent",
+        "rating",
+        "vote",
+        "zoom",
+        "scroll",
+        "blur",
+        "damage",
+        "water",
+        "stock",
+    ];
+    ends_with(leaf, "amount") && words(leaf).iter().any(|word| OTHERS.contains(&word.as_str()))
 }
 
 fn is_winnings(leaf: &str) -> bool {
@@ -373,6 +396,8 @@ mod tests {
             None
         );
         assert_eq!(severity("Slip", "baseSalary: Number", "baseSalary"), Some(Warn));
+        assert_eq!(severity("User", "indentationAmount: Number", "indentationAmount"), None);
+        assert_eq!(severity("Order", "price: Number, discounts: Number", "discounts"), Some(Info));
         assert_eq!(severity("Coin", "last_price: Number", "last_price"), Some(Info));
         assert_eq!(severity("Order", "estimatedPrice: Number", "estimatedPrice"), Some(Info));
         assert_eq!(
