@@ -29,7 +29,7 @@ declare_rule! {
     /// itself (`$addToSet: {roles: "admin"}`), or are looked up in a list that does, are few. A statement alone
     /// does not tell a list of roles from a list of logins: it is a warning where the name says something of
     /// which there is more each day (`comments`, `events`, `loginHistory`, `messageIds`), and a note elsewhere
-    /// (`members`, `files`), where another statement takes elements out or keeps the last ones, where the
+    /// (`members`, `files`, `revisions`, `promotionHistory`), where another statement takes elements out or keeps the last ones, where the
     /// array is searched first so that each key is there once, where the filter asks for a state that the same
     /// update changes (`active: {$ne: true}` with `$set: {active: true}`) or for young documents, and where the
     /// file has a bound for its length elsewhere. One array is one finding, at its first statement, however many
@@ -238,9 +238,7 @@ fn draft(evidence: &Evidence, first: &Grown<'_>, others: &[Grown<'_>]) -> docwar
 /// Whether the name says something of which there is more each day: the statement alone does not tell a list of
 /// roles from a list of logins.
 fn grows_by_nature(path: &str) -> bool {
-    const GROWS: [&str; 33] = [
-        "log",
-        "history",
+    const GROWS: [&str; 28] = [
         "event",
         "activity",
         "execution",
@@ -264,14 +262,17 @@ fn grows_by_nature(path: &str) -> bool {
         "measurement",
         "sample",
         "metric",
-        "revision",
-        "version",
         "attempt",
         "audit",
         "trace",
-        "change",
         "feedback",
         "post",
+    ];
+    // What is written down each time: a `promotionHistory` has as many entries as there were promotions.
+    const LOGGED: [&str; 20] = [
+        "access", "api", "audit", "browse", "call", "chat", "command", "debug", "job", "location",
+        "order", "play", "price", "request", "search", "server", "system", "task", "watch",
+        "worker",
     ];
     // What says nothing by itself: `commentIds`, `messages.items`.
     const VAGUE: [&str; 7] = ["id", "item", "list", "entry", "ref", "data", "record"];
@@ -279,13 +280,20 @@ fn grows_by_nature(path: &str) -> bool {
     let mut parts = path.trim_matches(['[', ']']).rsplit('.').filter(|part| !part.starts_with('$'));
     let mut head = || {
         let part = parts.next()?;
-        names::words(part)
-            .iter()
-            .map(|word| words::singular(word))
-            .rfind(|w| !VAGUE.contains(&w.as_str()))
+        let all: Vec<String> =
+            names::words(part).iter().map(|word| words::singular(word)).collect();
+        let at = all.iter().rposition(|word| !VAGUE.contains(&word.as_str()))?;
+        Some((all[at].clone(), at.checked_sub(1).map(|before| all[before].clone())))
     };
-    let word = head().or_else(head);
-    word.is_some_and(|word| GROWS.contains(&word.as_str()))
+    let head = head().or_else(head);
+    head.is_some_and(|(word, before)| match (word.as_str(), before) {
+        // Of each thing that is told there is more each day, or it is told of everything.
+        ("log" | "history", Some(before)) => {
+            GROWS.contains(&before.as_str()) || LOGGED.contains(&before.as_str())
+        }
+        ("log" | "history", None) => true,
+        (word, _) => GROWS.contains(&word),
+    })
 }
 
 /// Whether the names around say that there is little of it: one thing changes its state a few times, and few payments
@@ -366,6 +374,9 @@ mod tests {
             [Info; 3]
         );
         assert_eq!(["transactions", "history", "stateless.events"].map(severity), [Warn; 3]);
+        // What somebody does a few times, and what is written down each time.
+        assert_eq!(["promotionHistory", "revisions", "app_version_list"].map(severity), [Info; 3]);
+        assert_eq!(["chatHistory", "logs", "audit_log"].map(severity), [Warn; 3]);
     }
 
     #[test]
@@ -611,7 +622,7 @@ mod tests {
             "await User.updateOne({_id: id, 'warning.active': {$ne: true}}, {$set: {'warning.active': true}, $push: {history: c}});",
             "const set = {state: 'done'}; await User.updateOne({_id: id, state: 'running'}, {$set: set, $push: {history: c}});",
             "await User.updateOne({_id: id, 'followers.user': {$ne: c.user}}, {$push: {followers: c}});",
-            "await User.updateOne({_id: id, createdAt: {$gt: now}}, {$push: {revisions: c}});",
+            "await User.updateOne({_id: id, createdAt: {$gt: now}}, {$push: {comments: c}});",
         ] {
             assert_eq!(severity(guarded), Info, "{guarded}");
         }

@@ -86,8 +86,16 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let names = || first.keys().copied();
     let place = |(kind, name): &(NameKind, String)| first.get(&(*kind, name.as_str())).copied();
     let lacking = judged(names(), &PREFIX_JUDGES, cx.settings());
-    // Whoever has no prefix anywhere has not forgotten one.
-    let is_drift = (first.len() - lacking.len()) * FOLLOWING >= first.len();
+    // Whoever has no prefix anywhere has not forgotten one. Names that are left in peace have none either.
+    let settings = cx.settings();
+    let prefixes = [NameKind::Database, NameKind::Collection]
+        .map(|kind| (kind, prefix(kind, settings).unwrap_or_default()));
+    let follows = |(kind, name): &(NameKind, &str)| {
+        prefixes.iter().any(|(of, prefix)| {
+            of == kind && !prefix.is_empty() && name.starts_with(prefix.as_str())
+        })
+    };
+    let is_drift = names().filter(follows).count() * FOLLOWING >= first.len();
     let mut judged = judged(names(), &JUDGES, cx.settings());
     if !is_drift {
         let is_refused = |key: &&(NameKind, String)| {
@@ -143,6 +151,16 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 .severity(finding.severity)
                 .level(finding.level),
         );
+    }
+}
+
+/// The prefix that the house has for names of a kind: what is proposed for a name without one.
+fn prefix(kind: NameKind, settings: &Settings) -> Option<String> {
+    const BARE: &str = "x";
+    let found = judged(std::iter::once((kind, BARE)), &PREFIX_JUDGES, settings);
+    match found.values().next()?.data.get("proposal")? {
+        DataValue::Text(proposal) => proposal.strip_suffix(BARE).map(str::to_owned),
+        _ => None,
     }
 }
 
@@ -283,6 +301,8 @@ mod tests {
         assert!(signs.iter().any(|f| f.what.starts_with("3 of 5 names")), "{signs:?}");
         let spaces = check("N021", &project(&["users", "User Role", "Leave Type", "Tax Rule"]));
         assert_eq!(spaces.iter().filter(|f| f.severity == Severity::Warn).count(), 1, "{spaces:?}");
+        let few = check("N021", &project(&["users", "fs.files", "DATABASECHANGELOG"]));
+        assert_eq!(few.iter().map(|f| f.severity).collect::<Vec<_>>(), [Severity::Info], "{few:?}");
         // What servers refuse is refused whatever the style is.
         let refused = check("N021", &project(&["users", "orders", "items", "system.x"]));
         assert_eq!(refused.iter().filter(|f| f.severity == Severity::Error).count(), 1);

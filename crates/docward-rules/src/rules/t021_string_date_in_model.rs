@@ -18,9 +18,9 @@ declare_rule! {
     /// `expireTime`) and whose type is a string. It is information where the text may be meant: beside a field
     /// of a date type, where a name says a day and no more (`date`, `day`), where it may be a time of day
     /// (`startTime`, `endTime`), in capitals as other systems write them (`LAUNCH_DATE`), in answers of payment
-    /// providers, and in structs of Go that documents are only read into. Lengths of time are no points in time,
-    /// nor are times of day: those that a comment, a default or a pattern shows (`"09:00"`, `HH:mm`), and those of
-    /// shops that open and close.
+    /// providers, in a career (`experience[].startDate`), and in structs of Go that documents are only read into.
+    /// Lengths of time are no points in time, nor are times of day: those that a comment, a default or a pattern
+    /// shows (`"09:00"`, `HH:mm`), and those of shops that open and close.
     ///
     /// ## Why it matters
     /// Dates as text sort and compare only as long as everybody writes the same form; date operators, TTL indexes
@@ -67,6 +67,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             || may_be_of_day(leaf)
             || names::style(leaf) == names::Style::Screaming
             || is_of_others(&field.path)
+            || is_of_career(&field.path)
             || has_date_beside(evidence, field, leaf);
         cx.report(draft.severity(if may_be_meant { Severity::Info } else { Severity::Warn }));
     }
@@ -151,6 +152,18 @@ fn is_of_others(path: &str) -> bool {
                     | "razorpay"
                     | "webhook"
                     | "rawdata"
+            )
+        })
+    })
+}
+
+/// Whether a field stands in somebody's career, which is told in months: `experience[].startDate`.
+fn is_of_career(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(above, _)| {
+        names::words(above).iter().any(|word| {
+            matches!(
+                words::singular(word).as_str(),
+                "experience" | "education" | "employment" | "career" | "resume" | "degree"
             )
         })
     })
@@ -330,6 +343,7 @@ mod tests {
             "expectedTime: String",
             "LAUNCH_DATE: String",
             "paymentResult: {update_time: String}",
+            "experience: [{startDate: String}]",
         ] {
             assert_eq!(found(doubtful), [Info], "{doubtful}");
         }
