@@ -248,7 +248,7 @@ fn ignore_files_tests_and_folders_of_others_are_left_out() {
     let folder = project(&[
         ("src/a.mongodb", push),
         ("node_modules/x/a.mongodb", push),
-        ("tests/a.mongodb", push),
+        ("tests/a.mongodb", &push.replace("db.t.", "db.u.")),
         ("made/a.mongodb", push),
         ("mine/a.mongodb", push),
         (".gitignore", "made/\n"),
