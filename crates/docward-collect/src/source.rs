@@ -262,18 +262,16 @@ fn list(request: &SourceRequest, seen: &mut SourceSeen) -> Vec<File> {
             seen.problems.push(Problem { source: path.display().to_string(), message });
             continue;
         }
-        let walk = WalkBuilder::new(path)
-            // `.env` and `.github` hold settings; what is not to be seen is in ignore files.
-            .hidden(false)
-            .require_git(false)
-            .add_custom_ignore_filename(".docwardignore")
-            .filter_entry(|entry| {
-                entry.depth() == 0
-                    || !entry.file_type().is_some_and(|kind| kind.is_dir())
-                    || !SKIPPED.iter().any(|skipped| entry.file_name() == *skipped)
+        // What git tracks is published, whatever an ignore file says of it: a `.env` that was committed before
+        // somebody thought of that.
+        let tracked = tracked_though_ignored(path);
+        let again = (!tracked.is_empty()).then(|| walk(path, false)).into_iter().flatten();
+        let again = again.filter(|entry| {
+            entry.as_ref().is_ok_and(|entry| {
+                entry.path().canonicalize().is_ok_and(|whole| tracked.contains(&whole))
             })
-            .build();
-        for entry in walk {
+        });
+        for entry in walk(path, true).chain(again) {
             match entry {
                 Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
                     add(entry.into_path(), path, request, changed.as_deref(), &mut files, seen);
@@ -288,6 +286,45 @@ fn list(request: &SourceRequest, seen: &mut SourceSeen) -> Vec<File> {
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files
+}
+
+/// The files below a path, as ignore files allow; without those of git when they are not to count.
+fn walk(path: &Path, by_git: bool) -> ignore::Walk {
+    WalkBuilder::new(path)
+        // `.env` and `.github` hold settings; what is not to be seen is in ignore files.
+        .hidden(false)
+        .require_git(false)
+        .git_ignore(by_git)
+        .git_global(by_git)
+        .git_exclude(by_git)
+        .add_custom_ignore_filename(".docwardignore")
+        .filter_entry(|entry| {
+            entry.depth() == 0
+                || !entry.file_type().is_some_and(|kind| kind.is_dir())
+                || !SKIPPED.iter().any(|skipped| entry.file_name() == *skipped)
+        })
+        .build()
+}
+
+/// Files that git tracks although an ignore file names them; whole paths. None where git does not say.
+fn tracked_though_ignored(path: &Path) -> BTreeSet<PathBuf> {
+    let Ok(folder) = path.canonicalize() else { return BTreeSet::new() };
+    if !folder.is_dir() || !folder.ancestors().any(|above| above.join(".git").exists()) {
+        return BTreeSet::new();
+    }
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(&folder)
+        .args(["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"])
+        .output();
+    let Some(output) = output.ok().filter(|output| output.status.success()) else {
+        return BTreeSet::new();
+    };
+    String::from_utf8_lossy(&output.stdout)
+        .split('\0')
+        .filter(|name| !name.is_empty())
+        .filter_map(|name| folder.join(name).canonicalize().ok())
+        .collect()
 }
 
 fn add(

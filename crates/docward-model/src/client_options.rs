@@ -36,6 +36,7 @@ impl ClientUri {
                 || matches!(name.as_str(), "localhost" | "::1" | "0.0.0.0")
                 || name.ends_with(".internal")
                 || name.ends_with(".local")
+                || name.ends_with(".localhost")
                 || (!name.contains('.') && name != crate::client_uri::HOLE)
         };
         self.site.is_some()

@@ -44,6 +44,8 @@ pub struct Code {
     pub serverless: Vec<Serverless>,
     /// Where somebody asks a server whether it is there.
     pub health_checks: Vec<Location>,
+    /// Fields that are given whole amounts of the smallest unit.
+    pub whole_units: Vec<WholeUnits>,
 }
 
 /// Where a statement stands, and what that says about its weight.
@@ -176,6 +178,8 @@ pub struct CodeSecret {
     pub in_remark: bool,
     /// Whether the file is an example that is filled in (`.env.example`).
     pub in_sample: bool,
+    /// Whether it stands in the middle of a text for people or for a language model: a message, a prompt.
+    pub in_prose: bool,
     /// Whether it is a word that people write where a password is to be filled in.
     pub is_word: bool,
     /// Where its literal begins, when that can be replaced by a look into the environment.
@@ -214,6 +218,8 @@ pub struct CodeName {
     pub written: bool,
     /// Whether the name itself stands there, rather than a variable.
     pub is_literal: bool,
+    /// Whether it stands in a migration or another script that runs once, by hand.
+    pub in_script: bool,
 }
 
 /// A collection that is created by a statement.
@@ -340,6 +346,20 @@ pub struct Serverless {
     pub uses_mongodb: bool,
 }
 
+/// Amounts that code counts in the smallest unit (cents, satoshis), whatever type holds them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WholeUnits {
+    /// A field of a model or collection is given such an amount: `Purchase.create({amount: price * 100})`.
+    Field {
+        /// The model or collection.
+        of: String,
+        /// The field, by the last part of its path.
+        name: String,
+    },
+    /// A function turns amounts of a currency into its smallest unit: all of the project counts that way.
+    Project,
+}
+
 impl Code {
     /// A file as it is called within the project.
     pub fn within_project(&self, file: &str) -> String {
@@ -385,6 +405,7 @@ impl Code {
             refused_calls,
             serverless,
             health_checks,
+            whole_units,
         } = other;
         self.files += files;
         self.paths.extend(paths);
@@ -405,5 +426,6 @@ impl Code {
         self.refused_calls.extend(refused_calls);
         self.serverless.extend(serverless);
         self.health_checks.extend(health_checks);
+        self.whole_units.extend(whole_units);
     }
 }

@@ -7,13 +7,13 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use docward_bson::{json, value::to_value};
-use docward_code::scan::{FileKind, scan, survey};
+use docward_code::scan::{FileKind, Known, scan, survey};
 use docward_model::{
-    AccessRule, ClientUri, Cluster, Collection, CollectionKind, CollectionOptions, CollectionStats,
-    CoreSource, Counted, DeclaredTopology, Deployment, Evidence, Finding, Index, IndexKey,
-    IndexUsage, Layer, LimitScope, Location, Namespace, NamespaceOverride, NamespacePattern,
-    Network, Peer, PortRange, ProfileName, Protocol, Purpose, Router, RuleGroup, RuleSettings,
-    Server, Service, ServiceClass, Settings, Severity, Shard, ShardKey, ShardPart,
+    AccessRule, ClientUri, Cluster, Code, Collection, CollectionKind, CollectionOptions,
+    CollectionStats, CoreSource, Counted, DeclaredTopology, Deployment, Evidence, Finding, Index,
+    IndexKey, IndexUsage, Layer, LimitScope, Location, Namespace, NamespaceOverride,
+    NamespacePattern, Network, Peer, PortRange, ProfileName, Protocol, Purpose, Router, RuleGroup,
+    RuleSettings, Server, Service, ServiceClass, Settings, Severity, Shard, ShardKey, ShardPart,
     ShardedCollection, StartOptions, Suppression, ThresholdSetting, ThresholdValue, Topology, User,
     Value, WorkloadKind,
     code::{Place, SetPath},
@@ -141,20 +141,35 @@ impl Example {
             None => body,
         };
         match body.strip_prefix("source ").and_then(|rest| rest.split_once('\n')) {
-            Some((file, text)) => example.read_source(file, text),
+            Some(_) => example.read_sources(body),
             None => example.read(body, namespace),
         }
         example
     }
 
-    /// Source code instead of lines.
-    fn read_source(&mut self, file: &str, text: &str) {
-        let kind = FileKind::of(file).expect("a file that is looked at");
-        let known = survey(file, text, kind);
-        let scanned = scan(file, file, text, kind, &known);
-        assert!(scanned.problems.is_empty(), "{:?}", scanned.problems);
-        self.evidence.uris = scanned.clients;
-        self.evidence.code = Some(scanned.code);
+    /// Source code instead of lines. A line `source FILE` begins each file.
+    fn read_sources(&mut self, body: &str) {
+        let mut files: Vec<(&str, FileKind, String)> = Vec::new();
+        for line in body.split_inclusive('\n') {
+            let named = line.trim_end().strip_prefix("source ").filter(|file| !file.contains(' '));
+            match (named.and_then(|file| Some((file, FileKind::of(file)?))), files.last_mut()) {
+                (Some((file, kind)), _) => files.push((file, kind, String::new())),
+                (None, Some((_, _, text))) => text.push_str(line),
+                (None, None) => panic!("{body}: a file that is looked at"),
+            }
+        }
+        let mut known = Known::default();
+        for (file, kind, text) in &files {
+            known.absorb(survey(file, text, *kind));
+        }
+        let mut code = Code::default();
+        for (file, kind, text) in &files {
+            let scanned = scan(file, file, text, *kind, &known);
+            assert!(scanned.problems.is_empty(), "{:?}", scanned.problems);
+            self.evidence.uris.extend(scanned.clients);
+            code.absorb(scanned.code);
+        }
+        self.evidence.code = Some(code);
     }
 
     fn set(&mut self, code: &str, key: &str, value: &str, namespace: &mut Namespace) {

@@ -59,7 +59,7 @@ pub(crate) fn settings(file: Option<&Path>, near: &[String]) -> anyhow::Result<S
 fn nearest(sources: &[String]) -> Option<PathBuf> {
     let directories: Vec<PathBuf> = sources
         .iter()
-        .filter(|source| !source.starts_with("mongodb"))
+        .filter(|source| !source.starts_with("mongodb://") && !source.starts_with("mongodb+srv://"))
         .filter_map(|source| {
             let path = Path::new(source);
             if path.is_dir() { Some(path.to_owned()) } else { path.parent().map(Path::to_owned) }

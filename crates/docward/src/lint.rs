@@ -98,7 +98,10 @@ pub(crate) struct LintArgs {
 
 /// Runs the command.
 pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
-    if args.paths.iter().any(|path| path.starts_with("mongodb")) {
+    let is_uri = |path: &String| {
+        ["mongodb://", "mongodb+srv://"].iter().any(|scheme| path.starts_with(scheme))
+    };
+    if args.paths.iter().any(is_uri) {
         bail!("lint reads files and folders; `docward connect check` judges connection strings");
     }
     let (config, diagnostics) = config::load(args.config.as_deref(), &args.paths)?;

@@ -248,7 +248,7 @@ fn ignore_files_tests_and_folders_of_others_are_left_out() {
     let folder = project(&[
         ("src/a.mongodb", push),
         ("node_modules/x/a.mongodb", push),
-        ("tests/a.mongodb", push),
+        ("tests/a.mongodb", &push.replace("db.t.", "db.u.")),
         ("made/a.mongodb", push),
         ("mine/a.mongodb", push),
         (".gitignore", "made/\n"),
@@ -396,4 +396,82 @@ fn bad_input_is_told_and_the_rest_goes_on() {
     assert!(stdout(&nothing).contains("nothing was judged"), "{}", stdout(&nothing));
     assert_eq!(code(&docward(&["lint"])), 2);
     assert_eq!(code(&docward(&["lint", ".", "--threads", "0"])), 2);
+}
+
+#[test]
+fn sc_7_files_that_git_tracks_are_read_whatever_ignore_files_say() {
+    let secret = "MONGO_URL=mongodb+srv://app:9dXk2pLw7Q@c.shop.io/x\n";
+    let folder = project(&[
+        ("server/.env", secret),
+        ("server/.env.local", secret),
+        ("mine/.env", secret),
+        ("server/.gitignore", ".env*\n"),
+        ("mine/.gitignore", ".env\n"),
+        (".docwardignore", "mine/\n"),
+    ]);
+    let git = |args: &[&str]| {
+        let output = Command::new("git")
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.net"])
+            .args(args)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    let found = || places(&report(&folder, &["--select", "S020"]));
+    assert!(found().is_empty());
+    git(&["init", "-q"]);
+    assert!(found().is_empty(), "nothing is tracked yet");
+    git(&["add", "-f", "server/.env", "mine/.env"]);
+    assert_eq!(found(), ["S020 .env:1"]);
+    let below =
+        docward(&["lint", folder.path().join("server").to_str().unwrap(), "--format", "json"]);
+    assert!(stdout(&below).contains("S020"), "{}", stdout(&below));
+}
+
+#[test]
+fn a_folder_may_be_called_like_a_database() {
+    let push = "db.t.updateOne({_id}, {$push: {a: b}});\n";
+    let folder = project(&[("mongodb-app/a.mongodb", push)]);
+    let run = |target: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_docward"));
+        command.args(["lint", target]).current_dir(folder.path()).output().unwrap()
+    };
+    assert!(stdout(&run("mongodb-app")).contains("D020"), "{}", stderr(&run("mongodb-app")));
+    for uri in ["mongodb://db.shop.io/x", "mongodb+srv://db.shop.io/x"] {
+        assert!(stderr(&run(uri)).contains("connect check"), "{uri}");
+    }
+}
+
+#[test]
+fn dm_09_2_structs_with_tags_alone_and_schemas_of_prisma_are_read() {
+    let folder = project(&[
+        (
+            "models/order.go",
+            "package models\n\ntype Order struct {\n\tID    string  `bson:\"_id\"`\n\tTotal float64 `bson:\"totalPrice\"`\n}\n\nfunc New() Order { return Order{Total: 1} }\n",
+        ),
+        (
+            "prisma/schema.prisma",
+            "datasource db {\n  provider = \"mongodb\"\n  url      = env(\"DATABASE_URL\")\n}\n\nmodel Item {\n  id    String @id @map(\"_id\")\n  price Float\n}\n",
+        ),
+    ]);
+    let found = places(&report(&folder, &["--select", "T020"]));
+    assert_eq!(found, ["T020 order.go:5", "T020 schema.prisma:8"]);
+}
+
+#[test]
+fn what_compilers_and_bundlers_write_is_not_judged() {
+    let push = "const {MongoClient} = require('mongodb');\nfunction f(c, e) { c.updateOne({_id: 1}, {$push: {events: e}}); }\n";
+    let marked = format!(
+        "\"use strict\";\nObject.defineProperty(exports, \"__esModule\", {{ value: true }});\n{push}"
+    );
+    let mapped = format!("{push}//# sourceMappingURL=a.js.map\n");
+    let bundle = format!("{}{}", push.replace('\n', ""), "var a=1;".repeat(2000));
+    let folder = project(&[
+        ("src/a.js", push),
+        ("lib/a.js", &marked),
+        ("out/a.js", &mapped),
+        ("wwwroot/umi.1e9e8e71.js", &bundle),
+    ]);
+    assert_eq!(places(&report(&folder, &[])), ["D020 a.js:2"]);
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use docward_model::code::{
     CodeCount, CodeName, Creation, DeclaredField, NameKind, Pipeline, Sharding, Transaction,
+    WholeUnits,
 };
 
 use super::{
@@ -116,6 +117,7 @@ impl<'u, 't> Scan<'u, 't> {
                 }
                 _ => {}
             }
+            self.whole_units(call, method, scope);
             if WRITES.contains(&method) || READS.contains(&method) {
                 self.name(call, method, scope, &mut named);
             }
@@ -127,6 +129,44 @@ impl<'u, 't> Scan<'u, 't> {
                 if !elements.contains(&object.at) {
                     self.random_id(object, scope);
                 }
+            }
+        }
+    }
+
+    /// `Purchase.create({amount: price * 100})`, `new Purchase({amount: toCents(price)})`: the field counts the
+    /// smallest unit.
+    fn whole_units(&mut self, call: &'u Call<'t>, method: &str, scope: ScopeId) {
+        if method.to_ascii_lowercase().replace('_', "").contains("tosatoshi") {
+            self.out.code.whole_units.push(WholeUnits::Project);
+            return;
+        }
+        let of = match call.receiver() {
+            Some(of) if WRITES.contains(&method) => {
+                self.values.target(of, scope).map(|target| target.collection)
+            }
+            None if self.values.known.models.contains_key(method) => {
+                Some(self.values.known.collection_of(method))
+            }
+            _ => None,
+        };
+        let Some(of) = of else { return };
+        let mut fields = Vec::new();
+        for arg in &call.args {
+            for field in self.values.document(&arg.value, scope).unwrap_or_default() {
+                if ["$set", "$inc", "$setOnInsert"].iter().any(|operator| field.is(operator)) {
+                    fields
+                        .extend(self.values.document(field.value, field.scope).unwrap_or_default());
+                } else {
+                    fields.push(field);
+                }
+            }
+        }
+        for field in fields {
+            let Some(name) = &field.name else { continue };
+            let (value, _) = self.values.follow(field.value, field.scope);
+            if is_whole_amount(value) || is_whole_amount(field.value) {
+                let name = name.rsplit('.').next().unwrap_or(name).to_owned();
+                self.out.code.whole_units.push(WholeUnits::Field { of: of.clone(), name });
             }
         }
     }
@@ -300,6 +340,7 @@ impl<'u, 't> Scan<'u, 't> {
                 name: database.clone(),
                 written,
                 is_literal: false,
+                in_script: false,
             });
         }
         self.out.code.names.push(CodeName {
@@ -311,6 +352,7 @@ impl<'u, 't> Scan<'u, 't> {
             // `db.users` of the shell.
             is_literal: self.values.is_shell
                 && matches!(call.receiver().map(|of| &of.kind), Some(Kind::Member(of, _)) if matches!(of.kind, Kind::Name("db"))),
+            in_script: false,
         });
     }
 
@@ -326,8 +368,21 @@ impl<'u, 't> Scan<'u, 't> {
                 }
             });
         };
-        unit.each(|_, expr| match &expr.kind {
+        unit.each(|scope, expr| match &expr.kind {
             Kind::Object(entries) => {
+                // `$push: {items: item}` with an `item` that was made before.
+                let pushed = entries.iter().filter(|entry| {
+                    matches!(entry.name(), Some("$push" | "$addToSet" | "$each" | "$concatArrays"))
+                });
+                for entry in pushed {
+                    let mut named = Vec::new();
+                    entry.value.visit(&mut |inner| {
+                        if matches!(inner.kind, Kind::Name(_)) {
+                            named.push(inner);
+                        }
+                    });
+                    named.into_iter().for_each(|name| add(self.values.follow(name, scope).0));
+                }
                 let within = entries.iter().filter(|entry| match &entry.key {
                     Key::Text(name) => !HOLDS_DOCUMENT.contains(&name.as_ref()),
                     Key::Computed(_) => true,
@@ -377,7 +432,11 @@ impl<'u, 't> Scan<'u, 't> {
                     }
                 }
             });
-            if let Some(made_by) = made_by {
+            // `nanoid(7)`: short on purpose, to be read and typed.
+            let is_short = entry.value.call().is_some_and(|call| {
+                call.method() == Some("nanoid") && call.positional(0).is_some()
+            });
+            if let Some(made_by) = made_by.filter(|_| !is_short) {
                 let place = self.place(entry.at, scope);
                 self.out.code.fields.push(DeclaredField {
                     place,
@@ -393,5 +452,29 @@ impl<'u, 't> Scan<'u, 't> {
                 });
             }
         }
+    }
+}
+
+/// Whether an expression is an amount in the smallest unit, by what makes it: `price * 100`, `toCents(price)`.
+fn is_whole_amount(value: &Expr<'_>) -> bool {
+    let is_hundred =
+        |expr: &Expr<'_>| matches!(expr.kind, Kind::Number("100" | "100.0" | "1e2" | "1e8"));
+    let says = |name: &str| {
+        let lower = name.to_ascii_lowercase();
+        lower.ends_with("cents") || lower.contains("satoshi") || lower.ends_with("minorunits")
+    };
+    match &value.kind {
+        Kind::Binary("*", left, right) => is_hundred(left) || is_hundred(right),
+        Kind::Call(call) => match call.method() {
+            Some(
+                "round" | "floor" | "ceil" | "trunc" | "parseInt" | "int" | "Number" | "toFixed",
+            ) => {
+                call.args.iter().any(|arg| is_whole_amount(&arg.value))
+                    || call.receiver().is_some_and(is_whole_amount)
+            }
+            method => method.is_some_and(says),
+        },
+        Kind::Name(name) | Kind::Member(_, name) => says(name),
+        _ => false,
     }
 }

@@ -442,6 +442,7 @@ impl<'u, 't> Scan<'u, 't> {
             local: !client.srv && client.hosts.iter().all(|host| super::secrets::is_local(host)),
             in_remark: self.is_remark(at),
             in_sample: self.is_sample,
+            in_prose: false,
             is_word: found.is_word,
             literal: found.literal,
         };
@@ -490,12 +491,20 @@ impl<'u, 't> Scan<'u, 't> {
             self.out.code.remade_clients.push(RemadeClient { place, within, through: None });
             return;
         }
-        // A function that hands out a new client each time: bad when a handler calls it.
-        if function.name.is_empty() || unit.class(unit.scopes[id].parent).is_some() {
+        // A function that hands out a new client each time, or a class that makes one for itself: bad when a handler
+        // calls it.
+        let class = unit.class(unit.scopes[id].parent);
+        let is_constructor = matches!(function.name, "__init__" | "constructor");
+        let name = match class {
+            None => function.name,
+            Some((id, name)) if is_constructor && !self.is_shared_class(id) => name,
+            Some(_) => return,
+        };
+        if name.is_empty() {
             return;
         }
-        let name = function.name;
-        if unit.scopes[id].parent == 0 {
+        let outermost = class.map_or(id, |(id, _)| id);
+        if unit.scopes[outermost].parent == 0 {
             self.out.factories.push(name.to_owned());
         }
         for (from, at) in handlers::callers(unit, name) {
@@ -508,6 +517,13 @@ impl<'u, 't> Scan<'u, 't> {
                 return;
             }
         }
+    }
+
+    /// Whether a class hands out one object for all: then its constructor runs once.
+    fn is_shared_class(&self, id: ScopeId) -> bool {
+        let scope = &self.values.unit.scopes[id];
+        let text = self.text.get(scope.at..scope.end).unwrap_or_default().to_ascii_lowercase();
+        ["instance", "singleton", "__new__"].iter().any(|word| text.contains(word))
     }
 
     /// Whether a loop makes the same client again: nothing that is given to it changes.
@@ -623,7 +639,9 @@ impl<'u, 't> Scan<'u, 't> {
             return false;
         }
         unit.statements.iter().any(|statement| {
-            let StatementKind::Assign { target, .. } = &statement.kind else { return false };
+            let StatementKind::Assign { target, adds: false, .. } = &statement.kind else {
+                return false;
+            };
             // `clients[name] = …` is kept in `clients`.
             let (target, is_item) = match &target.kind {
                 Kind::Index(of, _) => (&**of, true),

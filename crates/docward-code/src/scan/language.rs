@@ -20,6 +20,8 @@ pub enum FileKind {
     Code(Language),
     /// Source code in a language that is only searched for connection strings.
     OtherCode,
+    /// A schema of Prisma: models, and nothing that runs.
+    Schema,
     /// Settings: `.env`, YAML, properties, TOML, JSON, Dockerfile, Terraform.
     Settings,
 }
@@ -35,6 +37,7 @@ impl FileKind {
         if lower.starts_with("dockerfile")
             || lower.starts_with("docker-compose")
             || lower == "procfile"
+            || lower.starts_with("jenkinsfile")
         {
             return Some(Self::Settings);
         }
@@ -61,6 +64,7 @@ impl FileKind {
             | "bash" | "ps1" | "vue" | "svelte" | "dart" | "swift" | "lua" | "ipynb" => {
                 Self::OtherCode
             }
+            "prisma" => Self::Schema,
             "yml" | "yaml" | "properties" | "toml" | "json" | "jsonc" | "json5" | "ini" | "cfg"
             | "conf" | "tf" | "tfvars" | "hcl" | "xml" => Self::Settings,
             _ => return None,

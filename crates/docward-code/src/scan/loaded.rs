@@ -34,6 +34,22 @@ const LOADS: [&str; 22] = [
     "orFail",
 ];
 
+/// Methods of a query that is still about the same document.
+const CHAINED: [&str; 12] = [
+    "select",
+    "session",
+    "sort",
+    "maxTimeMS",
+    "setOptions",
+    "read",
+    "cache",
+    "catch",
+    "where",
+    "collation",
+    "hint",
+    "only",
+];
+
 impl<'u, 't> Scan<'u, 't> {
     /// Finds what is loaded, changed and saved.
     pub(super) fn loaded(&mut self) {
@@ -77,7 +93,7 @@ impl<'u, 't> Scan<'u, 't> {
             if !is_saved || path == "errors" {
                 continue;
             }
-            let Some(collection) = self.loaded_from(&root, scope) else { continue };
+            let Some(collection) = self.loaded_from(&root, at, scope) else { continue };
             let place = self.place(at, scope);
             let text = self.function_text(function);
             let whole = format!("{root}.{path}");
@@ -105,33 +121,68 @@ impl<'u, 't> Scan<'u, 't> {
             } else {
                 Cap::None
             };
-            let few = self
-                .is_behind_search(&whole, scope)
-                .then_some("it is looked through first, and there is one element for each key");
+            let few = self.may_stay_short(&path, at, scope);
             self.out.code.appends.push(Append { place, kind, collection, path, cap, few });
         }
         self.counted(&saved);
         self.written_back();
     }
 
-    /// Whether an element is added only where a search of the same array found none:
-    /// `const had = user.tokens.find(…); if (had) {…} else {user.tokens.push(…)}`.
-    fn is_behind_search(&self, array: &str, scope: ScopeId) -> bool {
+    /// Whether an element is added only where a search of the same array, by the last part of its path, found none:
+    /// `const had = user.tokens.find(…); if (had) {…} else {user.tokens.push(…)}`,
+    /// `if (user.tokens.includes(t)) return; user.tokens.push(t)`.
+    pub(super) fn is_behind_search(&self, leaf: &str, at: usize, scope: ScopeId) -> bool {
+        const SEARCHES: [&str; 10] = [
+            "find",
+            "some",
+            "findIndex",
+            "any",
+            "indexOf",
+            "includes",
+            "contains",
+            "index",
+            "count",
+            "filter",
+        ];
         let unit = self.values.unit;
+        let is_array = |expr: &Expr<'t>| {
+            matches!(&expr.kind, Kind::Member(_, name) if *name == leaf)
+                || matches!(&expr.kind, Kind::Index(_, at) if at.text().as_deref() == Some(leaf))
+        };
         let searches = |expr: &Expr<'t>| {
             let mut found = false;
             expr.visit(&mut |inner| {
                 found |= inner.call().is_some_and(|call| {
-                    matches!(call.method(), Some("find" | "some" | "findIndex" | "any"))
-                        && call.receiver().and_then(Expr::path).as_deref() == Some(array)
+                    call.method().is_some_and(|method| SEARCHES.contains(&method))
+                        && call.receiver().is_some_and(is_array)
                 });
             });
-            found
+            // `if user not in post.likes`.
+            let text = self.text.get(expr.at..expr.end).unwrap_or_default();
+            let is_asked = text.split(" in ").skip(1).any(|after| {
+                let list = after.split([' ', ')', ':']).next().unwrap_or_default();
+                let list = list.trim_end_matches(['"', '\'', ']']);
+                list.strip_suffix(leaf).is_some_and(|of| of.ends_with(['.', '"', '\'']))
+            });
+            found || (is_asked && unit.language == super::Language::Python)
         };
-        let conditions = unit.around(scope).filter_map(|id| match &unit.scopes[id].kind {
+        let function = self.outer_function(scope);
+        let around: Vec<ScopeId> = unit.around(scope).collect();
+        let decides = |id: ScopeId| match &unit.scopes[id].kind {
             ScopeKind::Branch(Some(condition)) => Some(condition),
             _ => None,
-        });
+        };
+        // A test before it that leaves counts as one around it.
+        let leaves = |id: ScopeId| {
+            let inner = &unit.scopes[id];
+            let text = self.text.get(inner.at..inner.end).unwrap_or_default();
+            inner.end <= at
+                && unit.is_in(id, function)
+                && ["return", "throw", "raise", "continue"].iter().any(|word| text.contains(word))
+        };
+        let conditions = (0..unit.scopes.len())
+            .filter(|id| around.contains(id) || leaves(*id))
+            .filter_map(decides);
         conditions.into_iter().any(|condition| {
             let mut names = Vec::new();
             condition.visit(&mut |inner| {
@@ -149,22 +200,26 @@ impl<'u, 't> Scan<'u, 't> {
         let unit = self.values.unit;
         for statement in &unit.statements {
             let StatementKind::Assign { target, value, adds } = &statement.kind else { continue };
-            let Kind::Member(of, field) = &target.kind else { continue };
-            let Some(root) = of.path() else { continue };
+            let Some(whole) = target.path() else { continue };
             let function = self.outer_function(statement.scope);
-            let is_saved = saved.iter().any(|(f, name)| *f == function && *name == root);
-            let reads_itself =
-                *adds || (is_sum(value) && mentions_path(value, &format!("{root}.{field}")));
+            // `account.billing.balance` is a field of `account` that is saved.
+            let found = saved.iter().filter(|(f, _)| *f == function).find_map(|(_, name)| {
+                let field = whole.strip_prefix(name.as_str())?.strip_prefix('.')?;
+                Some((name.clone(), field.to_owned()))
+            });
+            let Some((root, path)) = found else { continue };
+            let reads_itself = *adds || (is_sum(value) && mentions_path(value, &whole));
             let mut is_text = matches!(value.kind, Kind::List(_));
             value.visit(&mut |inner| is_text |= matches!(inner.kind, Kind::Text(_)));
-            if !is_saved || !reads_itself || is_text || matches!(root.as_str(), "self" | "this") {
+            if !reads_itself || is_text || matches!(root.as_str(), "self" | "this") {
                 continue;
             }
-            let Some(collection) = self.loaded_from(&root, statement.scope) else { continue };
+            let Some(collection) = self.loaded_from(&root, target.at, statement.scope) else {
+                continue;
+            };
             let place = self.place(target.at, statement.scope);
             let collection = collection.name();
             let read_line = self.location(unit.scopes[function].at).line;
-            let path = (*field).to_owned();
             let change = change_of(value);
             self.out.code.read_then_writes.push(ReadThenWrite {
                 place,
@@ -196,7 +251,7 @@ impl<'u, 't> Scan<'u, 't> {
             }
         });
         for (scope, at, root, path, change) in found {
-            if let Some(collection) = self.loaded_from(&root, scope) {
+            if let Some(collection) = self.loaded_from(&root, at, scope) {
                 let place = self.place(at, scope);
                 let read_line = place.location.line;
                 let collection = collection.name();
@@ -328,8 +383,8 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// What a variable was loaded from; `None` when it was not loaded, or is not known to be.
-    fn loaded_from(&self, root: &str, scope: ScopeId) -> Option<Loaded> {
+    /// What a variable was loaded from that is used at a place; `None` when it was not loaded, or is not known to be.
+    fn loaded_from(&self, root: &str, at: usize, scope: ScopeId) -> Option<Loaded> {
         if root == "req.user" {
             return self.values.is_mapper_file().then_some(Loaded(None));
         }
@@ -344,13 +399,32 @@ impl<'u, 't> Scan<'u, 't> {
             return (is_parameter && by_find && self.values.is_mapper_file())
                 .then_some(Loaded(None));
         }
-        given.into_iter().find_map(|(at, value)| self.load(value, at, 0))
+        // What is given to it for good, in a block around the place, makes older values forgotten:
+        // `user = new User()` behind a search that found none.
+        let unit = self.values.unit;
+        let last = given
+            .iter()
+            .filter(|(block, value)| {
+                value.at < at
+                    && self.values.owner(*block) == self.values.owner(scope)
+                    && unit.is_in(scope, *block)
+            })
+            .map(|(_, value)| value.at)
+            .max();
+        given
+            .into_iter()
+            .filter(|(_, value)| last.is_none_or(|last| value.at >= last))
+            .find_map(|(at, value)| self.load(value, at, 0))
     }
 
     fn load(&self, value: &'u Expr<'t>, scope: ScopeId, steps: u32) -> Option<Loaded> {
         let call = value.call().filter(|_| steps < 8)?;
         let method = call.method()?;
         let of = call.receiver()?;
+        // `User.findOne(…).select("+password").exec()`.
+        if CHAINED.contains(&method) && of.call().is_some() {
+            return self.load(of, scope, steps + 1);
+        }
         if LOADS.contains(&method) || method.starts_with("findBy") || method.starts_with("findOne")
         {
             // `User.findOne(…)` of a model, `repository.findById(…)`.
@@ -359,6 +433,13 @@ impl<'u, 't> Scan<'u, 't> {
             }
             if let Some(found) = self.load(of, scope, steps + 1) {
                 return Some(found);
+            }
+            // `this.findOne(…)` in a static of a schema.
+            let is_static = matches!(of.kind, Kind::Name("this"))
+                && self.values.unit.language.is_script()
+                && [".statics", ".static(", "statics:"].iter().any(|word| self.text.contains(word));
+            if is_static && self.values.is_mapper_file() {
+                return Some(Loaded(None));
             }
             let path = of.path().unwrap_or_default();
             let is_objects = path.ends_with(".objects")

@@ -16,6 +16,7 @@ mod models;
 mod names;
 mod options;
 mod passwords;
+mod purpose;
 mod remarks;
 mod secrets;
 mod settings;
@@ -31,11 +32,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use docward_model::{ClientUri, Code, Location, code::Place};
 
 pub use language::{FileKind, Language};
+pub use purpose::is_test;
 pub use remarks::Allowed;
 pub use survey::survey;
 
 use crate::{place::Places, tree::Source};
 use ir::ScopeId;
+use purpose::{is_ci, is_copy, is_generated, is_migration, is_one_shot, is_sample, is_script};
 use values::Values;
 
 /// What is known from other files.
@@ -110,6 +113,8 @@ pub fn may_matter(text: &[u8]) -> bool {
             b"$addToSet",
             b"bson.",
             b"\"bson",
+            // Tags of Go.
+            b"bson:\"",
             b"mgo.",
             b"$lookup",
             b"'monk'",
@@ -125,6 +130,10 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
     let mut out = Scanned::default();
     if text.len() > MAX_TEXT {
         out.problems.push((1, format!("longer than {} MiB: not read", MAX_TEXT >> 20)));
+        return out;
+    }
+    // What a compiler or bundler wrote is judged where it was made from.
+    if is_generated(text, kind) {
         return out;
     }
     let is_sample = is_sample(within);
@@ -158,6 +167,7 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
             scan.strings();
             // What runs once and by hand is no service: nobody pools there, nothing grows.
             if is_script(within) || is_migration(text) {
+                out.code.names.iter_mut().for_each(|name| name.in_script = true);
                 out.clients.clear();
                 out.code.appends.clear();
                 out.code.remade_clients.clear();
@@ -170,13 +180,26 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
                 out.clients.iter_mut().for_each(without_pool);
             }
         }
-        FileKind::OtherCode | FileKind::Settings => {
+        FileKind::OtherCode | FileKind::Settings | FileKind::Schema => {
             let places = Places::new(text);
             secrets::in_text(text, 0, file, &places, false, is_sample, &mut out);
             if kind == FileKind::Settings {
                 settings::passwords(text, file, within, &places, is_sample, &mut out);
             }
+            if kind == FileKind::Schema {
+                models::of_prisma(file, text, &mut out);
+            }
+            // A run of tests starts servers of its own.
+            if is_ci(within) {
+                out.clients.clear();
+            }
         }
+    }
+    // Nothing runs what lies beside the file it was copied from; its passwords are read all the same.
+    if is_copy(within) {
+        let secrets = std::mem::take(&mut out.code.secrets);
+        out.code = Code { secrets, ..Code::default() };
+        out.clients.clear();
     }
     out.allowed = remarks::allowed(text);
     out.code.read = 1;
@@ -210,79 +233,6 @@ fn is_shell(file: &str, text: &str, unit: &ir::Unit<'_>) -> bool {
                     .any(|word| text.lines().any(|line| line.trim_start().starts_with(word)))))
 }
 
-/// A file that is filled in by whoever uses it.
-fn is_sample(file: &str) -> bool {
-    let name = file.rsplit('/').next().unwrap_or(file).to_ascii_lowercase();
-    ["example", "sample", "template", ".dist", "default.env", "clusterserviceversion", ".csv."]
-        .iter()
-        .any(|word| name.contains(word))
-}
-
-/// A script that somebody runs by hand: migrations, seeds, tools.
-fn is_script(file: &str) -> bool {
-    let lower = file.to_ascii_lowercase();
-    let name = lower.rsplit('/').next().unwrap_or(&lower);
-    let in_folder = lower.split('/').rev().skip(1).any(|folder| {
-        matches!(
-            folder,
-            "scripts"
-                | "mongock"
-                | "script"
-                | "tools"
-                | "migrations"
-                | "migration"
-                | "seeds"
-                | "seeders"
-                | "seed"
-                | "bin"
-                | "benchmarks"
-                | "benchmark"
-                | "bench"
-                | "fixtures"
-                | "playground"
-        ) || folder.ends_with("-migrations")
-            || folder.ends_with("-scripts")
-    });
-    // `initv4144.ts`, `upgrade_12.py`.
-    let is_step = ["init", "upgrade", "patch"].iter().any(|word| {
-        name.strip_prefix(word).is_some_and(|rest| {
-            let rest = rest.trim_start_matches(['_', '-', 'v']);
-            rest.bytes().take(2).filter(u8::is_ascii_digit).count() == 2
-        })
-    });
-    in_folder || is_step || ["migrat", "seed"].iter().any(|word| name.starts_with(word))
-}
-
-/// A program that asks something and ends: a probe, a check before a start. Nothing of it is used by others, it
-/// ends by itself, and it neither serves nor waits for anything.
-fn is_one_shot(language: Language, text: &str) -> bool {
-    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    let stays = [
-        "listen(",
-        "createServer",
-        "setInterval",
-        "SIGTERM",
-        "SIGINT",
-        ".watch(",
-        "while True",
-        "while (true)",
-        "run_forever",
-        "uvicorn",
-        "app.run(",
-        ".serve",
-        "subscribe(",
-        "consume(",
-    ];
-    let ends = match language {
-        language if language.is_script() => {
-            has(&["process.exit"]) && !has(&["module.exports", "exports.", "\nexport "])
-        }
-        Language::Python => has(&["__main__"]) && has(&["sys.exit(", "exit("]),
-        _ => false,
-    };
-    ends && has(&[".close("]) && !has(&stays)
-}
-
 /// Options that mean something only where connections are kept and shared.
 const OF_POOLS: [&str; 5] =
     ["maxPoolSize", "minPoolSize", "maxIdleTimeMS", "waitQueueTimeoutMS", "connectTimeoutMS"];
@@ -293,60 +243,6 @@ fn without_pool(client: &mut ClientUri) {
     if let Some(site) = &mut client.site {
         site.is_whole = false;
     }
-}
-
-/// Classes that a tool for migrations runs once.
-fn is_migration(text: &str) -> bool {
-    ["\n@ChangeUnit", "\n@ChangeLog", "@ChangeSet("].iter().any(|mark| text.contains(mark))
-}
-
-/// Whether a file is part of tests, by its path.
-pub fn is_test(path: &str) -> bool {
-    let lower = path.to_ascii_lowercase();
-    let name = lower.rsplit('/').next().unwrap_or(&lower);
-    let in_folder = lower.split('/').rev().skip(1).any(|folder| {
-        matches!(
-            folder,
-            "test"
-                | "tests"
-                | "__tests__"
-                | "spec"
-                | "specs"
-                | "testing"
-                | "e2e"
-                | "__mocks__"
-                | "fixtures"
-                | "testdata"
-                | "cypress"
-                | "integration-tests"
-                | "test-utils"
-        ) || folder.ends_with("-test")
-            || folder.ends_with("-tests")
-            || folder.ends_with("_test")
-            || folder.ends_with("_tests")
-    });
-    in_folder
-        || name.starts_with("test_")
-        || name == "conftest.py"
-        || [
-            ".test.",
-            ".spec.",
-            "_test.go",
-            "_test.py",
-            "tests.py",
-            "test.java",
-            "tests.java",
-            "it.java",
-            "test.kt",
-            "unittest",
-            "testutils",
-            "test_utils",
-            "testhelper",
-            "test_helper",
-            "mockdata",
-        ]
-        .iter()
-        .any(|ending| name.contains(ending))
 }
 
 /// One file under examination.

@@ -9,7 +9,7 @@ use docward_model::{
 };
 
 use super::{
-    Language, Scan,
+    Language, Scan, Scanned,
     ir::{Expr, Kind, ScopeKind, StatementKind, Unit},
     values::Values,
 };
@@ -40,7 +40,9 @@ impl<'u, 't> Scan<'u, 't> {
                 // Go gives tags to results of groupings and to bodies of requests as well; what is stored has
                 // an `_id`, and no document in its place, or is given to a collection.
                 let is_stored = has_own_id(&model) || stored.contains(&model.name);
-                if is_go && !is_stored {
+                if is_go
+                    && (!is_stored || (self.is_of_api_client() && !stored.contains(&model.name)))
+                {
                     continue;
                 }
                 let only_read = is_go && !self.values.known.written.contains(&model.name);
@@ -51,6 +53,16 @@ impl<'u, 't> Scan<'u, 't> {
             self.mongoengine();
         }
         self.identified();
+    }
+
+    /// Whether the file belongs to a program that asks an API: it carries over the tags of the server's structs, and
+    /// stores nothing itself.
+    fn is_of_api_client(&self) -> bool {
+        let mut folders = self.within.split('/').rev().skip(1);
+        folders.any(|folder| matches!(folder, "cli" | "client" | "sdk"))
+            && !self.values.unit.imports.iter().any(|import| {
+                import.module.ends_with("/mongo") || import.module.ends_with("mgo.v2")
+            })
     }
 
     /// Whether a class is marked as a document of Spring Data for MongoDB: others have marks of that name, or of
@@ -68,61 +80,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     fn declared(&mut self, model: &Model, only_read: bool) {
-        let mut found = Vec::new();
-        properties(&model.schema, "", &mut found);
-        for (path, schema) in found {
-            let declared = model.fields.get(&path).copied().unwrap_or(model.declared_at);
-            let location = Location {
-                file: self.file.to_owned(),
-                line: declared.line,
-                column: declared.column,
-            };
-            // `// amount in cents`: whole numbers, whatever the language calls them.
-            let mut types = types(&schema);
-            if self.says_cents(declared.line) {
-                types.retain(|kind| *kind != BsonType::Double);
-            }
-            // A length of time is stored as text by some, and is no date.
-            if self.is_length_of_time(declared.line) {
-                types.retain(|kind| *kind != BsonType::String);
-            }
-            self.out.code.fields.push(DeclaredField {
-                place: Place { location, function: None },
-                model: model.name.clone(),
-                collection: model.collection.clone(),
-                types,
-                allowed: allowed(&schema),
-                made_by: None,
-                generated: model.generated.contains(&path),
-                max_items: schema.get("maxItems").and_then(|n| match n {
-                    Bson::Int32(n) => u64::try_from(*n).ok(),
-                    Bson::Int64(n) => u64::try_from(*n).ok(),
-                    _ => None,
-                }),
-                only_read,
-                path,
-            });
-        }
-    }
-
-    /// Whether a comment on the line, or on the one before it, says that a field counts the smallest unit.
-    fn says_cents(&self, line: u32) -> bool {
-        let line = usize::try_from(line).unwrap_or(usize::MAX);
-        let near = self.text.lines().skip(line.saturating_sub(2)).take(2);
-        near.filter_map(|text| text.split_once("//").or_else(|| text.split_once('#'))).any(
-            |(_, remark)| {
-                let lower = remark.to_ascii_lowercase();
-                ["cents", "minor unit", "pence", "smallest unit"].iter().any(|w| lower.contains(w))
-            },
-        )
-    }
-
-    /// Whether the type on a line is a length of time: `Duration timeout`.
-    fn is_length_of_time(&self, line: u32) -> bool {
-        let line = usize::try_from(line).unwrap_or(usize::MAX);
-        let text = self.text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
-        text.split(|c: char| !c.is_alphanumeric() && c != '_')
-            .any(|word| matches!(word, "Duration" | "Period" | "timedelta"))
+        declared(self.file, self.text, model, only_read, self.out);
     }
 
     /// Classes of MongoEngine: `price = FloatField()`.
@@ -222,6 +180,143 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
     }
+}
+
+/// Models of a schema of Prisma, unless it is for another database.
+pub(super) fn of_prisma(file: &str, text: &str, out: &mut Scanned) {
+    let is_other = text.lines().any(|line| {
+        let line = line.split("//").next().unwrap_or_default();
+        let value = line.trim().strip_prefix("provider").map(str::trim_start);
+        let value = value.and_then(|rest| rest.strip_prefix('='));
+        value.is_some_and(|value| {
+            ["postgres", "mysql", "sqlite", "sqlserver", "cockroach"]
+                .iter()
+                .any(|o| value.contains(o))
+        })
+    });
+    if !is_other {
+        for model in crate::read(Library::Prisma, text).models {
+            declared(file, text, &model, false, out);
+        }
+    }
+}
+
+/// Files the fields of a model.
+fn declared(file: &str, text: &str, model: &Model, only_read: bool, out: &mut Scanned) {
+    let mut found = Vec::new();
+    properties(&model.schema, "", &mut found);
+    for (path, schema) in found {
+        let declared = model.fields.get(&path).copied().unwrap_or(model.declared_at);
+        let location =
+            Location { file: file.to_owned(), line: declared.line, column: declared.column };
+        // `// amount in cents`: whole numbers, whatever the language calls them.
+        let mut types = types(&schema);
+        let leaf = path.rsplit('.').next().unwrap_or(&path);
+        if says_cents(text, declared.line) || is_shown_divided(text, leaf) {
+            types.retain(|kind| *kind != BsonType::Double);
+        }
+        // A length of time and a time of day are stored as text by some, and are no dates.
+        if is_length_of_time(text, declared.line) || is_time_of_day(text, declared.line) {
+            types.retain(|kind| *kind != BsonType::String);
+        }
+        out.code.fields.push(DeclaredField {
+            place: Place { location, function: None },
+            model: model.name.clone(),
+            collection: model.collection.clone(),
+            types,
+            allowed: allowed(&schema),
+            made_by: None,
+            generated: model.generated.contains(&path),
+            max_items: schema.get("maxItems").and_then(|n| match n {
+                Bson::Int32(n) => u64::try_from(*n).ok(),
+                Bson::Int64(n) => u64::try_from(*n).ok(),
+                _ => None,
+            }),
+            only_read,
+            path,
+        });
+    }
+}
+
+/// Whether a comment on the line, or on the one before it, says that a field counts the smallest unit.
+fn says_cents(text: &str, line: u32) -> bool {
+    let line = usize::try_from(line).unwrap_or(usize::MAX);
+    let near = text.lines().skip(line.saturating_sub(2)).take(2);
+    near.filter_map(|text| text.split_once("//").or_else(|| text.split_once('#'))).any(
+        |(_, remark)| {
+            let lower = remark.to_ascii_lowercase();
+            ["cents", "minor unit", "pence", "smallest unit", "satoshi"]
+                .iter()
+                .any(|w| lower.contains(w))
+        },
+    )
+}
+
+/// Whether methods of the model show a field divided by a hundred: `format(this.amount / 100)`.
+fn is_shown_divided(text: &str, leaf: &str) -> bool {
+    ["this", "self", "doc", "ret"].iter().any(|of| {
+        let member = format!("{of}.{leaf}");
+        text.match_indices(member.as_str()).any(|(at, _)| {
+            let rest = text[at + member.len()..].trim_start();
+            let divisor = rest.strip_prefix('/').map(str::trim_start);
+            divisor.is_some_and(|divisor| {
+                let digits = divisor.bytes().take_while(u8::is_ascii_digit).count();
+                matches!(&divisor[..digits], "100" | "1000" | "100000000")
+            })
+        })
+    })
+}
+
+/// Whether the type on a line is a length of time: `Duration timeout`.
+fn is_length_of_time(text: &str, line: u32) -> bool {
+    let line = usize::try_from(line).unwrap_or(usize::MAX);
+    let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .any(|word| matches!(word, "Duration" | "Period" | "timedelta"))
+}
+
+/// Whether a declaration shows a time of day: an example (`"09:00"`), a form (`HH:mm`) or a pattern
+/// (`/^([01]\d|2[0-3]):…/`) on its lines, and no date with it.
+fn is_time_of_day(text: &str, line: u32) -> bool {
+    let line = usize::try_from(line).unwrap_or(usize::MAX);
+    let mut near = text.lines().skip(line.saturating_sub(1));
+    let Some(first) = near.next() else { return false };
+    // A declaration in braces goes on to the line that closes it.
+    let mut depth = braces(first);
+    let mut declared = vec![first];
+    while depth > 0 && declared.len() < 20 {
+        let Some(next) = near.next() else { break };
+        depth += braces(next);
+        declared.push(next);
+    }
+    declared.iter().any(|line| shows_time_of_day(line))
+}
+
+fn braces(line: &str) -> i32 {
+    line.chars().fold(0, |depth, c| match c {
+        '{' => depth + 1,
+        '}' => depth - 1,
+        _ => depth,
+    })
+}
+
+fn shows_time_of_day(line: &str) -> bool {
+    let lower = line.to_ascii_lowercase();
+    if lower.contains("yy") || lower.contains("iso") || lower.contains("t00:") {
+        return false;
+    }
+    let is_form =
+        lower.contains("hh:mm") || lower.contains("h:mm") || lower.contains("time of day");
+    let is_pattern = line.contains("2[0-3]") || line.contains("[0-5]");
+    // `09:00`, and neither a date before it nor seconds that belong to one.
+    let is_example = line.match_indices(':').any(|(at, _)| {
+        let before = line[..at].bytes().rev().take_while(u8::is_ascii_digit).count();
+        let after = line[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+        let starts = at - before;
+        let has_date = line[..starts].ends_with(['T', '-', '/', ':']);
+        (1..=2).contains(&before) && after == 2 && !has_date
+    });
+    is_form || is_pattern || is_example
 }
 
 /// Structs of Go that a file gives to a collection: `InsertOne(ctx, User{…})`, or a variable of the type.

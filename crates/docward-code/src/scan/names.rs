@@ -43,6 +43,7 @@ impl<'u, 't> Scan<'u, 't> {
                 name: text.into_owned(),
                 written: false,
                 is_literal: true,
+                in_script: false,
             });
         }
     }

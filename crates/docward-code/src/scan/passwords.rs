@@ -49,6 +49,7 @@ impl<'u, 't> Scan<'u, 't> {
                 local: local || only_local,
                 in_remark: false,
                 in_sample: self.is_sample,
+                in_prose: false,
                 literal: None,
                 is_word: is_word(&text),
             });

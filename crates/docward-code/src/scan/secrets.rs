@@ -111,8 +111,9 @@ impl<'u, 't> Scan<'u, 't> {
             let secrets = found.code.secrets.into_iter().filter(|secret| !secret.is_word);
             for secret in secrets {
                 // A default in a placeholder: `${URI:…}`.
-                let fallback = text.contains("${");
-                self.out.code.secrets.push(CodeSecret { fallback, ..secret });
+                let in_prose = is_prose(text, 0);
+                let fallback = text.contains("${") && !in_prose;
+                self.out.code.secrets.push(CodeSecret { fallback, in_prose, ..secret });
             }
         }
     }
@@ -258,10 +259,11 @@ pub(super) fn in_text(
             text[line_start..at].rfind('\n').map_or(line_start, |n| line_start + n + 1);
         let before = text[line_start..at].trim_start();
         let commented = in_remark
-            || before.starts_with('#')
-            || before.starts_with("//")
             || before.starts_with("* ")
-            || before.starts_with("<!--");
+            || before.starts_with("<!--")
+            || begins_remark(before);
+        let line = text[line_start..].split('\n').next().unwrap_or_default();
+        let in_prose = is_prose(line, at - line_start) || is_said_in_chat(text, at);
         let location = |at: usize| {
             let place = places.at(at);
             Location { file: file.to_owned(), line: place.line, column: place.column }
@@ -270,7 +272,8 @@ pub(super) fn in_text(
         let Ok(parsed) = docward_uri::parse_template(&cut) else {
             if let Some(shown) = unreadable(string) {
                 let place = Place { location: location(offset + at), function: None };
-                out.code.secrets.push(broken(place, shown, commented, in_sample));
+                let secret = broken(place, shown, commented, in_sample);
+                out.code.secrets.push(CodeSecret { in_prose, ..secret });
             }
             continue;
         };
@@ -299,6 +302,7 @@ pub(super) fn in_text(
                 local: !client.srv && client.hosts.iter().all(|host| is_local(host)),
                 in_remark: commented,
                 in_sample,
+                in_prose,
                 literal: None,
                 is_word: is_word(parsed.password.as_ref().map_or("", |p| p.value.reveal())),
             });
@@ -307,7 +311,7 @@ pub(super) fn in_text(
         let is_own = before.to_ascii_lowercase().contains("oplog")
             || parsed.database.as_ref().is_some_and(|name| name.value.contains('/'));
         // With capitals no driver takes it.
-        if !commented && !in_sample && !is_own && !is_capital {
+        if !commented && !in_prose && !in_sample && !is_own && !is_capital {
             client.site = Some(ClientSite { location: location(offset + at), is_whole: false });
             if is_for_tool(&text[tail_start(text, at)..at]) {
                 super::without_pool(&mut client);
@@ -315,6 +319,50 @@ pub(super) fn in_text(
             out.clients.push(client);
         }
     }
+}
+
+/// Whether a remark begins in the part of a line: `#` or `//` at its start or behind a blank, in no quotes.
+fn begins_remark(before: &str) -> bool {
+    let mut quote = None;
+    let mut last = ' ';
+    for (at, c) in before.char_indices() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            (_, Some(_)) => {}
+            // An apostrophe within a word opens nothing.
+            ('"' | '\'' | '`', None) if !last.is_alphanumeric() => quote = Some(c),
+            ('#', None) if last.is_whitespace() => return true,
+            ('/', None) if last.is_whitespace() && before[at..].starts_with("//") => return true,
+            _ => {}
+        }
+        last = c;
+    }
+    false
+}
+
+/// Whether a text is written for people or for a language model, and a connection string in it is an example: there
+/// are words before and behind it, as in messages, prompts and lessons. `near` is where the string begins.
+fn is_prose(text: &str, near: usize) -> bool {
+    /// A command or a call has fewer words that stand by themselves.
+    const WORDS: usize = 6;
+    let from = tail_start(text, near);
+    let text = shortened(&text[from..], 1000);
+    let is_word = |word: &&str| {
+        let bare = word.trim_end_matches(['.', ',', '?', '!', ':', ';']);
+        bare.len() > 1 && bare.chars().all(|c| c.is_alphabetic() || c == '\'')
+    };
+    text.split_whitespace().filter(is_word).count() >= WORDS
+}
+
+/// Whether the lines before say who speaks in a conversation: `role: user`.
+fn is_said_in_chat(text: &str, at: usize) -> bool {
+    let before = &text[tail_start(text, at)..at];
+    before.lines().any(|line| {
+        let line = line.trim_start_matches(['-', ' ', '"', '\'', '{', '\t']);
+        let said =
+            line.strip_prefix("role").map(|rest| rest.trim_start_matches(['"', '\'', ':', ' ']));
+        said.is_some_and(|who| ["user", "assistant", "system"].iter().any(|w| who.starts_with(w)))
+    })
 }
 
 /// Whether what stands before a connection string is the command of a tool: `mongosh "…"`, `mongodump --uri=…`. A
@@ -365,6 +413,7 @@ pub(super) fn broken(place: Place, shown: String, in_remark: bool, in_sample: bo
         local: false,
         in_remark,
         in_sample,
+        in_prose: false,
         is_word: false,
         literal: None,
     }
@@ -390,7 +439,7 @@ fn unescaped(text: &str, scheme: usize) -> String {
 const MAX_STRING: usize = 4096;
 
 /// The first bytes of a text, whole characters.
-fn shortened(text: &str, most: usize) -> &str {
+pub(super) fn shortened(text: &str, most: usize) -> &str {
     let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -399,7 +448,7 @@ fn shortened(text: &str, most: usize) -> &str {
 }
 
 /// Where to look for the beginning of a line: not far, lines may be endless.
-fn tail_start(text: &str, at: usize) -> usize {
+pub(super) fn tail_start(text: &str, at: usize) -> usize {
     let mut start = at.saturating_sub(200);
     while !text.is_char_boundary(start) {
         start += 1;

@@ -42,7 +42,13 @@ pub(super) fn passwords(
         .filter(|setting| is_address(last_key(&setting.path)) && !setting.value.is_empty())
         .map(|setting| host_of(&setting.value))
         .collect();
-    let is_local_host = !hosts.is_empty() && hosts.iter().all(|host| is_local(host));
+    // Connection strings of the file say it as well: of a container that only its neighbours reach.
+    let strings: Vec<&String> = out.clients.iter().flat_map(|client| &client.hosts).collect();
+    let is_beside = !strings.is_empty()
+        && strings.iter().all(|host| is_local(host))
+        && !out.clients.iter().any(|client| client.srv);
+    let has_local_string = strings.iter().any(|host| is_local(host));
+    let is_local_host = is_beside || (!hosts.is_empty() && hosts.iter().all(|host| is_local(host)));
     // Containers that somebody starts on their own machine.
     let is_container = ["compose", "docker", ".github/", ".gitlab-ci", ".circleci"]
         .iter()
@@ -81,9 +87,14 @@ pub(super) fn passwords(
                 None => format!("{}=*****", shown(&setting.path)),
             },
             fallback: false,
-            local: is_container || is_local_host || is_bundled(&all, &setting.path, &lower),
+            // The first password of a container that the same file starts, beside what asks it.
+            local: is_container
+                || is_local_host
+                || (key.contains("initdb") && has_local_string)
+                || is_bundled(&all, &setting.path, &lower),
             in_remark: false,
             in_sample,
+            in_prose: false,
             literal: None,
             is_word,
         });

@@ -16,7 +16,7 @@ const MAX_CONSTANT: usize = 300;
 pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
     let mut out = Known::default();
     let FileKind::Code(language) = kind else { return out };
-    if text.len() > super::MAX_TEXT {
+    if text.len() > super::MAX_TEXT || super::purpose::is_generated(text, kind) {
         return out;
     }
     let Ok(source) = Source::parse(&language.grammar(), text) else { return out };

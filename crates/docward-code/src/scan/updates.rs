@@ -76,6 +76,10 @@ const BUILDERS: [(&str, AppendKind); 9] = [
     ("pushToArray", AppendKind::Push),
 ];
 
+/// Why an array stays short that is searched before anything is added.
+pub(super) const SEARCHED: &str =
+    "it is looked through first, and there is one element for each key";
+
 /// What makes a document.
 const MAKES: [&str; 5] = ["insertOne", "insert_one", "InsertOne", "create", "insert"];
 /// What makes an id for one.
@@ -186,6 +190,14 @@ impl<'u, 't> Scan<'u, 't> {
         for document in documents.iter().filter(|document| is_update(document)) {
             let from = self.out.code.appends.len();
             self.operators(document, &filter, collection.as_deref(), seen);
+            let changes_state = self.changes_state(document, &filter);
+            for append in &mut self.out.code.appends[from..] {
+                let why = match changes_state {
+                    true => Some("the filter asks for a state that the same update changes"),
+                    false => self.values.lets_in_once(&filter, &append.path),
+                };
+                append.few = append.few.or(why);
+            }
             if by_period {
                 let added = &mut self.out.code.appends[from..];
                 added.iter_mut().for_each(|a| a.few = Some("the filter names a period"));
@@ -203,6 +215,29 @@ impl<'u, 't> Scan<'u, 't> {
                 }
             }
         }
+    }
+
+    /// Whether an update sets a field that its filter wants otherwise: it counts once for each change of that state
+    /// (`{active: {$ne: true}}` with `$set: {active: true}`).
+    fn changes_state(&self, update: &[Field<'u, 't>], filter: &[Field<'u, 't>]) -> bool {
+        let is_fixed = |field: &Field<'u, 't>| {
+            let (value, _) = self.values.follow(field.value, field.scope);
+            matches!(value.kind, Kind::Bool(_) | Kind::Number(_) | Kind::Null)
+                || value.text().is_some()
+                || is_enumerated(value)
+        };
+        let written = |field: &Field<'u, 't>| self.text.get(field.value.at..field.value.end);
+        let set = update
+            .iter()
+            .filter(|entry| entry.is("$set") || entry.is("$unset"))
+            .flat_map(|entry| self.operands(entry.value, entry.scope));
+        set.into_iter().any(|field| {
+            is_fixed(&field)
+                && field.name.is_some()
+                && filter
+                    .iter()
+                    .any(|wanted| wanted.name == field.name && written(wanted) != written(&field))
+        })
     }
 
     /// What bounds all arrays of the document that a filter leads to: it was made by the same function, or there
@@ -336,6 +371,30 @@ impl<'u, 't> Scan<'u, 't> {
         is_listed.then_some("only values are added that are listed in the code")
     }
 
+    /// Why an array may stay short although the statement does not bound it: it is searched before, or the file has a
+    /// bound for its length elsewhere.
+    pub(super) fn may_stay_short(
+        &self,
+        path: &str,
+        at: usize,
+        scope: ScopeId,
+    ) -> Option<&'static str> {
+        let leaf = path.rsplit('.').next().unwrap_or(path);
+        if leaf.is_empty() || !leaf.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+            return None;
+        }
+        if self.is_behind_search(leaf, at, scope) {
+            return Some(SEARCHED);
+        }
+        let is_bounded = [".length", "?.length"].iter().any(|length| {
+            let length = format!(".{leaf}{length}");
+            self.text
+                .match_indices(length.as_str())
+                .any(|(at, _)| compares_with_a_bound(&self.text[at + length.len()..]))
+        });
+        is_bounded.then_some("the file has a bound for its length elsewhere")
+    }
+
     /// Whether a list, set or map stands in the code itself.
     fn is_fixed(&self, expr: &'u Expr<'t>, scope: ScopeId) -> bool {
         let (value, _) = self.values.follow(expr, scope);
@@ -368,7 +427,7 @@ impl<'u, 't> Scan<'u, 't> {
             if !seen.insert(entry.at) {
                 continue;
             }
-            for field in self.values.document(entry.value, entry.scope).unwrap_or_default() {
+            for field in self.operands(entry.value, entry.scope) {
                 // Under an operator of an update are fields; `{$push: {$each…}}` collects.
                 if field.is_spread || field.name.as_ref().is_some_and(|name| name.starts_with('$'))
                 {
@@ -376,6 +435,18 @@ impl<'u, 't> Scan<'u, 't> {
                 }
                 self.operand(operator, &field, filter, update, collection);
             }
+        }
+    }
+
+    /// The fields under an operator; of both sides where a condition decides (`$push: pick ? {…} : {…}`).
+    fn operands(&self, value: &'u Expr<'t>, scope: ScopeId) -> Vec<Field<'u, 't>> {
+        let (value, scope) = self.values.follow(value, scope);
+        match &value.kind {
+            Kind::Choice(held) => held[1..]
+                .iter()
+                .flat_map(|side| self.values.document(side, scope).unwrap_or_default())
+                .collect(),
+            _ => self.values.document(value, scope).unwrap_or_default(),
         }
     }
 
@@ -408,6 +479,7 @@ impl<'u, 't> Scan<'u, 't> {
                 {
                     cap = Cap::Guard(why.to_owned());
                 }
+                let few = few.or_else(|| self.may_stay_short(&path, field.at, field.scope));
                 self.out.code.appends.push(Append { place, kind, collection, path, cap, few });
             }
             "$set" | "$inc" | "$unset" | "$min" | "$max" | "$mul" | "$setOnInsert" | "$pull"
@@ -576,8 +648,19 @@ impl<'u, 't> Scan<'u, 't> {
         if !matches!(call.method(), Some("update" | "update_one" | "modify" | "upsert_one")) {
             return;
         }
+        let mut given: Vec<(String, &'u Expr<'t>)> = Vec::new();
         for arg in &call.args {
-            let Some(name) = arg.name else { continue };
+            match arg.name {
+                Some(name) => given.push((name.to_owned(), &arg.value)),
+                // `update(**{"push__logs": line})`.
+                None if arg.spread => {
+                    let fields = self.values.document(&arg.value, scope).unwrap_or_default();
+                    given.extend(fields.into_iter().filter_map(|f| Some((f.name?, f.value))));
+                }
+                None => {}
+            }
+        }
+        for (name, value) in given {
             let found = [
                 ("push__", AppendKind::Push),
                 ("push_all__", AppendKind::Push),
@@ -586,14 +669,15 @@ impl<'u, 't> Scan<'u, 't> {
             .into_iter()
             .find_map(|(prefix, kind)| Some((name.strip_prefix(prefix)?, kind)));
             if let Some((path, kind)) = found {
-                let is_constant = arg.value.text().is_some() || is_enumerated(&arg.value);
+                let is_constant = value.text().is_some() || is_enumerated(value);
                 let cap = if is_constant { Cap::Constant } else { Cap::None };
-                let place = self.place(arg.value.at, scope);
+                let place = self.place(value.at, scope);
                 let path = path.replace("__", ".");
+                let collection = None;
                 self.out.code.appends.push(Append {
                     place,
                     kind,
-                    collection: None,
+                    collection,
                     path,
                     cap,
                     few: None,
@@ -654,6 +738,33 @@ impl<'u, 't> Scan<'u, 't> {
                 self.operators(&document, &[], None, seen);
             }
         }
+    }
+}
+
+impl<'u, 't> super::values::Values<'u, 't> {
+    /// Why a filter keeps an array short: it lets each key in once (`"likes.user": {$ne: id}`), or matches young
+    /// documents only (`createdAt: {$gt: limit}`).
+    fn lets_in_once(&self, filter: &[Field<'u, 't>], array: &str) -> Option<&'static str> {
+        filter.iter().find_map(|field| {
+            let name = field.name.as_deref()?;
+            let conditions = self.document(field.value, field.scope)?;
+            let has = |operators: &[&str]| {
+                conditions.iter().any(|c| operators.iter().any(|operator| c.is(operator)))
+            };
+            let is_array =
+                name == array || name.strip_prefix(array).is_some_and(|rest| rest.starts_with('.'));
+            let is_creation = matches!(
+                name.to_ascii_lowercase().replace('_', "").as_str(),
+                "createdat" | "created" | "createtime" | "createdon" | "creationdate"
+            );
+            if is_array && has(&["$ne", "$nin", "$not"]) {
+                Some("the filter lets each key in once")
+            } else if is_creation && has(&["$gt", "$gte"]) {
+                Some("only documents that are young match")
+            } else {
+                None
+            }
+        })
     }
 }
 

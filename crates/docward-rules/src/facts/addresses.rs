@@ -35,7 +35,8 @@ pub enum Reach {
 /// The reach of an address in text, with or without a port.
 pub fn reach(address: &str) -> Reach {
     let text = address.trim();
-    if host(text) == "localhost" || text.starts_with('/') {
+    let name = host(text);
+    if name == "localhost" || name.ends_with(".localhost") || text.starts_with('/') {
         // A path is a socket of the file system.
         return Reach::Loopback;
     }
@@ -92,6 +93,7 @@ mod tests {
             ("[::1]:27017", Reach::Loopback),
             ("localhost", Reach::Loopback),
             ("localhost:27017", Reach::Loopback),
+            ("mongo.shop.localhost:27017", Reach::Loopback),
             ("/tmp/mongodb-27017.sock", Reach::Loopback),
             ("10.1.2.3", Reach::Private),
             ("172.16.0.1", Reach::Private),

@@ -17,8 +17,9 @@ declare_rule! {
     /// ## What it checks
     /// Reports connection strings without `maxPoolSize`, with the number the driver then takes: 100 in most,
     /// 10 in Rust, 20 in Ruby. Reports a `maxPoolSize` that is the declared number of requests per second: the
-    /// two are different things. Strings for the own machine, strings that source code computes, and
-    /// services whose `pool` is declared pass; the PHP driver has no pool.
+    /// two are different things. Strings for the own machine, strings that source code computes, programs that
+    /// do one thing and end, runs of tests (`.github/workflows`), and services whose `pool` is declared pass; the
+    /// PHP driver has no pool.
     ///
     /// ## Why it matters
     /// The sum of all pools has to fit the connection limit. Whoever did not choose a number cannot know
@@ -158,6 +159,37 @@ mod tests {
         ] {
             assert!(check("C017", body).is_empty(), "{body}");
         }
+    }
+
+    #[test]
+    fn cn_03_2_cp_4_programs_that_end_and_runs_of_tests_have_no_pool_to_choose() {
+        let connect = "const mongoose = require('mongoose');\nmongoose.connect('mongodb+srv://c.shop.io/shop');\n";
+        let script = |rest: &str| check("C017", &format!("source check.js\n{connect}{rest}")).len();
+        assert_eq!(script("run().then(() => process.exit(0));"), 0);
+        assert_eq!(script("run().then(() => mongoose.connection.close());"), 0);
+        assert_eq!(
+            script(
+                "const app = require('express')();\napp.listen(80);\nprocess.on('x', () => process.exit(1));"
+            ),
+            1
+        );
+        assert_eq!(script("bot.login(process.env.TOKEN).catch(() => process.exit(1));"), 1);
+        assert_eq!(script("module.exports = {stop: () => mongoose.connection.close()};"), 1);
+        let uri = "MONGO_URL: mongodb://db1.shop.io,db2.shop.io/x?replicaSet=rs0\n";
+        assert_eq!(
+            check("C017", &format!("source deploy/app.yml\n{uri}")).len(),
+            0,
+            "not all is in sight"
+        );
+        let odd = uri.replace("rs0", "rs0&connectTimeoutMS=300000");
+        assert_eq!(check("C020", &format!("source deploy/app.yml\n{odd}")).len(), 1);
+        for ci in
+            [".circleci/config.yml", ".github/workflows/test.yml", ".gitlab-ci.yml", "Jenkinsfile"]
+        {
+            assert!(check("C020", &format!("source {ci}\n{odd}")).is_empty(), "{ci}");
+        }
+        let remark = format!("source values.yaml\nuri: \"FILL_ME\" # {odd}");
+        assert!(check("C020", &remark).is_empty());
     }
 
     #[test]

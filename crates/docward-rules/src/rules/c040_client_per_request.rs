@@ -1,6 +1,8 @@
 //! CN-02.1 and SDK-ALL.3: clients that are made for each request instead of once.
 
-use docward_model::{Evidence, Severity};
+use std::collections::BTreeMap;
+
+use docward_model::{Evidence, Location, Severity, code::RemadeClient};
 
 use crate::{Cx, declare_rule, facts::code};
 
@@ -11,7 +13,8 @@ declare_rule! {
     /// Reports source code that makes a client inside of what runs again and again: a handler of requests
     /// (Flask, Django, FastAPI, Express, Nest, Next.js, Spring, JAX-RS, Gin, Echo, Fiber, `net/http`,
     /// Ktor), the function of a serverless platform, a task of a queue, or a loop; also when the handler
-    /// calls a function, of the same file or imported from another, that makes a new client each time.
+    /// calls a function, of the same file or imported from another, that makes a new client each time, or
+    /// makes an object of a class whose constructor does; that is one finding, however many call it.
     /// Clients that are kept are left alone: behind a test whether there is one, in a cache, a bean, a
     /// fixture or a start-up hook; and so are loops that try again until a connection succeeds.
     ///
@@ -67,11 +70,25 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
+    // A function that many handlers call is one thing to mend.
+    let mut causes: BTreeMap<Cause<'_>, Vec<&RemadeClient>> = BTreeMap::new();
     for client in &found.remade_clients {
+        let own = client.through.is_none().then_some(&client.place.location);
+        causes.entry((client.through.as_deref(), own)).or_default().push(client);
+    }
+    for mut clients in causes.into_values() {
+        clients.sort_by(|a, b| a.place.location.cmp(&b.place.location));
+        let Some((client, others)) = clients.split_first() else { continue };
+        let more = match others.len() {
+            0 => String::new(),
+            1 => "; it is called in one more place".to_owned(),
+            n => format!("; it is called in {n} more places"),
+        };
         let what = match &client.through {
-            Some(function) => {
-                format!("`{function}` makes a new client each time, and {} calls it", client.within)
-            }
+            Some(function) => format!(
+                "`{function}` makes a new client each time, and {} calls it{more}",
+                client.within
+            ),
             None => format!("a client is made in {}", client.within),
         };
         let is_loop = client.within == "a loop";
@@ -88,6 +105,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         );
     }
 }
+
+/// What makes a client again and again: a function, or the very place.
+type Cause<'a> = (Option<&'a str>, Option<&'a Location>);
 
 #[cfg(test)]
 mod tests {
@@ -187,6 +207,29 @@ mod tests {
         let once =
             text.replace("    return get_db().t_user", "    return db.t_user") + "db = get_db()\n";
         assert_eq!(count("a.py", &once), 0);
+    }
+
+    #[test]
+    fn cn_02_1_a_class_that_makes_one_for_itself_is_found_through_its_caller() {
+        let class = "import pymongo\nclass Store():\n    def __init__(self):\n        self.client = pymongo.MongoClient(URI)\n";
+        let route = "@app.route('/')\ndef x():\n    return Store().all()\n";
+        assert_eq!(count("a.py", &format!("{class}{route}")), 1);
+        let other = format!("{class}source views.py\nfrom store import Store\n{route}");
+        let found = check("C040", &format!("source store.py\n{other}"));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].what.starts_with("`Store` makes a new client"), "{}", found[0].what);
+        let twice = format!("{other}{}", route.replace("def x", "def y"));
+        let found = check("C040", &format!("source store.py\n{twice}"));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].what.ends_with("it is called in one more place"), "{}", found[0].what);
+        // One for all, made where the module is read.
+        let once =
+            format!("{class}store = Store()\n@app.route('/')\ndef x():\n    return store.all()\n");
+        assert_eq!(count("a.py", &once), 0);
+        let shared = class.replace("class Store():\n", "class Store():\n    _instance = None\n");
+        assert_eq!(count("a.py", &format!("{shared}{route}")), 0);
+        let node = "const {MongoClient} = require('mongodb');\nclass Store { constructor() { this.client = new MongoClient(process.env.URI); } }\napp.get('/', async (req, res) => { const store = new Store(); res.json(await store.all()); });";
+        assert_eq!(count("a.js", node), 1);
     }
 
     #[test]

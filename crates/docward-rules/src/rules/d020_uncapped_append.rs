@@ -1,7 +1,9 @@
 //! DM-08.2: statements that make an array longer with nothing that keeps it short.
 
+use std::collections::BTreeMap;
+
 use docward_model::{
-    Collection, Evidence, Level, Severity,
+    Collection, Evidence, Level, Location, Severity,
     code::{Append, AppendKind, Cap, Code},
 };
 
@@ -27,9 +29,12 @@ declare_rule! {
     /// itself (`$addToSet: {roles: "admin"}`), or are looked up in a list that does, are few. A statement alone
     /// does not tell a list of roles from a list of logins: it is a warning where the name says something of
     /// which there is more each day (`comments`, `events`, `loginHistory`, `messageIds`), and a note elsewhere
-    /// (`members`, `files`), where another statement takes elements out or keeps the last ones, and where the
-    /// array is searched first so that each key is there once. `$push` of a `$group` stage stores nothing, and
-    /// what migrations and other scripts do once grows nothing.
+    /// (`members`, `files`, `revisions`, `promotionHistory`), where another statement takes elements out or keeps the last ones, where the
+    /// array is searched first so that each key is there once, where the filter asks for a state that the same
+    /// update changes (`active: {$ne: true}` with `$set: {active: true}`) or for young documents, and where the
+    /// file has a bound for its length elsewhere. One array is one finding, at its first statement, however many
+    /// add to it. `$push` of a `$group` stage stores nothing, and what migrations and other scripts do once grows
+    /// nothing.
     ///
     /// ## Why it matters
     /// The array grows with every call until the document reaches 16 MB and no write succeeds. Long before
@@ -70,6 +75,7 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
+    let mut arrays: BTreeMap<Array<'_>, Vec<Grown<'_>>> = BTreeMap::new();
     for append in found.appends.iter().filter(|append| append.cap == Cap::None) {
         if is_declared(append, evidence, cx) || is_told_with_the_data(append, evidence, cx) {
             continue;
@@ -82,8 +88,46 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 && matches!(other.cap, Cap::Slice(_))
         });
         let few = append.few.or_else(|| is_cut_elsewhere(found, append).then_some(CUT));
-        cx.report(draft(evidence, append, sliced, few));
+        let grows = grows_by_nature(&append.path) && !is_about_few(append);
+        let severity = match (sliced, grows && few.is_none()) {
+            (true, _) => Severity::Error,
+            (false, true) => Severity::Warn,
+            (false, false) => Severity::Info,
+        };
+        let grown = Grown { append, sliced, few, severity };
+        arrays.entry(array_of(append)).or_default().push(grown);
     }
+    for mut statements in arrays.into_values() {
+        // The loudest is told, and of those the first.
+        statements.sort_by(|a, b| {
+            let place = |grown: &Grown<'_>| grown.append.place.location.clone();
+            b.severity.cmp(&a.severity).then_with(|| place(a).cmp(&place(b)))
+        });
+        if let Some((first, others)) = statements.split_first() {
+            cx.report(draft(evidence, first, others));
+        }
+    }
+}
+
+/// A statement that makes an array longer.
+struct Grown<'a> {
+    append: &'a Append,
+    /// Whether another statement keeps the array short.
+    sliced: bool,
+    few: Option<&'static str>,
+    severity: Severity,
+}
+
+/// What tells one array from another: the collection or, where that is not known, the file, and its path. A path that
+/// is computed may lead anywhere: each statement is on its own.
+type Array<'a> = (Option<&'a str>, Option<&'a str>, String, Option<&'a Location>);
+
+fn array_of(append: &Append) -> Array<'_> {
+    let collection = append.collection.as_deref();
+    let location = &append.place.location;
+    let file = Some(location.file.as_str()).filter(|_| collection.is_none());
+    let is_known = !append.path.contains(['*', '[']);
+    (collection, file, code::plain_path(&append.path), Some(location).filter(|_| !is_known))
 }
 
 const CUT: &str = "another statement takes elements out of it";
@@ -146,12 +190,8 @@ fn is_declared(append: &Append, evidence: &Evidence, cx: &Cx<'_>) -> bool {
         })
 }
 
-fn draft(
-    evidence: &Evidence,
-    append: &Append,
-    sliced: bool,
-    few: Option<&str>,
-) -> docward_model::Draft {
+fn draft(evidence: &Evidence, first: &Grown<'_>, others: &[Grown<'_>]) -> docward_model::Draft {
+    let Grown { append, sliced, few, severity } = first;
     let path = match append.path.as_str() {
         "*" => "an array whose name is computed".to_owned(),
         path if path.starts_with('[') => {
@@ -161,13 +201,18 @@ fn draft(
     };
     let of = code::of(append.collection.as_deref());
     let also = match few {
-        _ if sliced => {
+        _ if *sliced => {
             "; another statement keeps it short with $slice, this one does not".to_owned()
         }
         Some(why) => format!("; {why}"),
         None => String::new(),
     };
-    let what = format!("{} makes {path}{of} longer with no bound{also}", append.kind.text());
+    let more = match others.len() {
+        0 => String::new(),
+        1 => "; another statement does, too".to_owned(),
+        n => format!("; {n} other statements do, too"),
+    };
+    let what = format!("{} makes {path}{of} longer with no bound{also}{more}", append.kind.text());
     let todo = match append.kind {
         AppendKind::Push | AppendKind::Concat | AppendKind::Document => format!(
             "if only the last ones matter: {{$push: {{{}: {{$each: […], $slice: -100}}}}}}; if each is an entity of its own: a collection that refers to the parent",
@@ -185,20 +230,15 @@ fn draft(
     )
     .data("path", append.path.as_str())
     // One site, whatever the data look like: likely rather than certain.
-    .severity(match (sliced, grows_by_nature(&append.path) && few.is_none()) {
-        (true, _) => Severity::Error,
-        (false, true) => Severity::Warn,
-        (false, false) => Severity::Info,
-    })
+    .severity(*severity)
+    .data("statements", others.len() as u64 + 1)
     .level(Level::Prohibited)
 }
 
 /// Whether the name says something of which there is more each day: the statement alone does not tell a list of
 /// roles from a list of logins.
 fn grows_by_nature(path: &str) -> bool {
-    const GROWS: [&str; 33] = [
-        "log",
-        "history",
+    const GROWS: [&str; 28] = [
         "event",
         "activity",
         "execution",
@@ -222,14 +262,17 @@ fn grows_by_nature(path: &str) -> bool {
         "measurement",
         "sample",
         "metric",
-        "revision",
-        "version",
         "attempt",
         "audit",
         "trace",
-        "change",
         "feedback",
         "post",
+    ];
+    // What is written down each time: a `promotionHistory` has as many entries as there were promotions.
+    const LOGGED: [&str; 20] = [
+        "access", "api", "audit", "browse", "call", "chat", "command", "debug", "job", "location",
+        "order", "play", "price", "request", "search", "server", "system", "task", "watch",
+        "worker",
     ];
     // What says nothing by itself: `commentIds`, `messages.items`.
     const VAGUE: [&str; 7] = ["id", "item", "list", "entry", "ref", "data", "record"];
@@ -237,13 +280,39 @@ fn grows_by_nature(path: &str) -> bool {
     let mut parts = path.trim_matches(['[', ']']).rsplit('.').filter(|part| !part.starts_with('$'));
     let mut head = || {
         let part = parts.next()?;
-        names::words(part)
-            .iter()
-            .map(|word| words::singular(word))
-            .rfind(|w| !VAGUE.contains(&w.as_str()))
+        let all: Vec<String> =
+            names::words(part).iter().map(|word| words::singular(word)).collect();
+        let at = all.iter().rposition(|word| !VAGUE.contains(&word.as_str()))?;
+        Some((all[at].clone(), at.checked_sub(1).map(|before| all[before].clone())))
     };
-    let word = head().or_else(head);
-    word.is_some_and(|word| GROWS.contains(&word.as_str()))
+    let head = head().or_else(head);
+    head.is_some_and(|(word, before)| match (word.as_str(), before) {
+        // Of each thing that is told there is more each day, or it is told of everything.
+        ("log" | "history", Some(before)) => {
+            GROWS.contains(&before.as_str()) || LOGGED.contains(&before.as_str())
+        }
+        ("log" | "history", None) => true,
+        (word, _) => GROWS.contains(&word),
+    })
+}
+
+/// Whether the names around say that there is little of it: one thing changes its state a few times, and few payments
+/// are made for one order.
+fn is_about_few(append: &Append) -> bool {
+    let of = |text: &str| -> Vec<String> {
+        names::words(text).iter().map(|word| words::singular(word)).collect()
+    };
+    let path = of(&append.path);
+    let has = |all: &[String], wanted: &[&str]| all.iter().any(|w| wanted.contains(&w.as_str()));
+    let file = append.place.location.file.rsplit('/').next().unwrap_or_default();
+    let stem = file.split('.').next().unwrap_or_default();
+    let mut around = of(stem);
+    around.extend(path.iter().cloned());
+    around.extend(append.collection.iter().flat_map(|name| of(name)));
+    let is_state = has(&path, &["status", "state"]) && has(&path, &["history", "log", "change"]);
+    let is_of_order = path.last().is_some_and(|last| last == "transaction")
+        && has(&around, &["order", "payment", "invoice", "refund", "booking"]);
+    is_state || is_of_order
 }
 
 #[cfg(test)]
@@ -299,6 +368,15 @@ mod tests {
             [Info; 7]
         );
         assert_eq!(["lastMessage.starred", "eventTypes", "history.tags"].map(severity), [Info; 3]);
+        // What changes its state a few times, and payments of one order.
+        assert_eq!(
+            ["status.ban.history", "statusLog", "payments.$.transactions"].map(severity),
+            [Info; 3]
+        );
+        assert_eq!(["transactions", "history", "stateless.events"].map(severity), [Warn; 3]);
+        // What somebody does a few times, and what is written down each time.
+        assert_eq!(["promotionHistory", "revisions", "app_version_list"].map(severity), [Info; 3]);
+        assert_eq!(["chatHistory", "logs", "audit_log"].map(severity), [Warn; 3]);
     }
 
     #[test]
@@ -371,6 +449,10 @@ mod tests {
         assert_eq!(js(&blocks.replace("user.name = c", "user.logins.push(c)")), ["logins"]);
         let one = "async function f(req, c) { let user; if (req.user) { user = await User.findById(req.user); } else { user = new User(); } user.logins.push(c); await user.save(); }";
         assert_eq!(js(one), ["logins"], "the same variable");
+        let replaced = "async function f(id, c) { let user = await User.findById(id); if (user) { return user; } user = new User(); if (c) { user.logins.push(c); } await user.save(); }";
+        assert!(js(replaced).is_empty(), "{:?}", js(replaced));
+        let before = "async function f(id, c) { let user = new User(); if (id) { user = await User.findById(id); } user.logins.push(c); await user.save(); }";
+        assert_eq!(js(before), ["logins"]);
         let fresh = "async function f(mail) { const msgId = Random.id(); await insert(msgId); mail.files.forEach(async (file) => { await User.updateOne({_id: msgId}, {$addToSet: {messages: file}}); }); }";
         assert!(js(fresh).is_empty());
         assert_eq!(js(&fresh.replace("Random.id()", "mail.id")), ["messages"]);
@@ -506,5 +588,65 @@ mod tests {
         let found = check("D020", text);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, docward_model::Severity::Error);
+    }
+
+    #[test]
+    fn dm_08_2_one_array_is_told_once() {
+        let shop = "source a.js\nconst {MongoClient} = require('mongodb');\nasync function f(db, x) { await db.collection('t_job').updateOne({_id: 1}, {$push: {log: x}}); }\nasync function g(db, x) { await db.collection('t_job').updateOne({_id: 2}, {$push: {log: x}}); }\n";
+        let found = check("D020", shop);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].what.ends_with("another statement does, too"), "{}", found[0].what);
+        assert_eq!(found[0].location.as_ref().map(|at| at.line), Some(2));
+        assert_eq!(
+            check("D020", &shop.replacen("t_job", "t_task", 1)).len(),
+            2,
+            "another collection"
+        );
+        assert_eq!(check("D020", &shop.replacen("log", "events", 1)).len(), 2, "another array");
+    }
+
+    #[test]
+    fn dm_08_2_guards_in_code_and_filter_are_a_note() {
+        use docward_model::Severity::{Info, Warn};
+        let severity = |body: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst User = mongoose.model('User', s);\nasync function f(id, c, now) {{ {body} }}"
+            );
+            let found = check("D020", &text);
+            assert_eq!(found.len(), 1, "{body}: {found:?}");
+            found[0].severity
+        };
+        for guarded in [
+            "const user = await User.findById(id); if (user.followers.indexOf(c) == -1) { user.followers.push(c); } await user.save();",
+            "const user = await User.findById(id); if (user.followers.includes(c)) { return; } user.followers.push(c); await user.save();",
+            "await User.updateOne({_id: id, 'warning.active': {$ne: true}}, {$set: {'warning.active': true}, $push: {history: c}});",
+            "const set = {state: 'done'}; await User.updateOne({_id: id, state: 'running'}, {$set: set, $push: {history: c}});",
+            "await User.updateOne({_id: id, 'followers.user': {$ne: c.user}}, {$push: {followers: c}});",
+            "await User.updateOne({_id: id, createdAt: {$gt: now}}, {$push: {comments: c}});",
+        ] {
+            assert_eq!(severity(guarded), Info, "{guarded}");
+        }
+        for open in [
+            "const user = await User.findById(id); if (user.friends.indexOf(c) == -1) { user.followers.push(c); } await user.save();",
+            "await User.updateOne({_id: id, 'warning.active': {$ne: true}}, {$set: {other: true}, $push: {history: c}});",
+            "await User.updateOne({_id: id, version: c.version}, {$set: {version: c.version + 1}, $push: {history: c}});",
+            "await User.updateOne({_id: id, state: 'running'}, {$set: {state: 'running'}, $push: {history: c}});",
+        ] {
+            assert_eq!(severity(open), Warn, "{open}");
+        }
+        let elsewhere = "source a.js\nconst {MongoClient} = require('mongodb');\nfunction room(chat) { return chat.messages.length < MAX_MESSAGES; }\nasync function f(db, id, m) { await db.collection('t').updateOne({_id: id}, {$push: {messages: m}}); }";
+        assert_eq!(check("D020", elsewhere)[0].severity, Info);
+        let empty = elsewhere.replace("< MAX_MESSAGES", "> 0");
+        assert_eq!(check("D020", &empty)[0].severity, Warn);
+    }
+
+    #[test]
+    fn dm_08_2_dictionaries_and_conditions_are_followed() {
+        let python = "from mongoengine import Document\nclass Task(Document):\n    def log(self, line):\n        statement = {'push__logs': line}\n        self.update(**statement)\n";
+        assert_eq!(paths("a.py", python), ["logs"]);
+        let node = "const {MongoClient} = require('mongodb');\nasync function f(db, id, pick, b) { await db.collection('t').updateOne({_id: id}, {$push: pick === 'home' ? {homeBets: b} : {awayBets: b}}); }";
+        let mut found = paths("a.js", node);
+        found.sort();
+        assert_eq!(found, ["awayBets", "homeBets"]);
     }
 }

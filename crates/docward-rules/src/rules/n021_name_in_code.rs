@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    Collection, DataValue, Deployment, Evidence, Finding, Namespace, Settings, Subject,
+    Collection, DataValue, Deployment, Evidence, Finding, Level, Namespace, Settings, Severity,
+    Subject,
     code::{CodeName, NameKind},
 };
 
 use crate::{
     Cx, Outcome, RULES, declare_rule, engine,
-    facts::{code, server},
+    facts::{code, server, text},
 };
 
 declare_rule! {
@@ -20,7 +21,12 @@ declare_rule! {
     /// `db["Users"]`, `mongoose.model("User", schema, "users")`, `@Document("users")`) by the rules for names in a
     /// deployment: prefix (N002, N006), characters (N003, N007), length (N004) and `system.` (N009), with their
     /// settings. Each name is one finding, at the first place it stands. Names that a variable holds, that are put
-    /// together, or that the deployment itself shows are not judged here.
+    /// together, or that the deployment itself shows are not judged here, nor are those that only migrations and
+    /// other scripts name: their data is stored.
+    ///
+    /// A prefix is asked of single names where the project has it: where a third of its names begin with one. A
+    /// project in which hardly any does has another style; that is one finding, as information. So are its signs
+    /// (`audit-log`, `audit.log`), and a warning where they are others still (`Audit Log`).
     ///
     /// ## Why it matters
     /// A name is cheap to change before the first document is written, and a migration afterwards.
@@ -56,10 +62,18 @@ declare_rule! {
 /// The rules that judge a name by itself; of several that speak about one, the first of the loudest is told.
 const JUDGES: [&str; 6] = ["N009", "N004", "N003", "N007", "N002", "N006"];
 
+/// Those of them that ask for a prefix.
+const PREFIX_JUDGES: [&str; 2] = ["N002", "N006"];
+
+/// Of so many names one must have the prefix for it to be the project's style.
+const FOLLOWING: usize = 3;
+
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
     let mut first: BTreeMap<(NameKind, &str), &CodeName> = BTreeMap::new();
-    for name in found.names.iter().filter(|name| name.is_literal && !is_known(evidence, name)) {
+    let is_judged =
+        |name: &&CodeName| name.is_literal && !name.in_script && !is_known(evidence, name);
+    for name in found.names.iter().filter(is_judged) {
         first
             .entry((name.kind, &name.name))
             .and_modify(|had| {
@@ -69,12 +83,54 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             })
             .or_insert(name);
     }
-    for ((kind, name), finding) in judged(first.keys().copied(), cx.settings()) {
-        let Some(named) = first.get(&(kind, name.as_str())) else { continue };
-        let of = match kind {
-            NameKind::Database => "database",
-            NameKind::Collection => "collection",
+    let names = || first.keys().copied();
+    let place = |(kind, name): &(NameKind, String)| first.get(&(*kind, name.as_str())).copied();
+    let lacking = judged(names(), &PREFIX_JUDGES, cx.settings());
+    // Whoever has no prefix anywhere has not forgotten one. Names that are left in peace have none either.
+    let settings = cx.settings();
+    let prefixes = [NameKind::Database, NameKind::Collection]
+        .map(|kind| (kind, prefix(kind, settings).unwrap_or_default()));
+    let follows = |(kind, name): &(NameKind, &str)| {
+        prefixes.iter().any(|(of, prefix)| {
+            of == kind && !prefix.is_empty() && name.starts_with(prefix.as_str())
+        })
+    };
+    let is_drift = names().filter(follows).count() * FOLLOWING >= first.len();
+    let mut judged = judged(names(), &JUDGES, cx.settings());
+    if !is_drift {
+        let is_refused = |key: &&(NameKind, String)| {
+            judged.get(*key).is_some_and(|finding| finding.severity == Severity::Error)
         };
+        let lacking: Vec<&CodeName> =
+            lacking.keys().filter(|key| !is_refused(key)).filter_map(place).collect();
+        let what =
+            format!("of {} names of databases and collections have no house prefix", first.len());
+        told_once(evidence, &lacking, "house prefix", &what, Severity::Info, cx);
+        judged.retain(|_, finding| !PREFIX_JUDGES.contains(&finding.rule.as_ref()));
+        // In its own style a project has its own signs: told once, and as information unless they need quoting
+        // wherever the name is used.
+        let is_signs = |finding: &Finding| {
+            matches!(finding.rule.as_ref(), "N003" | "N007") && finding.severity != Severity::Error
+        };
+        let signs: Vec<&CodeName> = judged
+            .iter()
+            .filter(|(_, finding)| is_signs(finding))
+            .filter_map(|(key, _)| place(key))
+            .collect();
+        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let severity = match signs.iter().all(|name| name.name.chars().all(is_plain)) {
+            true => Severity::Info,
+            false => Severity::Warn,
+        };
+        let what = format!(
+            "of {} names of databases and collections have signs beside letters, digits and underscores",
+            first.len()
+        );
+        told_once(evidence, &signs, "signs in names", &what, severity, cx);
+        judged.retain(|_, finding| !is_signs(finding));
+    }
+    for ((kind, name), finding) in judged {
+        let Some(named) = first.get(&(kind, name.as_str())) else { continue };
         // What a deployment holds under the name, code does not say.
         let what = match finding.rule.as_ref() {
             "N002" => format!("database `{name}` does not begin with the house prefix"),
@@ -86,21 +142,59 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             }
             _ => finding.todo,
         };
+        let about = format!("{} {name}", word(kind));
+        let todo = format!("{todo} ({})", finding.rule);
         cx.report(
-            code::draft(
-                evidence,
-                &named.place,
-                &format!("{of} {name}"),
-                what,
-                "a name is cheap to change before the first document is written, and a migration afterwards",
-                format!("{todo} ({})", finding.rule),
-            )
-            .data("name", name.as_str())
-            .data("rule", finding.rule.as_ref())
-            .severity(finding.severity)
-            .level(finding.level),
+            code::draft(evidence, &named.place, &about, what, WHY, todo)
+                .data("name", name.as_str())
+                .data("rule", finding.rule.as_ref())
+                .severity(finding.severity)
+                .level(finding.level),
         );
     }
+}
+
+/// The prefix that the house has for names of a kind: what is proposed for a name without one.
+fn prefix(kind: NameKind, settings: &Settings) -> Option<String> {
+    const BARE: &str = "x";
+    let found = judged(std::iter::once((kind, BARE)), &PREFIX_JUDGES, settings);
+    match found.values().next()?.data.get("proposal")? {
+        DataValue::Text(proposal) => proposal.strip_suffix(BARE).map(str::to_owned),
+        _ => None,
+    }
+}
+
+const WHY: &str =
+    "a name is cheap to change before the first document is written, and a migration afterwards";
+
+fn word(kind: NameKind) -> &'static str {
+    match kind {
+        NameKind::Database => "database",
+        NameKind::Collection => "collection",
+    }
+}
+
+/// A project that names things in its own way is told once.
+fn told_once(
+    evidence: &Evidence,
+    all: &[&CodeName],
+    about: &str,
+    what: &str,
+    severity: Severity,
+    cx: &mut Cx<'_>,
+) {
+    let Some(first) = all.iter().min_by_key(|name| &name.place.location) else { return };
+    let names: Vec<&str> = all.iter().map(|name| name.name.as_str()).collect();
+    let shown: Vec<String> = names.iter().take(3).map(|name| format!("`{name}`")).collect();
+    let what = format!("{} {what}, such as {}", names.len(), shown.join(", "));
+    let todo = "leave them where data is stored; a project of the house names what is new as the house does, and others choose the `neutral` profile";
+    let draft = code::draft(evidence, &first.place, about, what, WHY, todo)
+        .data("names", text::list(&names, 20))
+        .severity(severity);
+    cx.report(match severity {
+        Severity::Info => draft.level(Level::Information),
+        _ => draft,
+    });
 }
 
 /// Whether the deployment has it: then its name is judged there.
@@ -120,6 +214,7 @@ fn is_known(evidence: &Evidence, name: &CodeName) -> bool {
 /// What the rules about names say of names that are nowhere but in code.
 fn judged<'n>(
     names: impl Iterator<Item = (NameKind, &'n str)>,
+    judges: &[&str],
     settings: &Settings,
 ) -> BTreeMap<(NameKind, String), Finding> {
     let mut evidence = Evidence {
@@ -138,8 +233,8 @@ fn judged<'n>(
     // Which rules were selected is about findings under their own codes.
     let settings = Settings { select: Vec::new(), ..settings.clone() };
     let mut outcome = Outcome::default();
-    for code in JUDGES {
-        let rule = RULES.iter().copied().find(|rule| rule.meta.code == code);
+    for code in judges {
+        let rule = RULES.iter().copied().find(|rule| rule.meta.code == *code);
         if let Some(rule) = rule.filter(|rule| settings.is_on(&rule.meta)) {
             engine::run(rule, &evidence, &settings, &mut outcome);
         }
@@ -167,15 +262,57 @@ mod tests {
 
     fn names(file: &str, text: &str) -> Vec<String> {
         let found = check("N021", &format!("source {file}\n{text}"));
-        let mut names: Vec<_> = found
+        // Names one by one, or those of the one finding for the project.
+        let mut names: Vec<String> = found
             .iter()
-            .map(|finding| match finding.data.get("name") {
-                Some(docward_model::DataValue::Text(name)) => name.clone(),
+            .flat_map(|finding| match finding.data.get("name").or(finding.data.get("names")) {
+                Some(docward_model::DataValue::Text(name)) if !name.contains('`') => {
+                    vec![name.clone()]
+                }
+                Some(docward_model::DataValue::Text(names)) => {
+                    names.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
+                }
                 other => panic!("{other:?}"),
             })
             .collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn dm_02_1_dm_03_1_a_project_with_another_style_is_told_once() {
+        let project = |collections: &[&str]| {
+            let calls: String = collections
+                .iter()
+                .map(|name| format!("db.collection('{name}').find();\n"))
+                .collect();
+            format!("source a.js\nconst {{MongoClient}} = require('mongodb');\n{calls}")
+        };
+        let other = check("N021", &project(&["users", "orders", "items", "carts", "t_log"]));
+        assert_eq!(other.len(), 1, "{other:?}");
+        assert_eq!(other[0].severity, Severity::Info);
+        assert!(other[0].what.starts_with("4 of 5 names"), "{}", other[0].what);
+        let drift = check("N021", &project(&["t_user", "t_order", "t_item", "carts", "t_log"]));
+        assert_eq!(drift.len(), 1, "{drift:?}");
+        assert_eq!(drift[0].severity, Severity::Warn);
+        assert!(drift[0].what.contains("`carts`"), "{}", drift[0].what);
+        let signs = check("N021", &project(&["users", "orders", "a.b", "a.c", "a-d"]));
+        assert_eq!(signs.iter().map(|f| f.severity).collect::<Vec<_>>(), [Severity::Info; 2]);
+        assert!(signs.iter().any(|f| f.what.starts_with("3 of 5 names")), "{signs:?}");
+        let spaces = check("N021", &project(&["users", "User Role", "Leave Type", "Tax Rule"]));
+        assert_eq!(spaces.iter().filter(|f| f.severity == Severity::Warn).count(), 1, "{spaces:?}");
+        let few = check("N021", &project(&["users", "fs.files", "DATABASECHANGELOG"]));
+        assert_eq!(few.iter().map(|f| f.severity).collect::<Vec<_>>(), [Severity::Info], "{few:?}");
+        // What servers refuse is refused whatever the style is.
+        let refused = check("N021", &project(&["users", "orders", "items", "system.x"]));
+        assert_eq!(refused.iter().filter(|f| f.severity == Severity::Error).count(), 1);
+    }
+
+    #[test]
+    fn dm_03_1_names_of_migrations_do_not_count() {
+        let text = "const {MongoClient} = require('mongodb');\ndb.collection('users').find();\n";
+        assert!(names("migrations/0001_first.js", text).is_empty());
+        assert_eq!(names("src/a.js", text), ["users"]);
     }
 
     #[test]

@@ -20,12 +20,13 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reads the fields that models in source code declare (Mongoose, NestJS, Prisma, Pydantic and Beanie, Go
-    /// structs, Spring Data) and reports, once for each model, names that are written otherwise than most names
-    /// beside them (`created_at` among `userName` and `orderItems`) or that mix two styles (`Create_Time`). Each
-    /// document within a document is judged by itself: objects of other systems come with names of their own.
-    /// Names that begin with an underscore or are long are information; underscores that three or more models
-    /// have are a habit of the project and told once. One-word names fit either style; names that object
-    /// mappers write are left out.
+    /// structs, Spring Data) and reports, once for each model, names that are written otherwise than the names
+    /// beside them (`created_at` among `userName`, `orderItems` and `payTime`: three of four at least) or that mix
+    /// two styles (`Create_Time`). Each document within a document is judged by itself: objects of other systems
+    /// come with names of their own. Where the project as a whole writes as the name does, the name is not odd, and
+    /// where it has no style of its own it is information. So are names that begin with an underscore or are long.
+    /// What three or more models have, an underscore or the same odd name, is a habit of the project and told once.
+    /// One-word names fit either style; names that object mappers write are left out.
     ///
     /// ## Why it matters
     /// A model is where names are cheap to change. Once documents are stored with them, a query for
@@ -69,9 +70,9 @@ threshold!(
 );
 
 /// Names of the prevailing style that make it one.
-const PREVAILING: usize = 2;
+const PREVAILING: usize = 3;
 
-/// Models with names that begin with an underscore that make it a habit of the project.
+/// Models with the same odd name, or with names that begin with an underscore, that make it a habit of the project.
 const HABIT: usize = 3;
 
 /// The fields of a model with the last parts of their paths, by the document within it that they belong to.
@@ -91,7 +92,11 @@ enum Fault {
     /// It has so many characters.
     Long(usize),
     /// It is written otherwise than others, or in two ways at once; in words.
-    Style(String),
+    Style {
+        why: String,
+        /// Whether the project has a style that it breaks.
+        is_broken: bool,
+    },
 }
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -106,32 +111,109 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let documents = models.entry((file, &field.model)).or_default();
         documents.entry(above).or_default().push((field, leaf));
     }
-    let all: Vec<Vec<Odd<'_>>> =
-        models.values().map(|documents| odd_names(documents, longest)).collect();
-    let begins = |odd: &&Odd<'_>| matches!(odd.fault, Fault::Underscore);
-    let is_habit = all.iter().filter(|odd| odd.iter().any(|odd| begins(&odd))).count() >= HABIT;
-    if is_habit {
-        let names: Vec<&Odd<'_>> = all.iter().flatten().filter(begins).collect();
-        habit(evidence, &names, cx);
-    }
-    for mut odd in all {
-        if is_habit {
-            odd.retain(|odd| !begins(&odd));
-        }
+    let names: BTreeSet<(&str, &str, &str)> = models
+        .iter()
+        .flat_map(|((file, model), documents)| {
+            documents.values().flatten().map(move |(_, leaf)| (*file, *model, *leaf))
+        })
+        .collect();
+    let project = prevailing(names.iter().map(|(_, _, leaf)| *leaf));
+    let mut all: Vec<Vec<Odd<'_>>> =
+        models.values().map(|documents| odd_names(documents, project, longest)).collect();
+    underscores(evidence, &mut all, cx);
+    same_names(evidence, &names, &mut all, cx);
+    for odd in all {
         report(evidence, &odd, cx);
     }
 }
 
+/// Takes out names that begin with an underscore where that is a habit, and tells them once.
+fn underscores(evidence: &Evidence, all: &mut [Vec<Odd<'_>>], cx: &mut Cx<'_>) {
+    let begins = |odd: &&Odd<'_>| matches!(odd.fault, Fault::Underscore);
+    let count = all.iter().filter(|odd| odd.iter().any(|odd| begins(&odd))).count();
+    if count < HABIT {
+        return;
+    }
+    let names: Vec<&Odd<'_>> = all.iter().flatten().filter(begins).collect();
+    let said = "have names that begin with an underscore, such as";
+    habit(
+        evidence,
+        &names,
+        count,
+        "underscores",
+        said,
+        "leave the underscore to `_id` in what is new",
+        cx,
+    );
+    all.iter_mut().for_each(|odd| odd.retain(|odd| !begins(&odd)));
+}
+
+/// Takes out odd names that several models have, and tells each once. References that end in `_id` are one habit.
+fn same_names(
+    evidence: &Evidence,
+    names: &BTreeSet<(&str, &str, &str)>,
+    all: &mut [Vec<Odd<'_>>],
+    cx: &mut Cx<'_>,
+) {
+    let is_style = |odd: &&Odd<'_>| matches!(odd.fault, Fault::Style { .. });
+    let mut models: BTreeMap<&str, BTreeSet<(&str, &str)>> = BTreeMap::new();
+    for (file, model, leaf) in names {
+        models.entry(alike(leaf)).or_default().insert((file, model));
+    }
+    let odd: BTreeSet<&str> =
+        all.iter().flatten().filter(is_style).map(|odd| alike(odd.leaf)).collect();
+    let habits: Vec<&str> = odd
+        .into_iter()
+        .filter(|habit| models.get(habit).is_some_and(|models| models.len() >= HABIT))
+        .collect();
+    for name in &habits {
+        let same = |odd: &&Odd<'_>| is_style(odd) && alike(odd.leaf) == *name;
+        let found: Vec<&Odd<'_>> = all.iter().flatten().filter(same).collect();
+        let why = found.first().map(|odd| odd.fault.text()).unwrap_or_default();
+        let said = format!("have a name that {why}, such as");
+        let count = models.get(name).map_or(0, BTreeSet::len);
+        habit(
+            evidence,
+            &found,
+            count,
+            name,
+            &said,
+            "choose one way of writing it for what is new",
+            cx,
+        );
+    }
+    let is_told = |odd: &Odd<'_>| is_style(&odd) && habits.contains(&alike(odd.leaf));
+    all.iter_mut().for_each(|odd| odd.retain(|odd| !is_told(odd)));
+}
+
+/// What names have in common that are written out of one habit.
+fn alike(leaf: &str) -> &str {
+    const REFERENCES: [&str; 4] = ["_id", "_ids", "_ref", "_refs"];
+    REFERENCES.into_iter().find(|end| leaf.len() > end.len() && leaf.ends_with(end)).unwrap_or(leaf)
+}
+
+impl Fault {
+    /// In words, behind the name.
+    fn text(&self) -> String {
+        match self {
+            Self::Underscore => "begins with an underscore".to_owned(),
+            Self::Long(length) => format!("has {length} characters"),
+            Self::Style { why, .. } => why.clone(),
+        }
+    }
+}
+
 /// The odd names of a model, each once.
-fn odd_names<'a>(documents: &Documents<'a>, longest: u64) -> Vec<Odd<'a>> {
+fn odd_names<'a>(documents: &Documents<'a>, project: Option<Style>, longest: u64) -> Vec<Odd<'a>> {
     let mut out: Vec<Odd<'a>> = Vec::new();
     for fields in documents.values() {
-        let prevailing = prevailing(fields);
+        let names: BTreeSet<&str> = fields.iter().map(|(_, leaf)| *leaf).collect();
+        let prevailing = prevailing(names.iter().copied());
         for (field, leaf) in fields {
             if out.iter().any(|known| known.leaf == *leaf) {
                 continue;
             }
-            if let Some(fault) = oddity(leaf, prevailing, longest) {
+            if let Some(fault) = oddity(leaf, prevailing, project, longest) {
                 out.push(Odd { field, leaf, fault });
             }
         }
@@ -142,24 +224,14 @@ fn odd_names<'a>(documents: &Documents<'a>, longest: u64) -> Vec<Odd<'a>> {
 
 fn report(evidence: &Evidence, odd: &[Odd<'_>], cx: &mut Cx<'_>) {
     let Some(first) = odd.first() else { return };
-    let listed: Vec<String> = odd
-        .iter()
-        .take(5)
-        .map(|odd| {
-            let why = match &odd.fault {
-                Fault::Underscore => "begins with an underscore".to_owned(),
-                Fault::Long(length) => format!("has {length} characters"),
-                Fault::Style(why) => why.clone(),
-            };
-            format!("`{}` {why}", odd.leaf)
-        })
-        .collect();
+    let listed: Vec<String> =
+        odd.iter().take(5).map(|odd| format!("`{}` {}", odd.leaf, odd.fault.text())).collect();
     let more = odd.len() - listed.len();
     let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
     let names: Vec<&str> = odd.iter().map(|odd| odd.leaf).collect();
     let model = &first.field.model;
     // A model that documents are only read into follows them; how long is too long nobody has laid down.
-    let is_style = odd.iter().any(|odd| matches!(odd.fault, Fault::Style(_)));
+    let is_style = odd.iter().any(|odd| matches!(odd.fault, Fault::Style { is_broken: true, .. }));
     let is_own = odd.iter().any(|odd| !odd.field.only_read);
     cx.report(
         code::draft(
@@ -176,71 +248,84 @@ fn report(evidence: &Evidence, odd: &[Odd<'_>], cx: &mut Cx<'_>) {
 }
 
 /// A way of writing that the whole project has is told once.
-fn habit(evidence: &Evidence, odd: &[&Odd<'_>], cx: &mut Cx<'_>) {
+fn habit(
+    evidence: &Evidence,
+    odd: &[&Odd<'_>],
+    models: usize,
+    about: &str,
+    said: &str,
+    todo: &'static str,
+    cx: &mut Cx<'_>,
+) {
     let Some(first) = odd.iter().min_by_key(|odd| &odd.field.place.location) else { return };
-    let models: BTreeSet<(&str, &str)> = odd
-        .iter()
-        .map(|odd| (odd.field.place.location.file.as_str(), odd.field.model.as_str()))
-        .collect();
     let names: BTreeSet<&str> = odd.iter().map(|odd| odd.leaf).collect();
     let names: Vec<&str> = names.into_iter().collect();
-    let what = format!(
-        "{} models have names that begin with an underscore, such as `{}` of `{}`",
-        models.len(),
-        first.leaf,
-        first.field.model
-    );
+    let what = format!("{models} models {said} `{}` of `{}`", first.leaf, first.field.model);
     cx.report(
-        code::draft(
-            evidence,
-            &first.field.place,
-            "underscores",
-            what,
-            WHY,
-            "leave the underscore to `_id` in what is new",
-        )
-        .data("names", text::list(&names, 20))
-        .severity(Severity::Info),
+        code::draft(evidence, &first.field.place, about, what, WHY, todo)
+            .data("names", text::list(&names, 20))
+            .severity(Severity::Info),
     );
 }
 
 const WHY: &str = "MongoDB knows no field names: a query that spells one otherwise finds nothing and says nothing";
 
-/// The style most names of a model have, when there is one.
-fn prevailing(fields: &[(&DeclaredField, &str)]) -> Option<Style> {
-    let names: BTreeSet<&str> = fields.iter().map(|(_, leaf)| *leaf).collect();
-    let count = |wanted: Style| names.iter().filter(|name| style(name) == wanted).count();
-    let (camel, snake) = (count(Style::Camel), count(Style::Snake));
-    match camel.cmp(&snake) {
-        std::cmp::Ordering::Greater if camel >= PREVAILING => Some(Style::Camel),
-        std::cmp::Ordering::Less if snake >= PREVAILING => Some(Style::Snake),
-        _ => None,
+/// The style that names have, when three of four of those that show one have it.
+fn prevailing<'n>(names: impl Iterator<Item = &'n str>) -> Option<Style> {
+    let (mut camel, mut snake) = (0, 0);
+    for name in names {
+        match style(name) {
+            Style::Camel => camel += 1,
+            Style::Snake => snake += 1,
+            _ => {}
+        }
+    }
+    let prevails = |one: usize| one >= PREVAILING && one * 4 >= (camel + snake) * 3;
+    if prevails(camel) {
+        Some(Style::Camel)
+    } else if prevails(snake) {
+        Some(Style::Snake)
+    } else {
+        None
     }
 }
 
 /// What is wrong with a name; the least of what can be said about it.
-fn oddity(name: &str, prevailing: Option<Style>, longest: u64) -> Option<Fault> {
+fn oddity(
+    name: &str,
+    prevailing: Option<Style>,
+    project: Option<Style>,
+    longest: u64,
+) -> Option<Fault> {
     let bare = name.trim_start_matches('_');
     if bare.len() < name.len() && !bare.is_empty() {
         return Some(Fault::Underscore);
     }
     let written = style(name);
     if written == Style::Mixed {
-        let wanted = in_style(name, prevailing.unwrap_or(Style::Camel));
-        return Some(Fault::Style(format!("mixes two styles (`{wanted}`)")));
+        let wanted = in_style(name, prevailing.or(project).unwrap_or(Style::Camel));
+        let why = format!("mixes two styles (`{wanted}`)");
+        return Some(Fault::Style { why, is_broken: true });
     }
     if name.chars().count() as u64 > longest {
         return Some(Fault::Long(name.chars().count()));
     }
+    // What the whole project writes in is not odd in one document of it.
     let other = prevailing.filter(|prevailing| {
-        !matches!(written, Style::Neutral | Style::Other) && written != *prevailing
+        !matches!(written, Style::Neutral | Style::Other)
+            && written != *prevailing
+            && project != Some(written)
     })?;
-    // `URL`, `ID`: known by everybody as they are.
-    if is_known_abbreviation(name) || words(name).iter().all(|word| is_known_abbreviation(word)) {
+    // `URL`, `ID`: known by everybody as they are; `HOD`: known to those who write it.
+    let is_acronym = written == Style::Screaming && name.len() <= 4;
+    if is_acronym
+        || is_known_abbreviation(name)
+        || words(name).iter().all(|word| is_known_abbreviation(word))
+    {
         return None;
     }
     let why = format!("is not {} like the others (`{}`)", other.name(), in_style(name, other));
-    Some(Fault::Style(why))
+    Some(Fault::Style { why, is_broken: project == Some(other) })
 }
 
 #[cfg(test)]
@@ -289,13 +374,10 @@ mod tests {
     #[test]
     fn dm_04_1_documents_within_are_judged_by_themselves() {
         let own = "userName: String, orderItems: [String], ";
-        let said = mongoose(&format!(
-            "{own}subscription: {{cancel_at: Date, billing_cycle: String, trial_end: Date}}"
-        ));
+        let snake = "cancel_at: Date, billing_cycle: String, trial_end: Date";
+        let said = mongoose(&format!("{own}subscription: {{{snake}}}"));
         assert!(said.is_empty(), "another system's object: {said:?}");
-        let said = mongoose(&format!(
-            "{own}subscription: {{cancel_at: Date, billing_cycle: String, trialEnd: Date}}"
-        ));
+        let said = mongoose(&format!("{own}subscription: {{{snake}, trialEnd: Date}}"));
         assert_eq!(said.len(), 1);
         assert!(said[0].contains("`trialEnd` is not snake_case"), "{said:?}");
     }
@@ -326,6 +408,69 @@ mod tests {
     }
 
     #[test]
+    fn dm_04_1_the_style_of_the_project_decides() {
+        use docward_model::Severity::{Info, Warn};
+        let model = |name: &str, fields: &str| {
+            format!("mongoose.model('{name}', new mongoose.Schema({{{fields}}}));\n")
+        };
+        let found = |models: &[String]| {
+            let body =
+                format!("source a.js\nconst mongoose = require('mongoose');\n{}", models.concat());
+            let found = check("N022", &body);
+            found.into_iter().map(|finding| (finding.severity, finding.what)).collect::<Vec<_>>()
+        };
+        let mixed =
+            model("A", "userName: String, orderItems: Number, payTime: Date, id_project: String");
+        assert_eq!(found(std::slice::from_ref(&mixed))[0].0, Warn);
+        let snake = "first_name: String, last_name: String, zip_code: String, street_name: String, \
+                     house_number: String, phone_number: String, mail_address: String, user_role: String, \
+                     is_active: Boolean";
+        assert!(
+            found(&[mixed.clone(), model("B", snake)]).is_empty(),
+            "the project writes snake_case"
+        );
+        let half = "first_name: String, last_name: String, zip_code: String";
+        assert_eq!(found(&[mixed, model("B", half)])[0].0, Info, "the project has no style");
+        let names = ["A", "B", "C"];
+        let camel = "userName: String, orderItems: Number, payTime: Date, unique_id: String";
+        let habit = found(&names.map(|name| model(name, camel)));
+        assert_eq!(habit.len(), 1, "{habit:?}");
+        assert_eq!(habit[0].0, Info);
+        assert!(habit[0].1.starts_with("3 models have a name that is not camelCase"), "{habit:?}");
+        let refs = [("A", "user_id"), ("B", "team_id"), ("C", "order_id")]
+            .map(|(name, id)| model(name, &camel.replace("unique_id", id)));
+        assert_eq!(found(&refs).len(), 1, "{:?}", found(&refs));
+        assert_eq!(found(&refs[..2]).len(), 2);
+    }
+
+    #[test]
+    fn dm_04_1_output_of_compilers_and_structs_of_api_clients_are_not_judged() {
+        let odd = "userName: String, orderItems: [String], payTime: Date, create_time: Date";
+        let model = format!(
+            "const mongoose = require('mongoose');\nconst s = new mongoose.Schema({{{odd}}});\nmodule.exports = mongoose.model('Order', s);\n"
+        );
+        let count = |file: &str, text: &str| check("N022", &format!("source {file}\n{text}")).len();
+        assert_eq!(count("lib/order.js", &model), 1);
+        assert_eq!(count("lib/order.1.js", &model), 0, "a copy that nobody uses");
+        assert_eq!(
+            count(
+                "lib/order.js",
+                &format!(
+                    "\"use strict\";\nObject.defineProperty(exports, \"__esModule\", {{ value: true }});\n{model}"
+                )
+            ),
+            0
+        );
+        assert_eq!(
+            count("lib/order.js", &format!("{model}//# sourceMappingURL=order.js.map\n")),
+            0
+        );
+        let go = "package types\ntype Run struct {\n ID primitive.ObjectID `bson:\"_id\" json:\"id\"`\n RunName string `bson:\"runName\"`\n StartedAt string `bson:\"startedAt\"`\n LastError string `bson:\"lastError\"`\n Exit string `bson:\"exit_code\"`\n}\nfunc f() Run { return Run{RunName: \"a\"} }\n";
+        assert_eq!(count("api/types/types.go", go), 1);
+        assert_eq!(count("cli/types/types.go", go), 0);
+    }
+
+    #[test]
     fn dm_04_1_names_of_frameworks_and_acronyms_are_left_alone() {
         assert_eq!(
             mongoose(
@@ -340,7 +485,7 @@ mod tests {
     fn dm_04_1_names_that_the_framework_chooses_are_left_out() {
         let model = |timestamps: &str| {
             let body = format!(
-                "source a.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({{user_name: String, order_items: [String]}}, {{timestamps: {timestamps}}});\nmodule.exports = mongoose.model('Order', s);\n"
+                "source a.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({{user_name: String, order_items: [String], pay_time: Date}}, {{timestamps: {timestamps}}});\nmodule.exports = mongoose.model('Order', s);\n"
             );
             check("N022", &body).len()
         };

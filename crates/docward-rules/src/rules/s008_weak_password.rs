@@ -1,7 +1,7 @@
 //! SE-6, SC-4: passwords in connection strings that are guessed easily. Neither the password nor its
 //! length is in a finding.
 
-use docward_model::{ClientUri, Draft, Evidence, Need, Password, Seen, Subject, Unit};
+use docward_model::{ClientUri, Draft, Evidence, Need, Password, Seen, Severity, Subject, Unit};
 
 use crate::{Cx, declare_rule, threshold};
 
@@ -13,7 +13,8 @@ declare_rule! {
     /// password has at least 12 characters, with an upper-case and a lower-case letter, a digit and a special
     /// character, and is more than a word that is guessed first (`admin`, `root`, `password`, …) with digits
     /// and signs around it. An empty password is no login at all. Placeholders such as `<password>`,
-    /// `${VAR}` and `*****` are not passwords, and neither are keys of cloud logins.
+    /// `${VAR}` and `*****` are not passwords, and neither are keys of cloud logins. A long password that lacks one
+    /// kind of character only is a warning, and information where it stands in a file: S020 wants it changed anyway.
     ///
     /// The password is looked at once when the connection string is read. It is not kept and not printed.
     ///
@@ -90,6 +91,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 Some(place) => draft.location(place),
                 None => draft,
             };
+        // Long, and with one kind of character missing: hardly easier to guess. In a file, S020 wants it changed anyway.
+        let draft = match (is_nearly_strong(&uri.password, least), &uri.site) {
+            (true, Some(_)) => draft.severity(Severity::Info),
+            (true, None) => draft.severity(Severity::Warn),
+            (false, _) => draft,
+        };
         cx.report(if uri.password == Password::Empty {
             draft
         } else {
@@ -120,6 +127,18 @@ fn faults(password: &Password, least: u64) -> Vec<String> {
     faults
 }
 
+/// Whether a password is long and lacks one kind of character only.
+fn is_nearly_strong(password: &Password, least: u64) -> bool {
+    match password {
+        Password::Given(strength) => {
+            strength.has_characters(least)
+                && strength.missing().len() == 1
+                && !strength.is_weak_word()
+        }
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::testing::{check, check_with};
@@ -139,6 +158,22 @@ mod tests {
         assert!(found("Password123!")[0].ends_with("guessed first"));
         let body = "uri mongodb://order:Abcdef1!xyzw@10.0.0.5";
         assert_eq!(check_with("S008", "min-length=13", body).len(), 1, "GC-12: selectable");
+    }
+
+    #[test]
+    fn se_6_sc_4_a_long_password_without_one_kind_weighs_less() {
+        use docward_model::Severity::{Error, Info, Warn};
+        let severity = |body: &str| check("S008", body)[0].severity;
+        assert_eq!(severity("uri mongodb://order:Abcdef1gxyzw@10.0.0.5"), Warn);
+        assert_eq!(
+            severity("uri mongodb://order:abcdefgxyzw1@10.0.0.5"),
+            Error,
+            "two kinds missing"
+        );
+        assert_eq!(severity("uri mongodb://order:Abcdef1gxyz@10.0.0.5"), Error, "short");
+        let file = "source .env\nMONGO_URL=mongodb+srv://order:Abcdef1gxyzw@c.shop.io/x\n";
+        assert_eq!(severity(file), Info, "S020 wants it changed");
+        assert_eq!(severity(&file.replace("Abcdef1gxyzw", "abc123")), Error);
     }
 
     #[test]

@@ -17,8 +17,9 @@ declare_rule! {
     /// are about MongoDB by themselves or by what they stand under. The password is never printed. What is
     /// filled in later (`<password>`, `${PASSWORD}`, `*****`) is no password. Words that stand for one
     /// (`password`, `changeme`), passwords that lead to this
-    /// machine or to a container beside it, defaults for when a variable is not set, comments and example
-    /// files are mentioned with less weight: they are seldom the ones in use, but people copy them.
+    /// machine or to a container beside it, defaults for when a variable is not set, comments, example files and
+    /// examples in texts (messages, prompts) are mentioned with less weight: they are seldom the ones in use, but
+    /// people copy them.
     ///
     /// ## Why it matters
     /// Whoever can read the code can read the data: every copy of the repository, every build log, every
@@ -91,6 +92,8 @@ fn weight(secret: &CodeSecret) -> (Severity, Level, &'static str) {
     let light = |why| (Severity::Info, Level::Information, why);
     if secret.in_remark {
         light(", in a comment")
+    } else if secret.in_prose {
+        light(", in the middle of a text, as an example")
     } else if secret.in_sample {
         light(", in an example file")
     } else if secret.is_word {
@@ -220,6 +223,55 @@ mod tests {
             severities("a.yaml", "url: mongodb://{{ .Values.u }}:{{ .Values.p }}@db.shop.io/x\n")
                 .is_empty()
         );
+    }
+
+    #[test]
+    fn sc_7_texts_for_people_and_language_models_hold_examples() {
+        let uri = "mongodb+srv://app:9dXk2pLw7Q@c.shop.io/x";
+        let message = format!("I have got the string {uri} from the page and it does not connect");
+        assert_eq!(severities("cases.yml", &format!("- content: {message}\n")), [Severity::Info]);
+        assert_eq!(
+            severities("a.ts", &format!("const PROMPT = `{message} ${{x}}`;")),
+            [Severity::Info]
+        );
+        for (file, text) in [
+            ("a.yml", format!("uri: {uri}\n")),
+            ("a.yml", format!("command: [\"node\", \"app.js\", \"--uri={uri}\"]\n")),
+            ("a.ts", format!("exec(`mongodump --gzip --uri={uri} --out dump`);")),
+        ] {
+            assert_eq!(severities(file, &text), [Severity::Error], "{text}");
+        }
+        let chat =
+            format!("- role: user\n  content: |\n    MONGO_URI={uri}\n    connect with this\n");
+        assert_eq!(severities("cases.yml", &chat), [Severity::Info]);
+        assert_eq!(severities("cases.yml", &chat.replace("user", "writer")), [Severity::Error]);
+        // A client of a message is nobody's.
+        let found = check("C017", &format!("source cases.yml\n- content: {message}\n"));
+        assert!(found.is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn sc_7_remarks_at_the_end_of_a_line_are_remarks() {
+        let uri = "mongodb://app:9dXk2pLw7Q@db.shop.io/x";
+        for text in [format!("uri: \"FILL_ME\" # {uri}\n"), format!("uri: x   // {uri}\n")] {
+            assert_eq!(severities("values.yaml", &text), [Severity::Info], "{text}");
+        }
+        assert_eq!(
+            severities("values.yaml", &format!("uri: \"{uri}\" # ours\n")),
+            [Severity::Error]
+        );
+        assert_eq!(severities("a.env", &format!("A=b#c {uri}\n")), [Severity::Error]);
+    }
+
+    #[test]
+    fn sc_7_a_container_that_only_its_neighbours_reach_weighs_less() {
+        let task = |host: &str| {
+            format!(
+                "MONGO_INITDB_ROOT_PASSWORD: 9dXk2pLw7Q\nMONGODB_URI: mongodb://{host}:27017/x\n"
+            )
+        };
+        assert_eq!(severities("deploy/task.yml", &task("127.0.0.1")), [Severity::Info]);
+        assert_eq!(severities("deploy/task.yml", &task("db.shop.io")), [Severity::Error]);
     }
 
     #[test]

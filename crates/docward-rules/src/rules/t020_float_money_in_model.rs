@@ -1,8 +1,10 @@
 //! DM-09.2: money declared as a floating-point number.
 
+use std::collections::BTreeMap;
+
 use docward_model::{
     BsonType, Evidence, Severity,
-    code::{Code, DeclaredField},
+    code::{Code, DeclaredField, WholeUnits},
 };
 
 use crate::{
@@ -10,6 +12,7 @@ use crate::{
     facts::{
         amounts, code,
         names::{normalised, words},
+        words,
     },
 };
 
@@ -20,9 +23,11 @@ declare_rule! {
     /// Reports fields of models in source code whose name says money (`price`, `totalAmount`, `balance`) and
     /// whose type is a floating-point number: `Number` of Mongoose, `float` of Beanie, `FloatField` of
     /// MongoEngine, `float64` of Go, `double` of Spring Data. Rates and shares (`taxRate`, `discount`) and
-    /// amounts in minor units (`priceCents`) are left alone, so are amounts that count something else (`rawAmount`
-    /// beside `tokenType`) and objects of payment providers, which count in minor units. Costs, and structs of Go
-    /// that documents are only read into, are information.
+    /// amounts in minor units are left alone: by name (`priceCents`), by a comment, or because the code gives
+    /// the field such (`price * 100`, `toCents(price)`). So are amounts that count something else (`rawAmount`
+    /// beside `tokenType`, balances of leave) and objects of payment providers, which count in minor units. Costs,
+    /// estimates, prices of markets, a `fee` that may be a share, and structs of Go that documents are only read
+    /// into, are information. A field that several copies of one model declare is told once.
     ///
     /// ## Why it matters
     /// A double cannot hold most decimal fractions: 0.1 + 0.2 is 0.30000000000000004. Sums drift by cents, and
@@ -57,28 +62,91 @@ declare_rule! {
 }
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    // Copies of a model (chapters of a book, services with the same file) are one thing to mend.
+    let mut copies: BTreeMap<(&str, &str), Vec<(&DeclaredField, &str)>> = BTreeMap::new();
     for (field, leaf) in code::fields(evidence, is_money) {
+        copies.entry((&field.model, &field.path)).or_default().push((field, leaf));
+    }
+    let in_smallest_unit = evidence.code.iter().any(counts_smallest_unit);
+    for fields in copies.values() {
+        let first = fields.iter().min_by_key(|(field, _)| &field.place.location);
+        let Some((field, leaf)) = first else { continue };
+        let more = match fields.len() {
+            1 => String::new(),
+            n => format!(", in {n} copies of the model"),
+        };
+        let is_doubtful = fields.iter().all(|(field, _)| field.only_read)
+            || in_smallest_unit
+            || evidence.code.as_ref().is_some_and(|found| may_be_meant(found, field, leaf));
         cx.report(
             code::field_draft(
                 evidence,
                 field,
-                "holds money as a floating-point number",
+                &format!("holds money as a floating-point number{more}"),
                 "a double cannot hold most decimal fractions: sums drift by cents",
                 "declare a decimal, or whole minor units in a long, and convert what is stored",
             )
-            // Costs are as often estimates as they are bookings.
-            .severity(if ends_with(leaf, "cost") || field.only_read {
-                Severity::Info
-            } else {
-                Severity::Warn
-            }),
+            .severity(if is_doubtful { Severity::Info } else { Severity::Warn }),
         );
     }
 }
 
+/// Whether the project turns amounts into the smallest unit of its currency before it stores them.
+fn counts_smallest_unit(found: &Code) -> bool {
+    found.whole_units.contains(&WholeUnits::Project)
+}
+
+/// Whether a floating-point number may be meant: costs are as often estimates as they are bookings, a fee may be a
+/// share, and prices of markets are shown rather than added up.
+fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
+    const ESTIMATES: [&str; 11] = [
+        "estimated",
+        "estimate",
+        "expected",
+        "approx",
+        "avg",
+        "average",
+        "last",
+        "market",
+        "min",
+        "max",
+        "usd",
+    ];
+    const MARKETS: [&str; 10] = [
+        "coin",
+        "market",
+        "ticker",
+        "quote",
+        "candle",
+        "kline",
+        "exchange",
+        "stats",
+        "coinstats",
+        "stat",
+    ];
+    let all = words(leaf);
+    let is_estimate = all.split_last().is_some_and(|(last, before)| {
+        last != "usd"
+            && before.iter().any(|word| ESTIMATES.contains(&word.as_str()) && word != "usd")
+    });
+    let is_market = words(&field.model).iter().any(|word| MARKETS.contains(&word.as_str()));
+    // A fee with a name of its own beside an amount is an amount.
+    let is_doubtful_fee =
+        ends_with(leaf, "fee") && (all.len() < 2 || !has_amount_beside(found, field, leaf));
+    // `discounts` are shares as often as amounts.
+    all.iter().any(|word| matches!(words::singular(word).as_str(), "cost" | "discount"))
+        || is_estimate
+        || is_market
+        || is_doubtful_fee
+        || is_winnings(leaf)
+}
+
 fn is_money(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
     let is_float = field.types.contains(&BsonType::Double);
-    if !is_float || !field.allowed.is_empty() || !amounts::is_money_name(leaf) {
+    let is_named = amounts::is_money_name(leaf)
+        || (ends_with(leaf, "fee") && has_amount_beside(found, field, leaf))
+        || (is_winnings(leaf) && has_stake_beside(found, field, leaf));
+    if !is_float || !field.allowed.is_empty() || !is_named {
         return false;
     }
     // `amount` beside `unit` counts days or grams.
@@ -90,7 +158,87 @@ fn is_money(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         })
     };
     let counts = ends_with(leaf, "amount") && (has_unit() || counts_tokens(found, field, parent));
-    !counts && !is_of_provider(&field.path)
+    !counts
+        && !is_of_provider(&field.path)
+        && !is_leave(field, leaf)
+        && !is_share(leaf)
+        && !counts_other_things(leaf)
+        && !is_given_whole(found, field, leaf)
+}
+
+/// Whether code gives the field amounts in the smallest unit.
+fn is_given_whole(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
+    found.whole_units.iter().any(|unit| match unit {
+        WholeUnits::Field { of, name } => {
+            name == leaf && (*of == field.model || field.collection.as_ref() == Some(of))
+        }
+        WholeUnits::Project => false,
+    })
+}
+
+/// Whether a balance counts days that somebody may stay away.
+fn is_leave(field: &DeclaredField, leaf: &str) -> bool {
+    const AWAY: [&str; 6] = ["leave", "vacation", "holiday", "absence", "pto", "timeoff"];
+    ends_with(leaf, "balance")
+        && words(&field.model)
+            .iter()
+            .chain(words(&field.path).iter())
+            .any(|word| AWAY.contains(&words::singular(word).as_str()))
+}
+
+/// Whether a name says a share, also where it is misspelled (`percrentageOfSalary`).
+fn is_share(leaf: &str) -> bool {
+    words(leaf).iter().any(|word| word.starts_with("perc") || word == "pct")
+}
+
+/// Whether an amount is of something else, by the word before: `indentationAmount`, `ratingAmount`.
+fn counts_other_things(leaf: &str) -> bool {
+    const OTHERS: [&str; 10] = [
+        "indentation",
+        "indent",
+        "rating",
+        "vote",
+        "zoom",
+        "scroll",
+        "blur",
+        "damage",
+        "water",
+        "stock",
+    ];
+    ends_with(leaf, "amount") && words(leaf).iter().any(|word| OTHERS.contains(&word.as_str()))
+}
+
+fn is_winnings(leaf: &str) -> bool {
+    matches!(normalised(leaf).as_str(), "towin" | "winnings")
+}
+
+/// Whether a field beside it, in the same document, is held to be money by its name alone.
+fn has_amount_beside(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
+    beside(found, field, leaf).any(amounts::is_money_name)
+}
+
+fn has_stake_beside(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
+    beside(found, field, leaf)
+        .any(|name| matches!(normalised(name).as_str(), "bet" | "stake" | "wager" | "betamount"))
+}
+
+/// Names of numbers beside a field.
+fn beside<'a>(
+    found: &'a Code,
+    field: &'a DeclaredField,
+    leaf: &'a str,
+) -> impl Iterator<Item = &'a str> {
+    let parent = field.path.strip_suffix(leaf).unwrap_or_default();
+    found
+        .fields
+        .iter()
+        .filter(|other| {
+            other.model == field.model
+                && other.place.location.file == field.place.location.file
+                && other.types.contains(&BsonType::Double)
+        })
+        .filter_map(move |other| other.path.strip_prefix(parent))
+        .filter(move |name| !name.contains('.') && *name != leaf)
 }
 
 /// Whether names beside it say that tokens of a language model or points are counted.
@@ -180,5 +328,96 @@ mod tests {
         let text = "source a.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({\n  // amount in cents\n  amount: {type: Number},\n  price: Number,\n});\nmodule.exports = mongoose.model('Pay', s);";
         assert_eq!(check("T020", text).len(), 1, "only the one without the remark");
         assert_eq!(check("T020", &text.replace("cents", "dollars")).len(), 2);
+    }
+
+    /// How often models in files are told, and how loud.
+    fn told(files: &str) -> Vec<(docward_model::Severity, String)> {
+        check("T020", files).into_iter().map(|f| (f.severity, f.what)).collect()
+    }
+
+    #[test]
+    fn dm_09_2_copies_of_a_model_are_told_once() {
+        let model = "const mongoose = require('mongoose');\nconst s = new mongoose.Schema({price: Number});\nmodule.exports = mongoose.model('Book', s);\n";
+        let files = ["1", "2", "3"]
+            .map(|chapter| format!("source book/{chapter}/book.js\n{model}"))
+            .concat();
+        let found = told(&files);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].1.ends_with("in 3 copies of the model"), "{found:?}");
+        assert_eq!(told(&files.replacen("'Book'", "'Shop'", 1)).len(), 2, "another model");
+    }
+
+    #[test]
+    fn dm_09_2_amounts_that_code_gives_in_the_smallest_unit() {
+        use docward_model::Severity::{Info, Warn};
+        let project = |use_of: &str| {
+            format!(
+                "source m.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('Purchase', new mongoose.Schema({{amount: Number}}));\nsource a.js\nconst mongoose = require('mongoose');\nconst Purchase = require('./models/purchase');\nasync function f(book, stripe) {{ {use_of} }}\n"
+            )
+        };
+        for whole in [
+            "await Purchase.create({amount: book.price * 100});",
+            "const p = new Purchase({amount: Math.round(book.price * 100)}); await p.save();",
+            "const cents = toCents(book.price); await Purchase.create({amount: cents});",
+        ] {
+            assert!(told(&project(whole)).is_empty(), "{whole}");
+        }
+        for other in [
+            "await Purchase.create({amount: book.price});",
+            "await stripe.charges.create({amount: book.price * 100}); await Purchase.create({amount: book.price});",
+            "await Purchase.create({amount: intent.amount / 100});",
+        ] {
+            assert_eq!(told(&project(other))[0].0, Warn, "{other}");
+        }
+        assert_eq!(told(&project("lib.convert_to_satoshi(book.price, cb);"))[0].0, Info);
+        let shown = project("").replace(
+            "{amount: Number}",
+            "{amount: Number}, {methods: {show() { return this.amount / 100; }}}",
+        );
+        assert!(told(&shown).is_empty());
+    }
+
+    #[test]
+    fn dm_09_2_leave_shares_estimates_and_fees() {
+        use docward_model::Severity::{Info, Warn};
+        let severity = |model: &str, fields: &str, path: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('{model}', new mongoose.Schema({{{fields}}}));"
+            );
+            let found = check("T020", &text);
+            let of =
+                |finding: &&docward_model::Finding| finding.what.starts_with(&format!("`{path}`"));
+            found.iter().find(of).map(|finding| finding.severity)
+        };
+        assert_eq!(severity("LeaveType", "balance: Number", "balance"), None);
+        assert_eq!(severity("Account", "balance: Number", "balance"), Some(Warn));
+        assert_eq!(
+            severity("Slip", "percrentageOfBaseSalary: Number", "percrentageOfBaseSalary"),
+            None
+        );
+        assert_eq!(severity("Slip", "baseSalary: Number", "baseSalary"), Some(Warn));
+        assert_eq!(severity("User", "indentationAmount: Number", "indentationAmount"), None);
+        assert_eq!(severity("Order", "price: Number, discounts: Number", "discounts"), Some(Info));
+        assert_eq!(severity("Coin", "last_price: Number", "last_price"), Some(Info));
+        assert_eq!(severity("Order", "estimatedPrice: Number", "estimatedPrice"), Some(Info));
+        assert_eq!(
+            severity("Order", "amount: Number, service_fee: Number", "service_fee"),
+            Some(Warn)
+        );
+        assert_eq!(severity("Order", "amount: Number, fee: Number", "fee"), Some(Info));
+        assert_eq!(severity("Order", "fee: Number", "fee"), None, "it may be a share");
+        assert_eq!(severity("Bet", "bet: Number, toWin: Number", "toWin"), Some(Info));
+        assert_eq!(severity("Game", "toWin: Number", "toWin"), None);
+    }
+
+    #[test]
+    fn dm_09_2_schemas_of_prisma() {
+        let schema = |provider: &str| {
+            format!(
+                "source prisma/schema.prisma\ndatasource db {{\n  provider = \"{provider}\"\n  url = env(\"DATABASE_URL\")\n}}\nmodel Order {{\n  id String @id @default(auto()) @map(\"_id\") @db.ObjectId\n  price Float\n}}\n"
+            )
+        };
+        assert_eq!(told(&schema("mongodb")).len(), 1);
+        assert!(told(&schema("postgresql")).is_empty());
     }
 }

@@ -16,8 +16,11 @@ declare_rule! {
     /// ## What it checks
     /// Reports fields of models in source code whose name says a point in time (`createdAt`, `birth_date`,
     /// `expireTime`) and whose type is a string. It is information where the text may be meant: beside a field
-    /// of a date type, where a name says a day and no more (`date`, `day`), and in structs of Go that documents
-    /// are only read into. Lengths of time are no points in time.
+    /// of a date type, where a name says a day and no more (`date`, `day`), where it may be a time of day
+    /// (`startTime`, `endTime`), in capitals as other systems write them (`LAUNCH_DATE`), in answers of payment
+    /// providers, in a career (`experience[].startDate`), and in structs of Go that documents are only read into.
+    /// Lengths of time are no points in time, nor are times of day: those that a comment, a default or a pattern
+    /// shows (`"09:00"`, `HH:mm`), and those of shops that open and close.
     ///
     /// ## Why it matters
     /// Dates as text sort and compare only as long as everybody writes the same form; date operators, TTL indexes
@@ -59,8 +62,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             "text sorts and compares only while everybody writes one form; date operators and TTL indexes do not work on it",
             "declare a date, and convert what is stored with $toDate",
         );
-        let may_be_meant =
-            field.only_read || is_day(leaf) || has_date_beside(evidence, field, leaf);
+        let may_be_meant = field.only_read
+            || is_day(leaf)
+            || may_be_of_day(leaf)
+            || names::style(leaf) == names::Style::Screaming
+            || is_of_others(&field.path)
+            || is_of_career(&field.path)
+            || has_date_beside(evidence, field, leaf);
         cx.report(draft.severity(if may_be_meant { Severity::Info } else { Severity::Warn }));
     }
 }
@@ -68,6 +76,97 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 /// Whether a name says a day of the calendar, which is a key of its own (`2024-03-01`) as often as a time.
 fn is_day(leaf: &str) -> bool {
     matches!(leaf, "date" | "day" | "dateKey" | "date_key")
+}
+
+/// Whether a name that ends in `time` may say a time of day: unless something happened then (`createTime`, `paidTime`).
+fn may_be_of_day(leaf: &str) -> bool {
+    const EVENTS: [&str; 48] = [
+        "create",
+        "creation",
+        "update",
+        "modify",
+        "change",
+        "delete",
+        "insert",
+        "add",
+        "login",
+        "logon",
+        "logout",
+        "signin",
+        "signup",
+        "pay",
+        "payment",
+        "purchase",
+        "register",
+        "registration",
+        "registe",
+        "expire",
+        "expiry",
+        "expiration",
+        "birth",
+        "publish",
+        "post",
+        "send",
+        "sent",
+        "receive",
+        "order",
+        "finish",
+        "complete",
+        "upload",
+        "download",
+        "visit",
+        "access",
+        "join",
+        "seen",
+        "sync",
+        "refresh",
+        "crawl",
+        "fetch",
+        "import",
+        "submit",
+        "record",
+        "event",
+        "release",
+        "issue",
+        "online",
+    ];
+    let all = names::words(leaf);
+    let Some((last, before)) = all.split_last() else { return false };
+    let happened = |word: &String| {
+        EVENTS.contains(&word.as_str())
+            || (word.len() > 4 && word.ends_with("ed") && word != "expected")
+    };
+    last == "time" && !before.iter().any(happened)
+}
+
+/// Whether a field stands in what another system answered.
+fn is_of_others(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(above, _)| {
+        above.split('.').any(|part| {
+            matches!(
+                names::normalised(part.trim_end_matches("[]")).as_str(),
+                "paymentresult"
+                    | "paymentresponse"
+                    | "paypal"
+                    | "stripe"
+                    | "razorpay"
+                    | "webhook"
+                    | "rawdata"
+            )
+        })
+    })
+}
+
+/// Whether a field stands in somebody's career, which is told in months: `experience[].startDate`.
+fn is_of_career(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(above, _)| {
+        names::words(above).iter().any(|word| {
+            matches!(
+                words::singular(word).as_str(),
+                "experience" | "education" | "employment" | "career" | "resume" | "degree"
+            )
+        })
+    })
 }
 
 /// Whether a field beside it holds the same, or the time of the document, as a date.
@@ -94,7 +193,17 @@ fn is_time(_: &Code, field: &DeclaredField, leaf: &str) -> bool {
     // Results of a grouping have dates of their own making.
     let is_result = field.path.starts_with("_id.")
         || field.path.split('.').rev().skip(1).any(|part| {
-            matches!(part.trim_end_matches("[]"), "filter" | "filters" | "query" | "params")
+            matches!(
+                part.trim_end_matches("[]"),
+                "filter"
+                    | "filters"
+                    | "query"
+                    | "params"
+                    | "messages"
+                    | "texts"
+                    | "labels"
+                    | "i18n"
+            )
         });
     is_text && !is_result && field.allowed.is_empty() && says_time(leaf)
 }
@@ -106,7 +215,12 @@ fn says_time(name: &str) -> bool {
         "label", "string",
     ];
     // A time of day has no date; `blockedOn` is not a time at all.
-    const OF_DAY: [&str; 6] = ["daily", "at", "hourly", "opening", "closing", "weekly"];
+    const OF_DAY: [&str; 10] = [
+        "daily", "at", "hourly", "opening", "closing", "weekly", "open", "close", "business",
+        "clock",
+    ];
+    // What is shown to people, beside what is meant.
+    const SHOWN: [&str; 5] = ["formatted", "display", "pretty", "readable", "human"];
     // How long something takes or lasts.
     const LENGTHS: [&str; 10] = [
         "life",
@@ -125,6 +239,13 @@ fn says_time(name: &str) -> bool {
     let is_of_day = last == "time"
         && (before.iter().any(|word| OF_DAY.contains(&word.as_str()))
             || before.last().is_some_and(|word| LENGTHS.contains(&word.as_str())));
+    // `dateOfBirth`, also where nobody can tell the words apart.
+    let is_of = all.len() > 2 && all[0] == "date" && all[1] == "of"
+        || matches!(names::normalised(name).as_str(), "dateofbirth" | "birthdate" | "dob");
+    if is_of {
+        return true;
+    }
+    let is_shown = before.iter().any(|word| SHOWN.contains(&word.as_str()));
     let is_point = match last.as_str() {
         "at" | "date" | "datetime" | "timestamp" => true,
         "time" => !before.is_empty(),
@@ -133,7 +254,11 @@ fn says_time(name: &str) -> bool {
             .any(|word| matches!(word.as_str(), "created" | "updated" | "modified" | "deleted")),
         _ => false,
     };
-    words::is_time(name) && is_point && !is_of_day && !OTHERWISE.contains(&last.as_str())
+    words::is_time(name)
+        && is_point
+        && !is_of_day
+        && !is_shown
+        && !OTHERWISE.contains(&last.as_str())
 }
 
 #[cfg(test)]
@@ -191,5 +316,52 @@ mod tests {
         assert_eq!(count(&format!("{class}{read}")), 0);
         let with_id = class.replace("struct {", "struct {\n ID primitive.ObjectID `bson:\"_id\"`");
         assert_eq!(count(&with_id), 1);
+    }
+
+    #[test]
+    fn dm_09_1_times_of_day_are_no_points_in_time() {
+        use docward_model::Severity::{Info, Warn};
+        let found = |fields: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({{\n{fields}\n}});\nmodule.exports = mongoose.model('Slot', s);"
+            );
+            check("T021", &text).into_iter().map(|f| f.severity).collect::<Vec<_>>()
+        };
+        for of_day in [
+            "startTime: String, // \"09:00\"",
+            "endTime: {type: String, default: '18:30'}",
+            "activeTime: {\n  type: String,\n  match: /^([01]\\d|2[0-3]):([0-5]\\d)$/,\n}",
+            "reminderTime: String // HH:mm",
+            "openTime: String",
+            "closeTime: String",
+        ] {
+            assert!(found(of_day).is_empty(), "{of_day}");
+        }
+        for doubtful in [
+            "startTime: String",
+            "end_time: String, date: Date",
+            "expectedTime: String",
+            "LAUNCH_DATE: String",
+            "paymentResult: {update_time: String}",
+            "experience: [{startDate: String}]",
+        ] {
+            assert_eq!(found(doubtful), [Info], "{doubtful}");
+        }
+        for event in [
+            "createTime: String",
+            "create_time: String",
+            "loginTime: String",
+            "payTime: String",
+            "registe_time: String",
+            "finishedTime: String",
+            "createdAt: String, // 2024-03-01T09:00:00Z",
+            "birthDate: String",
+            "dateOfBirth: String",
+            "dateofbirth: String",
+            "end_date: String",
+        ] {
+            assert_eq!(found(event), [Warn], "{event}");
+        }
+        assert!(found("formatted_created_at: String").is_empty(), "what is shown");
     }
 }

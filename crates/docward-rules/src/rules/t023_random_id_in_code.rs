@@ -10,7 +10,8 @@ declare_rule! {
     /// ## What it checks
     /// Reports documents and models in source code whose `_id` is a random UUID or the like (`uuid4()`,
     /// `uuidv4()`, `UUID.randomUUID()`, `nanoid()`). The `_id` of an element of an array or of an object within a
-    /// document is no key of a collection, and what migrations and other scripts make once does no harm.
+    /// document is no key of a collection, what migrations and other scripts make once does no harm, and an id with
+    /// a length of its own (`nanoid(7)`) is made to be read and typed.
     ///
     /// ## Why it matters
     /// New keys land all over the index: pages split, more of the index must be in memory, and writes slow down
@@ -109,6 +110,9 @@ mod tests {
             "db.collection('t').insertOne({name: 'a', items: [{_id: uuidv4()}], first: {_id: uuidv4()}});",
             "user.items.push({_id: uuidv4()});",
             "user.items = [{_id: uuidv4()}];",
+            "const item = {_id: uuidv4(), ...more};\ndb.collection('t').updateOne({a: 1}, {$push: {items: item}});",
+            "const item = {_id: uuidv4()};\ndb.collection('t').updateOne({a: 1}, {$push: {items: {$each: [item]}}});",
+            "const shared = {_id: nanoid(7)};\ndb.collection('t').insertOne(shared);",
         ] {
             assert_eq!(js("app/a.js", element), 0, "{element}");
         }

@@ -1,6 +1,11 @@
 //! CK-15: values read, changed in memory and written back.
 
-use docward_model::{Evidence, code::Change};
+use std::collections::{BTreeMap, BTreeSet};
+
+use docward_model::{
+    Evidence, Location,
+    code::{Change, ReadThenWrite},
+};
 
 use crate::{Cx, declare_rule, facts::code};
 
@@ -10,9 +15,10 @@ declare_rule! {
     /// ## What it checks
     /// Reports code that reads a value, changes it in memory and writes it back: `doc.count += 1; doc.save()`,
     /// `$set: {count: doc.count + 1}` with a `doc` read before, or `replaceOne(filter, doc)` with the whole
-    /// document, in one function. A filter that asks for more than the `_id` (a version, a state) loses nothing
-    /// and is not meant. `save` of a mapper that sends what changed only (Mongoose), or that knows versions
-    /// (Spring Data), is left alone unless a value is worked out from itself.
+    /// document, in one function; that is one finding, however many fields it changes. A filter that asks for more
+    /// than the `_id` (a version, a state) loses nothing and is not meant. `save` of a mapper that sends what
+    /// changed only (Mongoose), or that knows versions (Spring Data), is left alone unless a value is worked out
+    /// from itself.
     ///
     /// ## Why it matters
     /// Between the two, another process reads the same value: both write, and one change is lost. Counters,
@@ -55,8 +61,27 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
-    for write in &found.read_then_writes {
+    // What one function does to one document is one thing to mend.
+    let mut functions: BTreeMap<Function<'_>, Vec<&ReadThenWrite>> = BTreeMap::new();
+    for write in found.read_then_writes.iter().filter(|write| write.change != Change::Truncated) {
+        let place = &write.place;
+        let own = place.function.is_none().then_some(&place.location);
+        let key = (
+            place.location.file.as_str(),
+            place.function.as_deref(),
+            write.collection.as_deref(),
+            own,
+        );
+        functions.entry(key).or_default().push(write);
+    }
+    for mut writes in functions.into_values() {
+        writes.sort_by(|a, b| a.place.location.cmp(&b.place.location));
+        // Beside a whole document that is put back, its fields need no word.
+        let whole = writes.iter().copied().find(|write| write.change == Change::Document);
+        let Some(write) = whole.or(writes.first().copied()) else { continue };
         let path = &write.path;
+        let others: BTreeSet<&str> =
+            writes.iter().map(|other| other.path.as_str()).filter(|other| other != path).collect();
         let inc = format!("{{$inc: {{{path}: …}}}}");
         let concat = format!("[{{$set: {{{path}: {{$concat: [\"${path}\", …]}}}}}}]");
         let todo = match write.change {
@@ -69,11 +94,17 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Change::Document => "updateOne with $set, $inc, $push of what changes; or put a version into the filter and try again when it has moved on".to_owned(),
         };
         let of = code::of(write.collection.as_deref());
-        let what = match write.change {
-            Change::Document => {
+        let what = match (write.change, others.len()) {
+            (Change::Document, _) => {
                 format!("a document{of} is read, changed in memory and put back as a whole")
             }
-            _ => format!("`{path}`{of} is read, changed in memory and written back"),
+            (_, 0) => format!("`{path}`{of} is read, changed in memory and written back"),
+            (_, 1) => format!(
+                "`{path}` and another field{of} are read, changed in memory and written back"
+            ),
+            (_, n) => format!(
+                "`{path}` and {n} other fields{of} are read, changed in memory and written back"
+            ),
         };
         cx.report(code::draft(
             evidence,
@@ -85,6 +116,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         ));
     }
 }
+
+/// The file, the function, the collection it writes to, and the very place where there is no function.
+type Function<'a> = (&'a str, Option<&'a str>, Option<&'a str>, Option<&'a Location>);
 
 #[cfg(test)]
 mod tests {
@@ -123,5 +157,52 @@ mod tests {
         assert_eq!(count(&python.replace("db.t.find_one({'_id': 1})", "{'a': 1}")), 0);
         let mapper = "source a.js\nconst mongoose = require('mongoose');\nconst Post = mongoose.model('Post', s);\nasync function f(id) { const post = await Post.findById(id); post.title = 'x'; await post.save(); }";
         assert_eq!(count(mapper), 0);
+    }
+
+    #[test]
+    fn ck_15_queries_in_chains_nested_fields_and_counters() {
+        let js = |body: &str| {
+            let head = "source a.js\nconst mongoose = require('mongoose');\nconst schema = new mongoose.Schema({});\nconst User = mongoose.model('User', schema);\n";
+            let found = check("W020", &format!("{head}{body}"));
+            found.into_iter().map(|finding| finding.what).collect::<Vec<_>>()
+        };
+        for (body, path) in [
+            (
+                "async function f(m) { const user = await User.findOne({m}).select('+password'); user.logins += 1; await user.save(); }",
+                "logins",
+            ),
+            (
+                "async function f(m) { const user = await User.findOne({m}).select('a').exec(); user.logins += 1; await user.save(); }",
+                "logins",
+            ),
+            (
+                "async function f(id, n) { const user = await User.findById(id); user.billing.balance -= n; await user.save(); }",
+                "billing.balance",
+            ),
+            (
+                "async function f(id) { const user = await User.findById(id); user.count++; await user.save(); }",
+                "count",
+            ),
+            (
+                "schema.statics.read = async function (id) { const user = await this.findOne({id}); user.count += 1; await user.save(); }",
+                "count",
+            ),
+        ] {
+            let found = js(body);
+            assert_eq!(found.len(), 1, "{body}: {found:?}");
+            assert!(found[0].starts_with(&format!("`{path}`")), "{found:?}");
+        }
+        let several = js(
+            "async function f(id, n) { const user = await User.findById(id); if (n) { user.a += n; user.a += 1; } user.b -= n; await user.save(); }",
+        );
+        assert_eq!(several.len(), 1, "{several:?}");
+        assert!(several[0].starts_with("`a` and another field of `User` are read"), "{several:?}");
+        for body in [
+            "async function f(id) { const user = await User.findById(id); let n = 0; n++; user.name = 'x'; await user.save(); }",
+            "async function f(id) { const user = await User.findById(id); user.settings ??= {}; await user.save(); }",
+            "async function f(id, list) { const user = await User.findById(id); list.count++; await user.save(); }",
+        ] {
+            assert!(js(body).is_empty(), "{body}: {:?}", js(body));
+        }
     }
 }

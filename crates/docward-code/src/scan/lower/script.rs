@@ -106,7 +106,10 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
             {
                 function.exported = true;
             }
-            let adds = node.kind().starts_with("augmented");
+            // `cached ??= make()` gives a value; it adds to none.
+            let operator = l.field_text(node, "operator");
+            let adds =
+                node.kind().starts_with("augmented") && !matches!(operator, "??=" | "||=" | "&&=");
             let copy = value.clone();
             l.assign(target, value, adds, scope);
             // `return cached = x` is the value, too; what was filed is not filed again.
@@ -116,6 +119,12 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
                 }
                 kind => kind,
             }
+        }
+        "update_expression" => {
+            let target = l.field(node, "argument", scope);
+            let one = Expr { at: node.start_byte(), end: node.end_byte(), kind: Kind::Number("1") };
+            l.assign(target, one, true, scope);
+            Kind::Other(Vec::new())
         }
         "public_field_definition" | "field_definition" => {
             let value = l.field(node, "value", scope);

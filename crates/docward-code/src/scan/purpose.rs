@@ -1,0 +1,196 @@
+//! What a file is for, by where it lies and what it says: an example, a script that runs once, a test, the output of
+//! a compiler.
+
+use super::{
+    FileKind, Language,
+    secrets::{shortened, tail_start},
+};
+
+/// A file that is filled in by whoever uses it.
+pub(super) fn is_sample(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file).to_ascii_lowercase();
+    ["example", "sample", "template", ".dist", "default.env", "clusterserviceversion", ".csv."]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
+/// A script that somebody runs by hand: migrations, seeds, tools.
+pub(super) fn is_script(file: &str) -> bool {
+    let lower = file.to_ascii_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or(&lower);
+    let in_folder = lower.split('/').rev().skip(1).any(|folder| {
+        matches!(
+            folder,
+            "scripts"
+                | "mongock"
+                | "script"
+                | "tools"
+                | "migrations"
+                | "migration"
+                | "seeds"
+                | "seeders"
+                | "seed"
+                | "bin"
+                | "benchmarks"
+                | "benchmark"
+                | "bench"
+                | "fixtures"
+                | "playground"
+        ) || folder.ends_with("-migrations")
+            || folder.ends_with("-scripts")
+    });
+    // `initv4144.ts`, `upgrade_12.py`.
+    let is_step = ["init", "upgrade", "patch"].iter().any(|word| {
+        name.strip_prefix(word).is_some_and(|rest| {
+            let rest = rest.trim_start_matches(['_', '-', 'v']);
+            rest.bytes().take(2).filter(u8::is_ascii_digit).count() == 2
+        })
+    });
+    in_folder || is_step || ["migrat", "seed"].iter().any(|word| name.starts_with(word))
+}
+
+/// A program that does something and ends: a probe, a check before a start, a script that somebody runs by hand.
+/// Nothing of it is used by others, it ends by itself, and it neither serves nor waits for anything.
+pub(super) fn is_one_shot(language: Language, text: &str) -> bool {
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let stays = [
+        "listen(",
+        "createServer",
+        "setInterval",
+        "SIGTERM",
+        "SIGINT",
+        ".watch(",
+        "while True",
+        "while (true)",
+        "run_forever",
+        "uvicorn",
+        "app.run(",
+        ".serve",
+        "subscribe(",
+        "consume(",
+        ".login(",
+        "schedule",
+        "cron",
+        "express()",
+        "Router(",
+        "new Worker",
+        "bot.launch",
+        "startPolling",
+    ];
+    let ends = match language {
+        language if language.is_script() => {
+            has(&["process.exit", ".close(", ".disconnect("])
+                && !has(&["module.exports", "exports.", "\nexport "])
+        }
+        Language::Python => has(&["__main__"]) && has(&["sys.exit(", "exit("]) && has(&[".close("]),
+        _ => false,
+    };
+    ends && !has(&stays)
+}
+
+/// Whether a compiler or bundler wrote a file: what it says is said, and mended, where it was made from.
+pub(super) fn is_generated(text: &str, kind: FileKind) -> bool {
+    /// Lines of people are shorter on average.
+    const LONG_LINES: usize = 400;
+    /// Shorter files may be one long line that somebody wrote.
+    const FEW: usize = 4000;
+    let FileKind::Code(language) = kind else { return false };
+    let says_so = text.lines().take(12).any(|line| {
+        let lower = line.to_ascii_lowercase();
+        lower.contains("do not edit") && lower.contains("generated")
+    });
+    if says_so {
+        return true;
+    }
+    if !language.is_script() {
+        return false;
+    }
+    let head = shortened(text, 4096);
+    let tail = &text[tail_start(text, text.len())..];
+    let is_compiled = ["Object.defineProperty(exports, \"__esModule\"", "(this && this.__"]
+        .iter()
+        .any(|mark| head.contains(mark))
+        || tail.lines().any(|line| line.starts_with("//# sourceMappingURL="));
+    let is_bundle = ["__webpack_require__", "webpackBootstrap", "webpackJsonp", "webpackChunk"]
+        .iter()
+        .any(|mark| head.contains(mark));
+    let is_minified = text.len() > FEW && text.len() / (text.lines().count() + 1) > LONG_LINES;
+    is_compiled || is_bundle || is_minified
+}
+
+/// Whether a file describes runs of tests on a server for that: they start databases of their own.
+pub(super) fn is_ci(file: &str) -> bool {
+    let lower = file.to_ascii_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or(&lower);
+    [".circleci/", ".github/workflows/", ".buildkite/", ".gitlab/ci/"]
+        .iter()
+        .any(|folder| lower.contains(folder))
+        || [".gitlab-ci", ".travis", ".drone", "azure-pipelines", "bitbucket-pipelines", "appveyor"]
+            .iter()
+            .any(|start| name.starts_with(start))
+        || name.starts_with("jenkinsfile")
+}
+
+/// Whether a file is a copy that somebody left beside the one in use: `user.1.js`, `user copy.js`, `user.old.js`.
+pub(super) fn is_copy(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file).to_ascii_lowercase();
+    let stem = name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem);
+    let last = stem.rsplit_once(['.', ' ', '_', '-']).map_or("", |(_, last)| last);
+    let is_numbered = stem.rsplit_once('.').is_some_and(|(_, n)| n.len() == 1 && n != "0")
+        && stem.ends_with(|c: char| c.is_ascii_digit());
+    is_numbered || matches!(last, "copy" | "old" | "bak" | "orig")
+}
+
+/// Classes that a tool for migrations runs once.
+pub(super) fn is_migration(text: &str) -> bool {
+    ["\n@ChangeUnit", "\n@ChangeLog", "@ChangeSet("].iter().any(|mark| text.contains(mark))
+}
+
+/// Whether a file is part of tests, by its path.
+pub fn is_test(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or(&lower);
+    let in_folder = lower.split('/').rev().skip(1).any(|folder| {
+        matches!(
+            folder,
+            "test"
+                | "tests"
+                | "__tests__"
+                | "spec"
+                | "specs"
+                | "testing"
+                | "e2e"
+                | "__mocks__"
+                | "fixtures"
+                | "testdata"
+                | "cypress"
+                | "integration-tests"
+                | "test-utils"
+        ) || folder.ends_with("-test")
+            || folder.ends_with("-tests")
+            || folder.ends_with("_test")
+            || folder.ends_with("_tests")
+    });
+    in_folder
+        || name.starts_with("test_")
+        || name == "conftest.py"
+        || [
+            ".test.",
+            ".spec.",
+            "_test.go",
+            "_test.py",
+            "tests.py",
+            "test.java",
+            "tests.java",
+            "it.java",
+            "test.kt",
+            "unittest",
+            "testutils",
+            "test_utils",
+            "testhelper",
+            "test_helper",
+            "mockdata",
+        ]
+        .iter()
+        .any(|ending| name.contains(ending))
+}
