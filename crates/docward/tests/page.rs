@@ -282,6 +282,7 @@ fn the_paper_says_what_is_not_on_it() {
     assert!(told.contains("collections 1 to 50 of ") && told.contains("Prepare"), "{told}");
     // A sheet is about 700 pixels wide: the map is drawn as wide as there is room.
     browser.resize(700, 1000);
+    browser.value("dispatchEvent(new Event('beforeprint'))");
     assert!(fits(&browser), "in print");
     let cut = "document.querySelector('.map').getBoundingClientRect().right > innerWidth";
     assert_eq!(browser.value(cut), json!(false));
