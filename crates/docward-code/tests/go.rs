@@ -46,7 +46,8 @@ fn types_are_what_the_driver_writes() {
         ),
         ("interface{}", json!({})),
         ("any", json!({})),
-        ("bson.M", json!({ "bsonType": "object" })),
+        ("bson.M", json!({ "bsonType": ["object", "null"] })),
+        ("bson.A", json!({ "bsonType": ["array", "null"] })),
         (
             "struct {\n A int32\n}",
             json!({ "bsonType": "object", "required": ["a"],

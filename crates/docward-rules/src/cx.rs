@@ -183,25 +183,35 @@ impl<'a> Cx<'a> {
     /// Whether the user accepts it for now; counted for every suppression that says so. What is said
     /// about suppressions themselves cannot be suppressed.
     fn is_suppressed(&mut self, draft: &Draft) -> bool {
+        let covering = self.covering(draft);
+        self.kept_back.resize(self.settings.suppressions.len(), 0);
+        for suppression in &covering {
+            self.kept_back[*suppression] += 1;
+        }
+        !covering.is_empty()
+    }
+
+    /// Whether the user accepts it for now. A rule that tells several places as one tells those that are accepted
+    /// by themselves: they must not keep back the others, nor be told with them.
+    pub fn is_accepted(&self, draft: &Draft) -> bool {
+        !self.covering(draft).is_empty()
+    }
+
+    /// The suppressions that cover it today, by their place in the settings.
+    fn covering(&self, draft: &Draft) -> Vec<usize> {
         if self.rule.family() == crate::engine::SUPPRESSIONS {
-            return false;
+            return Vec::new();
         }
         let today = self.settings.today.as_deref();
-        let suppressions = &self.settings.suppressions;
-        self.kept_back.resize(suppressions.len(), 0);
         let place = draft.location.as_ref();
         let code = self.evidence.code.as_ref();
         let within = code.and_then(|code| Some(code.within_project(&place?.file)));
-        let mut found = false;
-        for (suppression, count) in suppressions.iter().zip(self.kept_back.iter_mut()) {
-            if !suppression.is_expired(today)
+        let covers = |suppression: &docward_model::Suppression| {
+            !suppression.is_expired(today)
                 && suppression.covers(self.rule, &draft.at, place, within.as_deref())
-            {
-                *count += 1;
-                found = true;
-            }
-        }
-        found
+        };
+        let all = self.settings.suppressions.iter().enumerate();
+        all.filter(|(_, suppression)| covers(suppression)).map(|(at, _)| at).collect()
     }
 
     /// Findings that a suppression kept back, by its place in the settings.

@@ -388,6 +388,7 @@ fn ten_thousand_findings_in_two_thousand_collections_stay_usable() {
     browser.type_into("[name=ns]", "db_team19.Orders1999");
     browser.until(&format!("{SHOWN} > 2 && {SHOWN} < 50"));
     browser.click("#filter button[type=reset]");
+    browser.until(&format!("{SHOWN} === 50"));
     browser.click("#findings-pager button:last-child");
     browser.until("document.getElementById('findings-pager').textContent.includes('Page 2')");
     browser.open(&page, "#collection=db_team19.Orders1999");

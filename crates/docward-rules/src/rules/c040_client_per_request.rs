@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use docward_model::{Evidence, Location, Severity, code::RemadeClient};
+use docward_model::{Draft, Evidence, Location, Severity, code::RemadeClient};
 
 use crate::{Cx, declare_rule, facts::code};
 
@@ -73,37 +73,46 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     // A function that many handlers call is one thing to mend.
     let mut causes: BTreeMap<Cause<'_>, Vec<&RemadeClient>> = BTreeMap::new();
     for client in &found.remade_clients {
+        let alone = draft(evidence, client, 0);
+        if cx.is_accepted(&alone) {
+            cx.report(alone);
+            continue;
+        }
         let own = client.through.is_none().then_some(&client.place.location);
         causes.entry((client.through.as_deref(), own)).or_default().push(client);
     }
     for mut clients in causes.into_values() {
         clients.sort_by(|a, b| a.place.location.cmp(&b.place.location));
-        let Some((client, others)) = clients.split_first() else { continue };
-        let more = match others.len() {
-            0 => String::new(),
-            1 => "; it is called in one more place".to_owned(),
-            n => format!("; it is called in {n} more places"),
-        };
-        let what = match &client.through {
-            Some(function) => format!(
-                "`{function}` makes a new client each time, and {} calls it{more}",
-                client.within
-            ),
-            None => format!("a client is made in {}", client.within),
-        };
-        let is_loop = client.within == "a loop";
-        cx.report(
-            code::draft(
-                evidence,
-                &client.place,
-                "client",
-                what,
-                "each one logs in anew (10 to 50 ms) and opens connections of its own: their number grows with the requests until the server refuses them",
-                "make the client once, outside, and reuse it for the whole life of the process",
-            )
-            .severity(if is_loop { Severity::Warn } else { Severity::Error }),
-        );
+        if let Some((client, others)) = clients.split_first() {
+            cx.report(draft(evidence, client, others.len()));
+        }
     }
+}
+
+/// What is said of a place, and of so many others that call the same function.
+fn draft(evidence: &Evidence, client: &RemadeClient, others: usize) -> Draft {
+    let more = match others {
+        0 => String::new(),
+        1 => "; it is called in one more place".to_owned(),
+        n => format!("; it is called in {n} more places"),
+    };
+    let what = match &client.through {
+        Some(function) => format!(
+            "`{function}` makes a new client each time, and {} calls it{more}",
+            client.within
+        ),
+        None => format!("a client is made in {}", client.within),
+    };
+    let is_loop = client.within == "a loop";
+    code::draft(
+        evidence,
+        &client.place,
+        "client",
+        what,
+        "each one logs in anew (10 to 50 ms) and opens connections of its own: their number grows with the requests until the server refuses them",
+        "make the client once, outside, and reuse it for the whole life of the process",
+    )
+    .severity(if is_loop { Severity::Warn } else { Severity::Error })
 }
 
 /// What makes a client again and again: a function, or the very place.

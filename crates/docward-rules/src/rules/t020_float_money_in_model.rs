@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use docward_model::{
-    BsonType, Evidence, Severity,
+    BsonType, Draft, Evidence, Severity,
     code::{Code, DeclaredField, WholeUnits},
 };
 
@@ -65,30 +65,38 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     // Copies of a model (chapters of a book, services with the same file) are one thing to mend.
     let mut copies: BTreeMap<(&str, &str), Vec<(&DeclaredField, &str)>> = BTreeMap::new();
     for (field, leaf) in code::fields(evidence, is_money) {
+        let alone = draft(evidence, field, 1);
+        if cx.is_accepted(&alone) {
+            cx.report(alone);
+            continue;
+        }
         copies.entry((&field.model, &field.path)).or_default().push((field, leaf));
     }
     let in_smallest_unit = evidence.code.iter().any(counts_smallest_unit);
     for fields in copies.values() {
         let first = fields.iter().min_by_key(|(field, _)| &field.place.location);
         let Some((field, leaf)) = first else { continue };
-        let more = match fields.len() {
-            1 => String::new(),
-            n => format!(", in {n} copies of the model"),
-        };
         let is_doubtful = fields.iter().all(|(field, _)| field.only_read)
             || in_smallest_unit
             || evidence.code.as_ref().is_some_and(|found| may_be_meant(found, field, leaf));
-        cx.report(
-            code::field_draft(
-                evidence,
-                field,
-                &format!("holds money as a floating-point number{more}"),
-                "a double cannot hold most decimal fractions: sums drift by cents",
-                "declare a decimal, or whole minor units in a long, and convert what is stored",
-            )
-            .severity(if is_doubtful { Severity::Info } else { Severity::Warn }),
-        );
+        let severity = if is_doubtful { Severity::Info } else { Severity::Warn };
+        cx.report(draft(evidence, field, fields.len()).severity(severity));
     }
+}
+
+/// What is said of a field that so many copies of its model declare.
+fn draft(evidence: &Evidence, field: &DeclaredField, copies: usize) -> Draft {
+    let more = match copies {
+        1 => String::new(),
+        n => format!(", in {n} copies of the model"),
+    };
+    code::field_draft(
+        evidence,
+        field,
+        &format!("holds money as a floating-point number{more}"),
+        "a double cannot hold most decimal fractions: sums drift by cents",
+        "declare a decimal, or whole minor units in a long, and convert what is stored",
+    )
 }
 
 /// Whether the project turns amounts into the smallest unit of its currency before it stores them.
@@ -99,7 +107,7 @@ fn counts_smallest_unit(found: &Code) -> bool {
 /// Whether a floating-point number may be meant: costs are as often estimates as they are bookings, a fee may be a
 /// share, and prices of markets are shown rather than added up.
 fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
-    const ESTIMATES: [&str; 11] = [
+    const ESTIMATES: [&str; 10] = [
         "estimated",
         "estimate",
         "expected",
@@ -110,7 +118,6 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         "market",
         "min",
         "max",
-        "usd",
     ];
     const MARKETS: [&str; 10] = [
         "coin",
@@ -125,10 +132,9 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         "stat",
     ];
     let all = words(leaf);
-    let is_estimate = all.split_last().is_some_and(|(last, before)| {
-        last != "usd"
-            && before.iter().any(|word| ESTIMATES.contains(&word.as_str()) && word != "usd")
-    });
+    let is_estimate = all
+        .split_last()
+        .is_some_and(|(_, before)| before.iter().any(|word| ESTIMATES.contains(&word.as_str())));
     let is_market = words(&field.model).iter().any(|word| MARKETS.contains(&word.as_str()));
     // A fee with a name of its own beside an amount is an amount.
     let is_doubtful_fee =

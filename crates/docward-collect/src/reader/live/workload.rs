@@ -100,8 +100,9 @@ impl Reader<'_, '_, '_> {
                 ));
             }
             let known = rows.len();
+            // They come newest first; those of one millisecond have no other order than that.
             rows.extend(
-                newest.iter().filter_map(profile_entry).filter(|ran| self.is_asked_for(ran)),
+                newest.iter().rev().filter_map(profile_entry).filter(|ran| self.is_asked_for(ran)),
             );
             if rows.len() > known {
                 profiled.insert(database.clone());
