@@ -1,9 +1,9 @@
 //! Indexes for every declared read: equality, then sort, then range, with the known exceptions (CK-12).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bson::{Bson, Document, doc};
-use docward_model::{BsonType, DesignRead, Entity, EntityField, Matching};
+use docward_model::{BsonType, DesignModel, DesignRead, Entity, EntityField, Matching};
 
 use crate::collection::{CollectionPlan, Purpose};
 use crate::layout::{Layout, Origin, Planned, at_path};
@@ -191,11 +191,10 @@ fn references(fields: &[Planned]) -> impl Iterator<Item = String> + '_ {
 
 /// One index for each read that begins with the entity, or with one that is embedded in it.
 fn by_reads(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
+    let here = entities_in(layout, collection);
     for read in &layout.model.reads {
-        let Some(path) = path_to(&collection.fields, layout, collection, &read.from, 0) else {
-            continue;
-        };
-        if let Some(index) = for_read(layout, collection, read, &path) {
+        let Some(path) = here.get(read.from.as_str()) else { continue };
+        if let Some(index) = for_read(layout, collection, read, path) {
             found.push(index);
         }
     }
@@ -224,13 +223,33 @@ fn path_to(
     })
 }
 
-/// Where an entity's fields are in a collection.
-pub(crate) fn path_in(
-    layout: &Layout<'_>,
+/// The entities whose fields are in a collection, with where: nothing in front for its own, `items.` for one
+/// that is embedded.
+pub(crate) fn entities_in<'m>(
+    layout: &Layout<'m>,
     collection: &CollectionPlan,
-    entity: &str,
-) -> Option<String> {
-    path_to(&collection.fields, layout, collection, entity, 0)
+) -> BTreeMap<&'m str, String> {
+    fn within<'m>(
+        model: &'m DesignModel,
+        fields: &[Planned],
+        above: &str,
+        depth: usize,
+        found: &mut BTreeMap<&'m str, String>,
+    ) {
+        for field in fields.iter().filter(|_| depth < 4) {
+            let Origin::Embedded(name) = &field.origin else { continue };
+            let Some(relationship) = model.relationship(name) else { continue };
+            let path = format!("{above}{}.", field.name);
+            found.entry(&relationship.child).or_insert_with(|| path.clone());
+            within(model, &field.fields, &path, depth + 1, found);
+        }
+    }
+    let mut found = BTreeMap::new();
+    if let Some(own) = layout.model.entity(&collection.entity) {
+        found.insert(own.name.as_str(), String::new());
+    }
+    within(layout.model, &collection.fields, "", 0, &mut found);
+    found
 }
 
 fn for_read(

@@ -1,7 +1,7 @@
 //! Shard keys from what was declared (ALG-9, SK-1 to SK-13). Keys of data that exists are judged by
 //! `docward shardkey`, which measures; here nothing exists yet.
 
-use docward_model::{BsonType, Matching, text};
+use docward_model::{BsonType, DesignRead, Matching, text};
 
 use crate::capacity;
 use crate::collection::{CollectionPlan, Purpose};
@@ -71,8 +71,18 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     if zone.is_none() && stays_small(collection) {
         return None;
     }
-    let judge =
-        Judge { layout, collection, least: (100 * u64::from(deployment.shards)).max(1000) as f64 };
+    let here = crate::index::entities_in(layout, collection);
+    let judge = Judge {
+        layout,
+        collection,
+        reads: layout
+            .model
+            .reads
+            .iter()
+            .filter_map(|read| Some((read, here.get(read.from.as_str())?.clone())))
+            .collect(),
+        least: (100 * u64::from(deployment.shards)).max(1000) as f64,
+    };
     let mut candidates: Vec<Vec<(String, bool)>> = vec![vec![("_id".to_owned(), true)]];
     let named: Vec<String> = judge.named(zone.map(|(field, _)| field.as_str()));
     for field in &named {
@@ -157,6 +167,8 @@ fn change(server: (u32, u32)) -> &'static str {
 struct Judge<'l, 'm> {
     layout: &'l Layout<'m>,
     collection: &'l CollectionPlan,
+    /// Reads that begin here, also with what is embedded, and where the fields they name are.
+    reads: Vec<(&'m DesignRead, String)>,
     /// Different values a key must have (SK-1).
     least: f64,
 }
@@ -476,11 +488,7 @@ impl Judge<'_, '_> {
         if let Purpose::Junction(name) | Purpose::Overflow(name) = &self.collection.purpose {
             return self.along_relationship(name, leading).map(|named| (named, 0.0));
         }
-        for read in &self.layout.model.reads {
-            // Reads may begin with what is embedded here.
-            let Some(path) = crate::index::path_in(self.layout, self.collection, &read.from) else {
-                continue;
-            };
+        for (read, path) in &self.reads {
             all += read.per_second;
             for (name, how) in &read.filter {
                 let is_it = format!("{path}{name}") == leading
