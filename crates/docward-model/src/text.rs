@@ -2,18 +2,21 @@
 
 /// `850 B`, `12.3 KB`, `1.4 MB`: 1 KB is 1024 bytes.
 pub fn bytes(n: u64) -> String {
-    const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
-    if n < 1024 {
-        return format!("{n} B");
-    }
-    let mut value = n as f64 / 1024.0;
-    let mut unit = 0;
+    let (value, scale) = scaled(n);
+    let digits = usize::from(scale > 0 && value < 100.0 && value.fract() > 0.05);
+    format!("{value:.digits$} {}", UNITS[scale])
+}
+
+const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
+
+/// A number of bytes in the unit it is told in, and that unit.
+fn scaled(n: u64) -> (f64, usize) {
+    let (mut value, mut unit) = (n as f64, 0);
     while value >= 1024.0 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;
     }
-    let digits = usize::from(value < 100.0 && value.fract() > 0.05);
-    format!("{value:.digits$} {}", UNITS[unit])
+    (value, unit)
 }
 
 /// Bytes in as many digits as tell them from a limit: `1.03 MB` beside `1 MB`.
@@ -22,12 +25,7 @@ pub fn bytes_beyond(n: u64, limit: u64) -> String {
     if n == limit || shown != bytes(limit) {
         return shown;
     }
-    let (mut value, mut unit) = (n as f64, 0);
-    const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
+    let (value, unit) = scaled(n);
     let in_digits = |n: f64, digits: usize| format!("{n:.digits$}");
     let scale = 1024_f64.powi(unit as i32);
     (2..=4)

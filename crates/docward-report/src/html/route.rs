@@ -59,13 +59,12 @@ pub(super) fn lines(places: &[Option<Rect>], arrows: &[(usize, usize)], as_laid:
             let on = |place: Rect| points.iter().filter(|p| is_inside(**p, place, CLEAR)).count();
             others.filter_map(|(_, place)| *place).map(on).sum()
         };
-        let straight = (pulled(start, from, end), pulled(end, to, start));
-        let bow = |by: f64| match from {
-            Side::Left | Side::Right => ((0.0, by), straight.0, straight.1),
-            Side::Top | Side::Bottom => ((by, 0.0), straight.0, straight.1),
-        };
+        let (a, b) = (pulled(start, from, end), pulled(end, to, start));
         let curve = |by: f64| {
-            let ((x, y), a, b) = bow(by);
+            let (x, y) = match from {
+                Side::Left | Side::Right => (0.0, by),
+                Side::Top | Side::Bottom => (by, 0.0),
+            };
             let controls = ((a.0 + x, a.1 + y), (b.0 + x, b.1 + y));
             (controls, cubic(start, controls.0, controls.1, end))
         };
