@@ -1,5 +1,7 @@
 //! The check-list of a design (CK-8 to CK-14), answered from the design itself.
 
+use std::collections::BTreeSet;
+
 use docward_model::{BsonType, DesignModel, DesignWrite, text};
 
 use crate::capacity::{self, Capacity};
@@ -287,18 +289,15 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
     if model.reads.is_empty() {
         return check("CK-12", None, "no read is declared");
     }
-    let lost: Vec<&str> = model
-        .reads
-        .iter()
-        .filter(|read| {
-            let mut own = collections.iter().filter(|c| {
-                let purpose = &c.purpose;
-                matches!(purpose, Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_))
-            });
-            own.any(|collection| crate::index::is_lost(layout, collection, read))
-        })
+    let own = collections.iter().filter(|c| {
+        matches!(c.purpose, Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_))
+    });
+    let lost: BTreeSet<&str> = own
+        .flat_map(|collection| crate::index::lost(layout, collection))
         .map(|read| read.name.as_str())
         .collect();
+    let lost: Vec<&str> =
+        model.reads.iter().map(|read| read.name.as_str()).filter(|r| lost.contains(r)).collect();
     if !lost.is_empty() {
         let because = format!("asks for what no document has there: {}", text::list(&lost, 5));
         return check("CK-12", Some(false), because);

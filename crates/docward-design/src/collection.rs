@@ -256,7 +256,7 @@ fn overflow(
     // Pages go when their parent goes by itself: they have its date.
     let owner = layout.model.entity(parent).filter(|_| !is_embedded(layout, parent));
     let kept_days = owner.and_then(|owner| owner.lifecycle?.kept_days);
-    if let Some(date) = owner.filter(|_| kept_days.is_some()).and_then(index::coming) {
+    if let Some(date) = owner.filter(|_| kept_days.is_some()).and_then(crate::aging::coming) {
         let copy = Origin::Copy(format!("{parent}.{date}"));
         fields.push(Planned { required: false, ..Planned::new(date, BsonType::Date, copy) });
     }

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, DesignModel, DesignRead, Entity, EntityField, Matching};
 
+use crate::aging::{bucket_aging, coming, cooling};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::layout::{Layout, Origin, Planned, at_path};
 use crate::pattern::{Pattern, Window, date_field};
+use crate::plan::Decision;
 
 /// An index.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,7 +103,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
     match &collection.purpose {
         Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_) => {
             by_reads(layout, collection, &mut found);
-            by_references(layout, collection, &mut found);
+            by_references(layout, collection, |_| true, &mut found);
             unique(layout, collection, &mut found);
             by_shape(layout, collection, &mut found);
             by_age(layout, collection, &mut found);
@@ -138,19 +140,11 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
         }
         Purpose::Archive => {
             // What parents keep of their children is worked out from those in the archive, too.
-            by_references(layout, collection, &mut found);
-            let kept: Vec<&str> = layout
-                .linked()
-                .filter(|(_, decision)| {
-                    decision.patterns.iter().any(|pattern| {
-                        matches!(pattern, Pattern::Subset { .. } | Pattern::Computed { .. })
-                    })
-                })
-                .map(|(r, _)| r.name.as_str())
-                .collect();
-            found.retain(|index| {
-                index.serves.iter().any(|serves| kept.contains(&serves.trim_matches('`')))
-            });
+            let is_kept = |pattern: &Pattern| {
+                matches!(pattern, Pattern::Subset { .. } | Pattern::Computed { .. })
+            };
+            let keeps = |decision: &Decision| decision.patterns.iter().any(is_kept);
+            by_references(layout, collection, keeps, &mut found);
         }
     }
     expiry(layout, collection, &mut found);
@@ -198,29 +192,6 @@ fn by_reads(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<In
             found.push(index);
         }
     }
-}
-
-/// Where an entity's fields are in a collection: nothing in front for its own, `items.` for an embedded
-/// one; `None` when it is not there.
-fn path_to(
-    fields: &[Planned],
-    layout: &Layout<'_>,
-    collection: &CollectionPlan,
-    entity: &str,
-    depth: usize,
-) -> Option<String> {
-    if depth == 0 && collection.entity == entity {
-        return Some(String::new());
-    }
-    fields.iter().filter(|_| depth < 4).find_map(|field| {
-        let Origin::Embedded(relationship) = &field.origin else { return None };
-        let child = &layout.model.relationship(relationship)?.child;
-        if child == entity {
-            return Some(format!("{}.", field.name));
-        }
-        path_to(&field.fields, layout, collection, entity, depth + 1)
-            .map(|below| format!("{}.{below}", field.name))
-    })
 }
 
 /// The entities whose fields are in a collection, with where: nothing in front for its own, `items.` for one
@@ -281,12 +252,9 @@ fn for_read(
         }
     }
     // Elements of a list come in the order of their list: an index sorts documents.
-    let in_list = at_path(&collection.fields, path.trim_end_matches('.'))
-        .is_some_and(|(_, list)| list.kind == BsonType::Array);
-    let sort: Vec<(String, bool)> = match in_list && !path.is_empty() {
-        true => Vec::new(),
-        false => read.sort.iter().map(|(name, falls)| (place(name), *falls)).collect(),
-    };
+    let in_list = array_of(&collection.fields, path.trim_end_matches('.')).is_some();
+    let sort = read.sort.iter().filter(|_| !in_list);
+    let sort: Vec<(String, bool)> = sort.map(|(name, falls)| (place(name), *falls)).collect();
     let mut notes = Vec::new();
     if !narrow.is_empty() {
         notes.push("the range leaves so little that it stands before the sort".to_owned());
@@ -322,12 +290,24 @@ fn for_read(
     Some(IndexPlan { only, notes, compared, ..IndexPlan::on(keys, serves) })
 }
 
+/// Reads that ask a collection for what none of its documents has.
+pub(crate) fn lost<'m>(layout: &Layout<'m>, collection: &CollectionPlan) -> Vec<&'m DesignRead> {
+    let here = entities_in(layout, collection);
+    let reads = layout.model.reads.iter();
+    let is_lost = |read: &&DesignRead| {
+        here.get(read.from.as_str()).is_some_and(|path| is_lost(layout, collection, read, path))
+    };
+    reads.filter(is_lost).collect()
+}
+
 /// Whether a read asks for something that no document has where it looks. What it knows another entity by
 /// may be in a collection of pairs, which has indexes of its own.
-pub(crate) fn is_lost(layout: &Layout<'_>, collection: &CollectionPlan, read: &DesignRead) -> bool {
-    let Some(path) = path_to(&collection.fields, layout, collection, &read.from, 0) else {
-        return false;
-    };
+fn is_lost(
+    layout: &Layout<'_>,
+    collection: &CollectionPlan,
+    read: &DesignRead,
+    path: &str,
+) -> bool {
     let leads_elsewhere = |name: &str| {
         layout.linked().any(|(r, _)| {
             let ends = [r.parent.as_str(), r.child.as_str()];
@@ -336,7 +316,7 @@ pub(crate) fn is_lost(layout: &Layout<'_>, collection: &CollectionPlan, read: &D
         })
     };
     read.filter.iter().any(|(name, _)| {
-        let place = place_of(layout, collection, &path, name);
+        let place = place_of(layout, collection, path, name);
         at_path(&collection.fields, &place).is_none()
             && !leads_elsewhere(name)
             && !is_listed(layout, collection, name)
@@ -480,8 +460,14 @@ fn only_of(
 }
 
 /// Children are found by the id they hold (PT-ref.1), the newest first where a page shows those.
-fn by_references(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
-    for (relationship, decision) in layout.linked() {
+fn by_references(
+    layout: &Layout<'_>,
+    collection: &CollectionPlan,
+    wanted: impl Fn(&Decision) -> bool,
+    found: &mut Vec<IndexPlan>,
+) {
+    let here = entities_in(layout, collection);
+    for (relationship, decision) in layout.linked().filter(|(_, decision)| wanted(decision)) {
         let (holder, other) = match decision.patterns.first() {
             Some(Pattern::ParentInChild | Pattern::ParentsInChild | Pattern::Tree) => {
                 (&relationship.child, &relationship.parent)
@@ -489,9 +475,7 @@ fn by_references(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut V
             Some(Pattern::ChildrenInParent) => (&relationship.parent, &relationship.child),
             _ => continue,
         };
-        let Some(path) = path_to(&collection.fields, layout, collection, holder, 0) else {
-            continue;
-        };
+        let Some(path) = here.get(holder.as_str()) else { continue };
         if decision.patterns.contains(&Pattern::Tree) {
             let parent = layout.naming.field(&["parent", "id"]);
             let serves = format!("`{}`, one step down", relationship.name);
@@ -513,7 +497,7 @@ fn by_references(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut V
         }
         let Some(held) = layout.held_at(relationship, decision) else { continue };
         let held = held.split('.').next().unwrap_or_default();
-        let mut keys = vec![(place_of(layout, collection, &path, held), false)];
+        let mut keys = vec![(place_of(layout, collection, path, held), false)];
         let shown = decision.patterns.iter().find_map(|pattern| match pattern {
             Pattern::Subset { by, .. } => Some(by.clone()),
             _ => None,
@@ -646,111 +630,6 @@ fn by_age(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<Inde
         let serves = "what has grown cold goes to the archive".to_owned();
         found.push(IndexPlan::on(vec![(field, false)], serves));
     }
-}
-
-/// The date by which documents of an entity, or buckets of them, go to the archive, and the seconds by
-/// which they do so later.
-pub(crate) fn cooling(layout: &Layout<'_>, entity: &Entity) -> Option<(String, u64)> {
-    bucket_aging(layout, entity).or_else(|| Some((dated(entity)?.to_owned(), 0)))
-}
-
-/// The date of a bucket. It goes when its last reading may.
-fn bucket_aging(layout: &Layout<'_>, entity: &Entity) -> Option<(String, u64)> {
-    let advice = layout.advice.iter().find(|advice| advice.entity == entity.name)?;
-    let window = advice.patterns.iter().find_map(|pattern| match pattern {
-        Pattern::Bucket(bucket) => Some(&bucket.window),
-        _ => None,
-    })?;
-    let (word, longer) = match window {
-        Window::Day => ("start", 86_400),
-        Window::Hour => ("start", 3_600),
-        Window::Events(_) => ("end", 0),
-    };
-    Some((layout.naming.field(&["bucket", word]), longer))
-}
-
-/// The date that says when a document came. Others (a birthday, the start of a subscription) would let
-/// documents go that are young.
-pub(crate) fn coming(entity: &Entity) -> Option<&str> {
-    const MADE: [&str; 9] = [
-        "create", "created", "creation", "insert", "inserted", "added", "logged", "received",
-        "recorded",
-    ];
-    /// Things that happen once, and are told by the document that comes.
-    const HAPPENED: [&str; 22] = [
-        "sent",
-        "bought",
-        "ordered",
-        "placed",
-        "posted",
-        "submitted",
-        "measured",
-        "uploaded",
-        "requested",
-        "played",
-        "watched",
-        "viewed",
-        "visited",
-        "clicked",
-        "called",
-        "said",
-        "written",
-        "issued",
-        "booked",
-        "paid",
-        "event",
-        "log",
-    ];
-    const WHEN: [&str; 5] = ["time", "timestamp", "ts", "at", "date"];
-    let last_says_when = |name: &&str| {
-        docward_model::words::split(name).last().is_some_and(|last| WHEN.contains(&last.as_str()))
-    };
-    let made = dates(entity).find(|name| says(name, &MADE));
-    let happened = || dates(entity).find(|name| says(name, &HAPPENED) && last_says_when(name));
-    // `time`, and nothing beside it that says which.
-    made.or_else(happened).or_else(|| dates(entity).find(|name| WHEN[..4].contains(name)))
-}
-
-/// The date of a document for its archive, where a mistake loses nothing: when it came, or the first that
-/// does not say something else.
-pub(crate) fn dated(entity: &Entity) -> Option<&str> {
-    coming(entity).or_else(|| dates(entity).next())
-}
-
-/// Dates that may say how old a document is.
-fn dates(entity: &Entity) -> impl Iterator<Item = &str> {
-    const OTHER: [&str; 24] = [
-        "birth",
-        "birthday",
-        "birthdate",
-        "dob",
-        "due",
-        "deadline",
-        "expire",
-        "expires",
-        "expired",
-        "expiry",
-        "expiration",
-        "valid",
-        "until",
-        "end",
-        "start",
-        "update",
-        "updated",
-        "last",
-        "modified",
-        "next",
-        "deleted",
-        "delivery",
-        "planned",
-        "scheduled",
-    ];
-    let dates = entity.fields.iter().filter(|field| field.kind == BsonType::Date);
-    dates.map(|field| field.name.as_str()).filter(|name| !says(name, &OTHER))
-}
-
-fn says(name: &str, words: &[&str]) -> bool {
-    docward_model::words::split(name).iter().any(|word| words.contains(&word.as_str()))
 }
 
 /// An index that another begins with is not needed, unless it is unique, partial or lets documents go.

@@ -4,6 +4,7 @@
 //! [`read`] reads a model file, [`decide`] decides one relationship by rows of the decision tables
 //! (ALG-5). Pure: no IO, no clock.
 
+mod aging;
 mod attribute;
 pub mod capacity;
 mod checks;
@@ -32,6 +33,7 @@ pub mod quantile;
 mod quantity;
 mod read;
 mod readings;
+mod remarks;
 mod sensitivity;
 mod shard;
 pub mod size;

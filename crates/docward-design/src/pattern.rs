@@ -9,7 +9,7 @@ use crate::attribute;
 use crate::decide::{Choice, Ruling, is_outlier};
 use crate::derive::{self, Question};
 use crate::facts::{Bounds, Facts, Growth, Kind};
-use crate::{index, size};
+use crate::{aging, size};
 
 /// A pattern with what it needs to be built.
 #[derive(Clone, Debug, PartialEq)]
@@ -555,7 +555,7 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
             made.remarks.push(
                 "the server packs readings of a time series, and taking single ones out (7.0 and newer can) unpacks them: what has grown cold stays where it is, and there is no archive".to_owned(),
             );
-        } else if is_bucket || index::dated(entity).is_some() {
+        } else if is_bucket || aging::dated(entity).is_some() {
             made.patterns.push(Pattern::Archive { days: cold as u64 });
         }
     }
@@ -579,42 +579,6 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
         }
     }
     made
-}
-
-/// Why documents of an entity do not go by themselves, or to no archive, though it was asked for.
-pub(crate) fn ageless(entity: &Entity) -> Vec<String> {
-    let life = entity.lifecycle.unwrap_or_default();
-    let after = |days: f64| docward_model::text::plural(days.round() as u64, "day");
-    let mut said = Vec::new();
-    if entity.series.is_some() {
-        return said;
-    }
-    if let Some(days) = life.kept_days
-        && index::coming(entity).is_none()
-    {
-        said.push(format!(
-            "kept for {}, but no date field says when it came (as `createTime` would): documents do not go by themselves",
-            after(days)
-        ));
-    }
-    if let (Some(cold), Some(kept)) = (life.cold_days, life.kept_days)
-        && cold >= kept
-    {
-        said.push(format!(
-            "it goes after {}, before it grows cold: there is no archive",
-            after(kept)
-        ));
-    }
-    if let Some(days) = life.cold_days
-        && life.kept_days.is_none_or(|kept| kept > days)
-        && index::dated(entity).is_none()
-    {
-        said.push(format!(
-            "cold after {}, but no date field says how old it is (as `createTime` would): no archive is planned",
-            after(days)
-        ));
-    }
-    said
 }
 
 impl Made {

@@ -19,7 +19,7 @@ use crate::layout::{Layout, Rank, document_bytes, has_part_id, own};
 use crate::naming::Naming;
 use crate::pattern::{self, Pattern};
 use crate::sensitivity::{Around, Turn, turns};
-use crate::{quantile, size};
+use crate::{quantile, remarks, size};
 
 /// What was decided about one relationship.
 #[derive(Clone, Debug, PartialEq)]
@@ -178,13 +178,11 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         .filter_map(|relationship| deciding.made.remove(&relationship.name))
         .collect();
     one_home(model, &mut decisions);
-    remark_expiry(model, &mut decisions);
-    remark_figures(model, &mut decisions);
-    remark_homeless(&mut decisions);
+    remarks::on_relationships(model, &mut decisions);
     let mut entities: Vec<EntityAdvice> =
         model.entities.iter().map(|entity| advise(model, entity, None)).collect();
     readings(model, &decisions, naming, &mut entities);
-    parts_of_others(model, &decisions, &mut entities);
+    remarks::parts_of_others(model, &decisions, &mut entities);
     let layout = Layout { model, decisions: &decisions, advice: &entities, naming };
     let collections = collection::all(&layout);
     let touched: Vec<_> = model.reads.iter().map(|read| derive::reads(model, read)).collect();
@@ -199,7 +197,7 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
             None => (Vec::new(), false),
         })
         .collect();
-    let elsewhere = living_elsewhere(&decisions);
+    let elsewhere = remarks::living_elsewhere(&decisions);
     for (decision, (alternatives, split)) in decisions.iter_mut().zip(compared) {
         decision.alternatives = alternatives;
         decision.needs_transaction = split;
@@ -709,20 +707,6 @@ fn one_home(model: &DesignModel, decisions: &mut [Decision]) {
     }
 }
 
-/// Relationships whose children are part of another parent's documents.
-fn living_elsewhere(decisions: &[Decision]) -> BTreeSet<String> {
-    let homes: BTreeMap<&str, &str> = decisions
-        .iter()
-        .filter(|decision| decision.choice == Some(Choice::Embed))
-        .map(|decision| (decision.child.as_str(), decision.parent.as_str()))
-        .collect();
-    let away = decisions.iter().filter(|decision| {
-        decision.choice == Some(Choice::Reference)
-            && homes.get(decision.child.as_str()).is_some_and(|home| *home != decision.parent)
-    });
-    away.map(|decision| decision.relationship.clone()).collect()
-}
-
 /// Buckets are sized again with what the decisions put into a reading beside its own fields.
 fn readings(
     model: &DesignModel,
@@ -737,147 +721,6 @@ fn readings(
         let layout = Layout { model, decisions, advice, naming };
         let bytes = layout.reading_bytes(entity);
         advice[i] = advise(model, entity, Some(bytes));
-    }
-}
-
-/// Children that live in the documents of another parent.
-fn remark_homeless(decisions: &mut [Decision]) {
-    let away = living_elsewhere(decisions);
-    for decision in decisions.iter_mut().filter(|d| away.contains(&d.relationship)) {
-        decision.remarks.push(format!(
-            "one of `{}` that belongs to a `{}` alone has no document to live in: declare those as an entity of their own (DM-07.6)",
-            decision.child, decision.parent
-        ));
-    }
-}
-
-/// By how much figures that say the same may differ.
-const ROUND: f64 = 1.5;
-
-/// Numbers of documents, and of children of a parent, that do not go together.
-fn remark_figures(model: &DesignModel, decisions: &mut [Decision]) {
-    for decision in decisions {
-        let relationship = model.relationship(&decision.relationship);
-        let Some(relationship) = relationship.filter(|r| !r.is_shared() && r.parent != r.child)
-        else {
-            continue;
-        };
-        let others = model.relationships.iter().filter(|r| r.child == relationship.child);
-        let count = |name: &str| model.entity(name)?.count.filter(|count| *count > 0.0);
-        let (Some(parents), Some(children), Some(spread), 1) = (
-            count(&relationship.parent),
-            count(&relationship.child),
-            relationship.children.filter(|_| relationship.keep_newest.is_none()),
-            others.count(),
-        ) else {
-            continue;
-        };
-        let each = children / parents;
-        // Half of the parents have as many as the median, or more; the rest likewise.
-        let [p50, p95, p99, max] =
-            [spread.p50, spread.p95, spread.p99, spread.max].map(|number| number as f64);
-        let least = 0.45 * p50 + 0.04 * p95 + 0.01 * p99;
-        let most = 0.5 * p50 + 0.45 * p95 + 0.04 * p99 + 0.01 * max;
-        // Round figures are a little off.
-        if each > most * ROUND || each * ROUND < least {
-            decision.remarks.push(format!(
-                "{} of `{}` for {} of `{}` are {each:.1} each, and with these `children` it would be {least:.1} to {most:.1}: one of these figures is wrong",
-                text::count(children as u64),
-                relationship.child,
-                text::count(parents as u64),
-                relationship.parent
-            ));
-        }
-    }
-}
-
-/// Children that go by themselves take no count or preview along.
-fn remark_expiry(model: &DesignModel, decisions: &mut [Decision]) {
-    for decision in decisions {
-        let days = |name: &str| model.entity(name)?.lifecycle?.kept_days;
-        // A parent that goes first takes along what it keeps.
-        let goes = days(&decision.child)
-            .is_some_and(|child| days(&decision.parent).is_none_or(|parent| parent > child));
-        let kept = decision
-            .patterns
-            .iter()
-            .any(|pattern| matches!(pattern, Pattern::Subset { .. } | Pattern::Computed { .. }));
-        if goes && kept && decision.choice == Some(Choice::Reference) {
-            decision.remarks.push(format!(
-                "`{}` goes by itself, and what the parent keeps of it stays: run the rebuild function for parents that matter, or read such figures as of all time",
-                decision.child
-            ));
-        }
-    }
-}
-
-/// What an entity cannot have for itself while it is part of another's documents.
-fn parts_of_others(model: &DesignModel, decisions: &[Decision], advice: &mut [EntityAdvice]) {
-    for (entity, advice) in model.entities.iter().zip(advice) {
-        let home = decisions.iter().find(|decision| {
-            decision.choice == Some(Choice::Embed) && decision.child == entity.name
-        });
-        let Some(home) = home else {
-            advice.remarks.extend(pattern::ageless(entity));
-            continue;
-        };
-        let (parent, role) = (&home.parent, &home.relationship);
-        advice.patterns.retain(|pattern| {
-            let (what, instead) = match pattern {
-                Pattern::DocumentVersioning => ("old versions are", "keeps-versions: true"),
-                Pattern::SchemaVersioning { .. } => ("its shape is", "shape-version"),
-                Pattern::Archive { .. } => ("what is cold is", "cold-after"),
-                _ => return true,
-            };
-            advice.remarks.push(format!(
-                "it is part of `{parent}`, so {what} kept with it: say `{instead}` there"
-            ));
-            false
-        });
-        let below_a_list = decisions.iter().any(|decision| {
-            decision.choice == Some(Choice::Embed)
-                && decision.child == *parent
-                && decision.facts.children.max > 1
-        });
-        let in_list = home.facts.children.max > 1;
-        for field in entity.fields.iter().filter(|field| field.unique) {
-            if below_a_list || in_list && !field.required {
-                advice.remarks.push(format!(
-                    "`{}` is unique, which the server cannot hold for {} of `{role}`: no index is proposed",
-                    field.name,
-                    if below_a_list { "lists in a list" } else { "elements that may lack it" }
-                ));
-            }
-        }
-        let life = |name: &str| model.entity(name)?.lifecycle;
-        let kept = |name: &str| life(name)?.kept_days;
-        if let (Some(goes), Some(own)) = (kept(parent), life(&entity.name))
-            && own.kept_days.is_none_or(|days| days > goes)
-        {
-            let own = own.kept_days.map_or("for ever".to_owned(), |days| {
-                format!("for {}", text::plural(days.round() as u64, "day"))
-            });
-            advice.remarks.push(format!(
-                "to be kept {own}, but part of `{parent}`, which goes after {} and takes it along: keep `{parent}` as long, or have it as an entity that is read and changed by itself (DP-2)",
-                text::plural(goes.round() as u64, "day")
-            ));
-        }
-        let Some(days) = kept(&entity.name) else { continue };
-        if kept(parent).is_some_and(|parent| parent <= days) {
-            continue;
-        }
-        advice.remarks.push(match crate::index::coming(entity) {
-            Some(_) if below_a_list || !in_list => format!(
-                "kept for {days:.0} days, but part of `{parent}`, which stays longer: take it out by hand"
-            ),
-            Some(date) => format!(
-                "kept for {days:.0} days, but part of `{parent}`, which stays longer: documents go by themselves, elements do not. A function takes those of `{role}` out whose `{date}` is older; run it every day"
-            ),
-            None => format!(
-                "part of `{parent}`, which is kept longer than the {} of `{role}`",
-                text::plural(days.round() as u64, "day")
-            ),
-        });
     }
 }
 

@@ -110,6 +110,7 @@ mod tests {
         assert_eq!(bytes("2 stones"), None);
         assert_eq!(days("1 year"), Some(365.0));
         assert_eq!(days("90"), None);
+        assert_eq!(days("0 days"), None, "nothing is kept for no time");
         assert_eq!(share("20%"), Some(0.2));
         assert_eq!(share("1.2"), None);
     }

@@ -337,3 +337,41 @@ fn filled(value: &Bson) -> Bson {
         other => other.clone(),
     }
 }
+
+/// A retention that changes changes the index that is there; scripts can be run again.
+#[test]
+fn dp_2_a_time_after_which_documents_go_can_be_changed() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::standalone().start();
+    let text = "name: kept
+database: db_kept
+entities:
+  login: {count: 1000, lifecycle: {growth: 100/day, kept: 90 days}, fields: {who: string, createTime: date}}
+reads:
+  r: {from: login, where: [who], rate: 1/s}
+writes:
+  w: {insert: login, rate: 1/min}
+";
+    for (kept, seconds) in [("90 days", 7_776_000), ("30 days", 2_592_000)] {
+        let (model, design) = of(&text.replace("90 days", kept));
+        let folder = servers.directory().join("kept");
+        write(&folder, &model, &design);
+        let scripts = ["01-collections.js", "02-indexes.js"].map(|name| folder.join(name));
+        for _ in 0..2 {
+            let (printed, fine) = run(&shell, &servers, &[&scripts[0], &scripts[1]]);
+            assert!(fine, "{printed}");
+        }
+        let reply = servers.command("db_kept", doc! { "listIndexes": "t_login" });
+        let all = reply.get_document("cursor").unwrap().get_array("firstBatch").unwrap();
+        let expiring: Vec<i64> = all
+            .iter()
+            .filter_map(|index| match index.as_document().unwrap().get("expireAfterSeconds")? {
+                Bson::Int32(n) => Some(i64::from(*n)),
+                Bson::Int64(n) => Some(*n),
+                Bson::Double(n) => Some(*n as i64),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(expiring, [seconds]);
+    }
+}

@@ -205,6 +205,23 @@ fn dp_2_a_model_from_data_asks_what_data_cannot_say_and_agrees_with_the_data() {
 }
 
 #[test]
+fn dp_2_ids_of_elements_are_the_designs_business() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("t_order.json");
+    let line = "{\"no\": \"A\", \"lines\": [{\"_id\": 2, \"sku\": \"v\"}, {\"_id\": 3, \"sku\": \"w\"}]}\n";
+    fs::write(&data, line.repeat(30)).unwrap();
+    let (data, file) = (data.display().to_string(), directory.path().join("m.yaml"));
+    let file = file.display().to_string();
+    let made = docward(&["design", "init", "--from", &data, "--output", &file]);
+    assert_eq!(code(&made), 0, "{}", stderr(&made));
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("sku") && !text.contains("_id:"), "{text}");
+    // It has questions, and no mistakes.
+    let design = docward(&["design", &file]);
+    assert_eq!(code(&design), 1, "{}{}", stdout(&design), stderr(&design));
+}
+
+#[test]
 fn dp_2_a_check_against_data_of_something_else_is_not_green() {
     let (model, data) =
         (root().join("examples/models/bank.yaml"), root().join("examples/shop-clean"));

@@ -3,10 +3,10 @@
 use bson::{Bson, doc};
 use docward_model::{Entity, shell::quote, text};
 
-use super::{Plans, series::series_fields, vary};
+use super::{Plans, series::series_fields, unchanged, vary};
+use crate::aging::cooling;
 use crate::collection::{CollectionPlan, Purpose};
 use crate::decide::Choice;
-use crate::index::cooling;
 use crate::js::{self, SPREAD, given};
 use crate::statement::{Job, Method, Script, Statement, Step};
 
@@ -50,12 +50,8 @@ impl<'m> Plans<'m> {
                 .into(),
         ];
         let copied = Statement::new(&home.name, Method::Aggregate, [merge.into()]);
-        let same = doc! {
-            "_id": given("one._id"),
-            // 4.4 does not take `$eq` here.
-            "$expr": { "$in": ["$$ROOT", [{ "$literal": given("one") }]] },
-        };
-        let each = js::object(&doc! { "deleteOne": { "filter": same } }, 4);
+        let each = doc! { "deleteOne": { "filter": unchanged("one._id", "one") } };
+        let each = js::object(&each, 4);
         let gone = Statement::new(
             &home.name,
             Method::BulkWrite,

@@ -424,7 +424,7 @@ impl<'m> Plans<'m> {
         if kept(&relationship.parent).is_some_and(|parent| parent <= days) {
             return None;
         }
-        Some((days as u64, crate::index::coming(model.entity(&relationship.child)?)?))
+        Some((days as u64, crate::aging::coming(model.entity(&relationship.child)?)?))
     }
 
     /// Elements that are kept for a time in a parent that stays longer: nothing lets them go by itself.

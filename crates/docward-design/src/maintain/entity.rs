@@ -3,7 +3,7 @@
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, Entity, Relationship, shell::quote};
 
-use super::{Plans, factory};
+use super::{Plans, factory, unchanged};
 use crate::collection::{CollectionPlan, Purpose};
 use crate::index::Partial;
 use crate::js::{self, SPREAD, given, member_of};
@@ -131,12 +131,7 @@ impl<'m> Plans<'m> {
         let mut one = doc! { "_id": given("_id") };
         one.extend(old.clone());
         let one = Statement::new(&home.name, Method::FindOne, [one.into()]);
-        let same = doc! {
-            "_id": given("_id"),
-            // 4.4 does not take `$eq` here.
-            "$expr": { "$in": ["$$ROOT", [{ "$literal": given("before") }]] },
-        };
-        let put = Statement::update(&home.name, same, given("update"));
+        let put = Statement::update(&home.name, unchanged("_id", "before"), given("update"));
         let versions = self.beside(entity, &Purpose::Versions).is_some();
         let mut next = doc! { SPREAD: given("change(document)"), "_id": given("_id") };
         next.insert(&shape, current as i32);

@@ -13,7 +13,7 @@ mod series;
 mod summary;
 mod tree;
 
-use bson::Document;
+use bson::{Document, doc};
 use docward_model::{BsonType, DesignModel, Entity, ProfileName, Relationship, shell::quote};
 
 use crate::collection::{CollectionPlan, Purpose};
@@ -201,6 +201,15 @@ pub(crate) fn vary(field: &Planned, unique: bool, day: i64) -> String {
             format!("{} + String({number}).padStart(6, \"0\")", quote(&format!("{} ", field.name)))
         }
         _ => "true".to_owned(),
+    }
+}
+
+/// A document that is still as it was read, whoever writes meanwhile.
+pub(crate) fn unchanged(id: &str, read: &str) -> Document {
+    doc! {
+        "_id": given(id),
+        // 4.4 does not take `$eq` here.
+        "$expr": { "$in": ["$$ROOT", [{ "$literal": given(read) }]] },
     }
 }
 

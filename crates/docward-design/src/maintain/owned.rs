@@ -276,9 +276,9 @@ impl<'m> Plans<'m> {
 
     /// The order that an index has for the children of one parent: as they are shown, or as a declared read
     /// asks for them.
-    fn order_of(&self, relationship: &Relationship, newest_first: Document) -> Option<Document> {
+    fn order_of(&self, relationship: &Relationship, newest_first: &Document) -> Option<Document> {
         if !newest_first.contains_key("_id") {
-            return Some(newest_first);
+            return Some(newest_first.clone());
         }
         let by_parent = |(name, _): &(String, docward_model::Matching)| {
             *name == relationship.parent || relationship.field.as_ref() == Some(name)
@@ -302,13 +302,12 @@ impl<'m> Plans<'m> {
         (parent_id, held): (&str, &str),
     ) -> Job {
         let find = Statement::find(children, doc! { held: given(parent_id) });
-        let order = self.order_of(relationship, newest_first);
-        let find = match &order {
-            Some(order) => find.then("sort", order.clone()),
-            None => find,
+        let (find, which) = match self.order_of(relationship, &newest_first) {
+            Some(order) if order == newest_first => (find.then("sort", order), "The newest"),
+            Some(order) => (find.then("sort", order), "The first, as a declared read sorts them,"),
+            None => (find, "Some, in no order,"),
         };
         let find = find.then("limit", given("limit"));
-        let which = if order.is_some() { "The newest" } else { "Some" };
         Job {
             name: self.name("list", relationship, true),
             parameters: vec![parent_id.to_owned(), "limit = 20".to_owned()],

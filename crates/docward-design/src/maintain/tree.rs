@@ -129,6 +129,13 @@ impl<'m> Plans<'m> {
             "expect(\"the way moves along\", way(), [other, middle].map(String));".to_owned(),
             format!("expect(\"nothing is left below\", {below}(at, top).length, 0);"),
             format!("refused(\"nothing is below itself\", null, () => {shift}(at, other, leaf));"),
+            format!("refused(\"what is not there is not moved\", null, () => {shift}(at, new ObjectId(), null));"),
+            format!(
+                "at.getCollection({collection}).updateOne({{ _id: top }}, {{ $set: {{ ancestors: Array.from({{ length: {} }}, () => new ObjectId()) }} }});",
+                WAY_DOWN.max - 1
+            ),
+            format!("refused(\"nothing gets too deep\", null, () => {shift}(at, middle, top));"),
+            "expect(\"and all stays where it was\", way(), [other, middle].map(String));".to_owned(),
             format!("{shift}(at, middle, null);"),
             "expect(\"to the top\", way(), [middle].map(String));".to_owned(),
             format!(

@@ -157,12 +157,12 @@ impl Names<'_, '_, '_> {
         let names: Vec<&str> = meant.iter().map(|r| r.name.as_str()).collect();
         let fields: Vec<&str> = meant.iter().filter_map(|r| r.field.as_deref()).collect();
         let hint = match fields.len() == meant.len() {
-            true => format!("write {}", text::list(&fields, 4)),
+            true => format!("write one of {}", text::list(&fields, 4)),
             false => "give each of them a `field:`, and write that".to_owned(),
         };
         let at = At { line: place.line, column: place.column };
         let message =
-            format!("`{user}` asks for `{field}`, which may be {}", text::list(&names, 4));
+            format!("`{user}` asks for `{field}`, which {} all lead to", text::list(&names, 4));
         self.faults.push(at, message, Some(hint));
     }
 

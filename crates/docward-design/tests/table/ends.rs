@@ -66,7 +66,7 @@ fn ck_12_a_parent_that_is_had_in_two_ways_is_named_by_one() {
     assert_eq!(
         said(&by("user")),
         [
-            "m.yaml:10:3: `list` asks for `user`, which may be `user.sent` and `user.received`; write `senderId` and `receiverId`"
+            "m.yaml:10:3: `list` asks for `user`, which `user.sent` and `user.received` all lead to; write one of `senderId` and `receiverId`"
         ]
     );
     assert!(said(&by("receiverId")).is_empty());

@@ -435,11 +435,13 @@ fn dp_2_what_grows_cold_is_found_by_an_index_and_counted_where_it_is() {
 #[test]
 fn dp_2_a_birthday_is_no_age() {
     let dated = |name: &str| of(&cold().replace("createTime: date}", &format!("{name}: date}}")));
-    let other = dated("birthDate");
-    assert!(other.advice("child").patterns.is_empty());
-    let said = &other.advice("child").remarks;
-    assert!(said.iter().any(|said| said.contains("no archive is planned")), "{said:?}");
-    assert!(!other.has_collection("child_archive"));
+    for name in ["birthDate", "bornAt", "startsAt", "closesAt", "takenAt", "renewsOn"] {
+        let other = dated(name);
+        assert!(other.advice("child").patterns.is_empty(), "{name}");
+        let said = &other.advice("child").remarks;
+        assert!(said.iter().any(|said| said.contains("no archive is planned")), "{name}: {said:?}");
+        assert!(!other.has_collection("child_archive"), "{name}");
+    }
     // Documents are deleted by a date that says when they came; to be moved, any that does not say
     // something else will do.
     let visit = dated("visitDate");

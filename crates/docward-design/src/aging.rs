@@ -1,0 +1,129 @@
+//! Which date says how old a document is.
+
+use docward_model::{BsonType, Entity, words};
+
+use crate::layout::Layout;
+use crate::pattern::{Pattern, Window};
+
+/// The date by which documents of an entity, or buckets of them, go to the archive, and the seconds by
+/// which they do so later.
+pub(crate) fn cooling(layout: &Layout<'_>, entity: &Entity) -> Option<(String, u64)> {
+    bucket_aging(layout, entity).or_else(|| Some((dated(entity)?.to_owned(), 0)))
+}
+
+/// The date of a bucket. It goes when its last reading may.
+pub(crate) fn bucket_aging(layout: &Layout<'_>, entity: &Entity) -> Option<(String, u64)> {
+    let advice = layout.advice.iter().find(|advice| advice.entity == entity.name)?;
+    let window = advice.patterns.iter().find_map(|pattern| match pattern {
+        Pattern::Bucket(bucket) => Some(&bucket.window),
+        _ => None,
+    })?;
+    let (word, longer) = match window {
+        Window::Day => ("start", 86_400),
+        Window::Hour => ("start", 3_600),
+        Window::Events(_) => ("end", 0),
+    };
+    Some((layout.naming.field(&["bucket", word]), longer))
+}
+
+/// The date that says when a document came. Others (a birthday, the start of a subscription) would let
+/// documents go that are young.
+pub(crate) fn coming(entity: &Entity) -> Option<&str> {
+    const MADE: [&str; 9] = [
+        "create", "created", "creation", "insert", "inserted", "added", "logged", "received",
+        "recorded",
+    ];
+    /// Things that happen once, and are told by the document that comes.
+    const HAPPENED: [&str; 22] = [
+        "sent",
+        "bought",
+        "ordered",
+        "placed",
+        "posted",
+        "submitted",
+        "measured",
+        "uploaded",
+        "requested",
+        "played",
+        "watched",
+        "viewed",
+        "visited",
+        "clicked",
+        "called",
+        "said",
+        "written",
+        "issued",
+        "booked",
+        "paid",
+        "event",
+        "log",
+    ];
+    const WHEN: [&str; 5] = ["time", "timestamp", "ts", "at", "date"];
+    let last_says_when =
+        |name: &&str| words::split(name).last().is_some_and(|last| WHEN.contains(&last.as_str()));
+    let made = dates(entity).find(|name| says(name, &MADE));
+    let happened = || dates(entity).find(|name| says(name, &HAPPENED) && last_says_when(name));
+    // `time`, and nothing beside it that says which.
+    made.or_else(happened).or_else(|| dates(entity).find(|name| WHEN[..4].contains(name)))
+}
+
+/// The date of a document for its archive, where a mistake loses nothing: when it came, or the first that
+/// does not say something else.
+pub(crate) fn dated(entity: &Entity) -> Option<&str> {
+    coming(entity).or_else(|| dates(entity).next())
+}
+
+/// Dates that may say how old a document is.
+fn dates(entity: &Entity) -> impl Iterator<Item = &str> {
+    const OTHER: [&str; 43] = [
+        "birth",
+        "birthday",
+        "birthdate",
+        "born",
+        "dob",
+        "due",
+        "deadline",
+        "expire",
+        "expires",
+        "expired",
+        "expiry",
+        "expiration",
+        "valid",
+        "until",
+        "end",
+        "ends",
+        "ended",
+        "start",
+        "starts",
+        "started",
+        "begin",
+        "begins",
+        "open",
+        "opens",
+        "close",
+        "closes",
+        "closed",
+        "update",
+        "updated",
+        "last",
+        "modified",
+        "next",
+        "deleted",
+        "delivery",
+        "planned",
+        "scheduled",
+        "hired",
+        "founded",
+        "renews",
+        "renewed",
+        "departs",
+        "arrives",
+        "taken",
+    ];
+    let dates = entity.fields.iter().filter(|field| field.kind == BsonType::Date);
+    dates.map(|field| field.name.as_str()).filter(|name| !says(name, &OTHER))
+}
+
+fn says(name: &str, words: &[&str]) -> bool {
+    words::split(name).iter().any(|word| words.contains(&word.as_str()))
+}
