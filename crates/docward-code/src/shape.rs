@@ -13,6 +13,7 @@ pub(crate) struct Shape {
     /// Whether null is fine as well. Kept apart from the types, as it touches enumerations, too.
     pub(crate) null: bool,
     pub(crate) enumeration: Vec<Bson>,
+    pub(crate) none_of: Vec<Bson>,
     pub(crate) minimum: Option<Limit>,
     pub(crate) maximum: Option<Limit>,
     pub(crate) multiple_of: Option<Bson>,
@@ -277,6 +278,9 @@ impl Shape {
         put(&mut out, "allOf", Some(more).filter(|more| !more.is_empty()));
         let any_of: Vec<Bson> = any_of.into_iter().map(|shape| shape.render().into()).collect();
         put(&mut out, "anyOf", Some(any_of).filter(|any_of| !any_of.is_empty()));
+        if !self.none_of.is_empty() {
+            put(&mut out, "not", Some(bson::doc! { "enum": self.none_of }));
+        }
         out
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{field, left_out, one, required};
+use common::{field, left_out, one, plain_document, required};
 use docward_code::{Kind, Model, read};
 use serde_json::{Value, json};
 
@@ -220,14 +220,76 @@ fn names_lead_to_what_they_stand_for() {
 }
 
 #[test]
-fn virtuals_plugins_and_discriminators_are_listed() {
+fn virtuals_plugins_and_kinds_of_elsewhere_are_listed() {
     let text = "const s = new Schema({ a: String }, { strict: 'throw' });\n\
                 s.virtual('b').get(() => 1);\ns.plugin(paginate);\ns.path('a').validate(check);\n\
-                const Base = model('Base', s);\nBase.discriminator('Special', new Schema({ c: String }));";
+                const Base = model('Base', s);\nBase.discriminator('Special', specialSchema);";
     let model = one(Kind::Mongoose, text);
     let all: Vec<&str> = model.left_out.iter().map(|one| one.what.as_str()).collect();
     assert_eq!(all, ["virtual('b')", "plugin(paginate)", "validate", "discriminator('Special')"]);
     assert!(!model.schema.contains_key("additionalProperties"));
+}
+
+#[test]
+fn kinds_of_documents_are_branches() {
+    // The variable has another name than the model; kinds may say what is written for them.
+    let text = "const s = new Schema({ at: { type: Date, required: true }, url: Number }, { strict: 'throw', discriminatorKey: 'kind' });\n\
+                const EventModel = model('Event', s);\n\
+                const clickSchema = new Schema({ x: { type: Number, required: true } }, { strict: 'throw' });\n\
+                EventModel.discriminator('Click', clickSchema, 'click');\n\
+                EventModel.discriminator('Page', new Schema({ url: String }), { value: 'page', clone: false });";
+    let model = one(Kind::Mongoose, text);
+    let schema = plain_document(&model.schema);
+    assert_eq!(schema["required"], json!(["at"]));
+    assert!(schema.get("additionalProperties").is_none());
+    assert!(schema["properties"].get("url").is_none(), "the kind says something else of it");
+    let branches = schema["anyOf"].as_array().unwrap();
+    assert_eq!(branches.len(), 3);
+    assert_eq!(branches[0]["required"], json!(["kind", "x"]));
+    assert_eq!(branches[0]["properties"]["kind"], json!({ "enum": ["click"] }));
+    assert!(branches[0].get("additionalProperties").is_none());
+    assert_eq!(branches[1]["properties"]["url"], json!({ "bsonType": ["string", "null"] }));
+    assert_eq!(
+        branches[2],
+        json!({ "properties": { "kind": { "not": { "enum": ["click", "page"] } } } })
+    );
+    assert_eq!(left_out(&model, "url"), ["url"]);
+
+    // Kinds of a schema itself, of elements of a list, and under Mongoose's own name for the field.
+    let text = "const e = new Schema({ a: String }, { strict: 'throw' });\n\
+                const s = new Schema({ list: [e] });\n\
+                s.path('list').discriminator('Odd', new Schema({ b: String }));\n\
+                s.discriminator('Big', new Schema({ size: Number }));\nexport default model('Thing', s);";
+    let model = one(Kind::Mongoose, text);
+    assert_eq!(left_out(&model, "list"), ["discriminator('Odd')"]);
+    assert!(field(&model, "list[]").get("additionalProperties").is_none());
+    let schema = plain_document(&model.schema);
+    assert_eq!(schema["anyOf"][0]["properties"]["__t"], json!({ "enum": ["Big"] }));
+}
+
+#[test]
+fn copies_of_schemas_have_what_was_said_before() {
+    let text = "const base = new Schema({ a: { type: String, required: true } }, { collection: 'bases' });\n\
+                base.add({ b: Number });\nconst other = base.clone();\nother.add({ c: Date });\n\
+                base.add({ late: Number });\nother.set('collection', 'others');\n\
+                model('Base', base);\nmodel('Other', other);\nmodel('Third', base.clone().clone());";
+    let models = read(Kind::Mongoose, text).models;
+    let names = |at: usize| -> Vec<String> {
+        plain_document(&models[at].schema)["properties"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect()
+    };
+    assert_eq!(models.len(), 3);
+    assert_eq!(names(0), ["_id", "a", "b", "late", "__v"]);
+    assert_eq!(names(1), ["_id", "a", "b", "c", "__v"]);
+    assert_eq!(names(2), ["_id", "a", "b", "late", "__v"]);
+    let collections: Vec<_> = models.iter().map(|model| model.collection.as_deref()).collect();
+    assert_eq!(collections, [Some("bases"), Some("others"), Some("bases")]);
+    // One that leads to itself is none.
+    assert_eq!(read(Kind::Mongoose, "const a = a.clone(); model('A', a);").models, []);
 }
 
 #[test]

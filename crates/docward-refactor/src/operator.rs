@@ -1,6 +1,9 @@
 //! The connection of an operator: an account that may change collections, not the application's (GC-33).
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use docward_model::Namespace;
 use docward_uri::{is_unescaped, servers_told, without_login};
@@ -14,6 +17,9 @@ use tokio::runtime::Runtime;
 
 /// How long to look for a server before giving up.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often to see whether somebody stopped it.
+const GLANCE: Duration = Duration::from_millis(100);
 
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -188,6 +194,28 @@ impl Operator {
     pub(crate) fn run(&self, database: &str, command: Document) -> Result<Document, Error> {
         let database = self.client.database(database);
         self.runtime.block_on(async { database.run_command(command).await })
+    }
+
+    /// The same for what may take long: given up when somebody stops it. The connection is closed then, at
+    /// which the server gives up, too.
+    pub(crate) fn run_unless(
+        &self,
+        database: &str,
+        command: Document,
+        stop: &AtomicBool,
+    ) -> Result<Result<Document, Error>, Trouble> {
+        let database = self.client.database(database);
+        self.runtime.block_on(async {
+            let mut answer = std::pin::pin!(database.run_command(command).into_future());
+            loop {
+                if stop.load(Ordering::Relaxed) {
+                    return Err(Trouble::Stopped);
+                }
+                if let Ok(answer) = tokio::time::timeout(GLANCE, &mut answer).await {
+                    return Ok(answer);
+                }
+            }
+        })
     }
 }
 

@@ -1,6 +1,8 @@
 //! Validators of collections, and the ladder on which one is raised (RF-19): measure, `warn`, `moderate`
 //! with `error`, clean, `strict` with `error`.
 
+use std::sync::atomic::AtomicBool;
+
 use docward_model::Namespace;
 use futures_util::TryStreamExt as _;
 use mongodb::bson::{Bson, Document, RawDocumentBuf, doc};
@@ -216,8 +218,9 @@ impl Operator {
         &self,
         namespace: &Namespace,
         validator: &RawDocumentBuf,
+        stop: &AtomicBool,
     ) -> Result<(u64, u64), Trouble> {
-        let count = |stages: Vec<Document>| -> Result<u64, mongodb::error::Error> {
+        let count = |what: &'static str, stages: Vec<Document>| -> Result<u64, Trouble> {
             let mut pipeline = stages;
             pipeline.push(doc! { "$count": "n" });
             let command = doc! {
@@ -226,7 +229,9 @@ impl Operator {
                 "cursor": {},
                 "readConcern": { "level": "local" },
             };
-            let reply = self.run(&namespace.database, command)?;
+            let reply = self
+                .run_unless(&namespace.database, command, stop)?
+                .map_err(|error| failed(what, &error))?;
             let row = reply
                 .get_document("cursor")
                 .and_then(|cursor| cursor.get_array("firstBatch"))
@@ -241,10 +246,9 @@ impl Operator {
         let validator = Document::try_from(validator.as_ref()).map_err(|error| {
             Trouble::Failed { what: "reading the validator", code: None, why: error.to_string() }
         })?;
-        let refused = count(vec![doc! { "$match": { "$nor": [validator] } }]);
-        let refused = refused
-            .map_err(|error| failed("counting the documents that break the schema", &error))?;
-        let all = count(Vec::new()).map_err(|error| failed("counting the documents", &error))?;
+        let broken = vec![doc! { "$match": { "$nor": [validator] } }];
+        let refused = count("counting the documents that break the schema", broken)?;
+        let all = count("counting the documents", Vec::new())?;
         Ok((all.max(refused), refused))
     }
 

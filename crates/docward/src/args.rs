@@ -257,7 +257,7 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) earlier: Option<PathBuf>,
 
-    /// Threads that profile (default: as many as there are cores, up to 4; each needs memory)
+    /// Threads that profile (default: as many as there are cores, up to 4, one less for a running server; each needs memory)
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 

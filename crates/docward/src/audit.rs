@@ -511,6 +511,14 @@ pub(crate) fn namespace(text: &str) -> anyhow::Result<Namespace> {
         .with_context(|| format!("--namespace {text}: expected database.collection"))
 }
 
+/// Threads that profile, unless somebody says. A running server's answers are fetched by a thread of their
+/// own, which leaves one core less.
+fn threads(sources: &[String]) -> usize {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let free = if sources.iter().any(|source| is_uri(source)) { cores - 1 } else { cores };
+    free.clamp(1, MOST_THREADS)
+}
+
 /// What to read, from the flags every reading command has.
 pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<Request> {
     let glob = |text: &Option<String>, flag: &str| -> anyhow::Result<Option<NamespacePattern>> {
@@ -537,7 +545,7 @@ pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<
             database: glob(&args.db, "--db")?,
             collection: glob(&args.collection, "--collection")?,
         },
-        threads: thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS),
+        threads: threads(sources),
         sample: args.sample,
         full: args.full,
         ..Request::default()

@@ -330,6 +330,62 @@ fn dm_11_4_a_measurement_that_is_terminated_is_swept_up() {
 }
 
 #[test]
+fn dm_11_3_a_count_that_takes_long_can_be_stopped() {
+    for command in ["apply", "check"] {
+        let servers = Launch::standalone().fail_points().start();
+        servers.insert("db_shop.t_product", prices());
+        // Switching it off would wait for the end of the block; the server goes before that.
+        std::mem::forget(servers.fail_point(
+            0,
+            doc! { "times": 1 },
+            doc! {
+                "failCommands": ["aggregate"], "blockConnection": true, "blockTimeMS": 60_000,
+                "appName": "docward", "namespace": "db_shop.t_product",
+            },
+        ));
+        let schema = schema_file(servers.directory());
+        let uri = servers.uri();
+        let schema = schema.to_str().unwrap();
+        let arguments: &[&str] = match command {
+            "apply" => &["--schema", schema, "--namespace", "db_shop.t_product", &uri],
+            _ => &[schema, &uri],
+        };
+        let child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("docward"))
+            .args(["schema", command])
+            .args(arguments)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let wanted = doc! { "appName": "docward", "command.aggregate": "t_product" };
+        let pipeline = vec![doc! { "$currentOp": {} }, doc! { "$match": wanted }];
+        let question = doc! { "aggregate": 1, "pipeline": pipeline, "cursor": {} };
+        let mut waits = 0;
+        loop {
+            let reply = servers.command("admin", question.clone());
+            if !reply.get_document("cursor").unwrap().get_array("firstBatch").unwrap().is_empty() {
+                break;
+            }
+            waits += 1;
+            assert!(waits < 500, "nobody counts");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        let pid = child.id().to_string();
+        assert!(
+            std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success()
+        );
+        let start = std::time::Instant::now();
+        let output = child.wait_with_output().unwrap();
+        assert!(start.elapsed().as_secs() < 30, "{command} waits for the server");
+        assert_eq!(output.status.code(), Some(2), "{command}: {}", stderr(&output));
+        let told = format!("{}{}", stdout(&output), stderr(&output));
+        let expected =
+            if command == "apply" { "stopped; nothing was changed" } else { "nterrupted" };
+        assert!(told.contains(expected), "{command}: {told}");
+    }
+}
+
+#[test]
 fn rf_19_what_is_enforced_is_not_lowered_by_the_way() {
     let servers = Launch::standalone().start();
     servers.insert("db_shop.t_product", [doc! { "_id": 1, "price": decimal("1.00") }]);

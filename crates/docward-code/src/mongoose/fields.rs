@@ -10,7 +10,7 @@ use tree_sitter::Node;
 use crate::{
     draft::{Draft, is_nameable, join, quoted},
     pattern,
-    shape::{Limit, Shape},
+    shape::{Items, Limit, Rest, Shape},
     tree::parts,
 };
 
@@ -229,7 +229,7 @@ impl<'t> Reader<'t> {
                 "enum" => match self.script.values(value) {
                     Some(values) if values.is_empty() => {}
                     Some(values) => match &mut shape.items {
-                        crate::shape::Items::Each(each) => each.set_enum(values),
+                        Items::Each(each) => each.set_enum(values),
                         _ => shape.set_enum(values),
                     },
                     None => draft.loosened(path, what(), "its values are not in this file", place),
@@ -313,6 +313,11 @@ impl<'t> Reader<'t> {
                 draft.loosened(&at, what, "a unique index, not a matter of a schema", place);
             }
             "default" => draft.noted(&at, what, "the server fills nothing in", place),
+            "discriminator" => {
+                let why = "elements of several kinds; only what they share is described";
+                draft.loosened(&at, what, why, place);
+                open(shape, name);
+            }
             _ => {}
         }
     }
@@ -380,6 +385,22 @@ fn is_number(value: &bson::Bson) -> bool {
 
 /// Puts a field where its name says: `a.b` is `b` inside `a`.
 /// Makes a field required, or no longer so.
+/// Lets objects at a path, or the elements of a list there, have fields that are not listed.
+fn open(shape: &mut Shape, name: &str) {
+    let (outer, rest) = name.split_once('.').unwrap_or((name, ""));
+    let inner = shape.properties.iter_mut().find(|(known, _)| known == outer);
+    let Some((_, inner)) = inner else { return };
+    let inner = match &mut inner.items {
+        Items::Each(each) => each,
+        _ => inner,
+    };
+    if rest.is_empty() {
+        inner.rest = Rest::Open;
+    } else {
+        open(inner, rest);
+    }
+}
+
 fn set_required(shape: &mut Shape, name: &str, flag: bool) {
     let (outer, rest) = match name.split_once('.') {
         Some((outer, rest)) => (outer, Some(rest)),

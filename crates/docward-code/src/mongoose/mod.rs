@@ -5,6 +5,7 @@
 //! without a word, and plugins and discriminators add theirs.
 
 mod fields;
+mod kinds;
 mod nest;
 mod plural;
 mod script;
@@ -21,8 +22,7 @@ use crate::{
 use script::Script;
 
 /// Calls on a schema that change what documents look like, or what is valid.
-const CALLS: [&str; 7] =
-    ["virtual", "plugin", "discriminator", "pre", "loadClass", "path", "alias"];
+const CALLS: [&str; 6] = ["virtual", "plugin", "pre", "loadClass", "path", "alias"];
 
 pub(crate) fn read(text: &str) -> Imported {
     let mut imported = Imported::default();
@@ -72,8 +72,32 @@ struct Schema<'t> {
     options: Option<Node<'t>>,
     /// The class it is made from, with NestJS.
     class: Option<Node<'t>>,
-    /// The name of the model made of it, which variables usually bear, too.
+    /// The name of the model made of it, which variables usually bear, too, and the one that does.
     model: Option<String>,
+    model_variable: Option<&'t str>,
+    /// The schema it was copied from, and where in the text: what is said of that one later does not count.
+    copied: Option<(Box<Schema<'t>>, usize)>,
+}
+
+impl<'t> Schema<'t> {
+    fn new(node: Node<'t>, variable: Option<&'t str>, place: Place) -> Self {
+        Self {
+            id: node.id(),
+            variable,
+            place,
+            definition: None,
+            options: None,
+            class: None,
+            model: None,
+            model_variable: None,
+            copied: None,
+        }
+    }
+
+    /// Whether this file says which fields it has.
+    fn is_written_out(&self) -> bool {
+        self.definition.is_some() || self.class.is_some()
+    }
 }
 
 impl<'t> Reader<'t> {
@@ -83,6 +107,13 @@ impl<'t> Reader<'t> {
 
     /// The schema that an expression stands for.
     fn schema(&self, value: Node<'t>) -> Option<Schema<'t>> {
+        self.schema_within(value, 0)
+    }
+
+    fn schema_within(&self, value: Node<'t>, hops: usize) -> Option<Schema<'t>> {
+        if hops > script::MAX_HOPS {
+            return None;
+        }
         let wrapped = script::bare(value);
         let variable = (wrapped.kind() == "identifier").then(|| self.script.text(wrapped));
         let node = self.script.resolve(wrapped);
@@ -95,14 +126,18 @@ impl<'t> Reader<'t> {
         let place = self.place(node);
         if self.script.text(function).ends_with("SchemaFactory.createForClass") {
             let class = self.script.classes.get(self.script.text(*arguments.first()?)).copied();
+            return Some(Schema { class, ..Schema::new(node, variable, place) });
+        }
+        if let Some((original, "clone")) = script::method(self.script.source, node)
+            && arguments.is_empty()
+        {
+            let copied = self.schema_within(original, hops + 1)?;
             return Some(Schema {
-                id: node.id(),
-                variable,
-                place,
-                definition: None,
-                options: None,
-                class,
-                model: None,
+                definition: copied.definition,
+                options: copied.options,
+                class: copied.class,
+                copied: Some((Box::new(copied), node.start_byte())),
+                ..Schema::new(node, variable, place)
             });
         }
         if self.script.last_name(script::bare(function)) != Some("Schema") {
@@ -115,13 +150,9 @@ impl<'t> Reader<'t> {
                 .filter(|n| n.kind() == "object")
         };
         Some(Schema {
-            id: node.id(),
-            variable,
-            place,
             definition: object(0),
             options: object(1),
-            class: None,
-            model: None,
+            ..Schema::new(node, variable, place)
         })
     }
 
@@ -137,6 +168,7 @@ impl<'t> Reader<'t> {
                         used.push(id);
                         models.push(model);
                     }
+                    used.extend(self.kind_of(node));
                 }
                 "variable_declarator" => {
                     if let Some(name) = node.child_by_field_name("name")
@@ -191,6 +223,7 @@ impl<'t> Reader<'t> {
         let name = name.as_str()?;
         let mut schema = self.schema(*arguments.get(1)?)?;
         schema.model = Some(name.to_owned());
+        schema.model_variable = self.script.bound_to(call);
         let given = arguments.get(2).and_then(|node| self.script.literal(*node));
         let collection = given
             .and_then(|given| given.as_str().map(str::to_owned))
@@ -201,8 +234,8 @@ impl<'t> Reader<'t> {
 
     fn collection_option(&self, schema: &Schema<'t>) -> Option<String> {
         let from = schema.options.and_then(|options| self.script.option(options, "collection"));
-        let set = self.settings(schema).into_iter().find(|(name, _)| name == "collection");
-        let literal = from.or(set.map(|(_, value)| value)).and_then(|v| self.script.literal(v))?;
+        let set = self.settings(schema).into_iter().rfind(|(name, _)| name == "collection");
+        let literal = set.map(|(_, value)| value).or(from).and_then(|v| self.script.literal(v))?;
         literal.as_str().map(str::to_owned)
     }
 
@@ -222,18 +255,22 @@ impl<'t> Reader<'t> {
         schema: &Schema<'t>,
         names: &[&str],
     ) -> Vec<(&'t str, Vec<Node<'t>>, Node<'t>)> {
-        let called = [schema.variable, schema.model.as_deref()];
-        let calls =
+        let called = [schema.variable, schema.model.as_deref(), schema.model_variable];
+        let of_this =
             self.script.calls.iter().filter(|(object, method, _)| {
                 names.contains(method) && called.contains(&Some(object))
             });
+        let of_this = of_this.map(|(_, method, call)| {
+            let arguments = call.child_by_field_name("arguments").map(parts).unwrap_or_default();
+            (*method, arguments, *call)
+        });
+        let mut calls = Vec::new();
+        if let Some((original, until)) = &schema.copied {
+            let before = self.calls(original, names).into_iter();
+            calls.extend(before.filter(|(_, _, call)| call.start_byte() < *until));
+        }
+        calls.extend(of_this);
         calls
-            .map(|(_, method, call)| {
-                let arguments =
-                    call.child_by_field_name("arguments").map(parts).unwrap_or_default();
-                (*method, arguments, *call)
-            })
-            .collect()
     }
 
     fn build(&self, name: &str, collection: Option<String>, schema: &Schema<'t>) -> Model {
@@ -303,10 +340,11 @@ impl<'t> Reader<'t> {
             }
             self.call(draft, name, &arguments, call, path);
             // Others add fields that are not described here.
-            if matches!(name, "discriminator" | "plugin" | "loadClass") {
+            if matches!(name, "plugin" | "loadClass") {
                 shape.rest = Rest::Open;
             }
         }
+        self.with_kinds(draft, &mut shape, schema, &options, path);
         shape
     }
 
@@ -328,10 +366,6 @@ impl<'t> Reader<'t> {
             "alias" => draft.noted(path, what, "a name in code only", place),
             "plugin" | "loadClass" => {
                 draft.loosened(path, what, "what it adds is not in this file", place);
-            }
-            "discriminator" => {
-                let why = "documents of several kinds in one collection; only what they share is described";
-                draft.loosened(path, what, why, place);
             }
             "pre" if first == "validate" || first == "save" => {
                 draft.loosened(path, what, "decided by code", place);

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Names lead to names at most this often.
-const MAX_HOPS: usize = 8;
+pub(super) const MAX_HOPS: usize = 8;
 
 /// A file and what its names stand for.
 pub(super) struct Script<'t> {
@@ -108,6 +108,12 @@ impl<'t> Script<'t> {
             }
         }
         node
+    }
+
+    /// The variable that was given a value.
+    pub(super) fn bound_to(&self, value: Node<'t>) -> Option<&'t str> {
+        let found = self.bindings.iter().find(|(_, bound)| bare(**bound).id() == value.id());
+        found.map(|(name, _)| *name)
     }
 
     /// The last name of `a.b.c`.

@@ -9,7 +9,9 @@ use anyhow::{Context, bail};
 use bson::{Document, RawDocumentBuf};
 use docward_collect::{Request, Silent};
 use docward_model::{Checked, Namespace, text};
-use docward_refactor::{Action, Cost, Level, Missing, Operator, Rung, Standing, Undo, Validation};
+use docward_refactor::{
+    Action, Cost, Level, Missing, Operator, Rung, Standing, Trouble, Undo, Validation,
+};
 use serde_json::{Value as Json, json};
 
 use super::{
@@ -47,8 +49,9 @@ enum State {
     Held,
     /// Nothing was changed, because writes that are refused now would be stored.
     Lowering,
-    /// Changed; where the way back is written down, and how many documents break it now.
-    Changed { undo: PathBuf, refused_after: u64 },
+    /// Changed; where the way back is written down, and how many documents break it now, if that was
+    /// waited for.
+    Changed { undo: PathBuf, refused_after: Option<u64> },
 }
 
 /// Runs `schema apply`.
@@ -102,7 +105,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
         Step::Moderate => Rung::Moderate,
         Step::Strict => Rung::Strict,
     };
-    let (documents, refused) = operator.measure(&namespace, &validator)?;
+    let (documents, refused) = operator.measure(&namespace, &validator, interrupt.stop())?;
     let checked =
         if refused > 0 { breakdown(args, &schema, &namespace, &interrupt)? } else { None };
     let cost = if args.measure_cost {
@@ -147,7 +150,11 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
                 file.display()
             );
         }
-        let (_, refused_after) = operator.measure(&namespace, &validator)?;
+        let refused_after = match operator.measure(&namespace, &validator, interrupt.stop()) {
+            Ok((_, refused)) => Some(refused),
+            Err(Trouble::Stopped) => None,
+            Err(trouble) => return Err(trouble.into()),
+        };
         State::Changed { undo: file, refused_after }
     };
     let name = operator.name;
@@ -347,8 +354,13 @@ impl Outcome {
             let spread: Vec<String> =
                 cost.shares().iter().map(|share| format!("{:+.1} %", share * 100.0)).collect();
             out.push_str(&format!(
-                "  cost    inserts take {:+.1} % longer (median of {}; {} each: {}){}\n",
-                cost.share() * 100.0,
+                "  cost    inserts take {:.1} % {} (median of {}; {} each: {}){}\n",
+                cost.share().abs() * 100.0,
+                if cost.share() < 0.0 {
+                    "less time, which is chance: validation costs nothing that can be measured here"
+                } else {
+                    "longer"
+                },
                 text::plural(cost.turns.len() as u64, "turn"),
                 text::plural(cost.documents, "document"),
                 spread.join(", "),
@@ -376,13 +388,15 @@ impl Outcome {
             ),
             State::Changed { undo, refused_after } => {
                 out.push_str(&format!("done: {level}\n"));
-                if *refused_after > 0 {
-                    out.push_str(&format!("        {} still {} it\n", text::plural(*refused_after, "stored document"), text::form(*refused_after, "breaks", "break")));
+                match *refused_after {
+                    Some(0) => {}
+                    Some(left) => out.push_str(&format!("        {} still {} it\n", text::plural(left, "stored document"), text::form(left, "breaks", "break"))),
+                    None => out.push_str("        stopped before the documents that break it were counted again\n"),
                 }
                 out.push_str(&format!("way back: docward schema rollback {} URI\n", undo.display()));
                 let next = match (self.rung, *refused_after) {
                     (Rung::Warn, _) => Some("watch the log for \"Document would fail validation\", then run again: the next step is moderate"),
-                    (Rung::Moderate, 0) => Some("run again: the next step is strict"),
+                    (Rung::Moderate, Some(0)) => Some("run again: the next step is strict"),
                     (Rung::Moderate, _) => Some("clean the documents that break it, then run again: the next step is strict"),
                     (Rung::Strict, _) => None,
                 };
@@ -405,7 +419,7 @@ impl Outcome {
             State::Held => ("held", None, None),
             State::Lowering => ("lowering", None, None),
             State::Changed { undo, refused_after } => {
-                ("changed", Some(undo.display().to_string()), Some(*refused_after))
+                ("changed", Some(undo.display().to_string()), *refused_after)
             }
         };
         json!({

@@ -335,7 +335,7 @@ pub(crate) struct InferArgs {
     #[arg(long)]
     pub(crate) quiet: bool,
 
-    /// Threads that read and look (default: as many as there are cores, up to 4)
+    /// Threads that read and look (default: as many as there are cores, up to 4, one less for a running server)
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 
@@ -387,7 +387,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_parser = report_formats(), default_value = "terminal")]
     pub(crate) format: docward_report::Format,
 
-    /// Threads that read and look (default: as many as there are cores, up to 4)
+    /// Threads that read and look (default: as many as there are cores, up to 4, one less for a running server)
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 

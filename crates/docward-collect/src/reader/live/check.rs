@@ -1,15 +1,18 @@
 //! Holding a live collection against a schema: the server counts what breaks it, and only such documents
 //! travel, as many as are needed to say what they break.
 
-use mongodb::bson::{Document, RawDocument, doc};
+use mongodb::{
+    bson::{Document, RawDocument, doc},
+    error::Error,
+};
 
 use super::{
     super::Reader,
     Deployment,
     catalogue::Listed,
-    documents::End,
+    documents::{End, GLANCE},
     privileges::Resource,
-    session::{Read, Way, number},
+    session::{Question, Read, Way, number},
     trouble::{LiveTrouble, is_forbidden, words},
 };
 use crate::trouble::Trouble;
@@ -35,8 +38,7 @@ impl Reader<'_, '_, '_> {
             "cursor": {},
         };
         let question = (listed.namespace.database.clone(), Read::Aggregate, count);
-        let answer = deployment.session.list_many(vec![question]).pop();
-        let refused = match answer {
+        let refused = match self.answer(deployment, question) {
             Some(Ok(rows)) => rows.first().and_then(|row| number(row, "n")).unwrap_or(0),
             Some(Err(error)) if is_forbidden(&error) => {
                 deployment.missing.add(Resource::Collection(listed.namespace.clone()), "find");
@@ -61,6 +63,25 @@ impl Reader<'_, '_, '_> {
         if let End::Failed(error) = end {
             let taken = self.table.entry(listed.slot).taken;
             self.gave_up(deployment, &listed.namespace, file, taken, &error);
+        }
+    }
+    /// The answer to a question that may take long; none if the run is stopped meanwhile.
+    fn answer(
+        &mut self,
+        deployment: &Deployment,
+        question: Question,
+    ) -> Option<Result<Vec<Document>, Error>> {
+        let mut asked = deployment.session.list_meanwhile(vec![question]);
+        loop {
+            if self.is_stopped() {
+                // The connection is closed with it, at which the server gives up, too.
+                asked.abort();
+                return None;
+            }
+            let answered = async { tokio::time::timeout(GLANCE, &mut asked).await };
+            if let Ok(answers) = deployment.session.wait(answered) {
+                return answers.unwrap_or_default().pop();
+            }
         }
     }
 }

@@ -1,0 +1,111 @@
+//! Kinds of documents in one collection: `Base.discriminator('Special', schema)`.
+//!
+//! Mongoose writes the kind into a field, `__t` unless the schema says otherwise, and gives documents of a
+//! kind the fields of its schema beside those of the base. What is said of a kind becomes a branch that
+//! holds for documents that name it; kinds of other files stay possible.
+
+use bson::Bson;
+use tree_sitter::Node;
+
+use crate::{
+    draft::{Draft, join, quoted},
+    shape::{Rest, Shape},
+    tree::parts,
+};
+
+use super::{Reader, Schema};
+
+impl<'t> Reader<'t> {
+    /// The schemas of kinds, which are no models of their own.
+    pub(super) fn kind_of(&self, call: Node<'t>) -> Option<usize> {
+        let function = call.child_by_field_name("function")?;
+        if self.script.last_name(function) != Some("discriminator") {
+            return None;
+        }
+        let arguments = parts(call.child_by_field_name("arguments")?);
+        Some(self.schema(*arguments.get(1)?)?.id)
+    }
+
+    /// Describes the kinds of a schema's documents.
+    pub(super) fn with_kinds(
+        &self,
+        draft: &mut Draft,
+        shape: &mut Shape,
+        schema: &Schema<'t>,
+        options: &[(String, Node<'t>)],
+        path: &str,
+    ) {
+        let calls = self.calls(schema, &["discriminator"]);
+        if calls.is_empty() {
+            return;
+        }
+        // What a kind adds is not listed by the base.
+        shape.rest = Rest::Open;
+        let key = options.iter().rev().find(|(name, _)| name == "discriminatorKey");
+        let key = key.and_then(|(_, value)| self.script.literal(*value));
+        let key = key.as_ref().and_then(Bson::as_str).unwrap_or("__t");
+        let mut branches = Vec::new();
+        let mut kinds = Vec::new();
+        for (_, arguments, call) in calls {
+            let given = arguments.first().map_or("", |argument| self.script.text(*argument));
+            let what = quoted(&format!("discriminator({given})"));
+            let place = self.place(call);
+            let value = self.kind_value(&arguments);
+            let inner = arguments.get(1).and_then(|node| self.schema(*node));
+            let (Some(value), Some(inner)) = (value, inner.filter(Schema::is_written_out)) else {
+                let why =
+                    "declared in another file; only what it shares with the others is described";
+                draft.loosened(path, what, why, place);
+                continue;
+            };
+            let mut branch = self.sub_schema(draft, &inner, path, place);
+            branch.title = value.as_str().map(str::to_owned);
+            branch.types.clear();
+            branch.rest = Rest::Open;
+            branch.properties.retain(|(name, _)| name != "_id");
+            // What the kind says of a field stands for what the base says.
+            let again: Vec<String> = branch
+                .properties
+                .iter()
+                .filter(|(name, _)| name != key && shape.has_property(name))
+                .map(|(name, _)| name.clone())
+                .collect();
+            for name in again {
+                shape.properties.retain(|(before, _)| *before != name);
+                shape.required.retain(|before| *before != name);
+                let why = "declared again by a kind of document; other kinds are not held to it";
+                draft.loosened(&join(path, &name), name.clone(), why, place);
+            }
+            branch.properties.retain(|(name, _)| name != key);
+            branch
+                .properties
+                .insert(0, (key.to_owned(), Shape::one_of_values(vec![value.clone()])));
+            branch.required.retain(|name| name != key);
+            branch.required.insert(0, key.to_owned());
+            kinds.push(value);
+            branches.push(branch);
+        }
+        if branches.is_empty() {
+            return;
+        }
+        let mut other = Shape::default();
+        other.set_property(key, Shape { none_of: kinds, ..Shape::default() });
+        branches.push(other);
+        shape.any_of = branches;
+    }
+
+    /// What is written into the field: the third argument, or its `value`, or the name.
+    fn kind_value(&self, arguments: &[Node<'t>]) -> Option<Bson> {
+        let name = || self.script.literal(*arguments.first()?);
+        let Some(third) = arguments.get(2).map(|node| self.script.resolve(*node)) else {
+            return name();
+        };
+        match third.kind() {
+            "object" => match self.script.option(third, "value") {
+                Some(value) => self.script.literal(value),
+                None => name(),
+            },
+            _ => self.script.literal(third),
+        }
+    }
+}
