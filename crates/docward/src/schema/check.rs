@@ -73,6 +73,9 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         .iter()
         .filter_map(|c| Some((&c.namespace, c.checked.as_deref()?)))
         .collect();
+    if checked.is_empty() && interrupted {
+        bail!("interrupted before any collection was checked");
+    }
     if checked.is_empty() && problems.is_empty() {
         bail!("no document was checked; look at the sources, --db and --collection");
     }
