@@ -172,6 +172,9 @@ fn tell(outcome: &Outcome<'_>, format: InferFormat) {
         |keyword: &str| inferred.reasons.iter().filter(|r| r.keyword == keyword).count() as u64;
     let seen = print::seen(inferred);
     let met = match checked {
+        Some(checked) if checked.refused == 0 && checked.documents > inferred.documents => {
+            format!("; all {} meet it", text::plural(checked.documents, "document"))
+        }
         Some(checked) if checked.refused == 0 => "; all of them meet it".to_owned(),
         Some(checked) => format!(
             "; {} {} it",
@@ -188,7 +191,8 @@ fn tell(outcome: &Outcome<'_>, format: InferFormat) {
     for line in checked.iter().flat_map(print::breach_lines) {
         complain(&format!("  breaks: {line}"));
     }
-    if inferred.unseen_share > 0.0 {
+    // All were asked, be they read or not.
+    if inferred.unseen_share > 0.0 && checked.is_none() {
         complain(&format!(
             "  a sample: of the documents not read at most {} break what none of those read breaks (95 % confidence)",
             text::percent(inferred.unseen_share)
