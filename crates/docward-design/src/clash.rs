@@ -9,6 +9,7 @@ use crate::collection::{CollectionPlan, Purpose};
 use crate::fault::Fault;
 use crate::layout::{Layout, Origin, Planned};
 use crate::naming::Naming;
+use crate::pattern::Pattern;
 use crate::plan::Design;
 
 /// Names that stand for two things, in the order of the file.
@@ -113,7 +114,24 @@ fn fields(entity: &Entity, wanted: &[Planned]) -> Vec<Fault> {
 fn ids(layout: &Layout<'_>) -> Vec<Fault> {
     let mut first: BTreeMap<(&str, &str, String), &str> = BTreeMap::new();
     let mut found = Vec::new();
+    let mut trees: BTreeMap<&str, &str> = BTreeMap::new();
     for (relationship, decision) in layout.linked() {
+        if decision.patterns.contains(&Pattern::Tree)
+            && let Some(before) = trees.insert(&relationship.parent, &relationship.name)
+        {
+            found.push(Fault {
+                location: relationship.place.clone(),
+                message: format!(
+                    "`{before}` and `{}` are two trees of `{}`, and its documents have the way up in one",
+                    relationship.name, relationship.parent
+                ),
+                hint: Some(format!(
+                    "declare the other by an entity of its own, such as `{}Link`, with the ids of both ends",
+                    relationship.parent
+                )),
+            });
+            continue;
+        }
         let Some(held) = layout.held_at(relationship, decision) else { continue };
         let key = (relationship.parent.as_str(), relationship.child.as_str(), held);
         let Some(before) = first.get(&key) else {

@@ -12,6 +12,7 @@ use crate::layout::Rank;
 use crate::pattern::Pattern;
 use crate::plan::Decision;
 use crate::predict::{self, Predictor, ReadPlan};
+use crate::quantile;
 
 /// A way to store a relationship.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,6 +151,10 @@ fn alternative(
                 way.parent_bytes(spread.max.saturating_add(more(p99)), Rank::Max),
             )
         })
+        // A list of long values may be shorter than one of typical values and more of them.
+        .map(|(years, typical, p99, max)| {
+            (years, typical, p99.max(typical), max.max(p99).max(typical))
+        })
         .to_vec();
     let crossings = if way.way == Way::Embed {
         crossings(|children| way.parent_bytes(children, Rank::P99), spread.p99, p99, model.as_of)
@@ -161,7 +166,7 @@ fn alternative(
     // Links are as many as children, unless several parents share them.
     let links = match declared {
         Some(count) if !way.is_shared() => Some(count),
-        _ => parents.map(|parents| parents * spread.p50 as f64),
+        _ => parents.map(|parents| parents * quantile::mean(spread)),
     };
     let children = declared.or(links);
     let storage = parents.zip(links).zip(children).map(|((parents, links), children)| {

@@ -324,7 +324,12 @@ fn is_lost(
 }
 
 /// The path of a field a read names: its own, or the id of another entity.
-fn place_of(layout: &Layout<'_>, collection: &CollectionPlan, path: &str, name: &str) -> String {
+pub(crate) fn place_of(
+    layout: &Layout<'_>,
+    collection: &CollectionPlan,
+    path: &str,
+    name: &str,
+) -> String {
     let fields = fields_at(&collection.fields, path);
     if let Purpose::Bucket(bucket) = &collection.purpose
         && path.is_empty()
@@ -491,6 +496,12 @@ fn by_references(
                     let is_role = relationship.parent == *holder && *name == relationship.role();
                     is_role || name == other || relationship.field.as_ref() == Some(name)
                 })
+                // From a child to the parents that list it.
+                || read.from == *other
+                    && other != holder
+                    && read.with.iter().any(|with| {
+                        with.relationship == relationship.name && !decision.spares(with, false)
+                    })
         });
         if decision.patterns.first() == Some(&Pattern::ChildrenInParent) && !asked {
             continue;
@@ -542,6 +553,16 @@ fn unique(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<Inde
         index.only = (!field.required).then(|| Partial::Present(field.name.clone()));
         found.push(index);
     }
+    // Documents of other kinds do not have it.
+    for variant in &entity.variants {
+        for field in variant.fields.iter().filter(|field| field.unique) {
+            let mut index = one_of_each(entity, &field.name, field.name.clone());
+            index.only = Some(Partial::Present(field.name.clone()));
+            if !found.contains(&index) {
+                found.push(index);
+            }
+        }
+    }
     unique_inside(layout, &collection.fields, "", false, found);
 }
 
@@ -573,8 +594,10 @@ fn unique_inside(
 ) {
     for field in fields {
         let Origin::Embedded(relationship) = &field.origin else { continue };
-        let child = layout.model.relationship(relationship);
-        let Some(child) = child.and_then(|r| layout.model.entity(&r.child)) else { continue };
+        let relationship = layout.model.relationship(relationship);
+        // Of what is shared every parent has a copy, with the same value.
+        let Some(relationship) = relationship.filter(|r| !r.is_shared()) else { continue };
+        let Some(child) = layout.model.entity(&relationship.child) else { continue };
         let path = format!("{above}{}.", field.name);
         // Every element has a key, also one without the field, and an empty list in a list has one too: two
         // of those would be refused.

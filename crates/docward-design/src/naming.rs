@@ -101,6 +101,9 @@ impl Naming {
         }
         let name = words::split(&model.name).join("_");
         let name = if name.is_empty() { "model".to_owned() } else { name };
-        if self.prefixed && !name.starts_with("db_") { format!("db_{name}") } else { name }
+        // Those of the server are not for applications (DM-01.1).
+        let is_reserved = matches!(name.as_str(), "admin" | "local" | "config");
+        let prefixed = self.prefixed || is_reserved;
+        if prefixed && !name.starts_with("db_") { format!("db_{name}") } else { name }
     }
 }

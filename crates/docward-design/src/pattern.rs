@@ -467,8 +467,14 @@ impl Made {
         if repeated.is_empty() {
             return;
         }
+        let mut sums: Vec<String> = Vec::new();
+        for (of, field) in repeated.iter().flat_map(|read| &read.sums) {
+            if of == name && !sums.contains(field) {
+                sums.push(field.clone());
+            }
+        }
         let reading: f64 = repeated.iter().map(|read| read.per_second).sum();
-        let arriving = arrivals(model, &relationship.child);
+        let arriving = changes(model, &relationship.child, &sums);
         let stale = repeated.iter().all(|read| read.tolerates_stale);
         let embedded = choice == Choice::Embed;
         let paged = self.patterns.iter().any(|p| matches!(p, Pattern::Outlier { .. }));
@@ -494,12 +500,6 @@ impl Made {
             ));
             return;
         }
-        let mut sums: Vec<String> = Vec::new();
-        for (of, field) in repeated.iter().flat_map(|read| &read.sums) {
-            if of == name && !sums.contains(field) {
-                sums.push(field.clone());
-            }
-        }
         // An average is a sum and a count.
         let counts = !sums.is_empty() || repeated.iter().any(counting);
         self.patterns.push(Pattern::Computed { counts, sums });
@@ -509,6 +509,19 @@ impl Made {
 /// How often documents of an entity come, change or go, a second.
 pub(crate) fn arrivals(model: &DesignModel, entity: &str) -> f64 {
     derive::total(model.writes.iter().filter(|w| w.touches(entity)))
+}
+
+/// How often the number of an entity's documents changes, or a sum over fields of theirs, a second.
+fn changes(model: &DesignModel, entity: &str, sums: &[String]) -> f64 {
+    let names = |list: &[String]| list.iter().any(|name| name == entity);
+    derive::total(model.writes.iter().filter(|write| {
+        let mut sets = write.sets.iter().filter(|(of, _)| of == entity).peekable();
+        // An update that does not say what it sets may set anything.
+        let sets = sets.peek().is_none() || sets.any(|(_, field)| sums.contains(field));
+        names(&write.inserts)
+            || names(&write.deletes)
+            || names(&write.updates) && !sums.is_empty() && sets
+    }))
 }
 
 pub(crate) fn date_field(entity: &Entity) -> Option<String> {

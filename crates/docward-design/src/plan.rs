@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
     BsonType, ChildGrowth, DesignModel, Entity, EntityField, ProfileName, Relationship, Spread,
-    text,
+    With, text,
 };
 
 use crate::capacity::{self, Capacity};
@@ -50,6 +50,33 @@ pub struct Decision {
     pub alternatives: Vec<Alternative>,
     /// Whether parent and children must change together and the design needs a transaction for it (CK-10).
     pub needs_transaction: bool,
+}
+
+impl Decision {
+    /// Whether what a read fetches along the relationship is there already, where it begins: the newest few,
+    /// or copies, in the parent or in the child.
+    pub(crate) fn spares(&self, with: &With, in_parent: bool) -> bool {
+        let all_of = |have: &[String]| {
+            !with.fields.is_empty() && with.fields.iter().all(|field| have.contains(field))
+        };
+        self.patterns.iter().any(|pattern| match pattern {
+            Pattern::Subset { newest, fields, .. } => {
+                let shown = with.newest.as_ref().is_some_and(|(number, _)| number <= newest);
+                in_parent && shown && (fields.is_empty() || all_of(fields))
+            }
+            Pattern::ExtendedReference { fields, in_parent: there, .. } => {
+                *there == in_parent && all_of(fields)
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether the parent has a count or sums of its children.
+    pub(crate) fn is_kept(&self) -> bool {
+        let kept =
+            |p: &Pattern| matches!(p, Pattern::Computed { .. } | Pattern::Approximation { .. });
+        self.patterns.iter().any(kept)
+    }
 }
 
 /// The word for a decision.
@@ -290,7 +317,7 @@ impl<'m> Deciding<'m> {
             let (lists, names): (Vec<u64>, Vec<u64>) = others
                 .map(|(r, made)| (made.facts.children_bytes(), size::element(r.role(), 0)))
                 .unzip();
-            let names = names.iter().sum::<u64>() + size::element(relationship.role(), 0);
+            let names = names.iter().sum::<u64>();
             let keep_newest = relationship.keep_newest;
             found.insert(name.clone(), Around { keep_newest, lists, names });
         }
@@ -390,7 +417,9 @@ impl<'m> Deciding<'m> {
         let child =
             (self.part_bytes(relationship, Rank::Mean), self.part_bytes(relationship, Rank::P99));
         // Other lists of the parent are weighed against this one afterwards, when all are known.
-        let parent = self.own_bytes(&relationship.parent, Rank::P99, &relationship.name);
+        let parent = self
+            .own_bytes(&relationship.parent, Rank::P99, &relationship.name)
+            .saturating_add(size::element(relationship.role(), 0));
         let derive::Known { facts, mut questions } =
             derive::known(self.model, relationship, (parent, child));
         let mut ruling = decide(&facts, self.bounds);
@@ -478,7 +507,11 @@ impl<'m> Deciding<'m> {
             }
             Some(Pattern::ChildrenInParent) if r.parent == entity => {
                 let children = decision.facts.children;
-                let number = if rank == Rank::Typical { children.p50 } else { children.p99 };
+                let number = match rank {
+                    Rank::Typical => children.p50,
+                    Rank::Mean => quantile::mean(children).round() as u64,
+                    Rank::P99 | Rank::Max => children.p99,
+                };
                 let one = match copies(&r.child, true) {
                     0 => 12,
                     copies => copies.saturating_add(size::element(&name, 12)),

@@ -135,14 +135,22 @@ pub(crate) fn parts_of_others(
                 && decision.facts.children.max > 1
         });
         let in_list = home.facts.children.max > 1;
-        for field in entity.fields.iter().filter(|field| field.unique) {
-            if below_a_list || in_list && !field.required {
-                advice.remarks.push(format!(
-                    "`{}` is unique, which the server cannot hold for {} of `{role}`: no index is proposed",
-                    field.name,
-                    if below_a_list { "lists in a list" } else { "elements that may lack it" }
-                ));
-            }
+        let of_kinds = || entity.variants.iter().flat_map(|variant| &variant.fields);
+        for field in entity.fields.iter().chain(of_kinds()).filter(|field| field.unique) {
+            let of_kind = of_kinds().any(|other| other.name == field.name);
+            let why = if home.facts.shared.is_some() {
+                "copies, of which every parent has its own,"
+            } else if below_a_list {
+                "lists in a list"
+            } else if of_kind || in_list && !field.required {
+                "elements that may lack it"
+            } else {
+                continue;
+            };
+            advice.remarks.push(format!(
+                "`{}` is unique, which the server cannot hold for {why} of `{role}`: no index is proposed",
+                field.name
+            ));
         }
         let life = |name: &str| model.entity(name)?.lifecycle;
         let kept = |name: &str| life(name)?.kept_days;

@@ -23,7 +23,7 @@ pub struct Around {
     pub keep_newest: Option<u64>,
     /// Bytes of other lists that are embedded in the same parent, at the 99th percentile.
     pub lists: Vec<u64>,
-    /// Bytes of the names of all of them, and of this one's.
+    /// Bytes of the names of all of them.
     pub names: u64,
 }
 
@@ -72,8 +72,18 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
                 Some(number as f64),
             );
         }
+        // The largest parents may speak against it alone.
+        let largest = |number: u64| {
+            let mut moved = facts.clone();
+            moved.children.max = number;
+            moved
+        };
+        let below = match facts.children.max > p99 && turned(&largest(p99)) {
+            true => last(facts.children.max, |n| n < p99 || turned(&largest(n))),
+            false => last(p99, |n| turned(&children(n))),
+        };
         // That there are none is no advice.
-        if let Some(number) = last(p99, |n| turned(&children(n))).filter(|number| *number > 0) {
+        if let Some(number) = below.filter(|number| *number > 0) {
             say(format!("no parent has more than {}", text::count(number)), Some(number as f64));
         }
     }

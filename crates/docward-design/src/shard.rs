@@ -5,7 +5,10 @@ use docward_model::{BsonType, DesignRead, Matching, text};
 
 use crate::capacity;
 use crate::collection::{CollectionPlan, Purpose};
-use crate::layout::{Layout, Origin, Rank, document_bytes};
+use crate::decide::Choice;
+use crate::index::place_of;
+use crate::layout::{Layout, Origin, Planned, Rank, document_bytes};
+use crate::pattern::Pattern;
 
 /// A key that was weighed.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,10 +66,21 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     if deployment.shards < 2 || matches!(collection.purpose, Purpose::Archive | Purpose::Versions) {
         return None;
     }
-    let zone = deployment
-        .zones
-        .as_ref()
-        .filter(|(field, _)| collection.fields.iter().any(|planned| planned.name == *field));
+    // What says which series a reading belongs to may be together in one field.
+    let meta = match &collection.purpose {
+        Purpose::TimeSeries { meta, .. } => {
+            collection.fields.iter().find(|field| field.name == *meta)
+        }
+        _ => None,
+    };
+    let zone = deployment.zones.as_ref().and_then(|(field, values)| {
+        let is_it = |planned: &Planned| planned.name == *field;
+        if collection.fields.iter().any(is_it) {
+            return Some((field.clone(), values));
+        }
+        let meta = meta.filter(|meta| meta.fields.iter().any(is_it))?;
+        Some((format!("{}.{field}", meta.name), values))
+    });
     // Documents of a zone have their place, however few they are.
     if zone.is_none() && stays_small(collection) {
         return None;
@@ -81,10 +95,11 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
             .iter()
             .filter_map(|read| Some((read, here.get(read.from.as_str())?.clone())))
             .collect(),
+        fetched: fetched(layout, collection),
         least: (100 * u64::from(deployment.shards)).max(1000) as f64,
     };
     let mut candidates: Vec<Vec<(String, bool)>> = vec![vec![("_id".to_owned(), true)]];
-    let named: Vec<String> = judge.named(zone.map(|(field, _)| field.as_str()));
+    let named: Vec<String> = judge.named(zone.as_ref().map(|(field, _)| field.as_str()));
     for field in &named {
         candidates.push(vec![(field.clone(), false)]);
         candidates.push(vec![(field.clone(), true)]);
@@ -96,7 +111,13 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
         // The key of a time series begins with its meta field.
         candidates = vec![vec![(meta.clone(), false)]];
     }
-    if let Some((field, _)) = zone {
+    if let Some(meta) = meta.filter(|meta| !meta.fields.is_empty()) {
+        let parts = meta.fields.iter().map(|part| (format!("{}.{}", meta.name, part.name), false));
+        let parts: Vec<(String, bool)> = parts.collect();
+        // A zone is one of the parts, and stands before the others.
+        candidates = if zone.is_some() { vec![parts] } else { vec![candidates.remove(0), parts] };
+    }
+    if let Some((field, _)) = &zone {
         // Before 4.4 a key has one field or no hash.
         let hashes = deployment.server >= (4, 4);
         for candidate in &mut candidates {
@@ -169,8 +190,62 @@ struct Judge<'l, 'm> {
     collection: &'l CollectionPlan,
     /// Reads that begin here, also with what is embedded, and where the fields they name are.
     reads: Vec<(&'m DesignRead, String)>,
+    /// Reads that begin elsewhere and come here: how often, and by what.
+    fetched: Vec<(f64, Found)>,
     /// Different values a key must have (SK-1).
     least: f64,
+}
+
+/// How documents are found that a read fetches along a relationship.
+enum Found {
+    /// By their `_id`s.
+    Id,
+    /// By the id of an entity that they hold.
+    Holder(String),
+    /// By a list of ids, which is in no key.
+    Listed,
+}
+
+/// What reads of other entities fetch of a collection's own, unless it is where they begin already.
+fn fetched(layout: &Layout<'_>, collection: &CollectionPlan) -> Vec<(f64, Found)> {
+    let mut found = Vec::new();
+    let is_home = matches!(
+        collection.purpose,
+        Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_)
+    );
+    for (r, decision) in layout.linked().filter(|_| is_home) {
+        let Some(held) = decision.patterns.first() else { continue };
+        if decision.choice != Some(Choice::Reference) {
+            continue;
+        }
+        for read in &layout.model.reads {
+            let mut along = read.with.iter().filter(|with| with.relationship == r.name);
+            if r.child == collection.entity && read.from != r.child {
+                let summed = read.sums.iter().any(|(of, _)| *of == r.name);
+                let counted = read.counts.contains(&r.name)
+                    && !matches!(held, Pattern::ChildrenInParent | Pattern::Junction);
+                let worked_out = (summed || counted) && !decision.is_kept();
+                if worked_out || along.clone().any(|with| !decision.spares(with, true)) {
+                    let by = match held {
+                        Pattern::ParentInChild => Found::Holder(r.parent.clone()),
+                        Pattern::ChildrenInParent | Pattern::Junction => Found::Id,
+                        _ => Found::Listed,
+                    };
+                    found.push((read.per_second, by));
+                }
+            } else if r.parent == collection.entity
+                && read.from == r.child
+                && along.any(|with| !decision.spares(with, false))
+            {
+                let by = match held {
+                    Pattern::ChildrenInParent => Found::Listed,
+                    _ => Found::Id,
+                };
+                found.push((read.per_second, by));
+            }
+        }
+    }
+    found
 }
 
 impl Judge<'_, '_> {
@@ -384,6 +459,14 @@ impl Judge<'_, '_> {
     }
 
     fn declared(&self, name: &str) -> Option<&docward_model::EntityField> {
+        // A part of the field that says which series a reading belongs to.
+        let name = match &self.collection.purpose {
+            Purpose::TimeSeries { meta, .. } => {
+                name.strip_prefix(meta.as_str()).and_then(|rest| rest.strip_prefix('.'))
+            }
+            _ => None,
+        }
+        .unwrap_or(name);
         self.layout.model.entity(&self.collection.entity)?.field(name)
     }
 
@@ -413,6 +496,13 @@ impl Judge<'_, '_> {
     fn distinct(&self, name: &str) -> Option<f64> {
         if let Some(entity) = self.target(name) {
             return entity.count;
+        }
+        if let Purpose::TimeSeries { meta, .. } = &self.collection.purpose
+            && meta == name
+            && let Some(series) = self.layout.model.entity(&self.collection.entity)?.series.as_ref()
+            && series.series.is_some()
+        {
+            return series.series;
         }
         let field = self.declared(name)?;
         let listed = (!field.values.is_empty()).then_some(field.values.len() as f64);
@@ -488,10 +578,21 @@ impl Judge<'_, '_> {
         if let Purpose::Junction(name) | Purpose::Overflow(name) = &self.collection.purpose {
             return self.along_relationship(name, leading).map(|named| (named, 0.0));
         }
+        let meta = self.collection.fields.iter().find(|field| field.name == leading);
+        let parts = meta.map(|meta| meta.fields.as_slice()).unwrap_or_default();
         for (read, path) in &self.reads {
             all += read.per_second;
+            // All parts of a field are the field.
+            let is_given = |part: &Planned| {
+                read.filter.iter().any(|(name, how)| *name == part.name && *how == Matching::Equal)
+            };
+            if !parts.is_empty() && parts.iter().all(is_given) {
+                named += read.per_second;
+                continue;
+            }
             for (name, how) in &read.filter {
-                let is_it = format!("{path}{name}") == leading
+                let place = place_of(self.layout, self.collection, path, name);
+                let is_it = place == leading
                     || !path.is_empty() && leading == "_id" && *name == self.collection.entity
                     || path.is_empty()
                         && (self.target(leading).is_some_and(|entity| entity.name == *name)
@@ -505,23 +606,14 @@ impl Judge<'_, '_> {
                 }
             }
         }
-        // Children that are fetched with their parent come by the parent's id.
-        let relationships = self.layout.model.relationships.iter();
-        let above: Vec<_> = relationships.filter(|r| r.child == self.collection.entity).collect();
-        for read in &self.layout.model.reads {
-            for with in &read.with {
-                let Some(r) = above.iter().find(|r| r.name == with.relationship) else { continue };
-                if read.from != r.child {
-                    all += read.per_second;
-                    let by_parent = self.target(leading).is_some_and(|e| e.name == r.parent);
-                    let by_id = leading == "_id" && self.layout.naming.id_of(&r.parent) != leading;
-                    if by_parent || (by_id && !self.collection.fields.iter().any(|f| {
-                        matches!(&f.origin, Origin::Reference(entity) if *entity == r.parent)
-                    })) {
-                        named += read.per_second;
-                    }
-                }
-            }
+        for (rate, by) in &self.fetched {
+            all += rate;
+            let is_it = match by {
+                Found::Id => leading == "_id",
+                Found::Holder(entity) => self.target(leading).is_some_and(|e| e.name == *entity),
+                Found::Listed => false,
+            };
+            named += if is_it { *rate } else { 0.0 };
         }
         (all > 0.0).then(|| (named / all, ranged / all))
     }

@@ -251,7 +251,16 @@ impl<'m> Plans<'m> {
             Method::InsertMany,
             [given(&readings), doc! { "ordered": false }.into()],
         );
-        let mut filter = doc! { meta: given("series") };
+        // Whole objects are equal only with their fields in the order that the server gave them.
+        let inside = home.fields.iter().find(|field| field.name == *meta);
+        let parts = inside.map(|field| field.fields.as_slice()).unwrap_or_default();
+        let mut filter = Document::new();
+        for part in parts {
+            filter.insert(format!("{meta}.{}", part.name), given(member_of("series", &part.name)));
+        }
+        if parts.is_empty() {
+            filter.insert(meta, given("series"));
+        }
         filter.insert(time, doc! { "$gte": given("from"), "$lt": given("to") });
         let find = Statement::find(&home.name, filter).then("sort", doc! { time: 1 });
         let jobs = vec![

@@ -46,6 +46,7 @@ pub(super) fn check(model: &DesignModel, faults: &mut Faults<'_>) {
         }
         for relationship in read.counts.iter().chain(read.sums.iter().map(|(r, _)| r)) {
             names.relationship(relationship, place, name);
+            names.counted(read, relationship);
         }
         for (relationship, field) in &read.sums {
             if let Some(child) =
@@ -78,6 +79,28 @@ impl Names<'_, '_, '_> {
     fn entity(&mut self, name: &str, place: &Location, user: &str) {
         let known = self.model.entities.iter().map(|entity| entity.name.as_str());
         self.known(name, known.collect(), "entity", place, user);
+    }
+
+    /// What is counted are the children of a parent, so a read that begins with a child counts nothing.
+    fn counted(&mut self, read: &DesignRead, relationship: &str) {
+        let Some(r) = self.model.relationship(relationship) else { return };
+        if read.from != r.child || r.child == r.parent {
+            return;
+        }
+        let at = At { line: read.place.line, column: read.place.column };
+        let message = format!(
+            "`{}` counts or sums `{}` from `{}`, which is the child there: counted are the `{}` of one `{}`",
+            read.name,
+            r.name,
+            r.child,
+            r.role(),
+            r.parent
+        );
+        let hint = format!(
+            "read from `{}`, or declare the relationship the other way round, as `{}.…` with `child: {}`",
+            r.parent, r.child, r.parent
+        );
+        self.faults.push(at, message, Some(hint));
     }
 
     /// What is said never to be read or written, and is.

@@ -49,14 +49,9 @@ fn verdict(decision: &Decision, paint: Paint) -> String {
 }
 
 fn one(out: &mut String, decision: &Decision, paint: Paint, look: Look, detail: Detail) {
-    let facts = &decision.facts;
-    let _ = writeln!(
-        out,
-        "{}  {}  {}",
-        paint.bold(&decision.relationship),
-        verdict(decision, paint),
-        paint.dim(facts.kind.name())
-    );
+    let kind = kind(decision).map(|kind| format!("  {}", paint.dim(kind))).unwrap_or_default();
+    let (name, verdict) = (paint.bold(&decision.relationship), verdict(decision, paint));
+    let _ = writeln!(out, "{name}  {verdict}{kind}");
     let say = |out: &mut String, text: &str| {
         let _ = writeln!(out, "  {}", wrap(text, look.width, 2, 4));
     };
@@ -145,7 +140,7 @@ fn collections(out: &mut String, design: &Design, paint: Paint, look: Look, deta
                 words.push(format!("only where {}", only.text()));
             }
             if let Some(seconds) = index.expire_after {
-                words.push(format!("expires after {}", text::plural(seconds / 86_400, "day")));
+                words.push(format!("expires after {}", lasting(seconds)));
             }
             let line = format!("index {}: {}", words.join(", "), index.serves.join(", "));
             let _ = writeln!(out, "    {}", wrap(&line, look.width, 4, 6));
@@ -279,4 +274,24 @@ fn questions(out: &mut String, design: &Design, paint: Paint, look: Look) {
         let line = format!("? {} {}", question.ask, question.write);
         let _ = writeln!(out, "  {}", wrap(&line, look.width, 2, 4));
     }
+}
+
+/// A time in the largest unit that tells it whole.
+fn lasting(seconds: u64) -> String {
+    let units = [(86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second")];
+    let (unit, name) = units
+        .into_iter()
+        .find(|(unit, _)| seconds.is_multiple_of(*unit) && seconds >= *unit)
+        .unwrap_or((1, "second"));
+    text::plural(seconds / unit, name)
+}
+
+/// How many of one side belong to how many of the other, when the file says.
+fn kind(decision: &Decision) -> Option<&'static str> {
+    // Without children nobody said how many there are.
+    let is_open = decision.choice.is_none()
+        && decision.questions.iter().any(|question| {
+            question.about == decision.relationship && question.ask.starts_with("how many")
+        });
+    (!is_open).then(|| decision.facts.kind.name())
 }
