@@ -29,6 +29,11 @@ pub(crate) fn bucket_aging(layout: &Layout<'_>, entity: &Entity) -> Option<(Stri
 /// The date that says when a document came. Others (a birthday, the start of a subscription) would let
 /// documents go that are young.
 pub(crate) fn coming(entity: &Entity) -> Option<&str> {
+    coming_among(&dates_of(entity))
+}
+
+/// The same of fields that hold dates, by their names.
+pub(crate) fn coming_among<'n>(dates: &[&'n str]) -> Option<&'n str> {
     const MADE: [&str; 9] = [
         "create", "created", "creation", "insert", "inserted", "added", "logged", "received",
         "recorded",
@@ -61,20 +66,26 @@ pub(crate) fn coming(entity: &Entity) -> Option<&str> {
     const WHEN: [&str; 5] = ["time", "timestamp", "ts", "at", "date"];
     let last_says_when =
         |name: &&str| words::split(name).last().is_some_and(|last| WHEN.contains(&last.as_str()));
-    let made = dates(entity).find(|name| says(name, &MADE));
-    let happened = || dates(entity).find(|name| says(name, &HAPPENED) && last_says_when(name));
+    let dates = || telling_age(dates);
+    let made = dates().find(|name| says(name, &MADE));
+    let happened = || dates().find(|name| says(name, &HAPPENED) && last_says_when(name));
     // `time`, and nothing beside it that says which.
-    made.or_else(happened).or_else(|| dates(entity).find(|name| WHEN[..4].contains(name)))
+    made.or_else(happened).or_else(|| dates().find(|name| WHEN[..4].contains(name)))
 }
 
 /// The date of a document for its archive, where a mistake loses nothing: when it came, or the first that
 /// does not say something else.
 pub(crate) fn dated(entity: &Entity) -> Option<&str> {
-    coming(entity).or_else(|| dates(entity).next())
+    coming(entity).or_else(|| telling_age(&dates_of(entity)).next())
+}
+
+fn dates_of(entity: &Entity) -> Vec<&str> {
+    let dates = entity.fields.iter().filter(|field| field.kind == BsonType::Date);
+    dates.map(|field| field.name.as_str()).collect()
 }
 
 /// Dates that may say how old a document is.
-fn dates(entity: &Entity) -> impl Iterator<Item = &str> {
+fn telling_age<'n>(dates: &[&'n str]) -> impl Iterator<Item = &'n str> {
     const OTHER: [&str; 43] = [
         "birth",
         "birthday",
@@ -120,8 +131,7 @@ fn dates(entity: &Entity) -> impl Iterator<Item = &str> {
         "arrives",
         "taken",
     ];
-    let dates = entity.fields.iter().filter(|field| field.kind == BsonType::Date);
-    dates.map(|field| field.name.as_str()).filter(|name| !says(name, &OTHER))
+    dates.iter().copied().filter(|name| !says(name, &OTHER))
 }
 
 fn says(name: &str, words: &[&str]) -> bool {

@@ -7,6 +7,7 @@ use docward_model::{BsonType, DesignModel, DesignRead, Entity, EntityField, Matc
 
 use crate::aging::{bucket_aging, coming, cooling};
 use crate::collection::{CollectionPlan, Purpose};
+use crate::facts::Kind;
 use crate::layout::{Layout, Origin, Planned, at_path};
 use crate::pattern::{Pattern, Window, date_field};
 use crate::plan::Decision;
@@ -503,12 +504,25 @@ fn by_references(
                         with.relationship == relationship.name && !decision.spares(with, false)
                     })
         });
-        if decision.patterns.first() == Some(&Pattern::ChildrenInParent) && !asked {
-            continue;
-        }
+        let in_parent = decision.patterns.first() == Some(&Pattern::ChildrenInParent);
         let Some(held) = layout.held_at(relationship, decision) else { continue };
         let held = held.split('.').next().unwrap_or_default();
         let mut keys = vec![(place_of(layout, collection, path, held), false)];
+        // A child that has one parent is in one list. Empty lists have a key, too, and are left out.
+        let several = layout.model.deployment.server >= (5, 0) || !asked;
+        if in_parent && decision.facts.kind == Kind::OneToMany && path.is_empty() && several {
+            let key = keys[0].0.clone();
+            let filled = if key.contains('.') { key } else { format!("{key}.0") };
+            let serves = format!("no `{}` of two `{}`", relationship.child, relationship.parent);
+            found.push(IndexPlan {
+                unique: true,
+                only: Some(Partial::Present(filled)),
+                ..IndexPlan::on(keys.clone(), serves)
+            });
+        }
+        if in_parent && !asked {
+            continue;
+        }
         let shown = decision.patterns.iter().find_map(|pattern| match pattern {
             Pattern::Subset { by, .. } => Some(by.clone()),
             _ => None,
@@ -664,7 +678,8 @@ fn merged(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
         // What asks for a value finds it in an index of documents that have one.
         let covers = |a: &IndexPlan, b: &IndexPlan| {
             a.only == b.only
-                || b.only.is_none() && matches!(&a.only, Some(Partial::Present(_)) if a.unique)
+                || b.only.is_none()
+                    && matches!(&a.only, Some(Partial::Present(path)) if a.unique && *path == a.keys[0].0)
         };
         let same = kept
             .iter_mut()

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::aging;
 use docward_model::{
     BsonType, Collection, CollectionKind, Distribution, Evidence, Field, FieldShape, Namespace,
     Operation, Profile, Reference, words,
@@ -15,6 +16,9 @@ pub const STARTER: &str = include_str!("starter.yaml");
 /// Fields of an entity that are written down; documents with more are cut short with a remark.
 const MOST_FIELDS: usize = 60;
 
+/// Objects inside of objects that are written down: a model has no use for more (DM-06.1).
+const DEEPEST: usize = 8;
+
 /// A model filled in from evidence. `as_of` is the day it is true for, as `2026-01-31`.
 pub fn starter_from(evidence: &Evidence, as_of: Option<&str>) -> String {
     let mut out = String::new();
@@ -22,6 +26,8 @@ pub fn starter_from(evidence: &Evidence, as_of: Option<&str>) -> String {
         .collections
         .iter()
         .filter(|c| matches!(c.kind, CollectionKind::Plain | CollectionKind::TimeSeries))
+        // The server's own names are for none of ours.
+        .filter(|c| !c.namespace.collection.starts_with("system."))
         .filter(|c| c.profile.as_ref().is_some_and(|p| p.documents > 0))
         .collect();
     let names = Names::of(&kept);
@@ -103,6 +109,14 @@ fn entity(
     let _ = writeln!(out, "  {}:", scalar(name));
     let _ = writeln!(out, "    collection: {}", scalar(&collection.namespace.collection));
     let _ = writeln!(out, "    count: {}", profile.total.max(profile.documents));
+    let own = profile.fields.iter().find(|field| field.parent.is_none() && field.name == "_id");
+    if let Some(kind) = own.map(kind_of).filter(|kind| *kind != BsonType::ObjectId) {
+        let _ = writeln!(
+            out,
+            "    # `_id` is {} today, and an ObjectId in the design: declare what people know as a field with `unique: true`",
+            docward_model::text::a(kind.name())
+        );
+    }
     let held = |field: &Field| {
         evidence.references.iter().any(|r| r.from == collection.namespace && r.path == field.path)
     };
@@ -116,7 +130,7 @@ fn entity(
         let unique = collection.indexes.iter().flatten().any(|index| {
             index.unique && matches!(index.keys.as_slice(), [key] if key.path == field.name)
         });
-        let _ = writeln!(out, "      {}", field_line(profile, field, unique));
+        let _ = writeln!(out, "      {}", field_line(profile, field, unique, 0));
     }
     if top.len() > MOST_FIELDS {
         let _ = writeln!(out, "      # {} more fields are left out", top.len() - MOST_FIELDS);
@@ -152,13 +166,12 @@ fn entity(
 
 /// New documents a year, from the time between the first and the last.
 fn yearly(profile: &Profile) -> Option<f64> {
-    let dates = profile
-        .fields
-        .iter()
-        .filter(|field| field.parent.is_none())
-        .filter_map(|field| field.dates)
-        .chain(profile.fields.iter().filter(|f| f.name == "_id").filter_map(|f| f.dates));
-    let (from, to) = dates.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+    let top = || profile.fields.iter().filter(|field| field.parent.is_none());
+    let dates = |name: &str| top().find(|field| field.name == name).and_then(|f| f.dates);
+    // Birthdays and terms say nothing about when documents came.
+    let named: Vec<&str> =
+        top().filter(|f| f.dates.is_some()).map(|field| field.name.as_str()).collect();
+    let (from, to) = dates("_id").or_else(|| dates(aging::coming_among(&named)?))?;
     let years = (to - from) as f64 / 1000.0 / crate::quantity::YEAR;
     // Less than a day says nothing about a year.
     (years > 1.0 / 365.0).then(|| profile.total.max(profile.documents) as f64 / years)
@@ -169,13 +182,13 @@ fn embedded_entity(out: &mut String, name: &str, fields: &[&Field], profile: &Pr
     let _ = writeln!(out, "    # embedded today");
     let _ = writeln!(out, "    fields:{}", if fields.is_empty() { " {}" } else { "" });
     for field in fields.iter().take(MOST_FIELDS) {
-        let _ = writeln!(out, "      {}", field_line(profile, field, false));
+        let _ = writeln!(out, "      {}", field_line(profile, field, false, 0));
     }
     let _ = writeln!(out, "    # ? lifecycle: {{growth: 1000/day, kept: forever}}");
 }
 
 /// `status: {type: string, bytes: {typical: 4 B, p99: 9 B}}`.
-fn field_line(profile: &Profile, field: &Field, unique: bool) -> String {
+fn field_line(profile: &Profile, field: &Field, unique: bool, depth: usize) -> String {
     let kind = kind_of(field);
     let mut more = Vec::new();
     if let Some(text) = field.text.as_ref().filter(|_| kind == BsonType::String) {
@@ -188,11 +201,11 @@ fn field_line(profile: &Profile, field: &Field, unique: bool) -> String {
         more.push(format!("of: {}", element.unwrap_or(BsonType::String).name()));
         more.push(format!("items: {}", spread(&array.lengths)));
     }
-    if kind == BsonType::Object {
+    if kind == BsonType::Object && depth < DEEPEST {
         let inside: Vec<String> = children(profile, field)
             .filter(|f| f.shape == FieldShape::Named && is_plain(&f.name))
             .take(MOST_FIELDS)
-            .map(|f| field_line(profile, f, false))
+            .map(|f| field_line(profile, f, false, depth + 1))
             .collect();
         if !inside.is_empty() {
             more.push(format!("fields: {{{}}}", inside.join(", ")));

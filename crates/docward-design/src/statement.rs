@@ -1,7 +1,7 @@
 //! Statements that keep a pattern true, as data and as functions for mongosh. What a function is given
 //! stands in the data as a value of the BSON type JavaScript: an expression over its parameters.
 
-use bson::{Bson, Document};
+use bson::{Bson, Document, doc};
 use docward_model::shell::quote;
 
 use crate::js;
@@ -101,6 +101,16 @@ impl Statement {
                     update.insert(operator, part);
                 }
             }
+        }
+    }
+
+    /// Adds one to a number, whatever else an update does.
+    pub(crate) fn raise(&mut self, field: &str) {
+        if let Some(Bson::Array(stages)) = self.arguments.get_mut(1) {
+            let before = doc! { "$ifNull": [format!("${field}"), 0] };
+            stages.push(doc! { "$set": { field: { "$add": [before, 1] } } }.into());
+        } else {
+            self.also(doc! { "$inc": { field: 1 } });
         }
     }
 

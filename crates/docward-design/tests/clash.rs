@@ -88,3 +88,24 @@ fn the_gallery_has_none() {
     }
     assert!(models >= 7);
 }
+
+#[test]
+fn pt_ref_1_two_trees_of_one_entity() {
+    let text = "entities:
+  person: {lifecycle: {growth: 0, kept: forever}, fields: {name: string}}
+relationships:
+  person.reports: {child: person, children: {p50: 0, p95: 8, p99: 20, max: 60}, growth: bounded}
+  person.mentees: {child: person, children: {p50: 0, p95: 8, p99: 20, max: 60}, growth: bounded}
+reads:
+  p: {from: person, where: [name], with: [person.reports, person.mentees], rate: 50/s}
+writes:
+  w: {insert: [person], rate: 1/min}
+";
+    let found = said(text);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].starts_with("m.yaml:5:3: `person.reports` and `person.mentees` are two trees"),
+        "{}",
+        found[0]
+    );
+}

@@ -330,3 +330,233 @@ writes:
     let cart = design.collections[0].fields.iter().find(|f| f.name == "cart").unwrap();
     assert_eq!(cart.fields[0].name, "_id");
 }
+
+/// What each index of a collection is on, with `!` behind those that are unique.
+fn indexes(design: &Design, entity: &str) -> Vec<String> {
+    let collection = design.collections.iter().find(|c| c.entity == entity).unwrap();
+    let told = collection.indexes.iter().map(|index| {
+        let keys: Vec<&str> = index.keys.iter().map(|(name, _)| name.as_str()).collect();
+        format!("{}{}", keys.join("+"), if index.unique { "!" } else { "" })
+    });
+    told.collect()
+}
+
+#[test]
+fn er_m_5_dm_07_6_copies_of_what_is_unique_are_not() {
+    let text = "
+entities:
+  post: {count: 1k, lifecycle: {growth: 0, kept: forever}, fields: {title: string}}
+  tag: {count: 50, lifecycle: {growth: 0, kept: forever}, fields: {label: {type: string, unique: true}}}
+relationships:
+  post.tags: {child: tag, children: {p50: 3, p95: 5, p99: 8, max: 20}, growth: bounded, parents: {p50: 40, p95: 300, p99: 4000, max: 30000}}
+reads:
+  page: {from: post, where: [_id], with: [post.tags], rate: 100/s}
+writes:
+  w: {insert: [post, tag], rate: 1/min}
+";
+    let design = designed(text);
+    assert_eq!(design.decisions[0].verdict, Verdict::Embed);
+    assert_eq!(indexes(&design, "post"), [""; 0]);
+    let tag = design.entities.iter().find(|advice| advice.entity == "tag").unwrap();
+    assert!(tag.remarks.iter().any(|r| r.contains("copies, of which every parent")), "{tag:?}");
+}
+
+#[test]
+fn pt_poly_2_what_is_unique_among_one_kind_has_an_index() {
+    let text = "
+entities:
+  vehicle:
+    count: 1M
+    lifecycle: {growth: 0, kept: forever}
+    fields: {vin: {type: string, unique: true}}
+    variants:
+      car: {plate: {type: string, unique: true}, doors: int}
+      boat: {hull: {type: string, unique: true}}
+reads:
+  v: {from: vehicle, where: [vin], rate: 90/s}
+  p: {from: vehicle, where: [plate], rate: 1/s}
+writes:
+  w: {insert: vehicle, rate: 1/s}
+";
+    let design = designed(text);
+    let found = indexes(&design, "vehicle");
+    for index in ["vin!", "plate!", "hull!"] {
+        assert!(found.iter().any(|known| known == index), "{index} in {found:?}");
+    }
+}
+
+/// Students and courses, many to many, or one to many where `SHARED` is taken out.
+const COURSES: &str = "
+entities:
+  guild: {count: 10k, lifecycle: {growth: 0, kept: forever}, fields: {name: string}}
+  player: {count: 100k, lifecycle: {growth: 0, kept: forever}, fields: {nick: {type: string, unique: true}, level: int}}
+relationships:
+  guild.members: {child: player, children: {p50: 60, p95: 90, p99: 120, max: 200}, growth: bounded}
+reads:
+  guild: {from: guild, where: [_id], with: [guild.members], rate: 1/s}
+  player: {from: player, where: [nick], rate: 90/s}
+writes:
+  w: {insert: [guild, player], rate: 1/s}
+";
+
+#[test]
+fn er_m_5_ck_12_a_child_is_in_one_list_and_the_way_back_has_an_index() {
+    let design = designed(COURSES);
+    let first = design.decisions[0].patterns.first();
+    if first == Some(&Pattern::ChildrenInParent) {
+        assert_eq!(indexes(&design, "guild"), ["memberIds!"]);
+    }
+    let back = COURSES.replace(
+        "player: {from: player, where: [nick]",
+        "player: {from: player, where: [nick], with: {guild.members: [name]}",
+    );
+    let design = designed(&back);
+    if design.decisions[0].patterns.first() == Some(&Pattern::ChildrenInParent) {
+        let found = indexes(&design, "guild");
+        assert!(found.iter().any(|index| index == "memberIds"), "{found:?}");
+    }
+}
+
+const REVIEWS: &str = "
+entities:
+  product: {count: 100k, lifecycle: {growth: 0, kept: forever}, fields: {sku: {type: string, unique: true}}}
+  review: {count: 10M, lifecycle: {growth: 1M/year, kept: forever}, fields: {text: {type: string, bytes: 200}, stars: int, createTime: date}}
+relationships:
+  product.reviews: {child: review, children: {p50: 40, p95: 400, p99: 3000, max: 20k}, growth: {typical: 20/year, p99: 900/year}}
+reads:
+  page: {from: product, where: [sku], COUNTED, rate: 100/s}
+  r: {from: review, where: [product], sort: {createTime: -1}, limit: 20, rate: 10/s}
+writes:
+  w: {insert: review, rate: 1/s}
+  edit: {update: review, sets: [review.text], rate: 20/s}
+  p: {insert: product, rate: 1/h}
+";
+
+#[test]
+fn gc_47_pt_computed_1_a_count_changes_with_the_number_of_documents() {
+    let kept = |text: &str| {
+        let design = designed(text);
+        design.decisions[0].patterns.iter().any(|p| matches!(p, Pattern::Computed { .. }))
+    };
+    let counted = REVIEWS.replace("COUNTED", "count: [product.reviews]");
+    assert!(kept(&counted), "edits of a text change no count");
+    let summed = REVIEWS.replace("COUNTED", "sum: {product.reviews: stars}");
+    assert!(kept(&summed));
+    assert!(!kept(&summed.replace("review.text", "review.stars")), "edits of what is summed do");
+    assert!(!kept(&counted.replace("update: review, sets: [review.text]", "delete: review")));
+}
+
+#[test]
+fn ck_14_the_largest_parents_may_speak_against_it_alone() {
+    let text = "
+entities:
+  order: {count: 1k, lifecycle: {growth: 0, kept: forever}, fields: {no: string}}
+  line: {lifecycle: {growth: 0, kept: forever}, fields: {sku: string}}
+relationships:
+  order.lines: {child: line, children: {p50: 50, p95: 300, p99: 500, max: MAX}, growth: bounded}
+reads:
+  page: {from: order, where: [_id], with: [order.lines], rate: 9/s}
+writes:
+  w: {insert: [order, line], rate: 1/s, atomic: true}
+";
+    let with = |max: &str| designed(&text.replace("MAX", max));
+    let vetoed = with("1000");
+    assert_eq!(vetoed.decisions[0].verdict, Verdict::Reference);
+    let told: Vec<&str> = vetoed.decisions[0].turns.iter().map(|turn| turn.when.as_str()).collect();
+    assert!(told.contains(&"no parent has more than 999"), "{told:?}");
+    assert_eq!(with("999").decisions[0].verdict, Verdict::Embed);
+}
+
+#[test]
+fn er_m_6_ids_that_a_child_lists_are_not_many_in_every_element() {
+    let text = "
+entities:
+  policy: {count: 1M, lifecycle: {growth: 0, kept: forever}, fields: {policyNo: {type: string, bytes: 12, unique: true}}}
+  claim: {count: 5M, lifecycle: {growth: 0, kept: forever}, fields: {amount: decimal}}
+  document: {lifecycle: {growth: 0, kept: forever}, fields: {title: {type: string, bytes: 40}, body: {type: string, bytes: 900 KB}}}
+relationships:
+  policy.claims: {child: claim, children: {p50: 2, p95: 20, p99: 130, max: 150}, growth: bounded}
+  claim.documents: {child: document, children: {p50: 1, p95: 3, p99: 800, max: 900}, growth: bounded}
+reads:
+  policy: {from: policy, where: [policyNo], with: {policy.claims: all, claim.documents: all}, rate: 50/s}
+  document: {from: document, where: [_id], rate: 50/s}
+writes:
+  claim: {insert: [policy, claim, document], rate: 60/h}
+";
+    let design = designed(text);
+    let claims = &design.decisions[0];
+    assert!(claims.facts.projected() < 500_000, "{}", claims.facts.projected());
+    assert_eq!(claims.verdict, Verdict::Embed, "{:#?}", claims.ruling);
+}
+
+const SHARDED: &str = "
+deployment: {server: \"6.0\", shards: 4}
+entities:
+  product:
+    count: 2M
+    lifecycle: {growth: 200k/year, kept: forever}
+    fields: {sku: {type: string, bytes: 12, unique: true}, name: {type: string, bytes: 40}}
+  review:
+    count: 500M
+    lifecycle: {growth: 100M/year, kept: forever}
+    fields: {author: {type: string, bytes: 16, distinct: 40M, top-share: 0.01%}, rating: int, text: {type: string, bytes: 300}, createTime: date}
+relationships:
+  product.reviews: {child: review, children: {p50: 40, p95: 900, p99: 3k, max: 90k}, growth: {typical: 20/year, p99: 900/year}}
+reads:
+  product page: {from: product, where: [sku], with: {product.reviews: {newest: 5, by: createTime}}, count: [product.reviews], rate: 5000/s}
+  my reviews: {from: review, where: [author], sort: {createTime: -1}, limit: 20, rate: 300/s}
+  all reviews: {from: review, where: [product], sort: {createTime: -1}, limit: 20, rate: 10/s}
+writes:
+  review: {insert: review, rate: 4/s}
+  product: {insert: product, update: product, rate: 1/s}
+";
+
+#[test]
+fn sk_4_alg_9_reads_count_where_they_look() {
+    let key = |text: &str, entity: &str| {
+        let design = designed(text);
+        let collection = design.collections.iter().find(|c| c.entity == entity).unwrap();
+        collection.shard.as_ref().unwrap().key.clone()
+    };
+    // The preview answers the page, so that reviews are looked up by their authors.
+    let reviews = key(SHARDED, "review");
+    assert_eq!(reviews.fields[0].0, "author", "{}", reviews.text());
+    assert!((reviews.targeted - 300.0 / 310.0).abs() < 1e-9, "{}", reviews.targeted);
+    // Without one the page looks them up.
+    let whole =
+        SHARDED.replace("{product.reviews: {newest: 5, by: createTime}}", "[product.reviews]");
+    assert_eq!(key(&whole, "review").fields[0].0, "productId");
+    // Parents are fetched by their `_id`s.
+    let up = SHARDED
+        .replace(
+            "all reviews: {from: review, where: [product]",
+            "all reviews: {from: review, with: {product.reviews: all}, where: [author]",
+        )
+        .replace("rate: 10/s", "rate: 90000/s");
+    let products = key(&up, "product");
+    let named = products.checks.iter().find(|check| check.0 == "SK-4").unwrap();
+    assert!(products.fields[0].0 == "_id" || named.1 == Some(false), "{products:?}");
+}
+
+#[test]
+fn sk_11_pt_ts_1_zones_of_a_time_series_are_in_its_meta_field() {
+    let text = "
+deployment: {server: \"6.0\", shards: 4, zones: {field: region, values: [EU, US]}}
+entities:
+  metric:
+    lifecycle: {growth: 10B/year, kept: 90 days}
+    needs-change-streams-or-updates: false
+    series: {time: ts, id: [region, host], rate: 1/min, series: 1M}
+    fields: {ts: date, region: {type: string, values: [EU, US]}, host: {type: string, bytes: 12}, cpu: double}
+reads:
+  m: {from: metric, where: {region: equal, host: equal, ts: range}, rate: 10/s}
+writes:
+  w: {insert: metric, rate: 10k/s}
+";
+    let design = designed(text);
+    let shard = design.collections[0].shard.as_ref().unwrap();
+    let names: Vec<&str> = shard.key.fields.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["meta.region", "meta.host"]);
+    assert_eq!(shard.zones, ["EU", "US"]);
+    assert_eq!(shard.key.targeted, 1.0);
+}

@@ -6,6 +6,7 @@ use docward_model::{BsonType, EntityField, Relationship, shell::quote};
 use super::owned::at;
 use super::summary::Summary;
 use super::{Place, Plans, factory, unless_matched};
+use crate::collection::{CollectionPlan, Purpose};
 use crate::js::{self, SPREAD, given, member_of};
 use crate::layout::{Origin, Planned, is_number, own};
 use crate::pattern::Pattern;
@@ -86,7 +87,7 @@ impl<'m> Plans<'m> {
             parent,
             field,
         };
-        let (pattern, jobs, more) = if field.kind == BsonType::Object {
+        let (pattern, mut jobs, more) = if field.kind == BsonType::Object {
             self.one_inside(&inside)
         } else if decision.patterns.iter().any(|p| matches!(p, Pattern::Outlier { .. })) {
             self.pages(&inside, decision)?
@@ -106,6 +107,13 @@ impl<'m> Plans<'m> {
             format!("const one = {};", factory(&told_apart(sample, first))),
         ];
         check.extend(more);
+        if let Some((versions, held)) = self.versioned(inside.parent.collection, &mut jobs) {
+            check.push(format!(
+                "expect(\"changes of parts are versions, too\", at.getCollection({}).countDocuments({}) > 0, true);",
+                quote(versions),
+                js::object(&doc! { held: given("root._id") }, 0)
+            ));
+        }
         Some(Script {
             about: relationship.name.clone(),
             pattern,
@@ -113,6 +121,30 @@ impl<'m> Plans<'m> {
             jobs,
             check,
         })
+    }
+
+    /// What changes a part changes the document: where old versions are kept, the one before is, and the next
+    /// has a number of its own. Returns where they are, and by which field.
+    fn versioned(&self, home: &'m CollectionPlan, jobs: &mut [Job]) -> Option<(&'m str, String)> {
+        let entity = self.layout.model.entity(&home.entity)?;
+        let versions = self.beside(entity, &Purpose::Versions)?;
+        let held = self.layout.naming.id_of(&entity.name);
+        let keep = |id: &Bson| {
+            let find = Statement::new(&home.name, Method::FindOne, [doc! { "_id": id }.into()]);
+            let copy = doc! {
+                SPREAD: given("was"), "_id": given("new ObjectId()"), &held: given("was._id"),
+            };
+            let insert = Statement::insert(&versions.name, copy);
+            Step::Code(format!(
+                "{{\n  // The version before is kept; of changes at the same moment those between are not.\n  const was = {};\n  try {{\n    if (was !== null) {};\n  }} catch (error) {{\n    if (error.code !== 11000) throw error;\n  }}\n}}",
+                find.shell(2),
+                insert.shell(4)
+            ))
+        };
+        for job in jobs {
+            job.steps = versioned_steps(std::mem::take(&mut job.steps), &home.name, &keep);
+        }
+        Some((&versions.name, held))
     }
 
     fn one_inside(&self, inside: &Inside<'m>) -> (&'static str, Vec<Job>, Vec<String>) {
@@ -492,6 +524,30 @@ impl<'m> Plans<'m> {
             .map(|field| field.name.as_str())
             .collect()
     }
+}
+
+/// Steps in which every update of a document of the collection raises its version, after what was there is
+/// kept.
+fn versioned_steps(steps: Vec<Step>, home: &str, keep: &dyn Fn(&Bson) -> Step) -> Vec<Step> {
+    let mut out = Vec::new();
+    for mut step in steps {
+        match &mut step {
+            Step::Run(statement) | Step::Let(_, statement) | Step::Return(statement) => {
+                let one = matches!(statement.method, Method::UpdateOne | Method::FindOneAndUpdate);
+                let id = statement.filter().and_then(|filter| filter.get("_id")).cloned();
+                if let Some(id) = id.filter(|_| one && statement.collection == home) {
+                    out.push(keep(&id));
+                    statement.raise("version");
+                }
+            }
+            Step::Retry(inner) => {
+                *inner = versioned_steps(std::mem::take(inner), home, keep);
+            }
+            Step::Note(_) | Step::Code(_) => {}
+        }
+        out.push(step);
+    }
+    out
 }
 
 /// A sample whose first field differs from element to element.

@@ -174,6 +174,12 @@ impl<'m> Plans<'m> {
         if let Some(archive) = keeper.archive {
             does.push_str(&format!(" What is in `{archive}` is not changed any more."));
         }
+        if all.iter().any(|k| k.relationship.is_shared() && !k.summary.sums.is_empty()) {
+            does.push_str(&format!(
+                " A link that is made or taken away at the same moment may count the `{}` as it was before: `rebuild…` puts that right.",
+                r.child
+            ));
+        }
         for keeper in &all {
             let Members::Listed(list, key) = &keeper.members else { continue };
             let path = key.map_or_else(|| list.clone(), |key| format!("{list}.{key}"));
@@ -428,6 +434,9 @@ impl<'m> Plans<'m> {
     }
 }
 
+/// Ids in one statement: a message holds some 840,000 of them.
+const AT_ONCE: usize = 10_000;
+
 impl Keeper<'_> {
     /// Finds the children of a parent: what goes before, and a filter.
     fn members_of(&self, parent_id: &str) -> (Vec<Step>, Document) {
@@ -505,6 +514,7 @@ impl Keeper<'_> {
     fn follow(&self, child_id: &str) -> Vec<Step> {
         let parents = self.parent.collection.name.as_str();
         let mut steps = Vec::new();
+        let mut paired = None;
         let (filter, method) = match &self.members {
             Members::Holding(held) => {
                 (doc! { "_id": given(member_of("found", held)) }, Method::UpdateOne)
@@ -522,12 +532,30 @@ impl Keeper<'_> {
                 let name = js::function(&["in", pairs]);
                 steps.push(Step::Code(format!("const {name} = {};", find.shell(0))));
                 let ids = format!("{name}.map((one) => {})", member_of("one", first));
+                paired = Some((
+                    ids.clone(),
+                    format!("{name}.map((one) => ({{ _id: {} }}))", member_of("one", first)),
+                ));
                 (doc! { "_id": { "$in": given(ids) } }, Method::UpdateMany)
             }
         };
         if !self.summary.sums.is_empty() {
             let update = self.summary.exchange("found", "next");
-            steps.push(Step::Run(Statement::new(parents, method, [filter.clone().into(), update])));
+            match &paired {
+                // More ids than a message holds go in several.
+                Some((ids, _)) => {
+                    let some = doc! { "_id": { "$in": given("some") } };
+                    let write = Statement::new(parents, method, [some.into(), update]);
+                    steps.push(Step::Code(format!(
+                        "for (let from = 0, all = {ids}; from < all.length; from += {AT_ONCE}) {{\n  const some = all.slice(from, from + {AT_ONCE});\n  {};\n}}",
+                        write.shell(2)
+                    )));
+                }
+                None => {
+                    let write = Statement::new(parents, method, [filter.clone().into(), update]);
+                    steps.push(Step::Run(write));
+                }
+            }
         }
         let Some((preview, ..)) = &self.summary.preview else { return steps };
         let mut wanted = doc! { preview: 1 };
@@ -572,7 +600,8 @@ impl Keeper<'_> {
         if method == Method::UpdateMany {
             let all =
                 Statement::new(parents, Method::Find, [filter.into(), doc! { "_id": 1 }.into()]);
-            code = format!("for (const keeper of {}) {{\n{}}}\n", all.shell(0), indented(&code));
+            let all = paired.map_or_else(|| all.shell(0), |(_, keepers)| keepers);
+            code = format!("for (const keeper of {all}) {{\n{}}}\n", indented(&code));
         }
         steps.push(Step::Note(
             "Until the preview agrees with the documents: others may write at the same time."

@@ -19,6 +19,9 @@ use crate::yaml::{self, Node};
 /// Longer files are no models.
 pub const MAX_BYTES: usize = 8 * 1024 * 1024;
 
+/// More than any team keeps in its head, and as many as are designed in seconds.
+const MOST_ENTITIES: usize = 2_000;
+
 /// Reads a model; `file` is its name in messages.
 pub fn read(file: &str, text: &str) -> Result<DesignModel, Vec<Fault>> {
     let mut faults = Faults::new(file);
@@ -71,6 +74,11 @@ fn model(text: &str, faults: &mut Faults<'_>) -> Option<DesignModel> {
     }
     let at = table.at;
     table.finish("a model", faults);
+    if model.entities.len() > MOST_ENTITIES {
+        let message = format!("the model has more than {MOST_ENTITIES} entities");
+        faults.push(at, message, Some("split it by what belongs together".to_owned()));
+        return None;
+    }
     if model.entities.is_empty() && faults.is_empty() {
         let hint = "list them under `entities:`".to_owned();
         faults.push(at, "the model has no entities", Some(hint));

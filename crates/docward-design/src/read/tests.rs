@@ -387,3 +387,27 @@ writes:
         assert!(found.contains(expected), "{found}: {expected}");
     }
 }
+
+#[test]
+fn ck_11_what_is_counted_are_children_of_a_parent() {
+    let from_child = MODEL.replace(
+        "reads:\n",
+        "reads:\n  tally: {from: item, where: [quantity], count: [order.items], rate: 1/s}\n",
+    );
+    let found = said(&from_child);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("`tally` counts or sums `order.items` from `item`"), "{}", found[0]);
+    assert!(found[0].contains("read from `order`"), "{}", found[0]);
+}
+
+#[test]
+fn more_entities_than_anybody_designs_are_refused() {
+    let mut text = "entities:\n".to_owned();
+    for n in 0..2001 {
+        text += &format!("  e{n}: {{fields: {{a: int}}}}\n");
+    }
+    assert_eq!(
+        said(&text),
+        ["m.yaml:1:1: the model has more than 2000 entities; split it by what belongs together"]
+    );
+}
