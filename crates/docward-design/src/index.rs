@@ -509,15 +509,16 @@ fn by_references(
         let held = held.split('.').next().unwrap_or_default();
         let mut keys = vec![(place_of(layout, collection, path, held), false)];
         // A child that has one parent is in one list. Empty lists have a key, too, and are left out.
-        let several = layout.model.deployment.server >= (5, 0) || !asked;
-        if in_parent && decision.facts.kind == Kind::OneToMany && path.is_empty() && several {
+        if in_parent && decision.facts.kind == Kind::OneToMany && path.is_empty() {
             let key = keys[0].0.clone();
-            let filled = if key.contains('.') { key } else { format!("{key}.0") };
+            let filled = if key.contains('.') { key.clone() } else { format!("{key}.0") };
             let serves = format!("no `{}` of two `{}`", relationship.child, relationship.parent);
+            // Beside one for the way back it runs the other way: two of the same keys have the same name.
+            let apart = asked && filled != key;
             found.push(IndexPlan {
                 unique: true,
                 only: Some(Partial::Present(filled)),
-                ..IndexPlan::on(keys.clone(), serves)
+                ..IndexPlan::on(vec![(key, apart)], serves)
             });
         }
         if in_parent && !asked {
@@ -678,13 +679,18 @@ fn merged(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
         // What asks for a value finds it in an index of documents that have one.
         let covers = |a: &IndexPlan, b: &IndexPlan| {
             a.only == b.only
-                || b.only.is_none()
+                || (b.only.is_none() || matches!(b.only, Some(Partial::Is(..))) && !b.unique)
                     && matches!(&a.only, Some(Partial::Present(path)) if a.unique && *path == a.keys[0].0)
         };
         let same = kept
             .iter_mut()
             .find(|have| have.keys == index.keys && (covers(have, &index) || covers(&index, have)));
         if let Some(same) = same {
+            // The one that is unique among all that have a value serves those of one kind, too.
+            if matches!(same.only, Some(Partial::Is(..))) && index.unique {
+                same.notes.clear();
+                same.only = index.only.clone();
+            }
             same.only = same.only.take().or(index.only);
             same.unique |= index.unique;
             same.expire_after = same.expire_after.or(index.expire_after);
