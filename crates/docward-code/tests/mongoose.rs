@@ -293,6 +293,41 @@ fn copies_of_schemas_have_what_was_said_before() {
 }
 
 #[test]
+fn what_is_declared_last_counts() {
+    let text = "const s = new Schema({ name: { type: String, required: true }, n: { type: Number, min: 5, max: 9 },\n\
+                old: { type: String, required: true }, deep: { a: { type: String, required: true } } });\n\
+                s.remove('old'); s.remove(['deep.a']);\ns.add({ name: String });\n\
+                s.path('n').min(1);\ns.path('deep', Number);\nmodel('Thing', s);";
+    let model = one(Kind::Mongoose, text);
+    assert_eq!(required(&model), [""; 0]);
+    assert!(plain_document(&model.schema)["properties"].get("old").is_none());
+    assert_eq!(field(&model, "n").get("minimum"), None);
+    assert_eq!(field(&model, "n")["maximum"], json!(9));
+    assert_eq!(field(&model, "deep")["bsonType"], json!(["int", "long", "double", "null"]));
+    // An `_id` of a kind's own.
+    let text = "const B = model('B', new Schema({ a: String }));\n\
+                B.discriminator('K', new Schema({ _id: String, b: Number }));";
+    let model = one(Kind::Mongoose, text);
+    assert!(plain_document(&model.schema)["properties"].get("_id").is_none());
+}
+
+#[test]
+fn calls_in_a_chain_give_the_schema_back() {
+    let text = "const s = new Schema({ a: String }).index({ a: 1 }).add({ b: Number });\n\
+                model('One', s);\nmodel('Two', s.clone().set('collection', 'seconds'));\n\
+                model('Some', s.pick(['a']));\nmodel('Three', new Schema({ c: Date }).plugin(paginate));";
+    let models = read(Kind::Mongoose, text).models;
+    let told: Vec<(&str, Option<&str>)> =
+        models.iter().map(|model| (model.name.as_str(), model.collection.as_deref())).collect();
+    assert_eq!(told.len(), 4, "{told:?}");
+    let named = |name: &str| models.iter().find(|model| model.name == name).unwrap();
+    assert_eq!(named("Two").collection.as_deref(), Some("seconds"));
+    assert!(plain_document(&named("One").schema)["properties"].get("b").is_some());
+    assert_eq!(left_out(named("Some"), ""), ["the fields"]);
+    assert_eq!(left_out(named("Three"), ""), ["plugin(paginate)"]);
+}
+
+#[test]
 fn what_is_said_of_a_path_counts() {
     let text = "const s = new Schema({ name: String, kind: { type: String, enum: ['a', 'b'] }, size: { w: Number },\n\
                 note: { type: String, required: true }, sku: String, n: Number });\n\

@@ -8,7 +8,7 @@ use crate::{
     names::Met,
     query::path::{Leaf, Subject, visit},
     schema::{Array, Dependency, Items, Node, Object, Rest, Scalar},
-    value::{ARRAY, OBJECT, Raw},
+    value::{ARRAY, OBJECT, Raw, repeated},
 };
 
 /// Evaluates schemas against values, and knows how deep it is.
@@ -103,13 +103,11 @@ impl Checker {
                 return Ok(false);
             }
             if array.unique {
-                for other in &seen {
-                    if other.equals(element)? {
-                        return Ok(false);
-                    }
-                }
                 seen.push(element);
             }
+        }
+        if repeated(&seen)?.is_some() {
+            return Ok(false);
         }
         Ok(array.min_items.is_none_or(|least| count >= least)
             && array.max_items.is_none_or(|most| count <= most))

@@ -9,7 +9,7 @@ use crate::{
     pattern::Pattern,
     query::property_rules,
     schema::{Array, Dependency, Items, Node, Object, Rest, Scalar, Types, is_path},
-    value::{ARRAY, BOOL, Literal, OBJECT, Raw, STRING},
+    value::{ARRAY, BOOL, Literal, OBJECT, Raw, STRING, repeated},
     whole,
 };
 
@@ -606,14 +606,12 @@ fn enumeration(keywords: &Keywords<'_>) -> Result<Option<Vec<Literal>>> {
     }
     let mut literals: Vec<Literal> = Vec::new();
     for element in elements(value)? {
-        let literal = Literal::of(Raw::from(element));
-        for before in &literals {
-            if before.raw().equals(literal.raw()).unwrap_or(false) {
-                let message = "$jsonSchema keyword 'enum' array cannot contain duplicate values.";
-                return fault(FAILED_TO_PARSE, message);
-            }
-        }
-        literals.push(literal);
+        literals.push(Literal::of(Raw::from(element)));
+    }
+    let values: Vec<Raw<'_>> = literals.iter().map(Literal::raw).collect();
+    if repeated(&values).ok().flatten().is_some() {
+        let message = "$jsonSchema keyword 'enum' array cannot contain duplicate values.";
+        return fault(FAILED_TO_PARSE, message);
     }
     if literals.is_empty() {
         return fault(FAILED_TO_PARSE, "$jsonSchema keyword 'enum' cannot be an empty array");

@@ -1,11 +1,113 @@
-//! Regular expressions, by the library of servers from 6.1 on. 6.0 and older have its predecessor, which takes and
-//! matches the same but for rare cases; what they say of a pattern that does not compile is worded otherwise.
+//! Regular expressions, by the library of servers from 6.1 on, in a newer version that is held to what theirs does.
+//! 6.0 and older have its predecessor, which takes and matches the same but for rare cases; what they say of a pattern
+//! that does not compile is worded otherwise.
 
 use crate::SchemaFault;
 
 /// A compiled pattern.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern(pcre2::bytes::Regex);
+
+/// A pattern as the library of servers reads it. The one here is newer: to it `{,3}` and `{1, 3}` are numbers
+/// of times, where they are text to servers, and it looks behind by lengths that vary.
+fn as_servers_read(text: &str) -> Result<String, &'static str> {
+    let mut out = String::with_capacity(text.len());
+    // How deep parentheses are, and where those that look behind are open.
+    let (mut depth, mut behind) = (0_usize, Vec::new());
+    let (mut in_class, mut class_start, mut quoted) = (false, 0, false);
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &text[at..];
+        let next = rest.chars().next().map_or(1, char::len_utf8);
+        let mut taken = next;
+        if quoted {
+            quoted = !rest.starts_with("\\E");
+        } else if rest.starts_with('\\') {
+            quoted = rest.starts_with("\\Q");
+            taken = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
+        } else if in_class {
+            // The first bracket of a class is one of its letters.
+            in_class = !(rest.starts_with(']') && at > class_start);
+            if let Some(end) = rest.strip_prefix("[:").and_then(|inner| inner.find(":]")) {
+                taken = end + 4;
+            }
+        } else {
+            match bytes[at] {
+                b'[' => {
+                    in_class = true;
+                    class_start = at + if rest.starts_with("[^") { 2 } else { 1 };
+                }
+                b'(' => {
+                    depth += 1;
+                    if rest.starts_with("(?<=") || rest.starts_with("(?<!") {
+                        behind.push(depth);
+                    }
+                    // What stands behind `(?` is no number of times.
+                    if rest.starts_with("(?") {
+                        taken = 2;
+                    }
+                }
+                b')' => {
+                    behind.retain(|open| *open != depth);
+                    depth = depth.saturating_sub(1);
+                }
+                b'*' | b'+' | b'?' if !behind.is_empty() => return Err(VARIES),
+                b'{' => match Times::read(rest) {
+                    Times::Newer => out.push('\\'),
+                    Times::Varying if !behind.is_empty() => return Err(VARIES),
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+        out.push_str(&rest[..taken]);
+        at += taken;
+    }
+    Ok(out)
+}
+
+/// What the library of servers says.
+const VARIES: &str = "lookbehind assertion is not fixed length";
+
+/// What stands in braces.
+enum Times {
+    /// Always as many.
+    Fixed,
+    /// Not always as many.
+    Varying,
+    /// A number of times to newer libraries only.
+    Newer,
+    /// Something else.
+    Text,
+}
+
+impl Times {
+    fn read(text: &str) -> Self {
+        let inner = text.strip_prefix('{').and_then(|rest| rest.split_once('}'));
+        let Some((inner, _)) = inner else { return Self::Text };
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        let blank = [' ', '\t'];
+        let (least, most) = match inner.split_once(',') {
+            Some((least, most)) => (least, Some(most)),
+            None => (inner, None),
+        };
+        let (bare_least, bare_most) =
+            (least.trim_matches(blank), most.map(|m| m.trim_matches(blank)));
+        let is_times = match bare_most {
+            None => is_number(bare_least),
+            Some("") => is_number(bare_least),
+            Some(most) => is_number(most) && (bare_least.is_empty() || is_number(bare_least)),
+        };
+        if !is_times {
+            return Self::Text;
+        }
+        if bare_least.is_empty() || inner.contains(blank) {
+            return Self::Newer;
+        }
+        if most.is_none_or(|most| most == least) { Self::Fixed } else { Self::Varying }
+    }
+}
 
 /// The server's code for patterns that do not compile.
 const INVALID: i32 = 51_091;
@@ -47,15 +149,60 @@ impl Pattern {
             let message = "Regular expression cannot contain an embedded null byte".to_owned();
             return Err(SchemaFault { code: 2, message });
         }
-        builder.build(text).map(Self).map_err(|error| SchemaFault {
+        let invalid = |why: &dyn std::fmt::Display| SchemaFault {
             code: INVALID,
-            message: format!("Regular expression is invalid: {error}"),
-        })
+            message: format!("Regular expression is invalid: {why}"),
+        };
+        let older = as_servers_read(text).map_err(|why| invalid(&why))?;
+        builder.build(&older).map(Self).map_err(|error| invalid(&error))
     }
 
     /// Whether it is found in a text. Text that is not UTF-8, or too much for the library's limits, is
     /// not matched, as on the server.
     pub(crate) fn is_in(&self, text: &[u8]) -> bool {
         self.0.is_match(text).unwrap_or(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gc_17_numbers_of_times_are_those_of_servers() {
+        for (pattern, text, is_in) in [
+            ("a{,2}", "xyz", false),
+            ("a{,2}", "a{,2}", true),
+            ("^[a-z]{,50}$", "abc", false),
+            ("^a{1, 3}$", "aa", false),
+            ("^a{1,3}$", "aa", true),
+            ("^a{2}$", "aa", true),
+            ("^a{2,}$", "aaa", true),
+            // In classes, behind a backslash and in quotes braces are letters anyway.
+            ("^[{,2}]+$", "{,2}", true),
+            ("^[]{,2}]+$", "]2", true),
+            ("^a\\{,2}$", "a{,2}", true),
+            ("^\\Qa{,2}\\E$", "a{,2}", true),
+            ("^[[:alpha:]]{1,2}$", "ab", true),
+            ("(?<=ab)c", "abc", true),
+            ("(?<!a)c", "bc", true),
+            ("(?<=a{2})b", "aab", true),
+            ("(?<=\\+)b", "+b", true),
+            ("(?<name>a+)b", "aab", true),
+            ("(?<=a)b+", "abb", true),
+        ] {
+            let compiled =
+                Pattern::new(pattern).unwrap_or_else(|fault| panic!("{pattern}: {fault:?}"));
+            assert_eq!(compiled.is_in(text.as_bytes()), is_in, "{pattern} in {text}");
+        }
+    }
+
+    #[test]
+    fn gc_17_servers_look_behind_by_one_length() {
+        for pattern in ["(?<=a{1,3})b", "(?<!a*)b", "(?<=(a|b)?)c", "(?<=a+)b"] {
+            let fault = Pattern::new(pattern).unwrap_err();
+            assert_eq!(fault.code, INVALID, "{pattern}");
+            assert!(fault.message.contains("not fixed length"), "{}", fault.message);
+        }
     }
 }

@@ -86,17 +86,9 @@ impl<'d> Raw<'d> {
 
     /// The first element of an array that equals one before it.
     pub(crate) fn duplicate(self) -> Result<Option<Self>, Fault> {
-        let mut seen: Vec<Self> = Vec::new();
-        for element in self.elements()? {
-            let element = Self::from(element?);
-            for other in &seen {
-                if other.equals(element)? {
-                    return Ok(Some(element));
-                }
-            }
-            seen.push(element);
-        }
-        Ok(None)
+        let all: Vec<Self> =
+            self.elements()?.map(|element| element.map(Self::from)).collect::<Result<_, _>>()?;
+        Ok(repeated(&all)?.map(|at| all[at]))
     }
 
     /// Code, and the values it sees.
@@ -150,6 +142,38 @@ impl<'d> Raw<'d> {
             _ => Ok(self.bytes.cmp(other.bytes)),
         }
     }
+}
+
+/// The place of the first value that equals one before it. A few are compared in pairs, more are sorted.
+pub(crate) fn repeated(values: &[Raw<'_>]) -> Result<Option<usize>, Fault> {
+    const FEW: usize = 12;
+    if values.len() <= FEW {
+        for (at, value) in values.iter().enumerate() {
+            for other in &values[..at] {
+                if other.equals(*value)? {
+                    return Ok(Some(at));
+                }
+            }
+        }
+        return Ok(None);
+    }
+    let mut broken = None;
+    let mut order = |a: usize, b: usize| {
+        values[a].order(values[b], 0).unwrap_or_else(|fault| {
+            broken.get_or_insert(fault);
+            Ordering::Equal
+        })
+    };
+    // Equal ones stay in the order they lie in, so the second of each run is the first that repeats.
+    let mut sorted: Vec<usize> = (0..values.len()).collect();
+    sorted.sort_by(|a, b| order(*a, *b));
+    let mut first = None;
+    for run in sorted.chunk_by(|a, b| order(*a, *b) == Ordering::Equal) {
+        if let [_, second, ..] = run {
+            first = Some(first.map_or(*second, |found: usize| found.min(*second)));
+        }
+    }
+    broken.map_or(Ok(first), Err)
 }
 
 /// Types that are compared by value with each other.

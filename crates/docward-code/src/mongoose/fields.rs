@@ -305,9 +305,27 @@ impl<'t> Reader<'t> {
                 None => draft.loosened(&at, what, "decided by code", place),
             },
             "validate" => draft.loosened(&at, "validate", "decided by code", place),
+            // `schema.path('name', Number)` declares it anew.
+            "path" => {
+                if let Some(kind) = arguments.get(1) {
+                    let field = self.field(draft, *kind, &at);
+                    insert(shape, name, field);
+                }
+            }
             "enum" | "min" | "max" | "match" | "minlength" | "minLength" | "maxlength"
             | "maxLength" => {
                 draft.loosened(&at, what, "said apart from the field; say it there", place);
+                // It stands for what the field says.
+                if let Some(field) = found(shape, name) {
+                    match method {
+                        "enum" => field.enumeration.clear(),
+                        "min" => field.minimum = None,
+                        "max" => field.maximum = None,
+                        "match" => field.patterns.clear(),
+                        "minlength" | "minLength" => field.min_length = None,
+                        _ => field.max_length = None,
+                    }
+                }
             }
             "unique" if flag != Some(false) => {
                 draft.loosened(&at, what, "a unique index, not a matter of a schema", place);
@@ -316,7 +334,13 @@ impl<'t> Reader<'t> {
             "discriminator" => {
                 let why = "elements of several kinds; only what they share is described";
                 draft.loosened(&at, what, why, place);
-                open(shape, name);
+                // Objects there, or elements of a list, have fields that are not listed.
+                if let Some(field) = found(shape, name) {
+                    match &mut field.items {
+                        Items::Each(each) => each.rest = Rest::Open,
+                        _ => field.rest = Rest::Open,
+                    }
+                }
             }
             _ => {}
         }
@@ -385,19 +409,22 @@ fn is_number(value: &bson::Bson) -> bool {
 
 /// Puts a field where its name says: `a.b` is `b` inside `a`.
 /// Makes a field required, or no longer so.
-/// Lets objects at a path, or the elements of a list there, have fields that are not listed.
-fn open(shape: &mut Shape, name: &str) {
+/// What is said of the values at a path.
+fn found<'s>(shape: &'s mut Shape, name: &str) -> Option<&'s mut Shape> {
     let (outer, rest) = name.split_once('.').unwrap_or((name, ""));
-    let inner = shape.properties.iter_mut().find(|(known, _)| known == outer);
-    let Some((_, inner)) = inner else { return };
-    let inner = match &mut inner.items {
-        Items::Each(each) => each,
-        _ => inner,
+    let (_, inner) = shape.properties.iter_mut().find(|(known, _)| known == outer)?;
+    if rest.is_empty() { Some(inner) } else { found(inner, rest) }
+}
+
+/// Takes a field out.
+pub(super) fn take_out(shape: &mut Shape, name: &str) {
+    let (outer, leaf) = match name.rsplit_once('.') {
+        Some((outer, leaf)) => (found(shape, outer), leaf),
+        None => (Some(shape), name),
     };
-    if rest.is_empty() {
-        inner.rest = Rest::Open;
-    } else {
-        open(inner, rest);
+    if let Some(outer) = outer {
+        outer.properties.retain(|(known, _)| known != leaf);
+        outer.required.retain(|known| known != leaf);
     }
 }
 
@@ -431,6 +458,8 @@ pub(super) fn insert(into: &mut Shape, name: &str, field: Field) {
     match name.split_once('.') {
         None => {
             into.set_property(name, field.shape);
+            // What is declared again is as it is declared last.
+            into.required.retain(|known| known != name);
             if field.required {
                 into.require(name);
             }

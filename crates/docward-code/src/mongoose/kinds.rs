@@ -62,7 +62,7 @@ impl<'t> Reader<'t> {
             branch.title = value.as_str().map(str::to_owned);
             branch.types.clear();
             branch.rest = Rest::Open;
-            branch.properties.retain(|(name, _)| name != "_id");
+            branch.properties.retain(|(name, shape)| name != "_id" || shape.types != ["objectId"]);
             // What the kind says of a field stands for what the base says.
             let again: Vec<String> = branch
                 .properties

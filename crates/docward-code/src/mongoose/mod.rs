@@ -22,7 +22,7 @@ use crate::{
 use script::Script;
 
 /// Calls on a schema that change what documents look like, or what is valid.
-const CALLS: [&str; 6] = ["virtual", "plugin", "pre", "loadClass", "path", "alias"];
+const CALLS: [&str; 7] = ["virtual", "plugin", "pre", "loadClass", "path", "alias", "remove"];
 
 pub(crate) fn read(text: &str) -> Imported {
     let mut imported = Imported::default();
@@ -75,6 +75,8 @@ struct Schema<'t> {
     /// The name of the model made of it, which variables usually bear, too, and the one that does.
     model: Option<String>,
     model_variable: Option<&'t str>,
+    /// Calls in a chain behind it.
+    chained: Vec<(&'t str, Node<'t>)>,
     /// The schema it was copied from, and where in the text: what is said of that one later does not count.
     copied: Option<(Box<Schema<'t>>, usize)>,
 }
@@ -90,6 +92,7 @@ impl<'t> Schema<'t> {
             class: None,
             model: None,
             model_variable: None,
+            chained: Vec::new(),
             copied: None,
         }
     }
@@ -139,6 +142,26 @@ impl<'t> Reader<'t> {
                 copied: Some((Box::new(copied), node.start_byte())),
                 ..Schema::new(node, variable, place)
             });
+        }
+        // Most calls on a schema give it back: `new Schema({ … }).plugin(p)`.
+        if let Some((original, method)) = script::method(self.script.source, node)
+            && node.kind() == "call_expression"
+            && matches!(bare_kind(original), "new_expression" | "call_expression" | "identifier")
+            && let Some(mut schema) = self.schema_within(original, hops + 1)
+        {
+            match method {
+                // Some of its fields, or all but some.
+                "pick" | "omit" => {
+                    let options = schema.options;
+                    return Some(Schema { options, ..Schema::new(node, variable, place) });
+                }
+                "plugin" | "index" | "add" | "set" | "pre" | "post" | "method" | "static"
+                | "remove" | "loadClass" | "alias" => {
+                    schema.chained.push((method, node));
+                    return Some(Schema { variable: variable.or(schema.variable), ..schema });
+                }
+                _ => return None,
+            }
         }
         if self.script.last_name(script::bare(function)) != Some("Schema") {
             return None;
@@ -269,6 +292,10 @@ impl<'t> Reader<'t> {
             let before = self.calls(original, names).into_iter();
             calls.extend(before.filter(|(_, _, call)| call.start_byte() < *until));
         }
+        for (method, call) in schema.chained.iter().filter(|(method, _)| names.contains(method)) {
+            let arguments = call.child_by_field_name("arguments").map(parts).unwrap_or_default();
+            calls.push((*method, arguments, *call));
+        }
         calls.extend(of_this);
         calls
     }
@@ -334,9 +361,16 @@ impl<'t> Reader<'t> {
         }
         self.with_options_of_schema(draft, &mut shape, &options, path, top);
         for (name, arguments, call) in self.calls(schema, &CALLS) {
-            if name == "path" {
-                self.said_of_path(draft, &mut shape, &arguments, call, path);
-                continue;
+            match name {
+                "path" => {
+                    self.said_of_path(draft, &mut shape, &arguments, call, path);
+                    continue;
+                }
+                "remove" => {
+                    self.removed(draft, &mut shape, &arguments, call, path);
+                    continue;
+                }
+                _ => {}
             }
             self.call(draft, name, &arguments, call, path);
             // Others add fields that are not described here.
@@ -346,6 +380,33 @@ impl<'t> Reader<'t> {
         }
         self.with_kinds(draft, &mut shape, schema, &options, path);
         shape
+    }
+
+    /// `schema.remove('name')`, or a list of names.
+    fn removed(
+        &self,
+        draft: &mut Draft,
+        shape: &mut Shape,
+        arguments: &[Node<'t>],
+        call: Node<'t>,
+        path: &str,
+    ) {
+        let Some(first) = arguments.first() else { return };
+        let names = match self.script.literal(*first) {
+            Some(name) => Some(vec![name]),
+            None => self.script.values(*first),
+        };
+        let Some(names) = names else {
+            let what = quoted(&format!("remove({})", self.script.text(*first)));
+            draft.loosened(path, what, "which fields are not written out", self.place(call));
+            // Any of them may be gone.
+            shape.required.clear();
+            return;
+        };
+        for name in names.iter().filter_map(Bson::as_str) {
+            fields::take_out(shape, name);
+            draft.fields.remove(&join(path, name));
+        }
     }
 
     fn call(
@@ -448,4 +509,9 @@ impl<'t> Reader<'t> {
             }
         }
     }
+}
+
+/// The kind of an expression without what stands around it.
+fn bare_kind(node: Node<'_>) -> &'static str {
+    script::bare(node).kind()
 }

@@ -303,6 +303,15 @@ impl Reader<'_> {
         if let Some(given) =
             given.filter(|given| !matches!(given, Expr::Ellipsis | Expr::Literal(Bson::Null)))
         {
+            // Defaults are not converted: `f: float = 0` writes a whole number.
+            if matches!(given, Expr::Literal(Bson::Int32(_) | Bson::Int64(_))) && shape.is("double")
+            {
+                for kind in ["int", "long"] {
+                    if !shape.is(kind) {
+                        shape.types.push(kind);
+                    }
+                }
+            }
             let what = format!("default {}", given.shown());
             draft.noted(&inner, what, "the server fills nothing in", *place);
         } else if !required {

@@ -157,6 +157,15 @@ fn changes(a: &Document, b: &Document) -> Vec<Change> {
     for path in paths {
         of_place(path, places_a.get(path), places_b.get(path), (&places_a, &places_b), &mut out);
     }
+    // Every document has an `_id`, and with it a field.
+    for change in out.iter_mut().filter(|c| c.path.is_empty() && c.keyword == "minProperties") {
+        let at_most_one = |said: &Option<Bson>| {
+            said.as_ref().is_none_or(|n| matches!(n, Bson::Int32(..=1) | Bson::Int64(..=1)))
+        };
+        if at_most_one(&change.before) && at_most_one(&change.after) {
+            change.effect = Effect::Wording;
+        }
+    }
     // Conditions of a query beside the schema.
     let keys: BTreeSet<&String> =
         a.keys().chain(b.keys()).filter(|key| *key != "$jsonSchema").collect();

@@ -90,18 +90,18 @@ fn dm_11_5_what_became_tighter_or_looser_is_told_with_a_proof() {
 #[test]
 fn dm_11_5_closed_objects_admit_what_they_name() {
     check(
-        r#"{"properties": {"a": {}}, "additionalProperties": false}"#,
-        r#"{"properties": {"a": {}, "b": {"bsonType": "int"}}, "additionalProperties": false}"#,
+        r#"{"properties": {"_id": {}, "a": {}}, "additionalProperties": false}"#,
+        r#"{"properties": {"_id": {}, "a": {}, "b": {"bsonType": "int"}}, "additionalProperties": false}"#,
         "b:properties looser | yes no",
     );
     check(
-        r#"{"properties": {"a": {}, "b": {}}}"#,
-        r#"{"properties": {"a": {}}, "additionalProperties": false}"#,
+        r#"{"properties": {"_id": {}, "a": {}, "b": {}}}"#,
+        r#"{"properties": {"_id": {}, "a": {}}, "additionalProperties": false}"#,
         ":additionalProperties tighter, b:properties tighter | no yes",
     );
     check(
-        r#"{"properties": {"a": {}}, "additionalProperties": false}"#,
-        r#"{"properties": {"a": {}, "b": {"bsonType": "int"}}}"#,
+        r#"{"properties": {"_id": {}, "a": {}}, "additionalProperties": false}"#,
+        r#"{"properties": {"_id": {}, "a": {}, "b": {"bsonType": "int"}}}"#,
         ":additionalProperties looser, b:properties looser | yes no",
     );
 }
@@ -173,4 +173,22 @@ fn what_the_server_refuses_is_not_compared() {
     let fault =
         compare(&bytes(r#"{"$jsonSchema": {"bsonType": "money"}}"#), &bytes("{}")).unwrap_err();
     assert!(matches!(fault, ValidatorFault::Refused(_)));
+}
+
+#[test]
+fn dm_11_6_documents_have_an_id() {
+    let with = |schema: &str| bytes(&format!("{{\"$jsonSchema\": {schema}}}"));
+    let comparison = compare(
+        &with(r#"{"required": ["_id"]}"#),
+        &with(r#"{"required": ["_id"], "minProperties": 1}"#),
+    )
+    .unwrap();
+    assert_eq!(comparison.second_accepts_first, Containment::Yes);
+    // What a closed schema without `_id` accepts is never stored.
+    let comparison = compare(
+        &with(r#"{"additionalProperties": false, "properties": {"a": {"bsonType": "int"}}}"#),
+        &with(r#"{"properties": {"a": {"bsonType": "string"}}}"#),
+    )
+    .unwrap();
+    assert!(!matches!(comparison.second_accepts_first, Containment::No(_)), "{comparison:?}");
 }

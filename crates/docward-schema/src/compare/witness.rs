@@ -10,7 +10,7 @@ use bson::{Bson, Document};
 use docward_model::BsonType;
 
 use super::{Change, facts};
-use crate::Validator;
+use crate::{Validator, as_stored};
 
 /// Candidates that are tried.
 const MOST: usize = 20_000;
@@ -30,11 +30,19 @@ pub(super) fn find(
         .flat_map(|schema| [sample(schema, true), sample(schema, false)])
         .filter_map(|value| value.as_document().cloned())
         .chain([Document::new()])
+        // An `_id` need not be the server's.
+        .flat_map(|base| {
+            let mut with_own = bson::doc! { "_id": 1 };
+            with_own.extend(base.clone());
+            [base, with_own]
+        })
         .collect();
     let mut tried = 0;
     let mut is_found = |document: &Document| {
         tried += 1;
         let bytes = document.to_vec().ok()?;
+        // No document is stored without an `_id`.
+        let bytes = as_stored(&bytes).ok()?;
         let shown = accepting.accepts(&bytes).ok()? && !refusing.accepts(&bytes).ok()?;
         Some(shown && tried <= MOST)
     };
