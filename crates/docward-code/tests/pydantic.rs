@@ -251,3 +251,11 @@ fn enumerations_aliases_and_classes_that_hold_each_other_are_followed() {
     assert_eq!(field(model, "b.a"), json!({ "bsonType": ["object", "null"] }));
     assert_eq!(left_out(model, "b.a"), ["A"]);
 }
+
+#[test]
+fn gc_52_whole_defaults_of_floats_are_written_as_they_are() {
+    assert_eq!(declared("float = 0")["bsonType"], json!(["double", "int", "long"]));
+    assert_eq!(declared("float = Field(1, ge=0)")["bsonType"], json!(["double", "int", "long"]));
+    assert_eq!(declared("float = 0.5")["bsonType"], json!("double"));
+    assert_eq!(declared("int = 0")["bsonType"], json!(["int", "long"]));
+}

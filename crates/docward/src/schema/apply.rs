@@ -435,6 +435,7 @@ impl Outcome {
             "documents": self.documents,
             "refused": self.refused,
             "refusedAfter": after,
+            "examined": self.checked.as_ref().map(|checked| checked.examined),
             "breaches": breaches,
             "cost": cost,
             "undo": undo,

@@ -187,7 +187,13 @@ pub(crate) fn breach_lines(checked: &Checked) -> Vec<String> {
         let at = if breach.path.is_empty() { "the document" } else { &breach.path };
         let ids: Vec<&str> = opaque_ids(breach).take(3).collect();
         let ids = if ids.is_empty() { String::new() } else { format!(" (_id {})", ids.join(", ")) };
-        let documents = text::plural(breach.documents, "document");
+        let documents = if checked.examined < checked.refused {
+            // Only so many were fetched to see what they break.
+            let looked_at = text::count(checked.examined);
+            format!("{} of the {looked_at} that were looked at", text::count(breach.documents))
+        } else {
+            text::plural(breach.documents, "document")
+        };
         one_line(&format!("{at}: {} in {documents}{ids}", breach.keyword))
     };
     let mut lines: Vec<String> = checked.breaches.iter().take(SHOWN).map(line).collect();
