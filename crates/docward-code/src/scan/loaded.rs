@@ -5,7 +5,7 @@ use docward_model::code::{Append, AppendKind, Cap, Change, ReadThenWrite};
 
 use super::{
     Scan,
-    ir::{Expr, Key, Kind, ScopeId, ScopeKind, StatementKind},
+    ir::{Call, Expr, Key, Kind, ScopeId, ScopeKind, StatementKind},
 };
 
 /// Methods that load one document.
@@ -56,6 +56,7 @@ impl<'u, 't> Scan<'u, 't> {
         let unit = self.values.unit;
         // Variables that are saved, by function.
         let mut saved: Vec<(ScopeId, String)> = Vec::new();
+        let mut alone = Vec::new();
         unit.each(|scope, expr| {
             let Some(call) = expr.call() else { return };
             let function = self.outer_function(scope);
@@ -63,7 +64,12 @@ impl<'u, 't> Scan<'u, 't> {
                 // `user.save()`, `repository.save(user)`.
                 let of = call.receiver().and_then(Expr::path);
                 let given = call.positional(0).and_then(Expr::path);
-                saved.extend(given.or(of).map(|path| (function, path)));
+                let Some(path) = given.or(of) else { return };
+                // In a transaction the other of two is refused, and tries again.
+                if !self.is_in_transaction(call, function) {
+                    alone.push((function, path.clone()));
+                }
+                saved.push((function, path));
             }
         });
         if saved.is_empty() {
@@ -124,7 +130,7 @@ impl<'u, 't> Scan<'u, 't> {
             let few = self.may_stay_short(&path, at, scope);
             self.out.code.appends.push(Append { place, kind, collection, path, cap, few });
         }
-        self.counted(&saved);
+        self.counted(&alone);
         self.written_back();
     }
 
@@ -448,11 +454,48 @@ impl<'u, 't> Scan<'u, 't> {
                     .is_some_and(|c| c.callee.path().is_some_and(|p| p.ends_with(".objects")));
             let is_repository =
                 self.values.unit.language.is_jvm() && path.to_ascii_lowercase().contains("repo");
-            if (is_objects || is_repository) && self.values.is_mapper_file() {
+            let is_of_sql = is_objects && self.is_django_model(&path);
+            if (is_objects || is_repository) && !is_of_sql && self.values.is_mapper_file() {
                 return Some(Loaded(None));
             }
         }
         None
+    }
+}
+
+impl Scan<'_, '_> {
+    /// Whether a document is saved with a session, in a function that begins a transaction.
+    fn is_in_transaction(&self, call: &Call<'_>, function: ScopeId) -> bool {
+        let has_session = call.args.iter().any(|arg| match &arg.value.kind {
+            Kind::Object(entries) => entries.iter().any(|entry| entry.name() == Some("session")),
+            Kind::Name(name) => matches!(*name, "session" | "opts"),
+            _ => false,
+        });
+        let text = self.function_text(function);
+        has_session
+            && ["withTransaction", "startTransaction", "with_transaction", "start_transaction"]
+                .iter()
+                .any(|word| text.contains(word))
+    }
+
+    /// Whether `User.objects` are rows of a relational database: its class is one of Django's own models, or the
+    /// file knows nothing else.
+    fn is_django_model(&self, path: &str) -> bool {
+        let unit = self.values.unit;
+        let name = path.trim_end_matches(".objects");
+        let name = name.rsplit('.').next().unwrap_or(name);
+        let class = unit.scopes.iter().find_map(|scope| match &scope.kind {
+            ScopeKind::Class { name: known, bases, .. } if *known == name => Some(bases),
+            _ => None,
+        });
+        match class {
+            Some(bases) => bases.iter().any(|base| base.ends_with("models.Model")),
+            None => {
+                let knows = |module: &str| unit.imports_from(module);
+                (knows("django") || knows("rest_framework"))
+                    && !["mongoengine", "djongo", "beanie", "odmantic"].iter().any(|m| knows(m))
+            }
+        }
     }
 }
 

@@ -35,6 +35,10 @@ impl<'u, 't> Scan<'u, 't> {
         found.extend(self.declared_names());
         for (scope, kind, name) in found {
             let Some(text) = name.text().filter(|text| is_name(text)) else { continue };
+            // No server takes a database with a space in its name: it is a message.
+            if kind == NameKind::Database && text.contains(char::is_whitespace) {
+                continue;
+            }
             let place = self.place(name.at, scope);
             self.out.code.names.push(CodeName {
                 place,
@@ -65,6 +69,8 @@ impl<'u, 't> Scan<'u, 't> {
             }
             _ if !is_mongo || call.receiver().is_none() => None,
             "C" | "DB" if !of_mgo() => None,
+            // `debug.db('connected')` writes to a log.
+            "db" if call.receiver().and_then(Expr::path).is_some_and(|of| is_log(&of)) => None,
             // `mongoskin.db('host/shop')` is given an address.
             "db" if self.is_of_mongoskin(call) => None,
             "createCollection" | "create_collection" | "CreateCollection" => {
@@ -133,6 +139,12 @@ impl<'u, 't> Scan<'u, 't> {
         }
         found
     }
+}
+
+/// Whether an object is one that messages are written to.
+fn is_log(path: &str) -> bool {
+    let last = path.rsplit('.').next().unwrap_or(path).to_ascii_lowercase();
+    matches!(last.as_str(), "debug" | "log" | "logger" | "console" | "logging" | "winston" | "pino")
 }
 
 /// Whether a text is a name rather than something that is filled in.

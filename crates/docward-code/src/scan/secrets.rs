@@ -219,7 +219,10 @@ pub(super) fn is_address(text: &str) -> bool {
 /// Whether a text is a password rather than something that is filled in.
 pub(super) fn is_secret(text: &str) -> bool {
     let probe = format!("mongodb://u:{}@h", text.replace(['@', '/', ':', '?', '#', '%'], "_"));
+    // Sentences say what a password is for.
+    let is_sentence = text.split_whitespace().nth(3).is_some();
     !text.is_empty()
+        && !is_sentence
         && docward_uri::parse(&probe).is_ok_and(|parsed| {
             matches!(parsed.client(Purpose::Client).password, Password::Given(_))
         })

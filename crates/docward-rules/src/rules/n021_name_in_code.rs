@@ -394,4 +394,17 @@ mod tests {
         assert_eq!(found[0].location.as_ref().map(|at| at.line), Some(2));
         assert_eq!(found[0].severity, Severity::Error, "{found:?}");
     }
+
+    #[test]
+    fn dm_02_1_messages_are_no_names() {
+        let found = |call: &str| {
+            let text = format!(
+                "source a.js\nconst {{ MongoClient }} = require('mongodb');\nconst debug = {{ db: require('debug')('app:db') }};\nasync function f(client) {{ {call}; }}"
+            );
+            check("N021", &text).len()
+        };
+        assert_eq!(found("debug.db('Lock unlocked')"), 0);
+        assert_eq!(found("debug.db('Unlocking')"), 0);
+        assert_eq!(found("client.db('Lock unlocked')"), 0);
+    }
 }

@@ -163,7 +163,22 @@ fn is_money(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
                 && other.path.strip_prefix(parent).is_some_and(|name| ends_with(name, "unit"))
         })
     };
-    let counts = ends_with(leaf, "amount") && (has_unit() || counts_tokens(found, field, parent));
+    // `amount` beside the `price` of a product says how many, unless something else does.
+    let beside = |wanted: &[&str]| {
+        found.fields.iter().any(|other| {
+            other.model == field.model
+                && other
+                    .path
+                    .strip_prefix(parent)
+                    .is_some_and(|name| wanted.contains(&normalised(name).as_str()))
+        })
+    };
+    let says_how_many = normalised(leaf) == "amount"
+        && beside(&["price", "unitprice", "itemprice"])
+        && beside(&["product", "productid", "sku", "item", "itemid", "image"])
+        && !beside(&["quantity", "qty", "count", "units"]);
+    let counts = ends_with(leaf, "amount")
+        && (has_unit() || says_how_many || counts_tokens(found, field, parent));
     !counts
         && !is_of_provider(&field.path)
         && !is_leave(field, leaf)
@@ -425,5 +440,20 @@ mod tests {
         };
         assert_eq!(told(&schema("mongodb")).len(), 1);
         assert!(told(&schema("postgresql")).is_empty());
+    }
+
+    #[test]
+    fn dm_10_1_an_amount_beside_a_price_says_how_many() {
+        let warned = |fields: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('Item', new mongoose.Schema({{ {fields} }}));"
+            );
+            let found = check("T020", &text);
+            found.iter().any(|finding| finding.what.contains("`amount`"))
+        };
+        assert!(!warned("product: String, price: Number, amount: Number"));
+        assert!(warned("product: String, price: Number, quantity: Number, amount: Number"));
+        assert!(warned("price: Number, amount: Number"));
+        assert!(warned("amount: Number"));
     }
 }

@@ -181,10 +181,14 @@ fn has_date_beside(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bo
     })
 }
 
-/// Whether two names are about one thing: `date` and `isodate`, `startDate` and `startDateParsed`.
+/// Whether two names are about one thing: `date` and `isodate`, `startDate` and `startDateParsed`, `scheduledDate`
+/// and the `scheduledTime` of that day.
 fn shares_word(name: &str, other: &str) -> bool {
     let (one, two) = (names::normalised(name), names::normalised(other));
-    !name.contains('.') && (one.contains(&two) || two.contains(&one))
+    let of_day = |time: &str, date: &str| {
+        time.strip_suffix("time").is_some_and(|stem| date.strip_suffix("date") == Some(stem))
+    };
+    !name.contains('.') && (one.contains(&two) || two.contains(&one) || of_day(&two, &one))
 }
 
 fn is_time(_: &Code, field: &DeclaredField, leaf: &str) -> bool {
@@ -264,6 +268,7 @@ fn says_time(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
+    use docward_model::Severity;
 
     #[test]
     fn dm_09_1_classes_of_other_libraries_are_no_documents() {
@@ -363,5 +368,17 @@ mod tests {
             assert_eq!(found(event), [Warn], "{event}");
         }
         assert!(found("formatted_created_at: String").is_empty(), "what is shown");
+    }
+
+    #[test]
+    fn dm_09_1_a_time_beside_the_date_of_its_day_may_be_meant() {
+        let worst = |fields: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('Visit', new mongoose.Schema({{ {fields} }}));"
+            );
+            check("T021", &text).iter().map(|finding| finding.severity).max()
+        };
+        assert_eq!(worst("scheduledDate: Date, scheduledTime: String"), Some(Severity::Info));
+        assert_eq!(worst("createdTime: String"), Some(Severity::Warn));
     }
 }

@@ -205,4 +205,16 @@ mod tests {
             assert!(js(body).is_empty(), "{body}: {:?}", js(body));
         }
     }
+
+    #[test]
+    fn ck_15_transactions_and_rows_of_other_databases_are_no_races() {
+        let node = "source a.js\nconst mongoose = require('mongoose');\nconst Stock = mongoose.model('Stock', new mongoose.Schema({}));\nasync function f(id, session) { await session.withTransaction(async () => { const stock = await Stock.findById(id).session(session); stock.count -= 1; await stock.save({ session }); }); }";
+        assert_eq!(check("W020", node).len(), 0);
+        assert_eq!(check("W020", &node.replace("save({ session })", "save()")).len(), 1);
+        let python = "source a.py\nfrom django.db import models\nfrom mongoengine import Document\nclass Order(models.Model):\n    pass\ndef f(i):\n    order = Order.objects.get(id=i)\n    order.count += 1\n    order.save()\n";
+        assert_eq!(check("W020", python).len(), 0);
+        assert_eq!(check("W020", &python.replace("models.Model", "Document")).len(), 1);
+        let views = "source a.py\nfrom rest_framework import views\nfrom shop.models import Order\ndef f(i):\n    order = Order.objects.get(id=i)\n    order.count += 1\n    order.save()\n";
+        assert_eq!(check("W020", views).len(), 0);
+    }
 }
