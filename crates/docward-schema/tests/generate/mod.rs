@@ -31,7 +31,7 @@ impl Dice {
 }
 
 pub const NAMES: [&str; 7] = ["a", "b", "ab", "c", "", "é", "a.b"];
-pub const PATTERNS: [&str; 12] = [
+pub const PATTERNS: [&str; 15] = [
     "^a",
     "b$",
     "a|c",
@@ -44,6 +44,9 @@ pub const PATTERNS: [&str; 12] = [
     "^.$",
     "^..$",
     "(?i)É",
+    "^.{,2}$",
+    "a{1, 2}",
+    "(?<=a)b",
 ];
 pub const TYPES: [&str; 16] = [
     "double",
