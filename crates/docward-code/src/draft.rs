@@ -19,6 +19,8 @@ pub(crate) struct Draft {
     /// Fields whose names the framework chose.
     pub(crate) generated: BTreeSet<String>,
     pub(crate) left_out: Vec<LeftOut>,
+    /// How many of the types that are being read nobody checks: validators do not look into them.
+    unchecked: usize,
     /// Named types that are being read, outermost first.
     open: Vec<String>,
     depth: usize,
@@ -96,6 +98,23 @@ impl Draft {
         let shape = self.deeper(path, place, inside);
         self.open.pop();
         shape
+    }
+
+    /// Reads what is inside of a field with `inside`; where `checked` is false, nothing of it is valid or not.
+    pub(crate) fn looked_into(
+        &mut self,
+        checked: bool,
+        inside: impl FnOnce(&mut Self) -> Shape,
+    ) -> Shape {
+        self.unchecked += usize::from(!checked);
+        let shape = inside(self);
+        self.unchecked -= usize::from(!checked);
+        shape
+    }
+
+    /// Whether validators look at what is being read.
+    pub(crate) fn is_checked(&self) -> bool {
+        self.unchecked == 0
     }
 
     /// The finished model.

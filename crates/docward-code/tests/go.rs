@@ -153,3 +153,19 @@ fn structs_without_tags_count_where_none_has_any() {
     assert_eq!(names("type A struct { X int }\ntype B struct { Y int `bson:\"y\"` }"), ["B"]);
     assert_eq!(names("type A struct { X int }\ntype C string"), ["A"]);
 }
+
+#[test]
+fn validators_look_where_they_are_told_to() {
+    let each = "[]struct { N int `bson:\"n\" validate:\"min=1\"` }";
+    let minimum = |kind: &str, rules: &str, path: &str| {
+        let model = model(&format!("F {kind} `bson:\"f\" validate:\"{rules}\"`"));
+        field(&model, path).get("minimum").cloned()
+    };
+    assert_eq!(minimum(each, "max=5,dive", "f[].n"), Some(json!(1)));
+    assert_eq!(minimum(each, "max=5", "f[].n"), None, "without `dive`");
+    let one = "struct { N int `bson:\"n\" validate:\"min=1\"` }";
+    assert_eq!(minimum(one, "required", "f.n"), Some(json!(1)));
+    assert_eq!(minimum(one, "structonly", "f.n"), None);
+    assert_eq!(minimum(one, "-", "f.n"), None);
+    assert_eq!(minimum("int", "-", "f"), None);
+}

@@ -259,3 +259,14 @@ fn gc_52_whole_defaults_of_floats_are_written_as_they_are() {
     assert_eq!(declared("float = 0.5")["bsonType"], json!("double"));
     assert_eq!(declared("int = 0")["bsonType"], json!(["int", "long"]));
 }
+
+#[test]
+fn pt_poly_1_classes_below_a_root_are_in_its_collection() {
+    let text = "class Vehicle(Document):\n    wheels: int\n    class Settings:\n        name = \"vehicles\"\n        is_root = True\n\n\
+                class Car(Vehicle):\n    doors: int\n\nclass Van(Car):\n    load: int\n";
+    let model = one(Kind::Pydantic, text);
+    assert_eq!((model.name.as_str(), model.collection.as_deref()), ("Vehicle", Some("vehicles")));
+    assert!(!model.embedded);
+    assert_eq!(required(&model), ["wheels"]);
+    assert_eq!(left_out(&model, ""), ["is_root"]);
+}

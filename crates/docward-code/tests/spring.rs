@@ -212,3 +212,17 @@ fn files_of_parts_are_read_too() {
         models.iter().map(|m| (m.name.as_str(), m.embedded, m.collection.clone())).collect();
     assert_eq!(all, [("A", false, None), ("B", true, None)]);
 }
+
+#[test]
+fn objects_are_looked_into_where_valid_says_so() {
+    let minimum = |mark: &str| {
+        let text = format!(
+            "@Document class M {{\n  {mark} Part part;\n  List<{mark} Part> parts;\n}}\nclass Part {{\n  @Min(1) int n;\n}}\n"
+        );
+        let models = read(Kind::Spring, &text).models;
+        let model = models.iter().find(|model| model.name == "M").unwrap();
+        ["part.n", "parts[].n"].map(|path| field(model, path).get("minimum").is_some())
+    };
+    assert_eq!(minimum("@Valid"), [true, true]);
+    assert_eq!(minimum(""), [false, false]);
+}

@@ -186,12 +186,14 @@ impl<'t> Reader<'t> {
                 continue;
             }
             draft.field(&inner, place);
-            let mut shape = self.kind(draft, kind, &inner, written.min_size);
+            let checked = self.is_looked_into(kind, tag.validate);
+            let mut shape = draft
+                .looked_into(checked, |draft| self.kind(draft, kind, &inner, written.min_size));
             if self.is_nil_as_null(kind) && !written.omit_empty {
                 shape.null = true;
             }
             let mut required = !written.omit_empty;
-            if let Some(rules) = tag.validate {
+            if let Some(rules) = tag.validate.filter(|rules| draft.is_checked() && *rules != "-") {
                 let outcome =
                     validator::apply(draft, &mut shape, rules, &inner, place, written.omit_empty);
                 required |= outcome;
@@ -203,6 +205,22 @@ impl<'t> Reader<'t> {
                 into.require(&written.name);
             }
             into.set_property(&written.name, shape);
+        }
+    }
+
+    /// Whether the validator looks into what a field holds: into structs unless it is told not to, into elements
+    /// of lists and maps when it is told to dive.
+    fn is_looked_into(&self, kind: Node<'t>, rules: Option<&str>) -> bool {
+        let mut rules = rules.unwrap_or_default().split(',');
+        match kind.kind() {
+            "slice_type" | "array_type" | "map_type" => rules.any(|rule| rule == "dive"),
+            "pointer_type" => match parts(kind).first() {
+                Some(inner) => {
+                    self.is_looked_into(*inner, Some(&rules.collect::<Vec<_>>().join(",")))
+                }
+                None => true,
+            },
+            _ => !rules.any(|rule| matches!(rule, "-" | "structonly")),
         }
     }
 

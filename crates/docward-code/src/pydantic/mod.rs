@@ -37,8 +37,12 @@ pub(crate) fn read(text: &str) -> Imported {
         if ancestry == Ancestry::Other || models.iter().any(|model| model.name == class.name) {
             continue;
         }
+        // Documents of a class below a root are in the root's collection, and told with it.
+        if reader.root_above(class).is_some() {
+            continue;
+        }
         let mut model = reader.model(class, ancestry);
-        model.embedded = held.contains(&class.name);
+        model.embedded = held.contains(&class.name) && !is_root(class);
         models.push(model);
     }
     Imported { models, problems: source.problems() }
@@ -90,6 +94,24 @@ impl Reader<'_> {
             }
         }
         found
+    }
+
+    /// The class above whose collection holds the documents of this one, too.
+    fn root_above<'c>(&'c self, class: &'c Class) -> Option<&'c Class> {
+        let mut open: Vec<&Class> = vec![class];
+        let mut seen: Vec<&str> = vec![&class.name];
+        while let Some(next) = open.pop() {
+            for base in next.bases.iter().filter_map(|base| self.module.class(base.name())) {
+                if is_root(base) && base.name != class.name {
+                    return Some(base);
+                }
+                if seen.len() < MAX_BASES && !seen.contains(&base.name.as_str()) {
+                    seen.push(&base.name);
+                    open.push(base);
+                }
+            }
+        }
+        None
     }
 
     fn is_enum(&self, class: &Class) -> bool {
@@ -221,7 +243,7 @@ impl Reader<'_> {
         if class.setting("use_revision").is_some_and(Expr::is_true) {
             shape.set_property("revision_id", Shape::of(&["binData", "null"]));
         }
-        if class.setting("is_root").is_some_and(Expr::is_true) {
+        if is_root(class) {
             shape.set_property("_class_id", Shape::of(&["string"]));
             let why =
                 "documents of several classes in one collection; only what they share is described";
@@ -381,6 +403,11 @@ fn calls(kind: &Expr) -> Vec<&Expr> {
             .collect(),
         _ => Vec::new(),
     }
+}
+
+/// Whether a document of Beanie shares its collection with those of the classes below it.
+fn is_root(class: &Class) -> bool {
+    class.setting("is_root").is_some_and(Expr::is_true)
 }
 
 /// The default that `Field(…)` gives.

@@ -192,7 +192,12 @@ impl<'t> Reader<'t> {
             (Some(kind), _) => Shape::of(&[kind]),
             (None, Some(by)) => self.replaced(draft, by, field, &inner),
             (None, None) => {
-                let mut shape = self.kind(draft, field.kind, &Spot { path: &inner, id: plain_id });
+                // Elements may have annotations of their own.
+                let checked = field.annotation(&["Valid"]).is_some()
+                    || java.source.text_of(field.kind).contains('@');
+                let spot = Spot { path: &inner, id: plain_id };
+                let mut shape =
+                    draft.looked_into(checked, |draft| self.kind(draft, field.kind, &spot));
                 if field.trailing_array {
                     shape = Shape::array(shape);
                 }

@@ -55,7 +55,8 @@ const HARMLESS: [&str; 40] = [
     "PersistenceCreator",
 ];
 
-/// Applies one annotation; says whether it makes the field required.
+/// Applies one annotation; says whether it makes the field required. Objects inside of others are looked at where
+/// `@Valid` says so.
 pub(super) fn apply(
     draft: &mut Draft,
     shape: &mut Shape,
@@ -63,6 +64,9 @@ pub(super) fn apply(
     annotation: &Annotation<'_>,
     path: &str,
 ) -> bool {
+    if !draft.is_checked() {
+        return false;
+    }
     let what = || quoted(annotation.text);
     let place = annotation.place;
     let value = |key: &str| java.argument(annotation, key);
