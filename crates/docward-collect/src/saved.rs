@@ -156,8 +156,18 @@ impl SavedEvidence {
 
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Self, SavedError> {
+        Self::read_from(&mut open(path)?)
+    }
+
+    /// Reads a stream that was unpacked.
+    pub(crate) fn read_from(stream: &mut Stream<'_>) -> Result<Self, SavedError> {
         let mut text = Vec::new();
-        open(path)?.read_to_end(&mut text)?;
+        stream.read_to_end(&mut text)?;
+        Self::parse(&text)
+    }
+
+    /// Reads the text of a file.
+    pub fn parse(text: &[u8]) -> Result<Self, SavedError> {
         if !text.starts_with(BEGINNING.as_bytes()) {
             return Err(SavedError::Other);
         }
@@ -167,7 +177,7 @@ impl SavedEvidence {
         if found != u64::from(VERSION) {
             return Err(SavedError::Version { found });
         }
-        serde_json::from_slice(&text).map_err(|error| {
+        serde_json::from_slice(text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             let what = error.to_string();
             let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
@@ -178,7 +188,12 @@ impl SavedEvidence {
 
 /// Whether a file begins as evidence does.
 pub(crate) fn is_saved(path: &Path) -> bool {
-    open(path).is_ok_and(|mut text| text.peek(BEGINNING.len()) == BEGINNING.as_bytes())
+    open(path).is_ok_and(|mut text| begins_as_saved(&mut text))
+}
+
+/// Whether a stream that was unpacked begins as evidence does.
+pub(crate) fn begins_as_saved(text: &mut Stream<'_>) -> bool {
+    text.peek(BEGINNING.len()) == BEGINNING.as_bytes()
 }
 
 /// The text of a file, unpacked if need be.
