@@ -38,7 +38,11 @@ fn cn_02_1_st_16_connections_are_counted_between_two_dates() {
 fn cn_02_1_counters_of_another_start_or_server_are_not_compared() {
     let earlier = server(1000, 50_000, 30, 400);
     assert_eq!(between(server(900, 53_600, 20, 18_400), &earlier), None, "started since");
-    assert_eq!(between(server(4600, 99_000, 20, 18_400), &earlier), None, "started since, long ago");
+    assert_eq!(
+        between(server(4600, 99_000, 20, 18_400), &earlier),
+        None,
+        "started since, long ago"
+    );
     assert_eq!(between(server(4600, 53_600, 20, 300), &earlier), None, "it counts anew");
     let mut other = server(4600, 53_600, 20, 18_400);
     other.server.as_mut().unwrap().host = Some("db2:27017".to_owned());
