@@ -173,7 +173,8 @@ impl SavedEvidence {
         }
         let version = text[BEGINNING.len()..].trim_ascii_start();
         let version = version.iter().take_while(|byte| byte.is_ascii_digit());
-        let found = version.fold(0, |n: u64, byte| n.saturating_mul(10) + u64::from(byte - b'0'));
+        let found = version
+            .fold(0, |n: u64, byte| n.saturating_mul(10).saturating_add(u64::from(byte - b'0')));
         if found != u64::from(VERSION) {
             return Err(SavedError::Version { found });
         }
