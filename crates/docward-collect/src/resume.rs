@@ -41,6 +41,8 @@ pub(crate) enum Left {
     Whole(String),
     /// Read in part: its profiler and what is left to read.
     Part(String, Vec<IdRange>),
+    /// Not read, or in a way that cannot be gone on with: to be read from the start.
+    Anew,
 }
 
 /// What an interrupted reading leaves besides evidence, by collection.
@@ -91,6 +93,7 @@ impl Resume {
                     let profiler = Profiler::restore(&unpack(profiler)?)?;
                     Resumed::Part(Box::new(profiler), ranges.clone())
                 }
+                Left::Anew => continue,
             };
             resume.collections.insert(collection.namespace, resumed);
         }
@@ -99,7 +102,7 @@ impl Resume {
 
     /// Whether a deployment is one of those that were read.
     pub fn likeness(&self, deployment: Option<&DeploymentId>) -> Likeness {
-        if self.collections.is_empty() {
+        if self.collections.is_empty() && self.deployments.is_empty() {
             return Likeness::Same;
         }
         Likeness::of(deployment, &self.deployments)

@@ -156,18 +156,29 @@ impl SavedEvidence {
 
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Self, SavedError> {
+        Self::read_from(&mut open(path)?)
+    }
+
+    /// Reads a stream that was unpacked.
+    pub(crate) fn read_from(stream: &mut Stream<'_>) -> Result<Self, SavedError> {
         let mut text = Vec::new();
-        open(path)?.read_to_end(&mut text)?;
+        stream.read_to_end(&mut text)?;
+        Self::parse(&text)
+    }
+
+    /// Reads the text of a file.
+    pub fn parse(text: &[u8]) -> Result<Self, SavedError> {
         if !text.starts_with(BEGINNING.as_bytes()) {
             return Err(SavedError::Other);
         }
         let version = text[BEGINNING.len()..].trim_ascii_start();
         let version = version.iter().take_while(|byte| byte.is_ascii_digit());
-        let found = version.fold(0, |n: u64, byte| n.saturating_mul(10) + u64::from(byte - b'0'));
+        let found = version
+            .fold(0, |n: u64, byte| n.saturating_mul(10).saturating_add(u64::from(byte - b'0')));
         if found != u64::from(VERSION) {
             return Err(SavedError::Version { found });
         }
-        serde_json::from_slice(&text).map_err(|error| {
+        serde_json::from_slice(text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             let what = error.to_string();
             let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
@@ -178,7 +189,12 @@ impl SavedEvidence {
 
 /// Whether a file begins as evidence does.
 pub(crate) fn is_saved(path: &Path) -> bool {
-    open(path).is_ok_and(|mut text| text.peek(BEGINNING.len()) == BEGINNING.as_bytes())
+    open(path).is_ok_and(|mut text| begins_as_saved(&mut text))
+}
+
+/// Whether a stream that was unpacked begins as evidence does.
+pub(crate) fn begins_as_saved(text: &mut Stream<'_>) -> bool {
+    text.peek(BEGINNING.len()) == BEGINNING.as_bytes()
 }
 
 /// The text of a file, unpacked if need be.

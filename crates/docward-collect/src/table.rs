@@ -125,7 +125,7 @@ impl Table {
             let left = match (outcome.profiles.get(&slot), outcome.states.get(&slot)) {
                 (Some(profiled), _) if entry.whole => Left::Whole(pack(&profiled.links.save())),
                 (_, Some(state)) => Left::Part(pack(state), entry.left.clone()),
-                _ => continue,
+                _ => Left::Anew,
             };
             unfinished.0.insert(entry.namespace.to_string(), left);
         }

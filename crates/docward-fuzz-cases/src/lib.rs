@@ -105,6 +105,16 @@ pub fn network(bytes: &[u8]) {
     }
 }
 
+/// Evidence files are read or refused, and what was read can be gone on with or is refused.
+pub fn evidence(bytes: &[u8]) {
+    match docward_collect::SavedEvidence::parse(bytes) {
+        Ok(saved) => {
+            let _ = saved.into_resume();
+        }
+        Err(error) => assert!(!error.to_string().is_empty(), "a refusal says why"),
+    }
+}
+
 /// The archive decoder ends.
 pub fn archive(bytes: &[u8]) {
     let mut decoder = archive::Decoder::new();

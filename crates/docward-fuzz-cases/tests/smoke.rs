@@ -72,6 +72,29 @@ fn walk() {
 }
 
 #[test]
+fn evidence() {
+    let mut profiler = docward_profile::Profiler::new();
+    documents().iter().for_each(|document| profiler.add_block(document, 0));
+    let mut collection =
+        docward_model::Collection::named(docward_model::Namespace::new("db_shop", "t_order"));
+    collection.profile = Some(profiler.finish().profile);
+    let evidence = docward_model::Evidence { collections: vec![collection], ..Default::default() };
+    let saved = docward_collect::SavedEvidence::new("0", 0, true, vec![], vec![], evidence);
+    let text = serde_json::to_string(&saved).unwrap();
+    let unfinished = format!(
+        r#"{},"unfinished":{{"db_shop.t_order":{{"Part":["H4sIAAAAAAAA","a"]}},"a.b":"Anew"}}}}"#,
+        text.strip_suffix('}').unwrap()
+    );
+    let samples: Vec<Vec<u8>> =
+        [&*text, &*unfinished, r#"{"docward-evidence":99999999999999999999}"#]
+            .iter()
+            .map(|sample| sample.as_bytes().to_vec())
+            .collect();
+    assert!(docward_collect::SavedEvidence::parse(&samples[0]).is_ok(), "the sample is one");
+    run(&samples, docward_fuzz_cases::evidence, 1500);
+}
+
+#[test]
 fn profile() {
     let mut samples = documents();
     samples.push(documents().concat());

@@ -73,8 +73,8 @@ pub use report::{
 };
 pub use rule::{Maturity, Need, RuleMeta, Scope, Threshold, ThresholdValue};
 pub use server::{
-    CollectionStats, Connections, CustomRole, DefaultConcerns, IndexUsage, Member, Server,
-    StartOptions, Topology, User,
+    CollectionStats, Connections, ConnectionsSince, CustomRole, DefaultConcerns, IndexUsage,
+    Member, Server, StartOptions, Topology, User,
 };
 pub use server_names::is_server_owned;
 pub use service::{DeclaredDeployment, DeclaredTopology, LimitScope, Service, ServiceClass};

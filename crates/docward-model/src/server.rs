@@ -94,6 +94,20 @@ pub struct Connections {
     pub available: u64,
     /// Made since the start.
     pub total_created: u64,
+    /// What came since an earlier date on which the same server was asked, without a start in between.
+    #[serde(default)]
+    pub since_earlier: Option<ConnectionsSince>,
+}
+
+/// Connections between two dates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionsSince {
+    /// How far the dates are apart.
+    pub seconds: u64,
+    /// Made meanwhile.
+    pub created: u64,
+    /// Ended meanwhile.
+    pub ended: u64,
 }
 
 /// Options a server was started with.

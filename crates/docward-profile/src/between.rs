@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use docward_model::{Evidence, FieldPath, Observed, Profile, TrackedDocument};
+use docward_model::{
+    ConnectionsSince, Evidence, FieldPath, Observed, Profile, Server, TrackedDocument,
+};
 
 /// A value on the earlier and on the later date.
 type Pair = (u64, u64);
@@ -19,6 +21,30 @@ pub fn observe_growth(now: &mut Evidence, now_ms: i64, earlier: &Evidence, earli
             observe(profile, before, earlier_ms, now_ms);
         }
     }
+    if let (Some(server), Some(before)) = (&mut now.server, &earlier.server) {
+        let since = connections_since(server, before);
+        if let Some(connections) = &mut server.connections {
+            connections.since_earlier = since;
+        }
+    }
+}
+
+/// Connections since an earlier date; `None` of another server, or when it was started in between and
+/// counts anew.
+fn connections_since(now: &Server, before: &Server) -> Option<ConnectionsSince> {
+    if now.host.is_none() || now.host != before.host {
+        return None;
+    }
+    let (connections, known) = (now.connections?, before.connections?);
+    let seconds = now.uptime_seconds?.checked_sub(before.uptime_seconds?)?;
+    // By the clock as much time has passed as by the counter, or it is another start.
+    let by_clock = now.clock_seconds? - before.clock_seconds?;
+    if by_clock.abs_diff(i64::try_from(seconds).ok()?) > 60 {
+        return None;
+    }
+    let created = connections.total_created.checked_sub(known.total_created)?;
+    let ended = (created + known.current).saturating_sub(connections.current);
+    Some(ConnectionsSince { seconds, created, ended })
 }
 
 fn observe(profile: &mut Profile, before: &Profile, from_ms: i64, to_ms: i64) {

@@ -1,6 +1,9 @@
 //! The launch checklist (CK-1..15): each item with a verdict and the evidence for it. CK-10 only a person
 //! can answer, in a waiver. An item is `unknown`, and says why, when something it
 //! rests on was switched off or could not be seen; some need a workload, one a shard key.
+//!
+//! An item that is answered by rules fails by every finding that cites it, whichever rule it is of, so that
+//! the list never contradicts the findings beside it. Only the rules it rests on can keep it from passing.
 
 use docward_model::{
     ChecklistItem, Collection, DataValue, Evidence, Field, Finding, Level, Need, Profile, Settings,
@@ -119,6 +122,7 @@ impl<'a> View<'a> {
         };
         let codes: Vec<&str> = RULES.iter().filter(naming).map(|r| r.meta.code).collect();
         self.clean(
+            "CK-1",
             &codes,
             "name breaks a naming rule",
             "names break a naming rule",
@@ -149,11 +153,12 @@ impl<'a> View<'a> {
             (
                 Verdict::Pass,
                 format!(
-                    "largest {} in `{}`, p99 at most {}, {}",
+                    "largest {} in `{}`, p99 at most {}, {}{}",
                     text::bytes(worst.1.sizes.max),
                     worst.0.namespace,
                     text::bytes(p99),
-                    read(&core)
+                    read(&core),
+                    left_open(&core)
                 ),
             )
         } else {
@@ -174,15 +179,13 @@ impl<'a> View<'a> {
             text::plural(u64::from(depth), "layer"),
             collection.namespace
         );
+        let seen = format!("{}{}", read(&core), left_open(&core));
         match depth {
-            0 => (Verdict::Pass, format!("nothing is nested, {}", read(&core))),
-            _ if depth <= DEPTH_EASY => {
-                (Verdict::Pass, format!("deepest {place}, {}", read(&core)))
+            0 => (Verdict::Pass, format!("nothing is nested, {seen}")),
+            _ if depth <= DEPTH_EASY => (Verdict::Pass, format!("deepest {place}, {seen}")),
+            _ if depth <= DEPTH_MOST => {
+                (Verdict::Pass, format!("warning: {place}, more than {DEPTH_EASY}, {seen}"))
             }
-            _ if depth <= DEPTH_MOST => (
-                Verdict::Pass,
-                format!("warning: {place}, more than {DEPTH_EASY}, {}", read(&core)),
-            ),
             _ => (Verdict::Fail, format!("{place}, more than {DEPTH_MOST}")),
         }
     }
@@ -190,20 +193,13 @@ impl<'a> View<'a> {
     /// CK-4 and CK-8: what grows fails; what has a cap that can be seen passes; the rest only the
     /// programs that write can answer.
     fn arrays(&self) -> Answer {
-        let growing = self.findings(&["D008"]);
+        let growing = places(&self.against("CK-4", &["D008"]));
         if !growing.is_empty() {
-            return (
-                Verdict::Fail,
-                format!(
-                    "{} without bound: {}",
-                    if growing.len() == 1 {
-                        "1 array grows".to_owned()
-                    } else {
-                        format!("{} arrays grow", growing.len())
-                    },
-                    first(&growing.iter().map(|f| place(f)).collect::<Vec<_>>())
-                ),
-            );
+            let what = match growing.len() {
+                1 => "1 array grows or is appended to".to_owned(),
+                n => format!("{n} arrays grow or are appended to"),
+            };
+            return (Verdict::Fail, format!("{what} without bound: {}", first(&growing)));
         }
         let read = self.documents();
         if read.is_empty() {
@@ -233,10 +229,15 @@ impl<'a> View<'a> {
             };
             return (Verdict::Pass, said);
         }
+        let seen = if self.evidence.code.is_some() {
+            "nothing grows visibly and no append without a cap was found in the code, but not every cap can be seen"
+        } else {
+            "nothing grows visibly, but the programs that write were not seen"
+        };
         (
             Verdict::Unknown,
             format!(
-                "nothing grows visibly, but the programs that write were not seen: {} of {} without a visible cap: {}",
+                "{seen}: {} of {} without a visible cap: {}",
                 text::count(open.len() as u64),
                 text::plural(arrays, "array"),
                 first(&open)
@@ -254,10 +255,11 @@ impl<'a> View<'a> {
     /// CK-5.
     fn types(&self) -> Answer {
         self.clean(
+            "CK-5",
             &["T001", "T002"],
-            "field holds dates as text or money as doubles",
-            "fields hold dates as text or money as doubles",
-            "no dates as text, no money as doubles",
+            "field has a type that is not strict",
+            "fields have types that are not strict",
+            &format!("no dates as text, no money as doubles{}", left_open(&self.documents())),
         )
     }
 
@@ -270,6 +272,7 @@ impl<'a> View<'a> {
             .filter(|c| c.options.is_some() && business::is_core(self.settings, c))
             .count() as u64;
         self.clean(
+            "CK-6",
             &["V001", "V004"],
             "collection lacks a validator worth the name",
             "collections lack a validator worth the name",
@@ -333,6 +336,7 @@ impl<'a> View<'a> {
     /// CK-9.
     fn single_reads(&self) -> Answer {
         self.clean(
+            "CK-9",
             &["W004", "W006"],
             "read path needs a second collection nearly every time",
             "read paths need a second collection nearly every time",
@@ -343,6 +347,7 @@ impl<'a> View<'a> {
     /// CK-11.
     fn figures(&self) -> Answer {
         self.clean(
+            "CK-11",
             &["W005"],
             "figure is computed again and again",
             "figures are computed again and again",
@@ -353,10 +358,11 @@ impl<'a> View<'a> {
     /// CK-12.
     fn indexed(&self) -> Answer {
         self.clean(
-            &["W001"],
-            "query pattern scans its collection",
-            "query patterns scan their collections",
-            "no query pattern in the workload scans its collection",
+            "CK-12",
+            &["W001", "W002", "W003"],
+            "query pattern has no index that fits",
+            "query patterns have no index that fits",
+            "no query pattern in the workload scans its collection, reads far more than it returns or sorts in memory",
         )
     }
 
@@ -368,6 +374,7 @@ impl<'a> View<'a> {
             codes.push("K005");
         }
         self.clean(
+            "CK-13",
             &codes,
             "shard key breaks a requirement",
             "shard keys break a requirement",
@@ -378,6 +385,7 @@ impl<'a> View<'a> {
     /// CK-15.
     fn one_step(&self) -> Answer {
         self.clean(
+            "CK-15",
             &["W010"],
             "collection is read and then updated in a second step",
             "collections are read and then updated in a second step",
@@ -402,25 +410,26 @@ impl<'a> View<'a> {
         (if p99 <= P99_BYTES { Verdict::Pass } else { Verdict::Fail }, said)
     }
 
-    /// Passes when none of the rules found anything at warning or above.
-    fn clean(&self, codes: &[&'static str], one: &str, many: &str, none: &str) -> Answer {
-        let found = self.findings(codes);
+    /// Passes when nothing was found at warning or above, by the rules it rests on or by others that
+    /// cite the item. Code that was not given keeps nothing from passing: the data says what it came to.
+    fn clean(&self, id: &str, codes: &[&'static str], one: &str, many: &str, none: &str) -> Answer {
+        let found = places(&self.against(id, codes));
         if !found.is_empty() {
-            let mut places: Vec<String> = found.iter().map(|f| place(f)).collect();
-            // Several rules may speak of one place.
-            let mut seen = Vec::new();
-            places.retain(|p| {
-                !seen.contains(p) && {
-                    seen.push(p.clone());
-                    true
-                }
-            });
-            let noun = if places.len() == 1 { one } else { many };
+            let noun = if found.len() == 1 { one } else { many };
             return (
                 Verdict::Fail,
-                format!("{} {noun}: {}", text::count(places.len() as u64), first(&places)),
+                format!("{} {noun}: {}", text::count(found.len() as u64), first(&found)),
             );
         }
+        let asks_for_code = |code: &str| {
+            RULES.iter().any(|r| r.meta.code == code && r.meta.needs.contains(&Need::Code))
+        };
+        let vouching: Vec<&str> = codes
+            .iter()
+            .copied()
+            .filter(|code| self.evidence.code.is_some() || !asks_for_code(code))
+            .collect();
+        let codes = vouching.as_slice();
         let mut gaps = self.gaps(codes);
         // A workload of connections, or of operations that have not ended, vouches for nothing.
         let workload = self.evidence.workload.as_ref();
@@ -434,6 +443,13 @@ impl<'a> View<'a> {
         } else {
             (Verdict::Unknown, gaps.join("; "))
         }
+    }
+
+    /// What speaks against an item: findings of these rules, and those that cite it.
+    fn against(&self, id: &str, codes: &[&str]) -> Vec<&'a Finding> {
+        let speaks = |f: &&Finding| codes.contains(&&*f.rule) || f.cites(id);
+        let found = self.outcome.findings.iter();
+        found.filter(|f| f.severity >= Severity::Warn).filter(speaks).collect()
     }
 
     fn findings(&self, codes: &[&str]) -> Vec<&'a Finding> {
@@ -512,6 +528,29 @@ impl<'a> View<'a> {
     }
 }
 
+/// What a sample that shows nothing wrong leaves open, in the collection of which it says least: none of n
+/// means, with 95 % confidence, fewer than 3 in n (rule of three). Empty where all was read.
+fn left_open(of: &[(&Collection, &Profile)]) -> String {
+    let least = of.iter().filter(|(_, p)| p.documents < p.total).min_by_key(|(_, p)| p.documents);
+    least.map_or_else(String::new, |(collection, profile)| {
+        format!(
+            "; 0 of {} sampled in `{}`: fewer than {} % of its documents at 95 %",
+            text::count(profile.documents),
+            collection.namespace,
+            small(300.0 / profile.documents.max(3) as f64)
+        )
+    })
+}
+
+/// A number with two digits that say something: `1`, `0.03`, `0.015`.
+fn small(number: f64) -> String {
+    if number >= 1.0 {
+        return format!("{number:.0}");
+    }
+    let digits = (1.0 - number.log10().floor()) as usize;
+    format!("{number:.digits$}").trim_end_matches('0').to_owned()
+}
+
 /// `1,200 documents read`, or how much of them.
 fn read(of: &[(&Collection, &Profile)]) -> String {
     let documents: u64 = of.iter().map(|(_, p)| p.documents).sum();
@@ -531,6 +570,27 @@ fn place(finding: &Finding) -> String {
         Subject::Field(ns, path) => format!("`{path}` of `{ns}`"),
         Subject::Index(ns, name) => format!("index `{name}` of `{ns}`"),
     }
+}
+
+/// The places of findings, each once: several rules may speak of one. Code is named by file and line.
+fn places(found: &[&Finding]) -> Vec<String> {
+    let mut places: Vec<(String, Option<String>)> = Vec::new();
+    for finding in found {
+        let site = finding.location.as_ref().map(|at| format!("{}:{}", at.file, at.line));
+        let at = match (&finding.at, &site) {
+            (Subject::Deployment, Some(site)) => site.clone(),
+            _ => place(finding),
+        };
+        match places.iter_mut().find(|(known, _)| *known == at) {
+            Some((_, known)) => *known = known.take().or(site),
+            None => places.push((at, site)),
+        }
+    }
+    let text = |(at, site): (String, Option<String>)| match site {
+        Some(site) if site != at => format!("{at} ({site})"),
+        _ => at,
+    };
+    places.into_iter().map(text).collect()
 }
 
 fn first(places: &[String]) -> String {
@@ -641,6 +701,28 @@ mod tests {
     }
 
     #[test]
+    fn ck_2_ck_3_ck_5_a_sample_says_what_it_leaves_open() {
+        let mut example = Example::new("T002", "", "x300 {\"_id\": $i, \"name\": \"a\"}");
+        let mut said = |total: u64| {
+            example.evidence.collections[0].profile.as_mut().unwrap().total = total;
+            let outcome = crate::judge(&example.evidence, &example.settings);
+            ["CK-2", "CK-3", "CK-5"].map(|id| {
+                let item = of(id, &example.evidence, &example.settings, &outcome);
+                assert_eq!(item.verdict, Verdict::Pass, "{}", item.evidence);
+                item.evidence
+            })
+        };
+        for evidence in said(20_000) {
+            assert!(evidence.contains("0 of 300 sampled in `"), "{evidence}");
+            assert!(evidence.contains("fewer than 1 % of its documents at 95 %"), "{evidence}");
+        }
+        assert_eq!([1.0, 0.03, 0.015, 0.3].map(small), ["1", "0.03", "0.015", "0.3"]);
+        for evidence in said(300) {
+            assert!(!evidence.contains("sampled"), "{evidence}");
+        }
+    }
+
+    #[test]
     fn ck_3_five_layers_pass_with_a_warning_and_six_fail() {
         let nested = |n: usize| format!("{}1{}", "{\"a\": ".repeat(n + 1), "}".repeat(n + 1));
         assert_eq!(item("CK-3", "", &nested(3)).verdict, Verdict::Pass);
@@ -673,6 +755,71 @@ mod tests {
         let item = of("CK-8", &example.evidence, &example.settings, &outcome);
         assert_eq!(item.verdict, Verdict::Fail);
         assert_eq!(item.evidence.matches("`log`").count(), 1, "{}", item.evidence);
+    }
+
+    #[test]
+    fn ck_4_ck_5_ck_8_ck_9_ck_11_ck_12_ck_15_no_finding_that_cites_an_item_stands_beside_a_pass() {
+        let example = Example::new("T002", "", "x30 {\"_id\": $i, \"log\": [1, 2]}");
+        let ns = example.evidence.collections[0].namespace.clone();
+        for id in ["CK-4", "CK-5", "CK-8", "CK-9", "CK-11", "CK-12", "CK-15"] {
+            let citing = RULES.iter().filter(|r| r.meta.clauses.contains(&id));
+            for rule in citing {
+                let at = Subject::Field(ns.clone(), docward_model::FieldPath::new("log"));
+                let found = Finding {
+                    clauses: rule.meta.clauses.iter().map(|&c| c.into()).collect(),
+                    location: Some(docward_model::Location {
+                        file: "app.js".to_owned(),
+                        line: 7,
+                        column: 3,
+                    }),
+                    ..finding(rule.meta.code, Severity::Warn, at)
+                };
+                let outcome = Outcome { findings: vec![found.clone()], ..Outcome::default() };
+                let item = of(id, &example.evidence, &example.settings, &outcome);
+                assert_eq!(item.verdict, Verdict::Fail, "{id} {}", rule.meta.code);
+                assert!(item.evidence.contains("`log` of `"), "{}", item.evidence);
+                assert!(item.evidence.contains("(app.js:7)"), "{}", item.evidence);
+                let info = Finding { severity: Severity::Info, ..found };
+                let outcome = Outcome { findings: vec![info], ..Outcome::default() };
+                let item = of(id, &example.evidence, &example.settings, &outcome);
+                assert_ne!(item.verdict, Verdict::Fail, "{id} {}: only told", rule.meta.code);
+            }
+        }
+        let cites = |code: &str, id: &str| {
+            RULES.iter().any(|r| r.meta.code == code && r.meta.clauses.contains(&id))
+        };
+        for (id, codes) in [
+            ("CK-4", &["D008", "D020", "R006", "W007"][..]),
+            ("CK-8", &["D008", "D020", "R006", "W007"]),
+            ("CK-5", &["T020", "T021"]),
+            ("CK-11", &["W005", "W021"]),
+            ("CK-12", &["W001", "W002", "W003"]),
+            ("CK-15", &["W010", "W020"]),
+        ] {
+            codes.iter().for_each(|code| assert!(cites(code, id), "{code} {id}"));
+        }
+    }
+
+    #[test]
+    fn ck_4_ck_8_one_array_is_named_once_whoever_tells() {
+        let example = Example::new("T002", "", "x30 {\"_id\": $i, \"log\": [1, 2]}");
+        let ns = example.evidence.collections[0].namespace.clone();
+        let at = Subject::Field(ns, docward_model::FieldPath::new("log"));
+        let found = |rule| Finding {
+            clauses: vec!["CK-4".into()],
+            ..finding(rule, Severity::Error, at.clone())
+        };
+        let findings = vec![found("D008"), found("W007"), found("R006")];
+        let outcome = Outcome { findings, ..Outcome::default() };
+        let item = of("CK-8", &example.evidence, &example.settings, &outcome);
+        assert!(item.evidence.starts_with("1 array grows"), "{}", item.evidence);
+    }
+
+    #[test]
+    fn ck_1_passes_without_source_code() {
+        let item =
+            item("CK-1", "ns=db_shop.t_order_item", "x30 {\"_id\": $i, \"userName\": \"a\"}");
+        assert_eq!(item.verdict, Verdict::Pass, "{}", item.evidence);
     }
 
     #[test]

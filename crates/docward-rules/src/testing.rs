@@ -526,6 +526,9 @@ fn server(facts: &Value) -> Server {
             tls_mode: facts.get("tls").map(text),
             ..StartOptions::default()
         }),
+        parameters: facts.get("localhost-bypass").map_or_else(Vec::new, |bypass| {
+            vec![("enableLocalhostAuthBypass".to_owned(), bypass.is_truthy().to_string())]
+        }),
         uptime_seconds: number("uptime"),
         answers_anybody: facts.get("anonymous").is_some_and(Value::is_truthy),
         clock_seconds: number("clock").map(|n| n as i64),
@@ -544,6 +547,7 @@ fn server(facts: &Value) -> Server {
             current,
             available: number("available").unwrap_or(0),
             total_created: number("created").unwrap_or(0),
+            since_earlier: None,
         }),
         members: facts.get("members").map(|members| {
             let member = |member: &Value| docward_model::Member {

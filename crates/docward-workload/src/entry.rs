@@ -1,6 +1,6 @@
 //! One line of a structured server log, or one row of `system.profile`, as what it says.
 
-use docward_model::{AccessControl, Namespace, Value};
+use docward_model::{AccessControl, Namespace, Operation, Value};
 
 use crate::totals::Totals;
 
@@ -81,6 +81,9 @@ pub struct Ran {
     pub command: Option<Value>,
     /// The logical session, or else the connection.
     pub session: Option<String>,
+    /// The connection, or the nearest to it: rows of the profiler name host, application and user only.
+    /// Servers write down updates without their session, so this is what reads and updates have in common.
+    pub connection: Option<String>,
     /// How long it took.
     pub millis: u64,
     /// Index keys examined.
@@ -113,6 +116,8 @@ pub struct Ran {
     pub host: Option<String>,
     /// Whether it had not ended when the server was asked.
     pub running: bool,
+    /// What kind of write it is, where the command was too long for the server to write it down.
+    pub truncated_write: Option<Operation>,
 }
 
 impl Ran {
@@ -256,6 +261,7 @@ pub(crate) fn ran(at: i64, attr: &Value, context: Option<&str>) -> Ran {
         namespace: namespace(attr, command),
         command: command.cloned(),
         session,
+        connection: connection(attr, context),
         millis: number("durationMillis"),
         keys_examined: number("keysExamined"),
         documents_examined: number("docsExamined"),
@@ -282,6 +288,31 @@ pub(crate) fn ran(at: i64, attr: &Value, context: Option<&str>) -> Ran {
         application: text("appName"),
         host: text("remote").or_else(|| text("client")).map(|host| without_port(&host)),
         running: false,
+        truncated_write: command.and_then(|command| truncated_write(attr, command)),
+    }
+}
+
+/// The connection of a line of a log; of a row of the profiler host, application and user.
+fn connection(attr: &Value, context: Option<&str>) -> Option<String> {
+    if let Some(connection) = context.filter(|ctx| ctx.starts_with("conn")) {
+        return Some(connection.to_owned());
+    }
+    let text = |key: &str| attr.get(key).and_then(Value::as_text);
+    let client = text("client")?;
+    let [application, user] = ["appName", "user"].map(|key| text(key).unwrap_or_default());
+    Some(format!("{client}\n{application}\n{user}"))
+}
+
+/// The kind of a write whose command stands in the row as the beginning of its text only.
+fn truncated_write(attr: &Value, command: &Value) -> Option<Operation> {
+    let text = command.get("$truncated")?.as_text()?;
+    match attr.get("op").or_else(|| attr.get("type"))?.as_text()? {
+        "insert" => Some(Operation::Insert),
+        "update" => Some(Operation::Update),
+        "command" if text.to_ascii_lowercase().starts_with("{ findandmodify") => {
+            Some(Operation::FindAndModify)
+        }
+        _ => None,
     }
 }
 

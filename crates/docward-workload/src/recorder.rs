@@ -295,7 +295,16 @@ impl Recorder {
     fn operation(&mut self, ran: &Ran, command: &Value) {
         let Some(namespace) = &ran.namespace else { return };
         let continued = ran.originating.as_ref();
-        let Some(shape) = shape_of(namespace, continued.unwrap_or(command)) else { return };
+        let Some(shape) = shape_of(namespace, continued.unwrap_or(command)) else {
+            // What was too large to be stored is often too long to be written down.
+            if let Some(operation) = ran.truncated_write {
+                self.operation_failed(ran, operation);
+                if let Some(source) = self.sources.last_mut() {
+                    source.operations += 1;
+                }
+            }
+            return;
+        };
         self.operation_failed(ran, shape.operation);
         if let Some(source) = self.sources.last_mut() {
             source.operations += 1;

@@ -29,8 +29,13 @@ struct Session {
     first: Option<Namespace>,
     /// The collections read after it, and whether each was read several times.
     then: Vec<(Namespace, bool)>,
-    /// The document read last by its `_id`.
-    document: Option<(Namespace, String)>,
+}
+
+/// The document that a connection read last by its `_id`.
+#[derive(Debug)]
+struct LastRead {
+    ended: i64,
+    document: (Namespace, String),
 }
 
 /// Reads of a second collection after a first one.
@@ -46,6 +51,8 @@ struct Pair {
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
     open: BTreeMap<String, Session>,
+    /// By connection: updates are written down without their session.
+    last_reads: BTreeMap<String, LastRead>,
     pairs: BTreeMap<(Namespace, Namespace), Pair>,
     reads: BTreeMap<Namespace, u64>,
     read_then_write: BTreeMap<Namespace, u64>,
@@ -58,6 +65,7 @@ impl Sessions {
         if shape.operation.is_read() {
             *self.reads.entry(shape.namespace.clone()).or_default() += 1;
         }
+        self.follow(ran, shape, command);
         let Some(name) = ran.session.as_deref() else { return };
         if self.open.len() >= SESSIONS && !self.open.contains_key(name) {
             self.open.retain(|_, s| began - s.ended <= WINDOW_MS);
@@ -70,24 +78,42 @@ impl Sessions {
             *session = Session::default();
         }
         session.ended = ended;
+        if shape.operation.is_read() {
+            self.read(name, shape);
+        }
+    }
+
+    /// Counts an update of the document that the same connection has just read.
+    fn follow(&mut self, ran: &Ran, shape: &QueryShape, command: &Value) {
+        let Some(connection) = &ran.connection else { return };
+        let began = ran.at - ran.millis as i64;
         match shape.operation {
-            // In a transaction nobody else can change the document meanwhile.
             Operation::Find => {
-                let id = id_of(shape, command).filter(|_| !ran.in_transaction);
-                session.document = id.map(|id| (shape.namespace.clone(), id));
+                self.last_reads.remove(connection);
+                // In a transaction nobody else can change the document meanwhile.
+                let Some(id) = id_of(shape, command).filter(|_| !ran.in_transaction) else {
+                    return;
+                };
+                if self.last_reads.len() >= SESSIONS {
+                    self.last_reads.retain(|_, read| began - read.ended <= WINDOW_MS);
+                }
+                if self.last_reads.len() < SESSIONS {
+                    let document = (shape.namespace.clone(), id);
+                    self.last_reads
+                        .insert(connection.clone(), LastRead { ended: ran.at, document });
+                }
             }
             Operation::Update => {
-                if let Some(id) = id_of(shape, command)
-                    && session.document.take() == Some((shape.namespace.clone(), id))
+                let read = self.last_reads.remove(connection);
+                if let (Some(read), Some(id)) = (read, id_of(shape, command))
+                    && began - read.ended <= WINDOW_MS
+                    && read.document == (shape.namespace.clone(), id)
                     && is_unguarded(shape, command)
                 {
                     *self.read_then_write.entry(shape.namespace.clone()).or_default() += 1;
                 }
             }
             _ => {}
-        }
-        if shape.operation.is_read() {
-            self.read(name, shape);
         }
     }
 
@@ -131,6 +157,7 @@ impl Sessions {
     /// Forgets what is going on; what was counted stays.
     pub(crate) fn forget(&mut self) {
         self.open.clear();
+        self.last_reads.clear();
     }
 
     pub(crate) fn finish(self) -> (Vec<ReadSequence>, Vec<(Namespace, u64)>) {

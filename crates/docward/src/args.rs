@@ -490,7 +490,7 @@ pub(crate) enum Color {
 /// Which rules to list.
 #[derive(Args, Debug)]
 pub(crate) struct RulesArgs {
-    /// Only rules of this family (N, D, T, V, R, I, K, L, S, W)
+    /// Only rules of this family (N, D, T, V, R, I, K, L, C, S, W, A)
     #[arg(long, value_name = "LETTER")]
     pub(crate) family: Option<String>,
 

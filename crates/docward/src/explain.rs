@@ -72,8 +72,15 @@ fn terminal_page(doc: &str, out: &mut String) {
             paragraph.clear();
         }
     };
+    let mut table: Vec<Vec<String>> = Vec::new();
     for line in doc.lines() {
         let line = line.strip_prefix(' ').unwrap_or(line);
+        if !fenced && line.starts_with('|') {
+            flush(&mut paragraph, out);
+            table.push(cells(line));
+            continue;
+        }
+        put_table(&mut table, out);
         if let Some(info) = line.strip_prefix("```") {
             flush(&mut paragraph, out);
             fenced = !fenced;
@@ -107,4 +114,30 @@ fn terminal_page(doc: &str, out: &mut String) {
         }
     }
     flush(&mut paragraph, out);
+    put_table(&mut table, out);
+}
+
+/// The cells of a row of a table.
+fn cells(row: &str) -> Vec<String> {
+    row.trim().trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
+}
+
+/// Writes a table in columns, its head underlined.
+fn put_table(table: &mut Vec<Vec<String>>, out: &mut String) {
+    let rows = std::mem::take(table);
+    let is_line = |row: &[String]| row.iter().all(|cell| cell.chars().all(|c| "-: ".contains(c)));
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widest = |column: usize| {
+        let cells = rows.iter().filter(|row| !is_line(row)).filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(widest).collect();
+    for (at, row) in rows.iter().enumerate() {
+        let cells: Vec<String> = if at == 1 && is_line(row) {
+            widths.iter().map(|width| "-".repeat(*width)).collect()
+        } else {
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect()
+        };
+        let _ = writeln!(out, "  {}", cells.join("  ").trim_end());
+    }
 }

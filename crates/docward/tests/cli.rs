@@ -281,6 +281,18 @@ fn rules_are_listed_and_explained() {
         serde_json::from_str(&stdout(&docward(&["rules", "--family", "D", "--format", "json"])))
             .unwrap();
     assert!(json.as_array().unwrap().iter().all(|r| r["code"].as_str().unwrap().starts_with('D')));
+    for (family, said) in [("Q", "there are N (Naming), D ("), ("naming", "did you mean `N`?")] {
+        let unknown = docward(&["rules", "--family", family]);
+        assert_eq!(code(&unknown), 2, "{family}");
+        assert!(stderr(&unknown).contains(said), "{}", stderr(&unknown));
+    }
+    let help = stdout(&docward(&["rules", "--help"]));
+    let listed = help.split("family (").nth(1).unwrap().split(')').next().unwrap();
+    assert!(json_rules().iter().all(|code| listed.contains(&code[..1])), "{listed}");
+    // A table stays one.
+    let page = stdout(&docward(&["explain", "W009"]));
+    let row = page.lines().find(|line| line.trim_start().starts_with("set-up")).unwrap();
+    assert!(row.contains("  TCP and TLS for every request  ") && !row.contains('|'), "{page}");
     let page = stdout(&docward(&["explain", "T002"]));
     for heading in ["What it checks", "Why it matters", "How to fix", "When to ignore it"] {
         assert!(page.contains(heading), "{page}");
@@ -292,6 +304,14 @@ fn rules_are_listed_and_explained() {
     let schema: serde_json::Value =
         serde_json::from_str(&stdout(&docward(&["rules", "--config-schema"]))).unwrap();
     assert!(schema["properties"]["rules"].is_object());
+}
+
+/// The codes of all rules.
+fn json_rules() -> Vec<String> {
+    let text = stdout(&docward(&["rules", "--format", "json"]));
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let code = |rule: &serde_json::Value| rule["code"].as_str().unwrap().to_owned();
+    json.as_array().unwrap().iter().map(code).collect()
 }
 
 #[test]

@@ -57,6 +57,26 @@ fn saved_evidence_gives_the_findings_of_the_data_itself() {
 }
 
 #[test]
+fn evidence_on_standard_input_is_taken_as_evidence() {
+    let directory = tempfile::tempdir().unwrap();
+    let shop = docward_testkit::repository().join("examples/shop");
+    for name in ["e.json", "e.json.gz"] {
+        let file = directory.path().join(name);
+        audited(&[text(&shop), "--save-evidence", text(&file)]);
+        let from_file = audited(&[text(&file)]);
+        let output = assert_cmd::Command::cargo_bin("docward")
+            .unwrap()
+            .args(["audit", "-", "--format", "json", "--no-progress"])
+            .write_stdin(fs::read(&file).unwrap())
+            .output()
+            .unwrap();
+        let piped: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(piped["sources"][0]["kind"], "evidence", "{name}");
+        assert_eq!(piped["findings"], from_file["findings"], "{name}");
+    }
+}
+
+#[test]
 fn filters_and_logs_work_on_saved_evidence() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("shop.json");

@@ -120,6 +120,121 @@ fn ck_12_each_member_tells_what_it_did_itself() {
 }
 
 #[test]
+fn ck_12_a_member_that_is_down_is_a_problem_and_the_rest_is_audited() {
+    let mut servers = Launch::replica_set(3).start();
+    profiled_shop(&servers, &servers.uri());
+    let primary = servers.primary();
+    let dead = (primary + 1) % 3;
+    let host = format!("127.0.0.1:{}", servers.port(dead));
+    // Not noticed by the other members yet.
+    servers.kill(dead);
+    let unnoticed = audit(&[&servers.uri()]);
+    let told = |report: &Value| {
+        let problems = problems(report);
+        assert_eq!(problems.len(), 1, "{problems:#?}");
+        assert!(problems[0].contains(&servers.port(dead).to_string()), "{host}: {problems:?}");
+        assert!(problems[0].contains("profiler"), "{problems:?}");
+    };
+    told(&unnoticed);
+    assert_eq!(found(&unnoticed, "W001").len(), 1, "the primary's profiler was read");
+    // And when they know.
+    let is_known = || {
+        let status = servers.command("admin", doc! { "replSetGetStatus": 1 });
+        let members = status.get_array("members").unwrap();
+        members.iter().any(|m| m.as_document().unwrap().get_f64("health").unwrap() == 0.0)
+    };
+    while !is_known() {
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let output = docward(&["audit", "--format", "json", "--no-progress", &servers.uri()]);
+    assert_eq!(output.status.code(), Some(2));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    told(&report);
+    assert_eq!(found(&report, "W001").len(), 1);
+    // Who asks one server only is told about that one only.
+    assert_eq!(problems(&audit(&[&servers.uri_of(primary)])), Vec::<String>::new());
+}
+
+/// Documents that a connection reads and then overwrites, with what the programs in between decided.
+fn read_then_write(servers: &Servers, reader: &Client, writer: &Client, collection: &str) {
+    for n in 0..60 {
+        run(servers, reader, doc! { "find": collection, "filter": { "_id": n }, "limit": 1 });
+        let update = doc! { "q": { "_id": n }, "u": { "$set": { "stock": n + 1 } } };
+        run(servers, writer, doc! { "update": collection, "updates": [update] });
+    }
+}
+
+#[test]
+fn ck_15_what_is_read_and_then_written_is_found_in_profiler_and_log() {
+    let servers = Launch::standalone().start();
+    let uri = servers.uri();
+    for collection in ["t_stock", "t_price"] {
+        let documents = (0..60).map(|n| doc! { "_id": n, "stock": n });
+        servers.insert(&format!("db_shop.{collection}"), documents);
+    }
+    servers.command("db_shop", doc! { "profile": 2, "slowms": -1 });
+    let [shop, reports] = ["shop-api", "reports"].map(|name| client(&servers, &uri, name));
+    // One client does both; then one reads what another one writes.
+    read_then_write(&servers, &shop, &shop, "t_stock");
+    read_then_write(&servers, &reports, &shop, "t_price");
+    servers.command("db_shop", doc! { "profile": 0, "slowms": 1000 });
+    let log = servers.log(0);
+    for arguments in [
+        vec![uri.as_str(), "--db", "db_shop"],
+        vec![uri.as_str(), "--db", "db_shop", "--log", log.to_str().unwrap()],
+    ] {
+        let report = audit(&arguments);
+        let races = found(&report, "W010");
+        assert_eq!(races.len(), 1, "{arguments:?}: {races:#?}");
+        assert_eq!(races[0]["namespace"], "db_shop.t_stock");
+        assert_eq!(races[0]["data"]["times"], 60);
+        let list = report["checklist"].as_array().unwrap();
+        let item = list.iter().find(|item| item["id"] == "CK-15").unwrap();
+        assert_eq!(item["verdict"], "fail", "{item}");
+    }
+}
+
+#[test]
+fn lm_2_dm_05_2_a_long_write_that_was_refused_is_seen() {
+    let servers = Launch::standalone().start();
+    let text = "x".repeat(9_000_000);
+    servers.insert("db_shop.t_order", [doc! { "_id": 1, "pages": [&text] }]);
+    servers.command("db_shop", doc! { "profile": 2 });
+    let shop = client(&servers, &servers.uri(), "shop-api");
+    let update = doc! { "q": { "_id": 1 }, "u": { "$push": { "pages": &text } } };
+    run(&servers, &shop, doc! { "update": "t_order", "updates": [update] });
+    let report = audit(&[&servers.uri()]);
+    let refused = found(&report, "W008");
+    assert_eq!(refused.len(), 1, "{refused:#?}");
+    assert_eq!(refused[0]["namespace"], "db_shop.t_order");
+    assert_eq!(refused[0]["severity"], "error");
+}
+
+#[test]
+fn cn_02_1_st_16_the_counters_of_a_server_show_connection_churn() {
+    let servers = Launch::standalone().start();
+    let uri = servers.uri();
+    servers.insert("db_shop.t_order", [doc! { "_id": 1 }]);
+    let config = servers.directory().join("docward.toml");
+    // Five minutes after a start are too long for a test.
+    std::fs::write(&config, "[rules.W009]\nmin-uptime = 1\n").unwrap();
+    let config = config.to_str().unwrap();
+    let quiet = audit(&[&uri, "--config", config]);
+    assert!(found(&quiet, "W009").is_empty(), "nothing is wrong yet");
+    let skipped = quiet["skipped"].to_string();
+    assert!(!skipped.contains("W009"), "the counters answer: {skipped}");
+    for _ in 0..300 {
+        let stream = std::net::TcpStream::connect(("127.0.0.1", servers.port(0))).unwrap();
+        drop(stream);
+    }
+    let report = audit(&[&uri, "--config", config]);
+    let churn = found(&report, "W009");
+    assert_eq!(churn.len(), 1, "{report:#}");
+    assert!(churn[0]["data"]["created"].as_u64().unwrap() >= 300, "{}", churn[0]);
+    assert!(found(&audit(&[&uri]), "W009").is_empty(), "the server was just started");
+}
+
+#[test]
 fn ck_12_missing_privileges_are_named() {
     let servers = Launch::standalone().auth().start();
     let uri = servers.uri();

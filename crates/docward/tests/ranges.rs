@@ -180,6 +180,25 @@ fn an_interrupted_reading_is_gone_on_with() {
     assert!(said.contains("start anew"), "{said}");
 }
 
+#[test]
+fn a_collection_that_was_not_read_in_ranges_is_read_from_the_start() {
+    let servers = Launch::replica_set(1).start();
+    servers.insert("db_shop.t_zip", (0..9000).map(|n| doc! { "_id": n, "cityName": "a" }));
+    let uri = servers.uri();
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let part = file("part.json");
+    let limits = ["--max-time", "2", "--max-rate", "2000"];
+    let cut = json(&[&[uri.as_str(), "--save-evidence", &part], &limits[..]].concat());
+    assert!((1..9000).contains(&documents(&cut)), "{}", documents(&cut));
+    let whole = json(&[&uri, "--resume", &part, "--save-evidence", &file("whole.json")]);
+    no_problems(&whole);
+    assert_eq!(documents(&whole), 9000, "none counts twice");
+    assert_eq!(whole["findings"], json(&[&uri])["findings"]);
+    let said = refusal(&[&uri, "--resume", &file("whole.json")]);
+    assert!(said.contains("nothing in it can be gone on with"), "{said}");
+}
+
 /// What an audit says that has to fail.
 fn refusal(arguments: &[&str]) -> String {
     let output = docward(arguments);

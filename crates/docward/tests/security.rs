@@ -325,3 +325,26 @@ fn se_1_sc_3_a_running_server_that_answers_anybody_fails() {
     let (verdicts, text) = self_check(&servers.uri(), &[]);
     assert_eq!((&*verdicts[2], &*verdicts[4]), ("fail", "unknown"), "{text}");
 }
+
+#[test]
+fn se_1_sc_3_a_server_that_waits_for_its_first_user_is_judged() {
+    // Access control without an administrator, which the test kit's own would create.
+    let open = Launch::standalone().argument("--auth").start();
+    let output = docward(&["audit", "--format", "json", &open.uri()]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let message = report["problems"][0]["message"].as_str().unwrap();
+    assert!(message.contains("has no users yet"), "{message}");
+    assert_eq!(rules(&report), ["S001"]);
+    // With a user the exception is over.
+    let closed = Launch::standalone().auth().start();
+    let output = docward(&["audit", "--format", "json", &closed.uri_as(None)]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let message = report["problems"][0]["message"].as_str().unwrap();
+    assert!(message.contains("the connection string has none"), "{message}");
+    assert!(rules(&report).is_empty(), "{report:#}");
+    let report: Value =
+        serde_json::from_slice(&docward(&["audit", "--format", "json", &closed.uri()]).stdout)
+            .unwrap();
+    assert!(!rules(&report).contains(&"S001"), "{report:#}");
+}

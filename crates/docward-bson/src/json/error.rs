@@ -285,7 +285,13 @@ fn redact(message: &str) -> String {
         if body[..end].chars().count() <= 1 && !body[..end].chars().all(char::is_alphanumeric) {
             out.push_str(&rest[at..=at + 1 + end.min(body.len().saturating_sub(1))]);
         } else {
-            out.push_str(if mark == '"' { "text" } else { "a word" });
+            let is_number =
+                body.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit());
+            out.push_str(match mark {
+                '"' => "text",
+                _ if is_number => "a number",
+                _ => "a word",
+            });
         }
         rest = body.get(end + 1..).unwrap_or("");
     }
@@ -308,6 +314,8 @@ mod redaction {
                 "expected `,` or `}` at line 1, found `HUNTER2`",
                 "expected `,` or `}` at line 1, found a word",
             ),
+            ("expected `{` at line 1, found `1e400`", "expected `{` at line 1, found a number"),
+            ("expected `{` at line 1, found `-1`", "expected `{` at line 1, found a number"),
             ("expected a value at line 1, found `}`", "expected a value at line 1, found `}`"),
             ("unexpected end of input at line 2", "unexpected end of input at line 2"),
         ] {

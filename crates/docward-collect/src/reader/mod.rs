@@ -26,7 +26,7 @@ use crate::{
     names::{self, Claim, FileName, LOOSE_DATABASE},
     plan::{self, Found, Item, Origin, Place, Root, What},
     resume::Unfinished,
-    saved::{self, SavedEvidence},
+    saved::{self, SavedError, SavedEvidence},
     stream::{End, Stream, is_trailing_garbage},
     table::Table,
     trouble::{Trouble, Troubles},
@@ -201,9 +201,9 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
     }
 
     /// Takes in evidence that another run has saved.
-    fn read_saved(&mut self, source: usize, path: &Path) {
+    fn take_saved(&mut self, source: usize, saved: Result<SavedEvidence, SavedError>) {
         let name = self.sources[source].name.clone();
-        let mut saved = match SavedEvidence::read(path) {
+        let mut saved = match saved {
             Ok(saved) => saved,
             Err(error) => return self.troubles.add_for(&name, &Trouble::Saved(error.to_string())),
         };
@@ -276,7 +276,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
                 }
             }
             Ok(_) if saved::is_saved(path) => {
-                self.read_saved(source, path);
+                self.take_saved(source, SavedEvidence::read(path));
                 return planned;
             }
             Ok(metadata) => planned.items = named_file(path, name, metadata.len()),
@@ -411,6 +411,10 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
                 format => break format,
             }
         };
+        if item.origin == Origin::Stdin && saved::begins_as_saved(&mut stream) {
+            self.take_saved(source, SavedEvidence::read_from(&mut stream));
+            return;
+        }
         let kind = match format {
             Format::Bson => SourceKind::Bson,
             Format::Json => SourceKind::Json,

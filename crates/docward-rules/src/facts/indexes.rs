@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use docward_model::{
-    BsonType, Collection, DirectionKind, FieldPath, Index, IndexKey, Profile, ShardKey,
+    BsonType, Collection, DirectionKind, FieldPath, Index, IndexKey, Profile, Server, ShardKey,
 };
 
 use super::schema::described;
@@ -29,6 +29,22 @@ fn begins_with(long: &Index, short: &Index) -> bool {
         && (short.keys.len() == 1
             || pairs().all(|(a, b)| a.kind == b.kind)
             || pairs().all(|(a, b)| a.kind != b.kind))
+}
+
+/// Days for which no operation used an index, as its server counts; `None` when one did, or nobody knows.
+pub fn unused_days(index: &Index, server: &Server) -> Option<u64> {
+    let usage = index.usage.filter(|usage| usage.operations == 0)?;
+    let counted =
+        usage.since.zip(server.clock_seconds).map(|(since, now)| (now - since).max(0) as u64);
+    Some(counted.into_iter().chain(server.uptime_seconds).min()? / 86_400)
+}
+
+/// Whether an index has to stay though nothing asks for it.
+pub fn has_duty(index: &Index, shard_key: Option<&ShardKey>) -> bool {
+    index.is_id()
+        || index.unique
+        || index.ttl_seconds.is_some()
+        || carries_shard_key(index, shard_key)
 }
 
 /// Whether an index of the collection answers everything that `short` answers, so that `short` only

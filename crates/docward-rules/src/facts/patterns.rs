@@ -9,7 +9,8 @@ use docward_model::{
     Namespace, Profile, Settings, TextClass, ValidationLevel, Value,
 };
 
-use super::{names, text, words};
+use super::{code, names, text, words};
+use docward_model::code::Cap;
 
 /// Elements a page of an outlier document holds (PT-outlier.1), and the most a bucket should.
 pub const PAGE: u64 = 1000;
@@ -110,6 +111,25 @@ pub fn bound(
         && plain
         && !super::arrays::keeps_coming(field))
     .then_some(Bound::FixedLength(lengths.max))
+}
+
+/// Whether something adds to an array without cutting it: an update in the workload, or a statement in
+/// the code. Lengths that stop somewhere are no cap then.
+pub fn is_appended_without_cap(evidence: &Evidence, namespace: &Namespace, field: &Field) -> bool {
+    let plain = code::plain_path(field.path.as_str());
+    let pushed = evidence.workload.iter().flat_map(|workload| &workload.shapes).any(|stats| {
+        stats.shape.namespace == *namespace
+            && stats.shape.pushes.iter().any(|push| {
+                let place = super::workload::place(&push.path);
+                !push.capped && place.dotted() == field.path.dotted()
+            })
+    });
+    pushed
+        || evidence.code.iter().flat_map(|code| &code.appends).any(|append| {
+            append.cap == Cap::None
+                && append.collection.as_deref() == Some(namespace.collection.as_str())
+                && code::plain_path(&append.path) == plain
+        })
 }
 
 /// Fields beside this one, itself left out.

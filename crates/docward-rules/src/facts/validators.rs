@@ -2,9 +2,11 @@
 //! type or name is refused by a validator that demands the old one, so the validator has to let it
 //! through first. A document that breaks its validator already refuses every update.
 
+use std::collections::BTreeSet;
+
 use docward_model::{
-    Collection, CollectionOptions, Evidence, Fix, Namespace, Profile, Subject, ValidationAction,
-    ValidationLevel, Value,
+    BsonType, Collection, CollectionOptions, Evidence, Fix, Namespace, Profile, Subject,
+    ValidationAction, ValidationLevel, Value,
 };
 
 use super::{
@@ -70,15 +72,33 @@ fn enforcing(collection: &Collection) -> Option<&CollectionOptions> {
 fn is_in_the_way(validator: &Value, at: &Subject, command: &str) -> bool {
     let path = at.path().map(|path| path.as_str());
     let takes_away = command.contains("$rename") || command.contains("$unset");
+    let becomes = target(command);
+    // A validator that asks for the new type already refuses the old one only.
+    let admits = |kinds: &BTreeSet<BsonType>| becomes.is_some_and(|kind| kinds.contains(&kind));
     let mentions = |path: &str| command.contains(&shell::quote(&path.replace("[]", "")));
     schema::schemas(validator).into_iter().any(|schema| {
         (takes_away && schema::is_closed(schema))
             || schema::demands(schema).iter().any(|demand| match &demand.kind {
                 DemandKind::Required => takes_away && mentions(&demand.path),
-                DemandKind::Types(_) | DemandKind::Enum(_) => path == Some(demand.path.as_str()),
+                DemandKind::Types(kinds) => path == Some(demand.path.as_str()) && !admits(kinds),
+                DemandKind::Enum(_) => path == Some(demand.path.as_str()),
                 _ => false,
             })
     }) || validator.entries().iter().any(|(key, _)| path == Some(key))
+}
+
+/// The type that a remedy gives to values, when it is one.
+fn target(command: &str) -> Option<BsonType> {
+    const ENDINGS: [(&str, BsonType); 2] =
+        [("$dateFromString", BsonType::Date), ("$toDecimal", BsonType::Decimal)];
+    let mut named = command.split("to: \"").skip(1).filter_map(|rest| rest.split('"').next());
+    match named.next() {
+        Some(first) => {
+            let kind = BsonType::from_name(first)?;
+            named.all(|other| other == first).then_some(kind)
+        }
+        None => ENDINGS.iter().find(|(word, _)| command.contains(word)).map(|(_, kind)| *kind),
+    }
 }
 
 #[cfg(test)]
@@ -104,6 +124,29 @@ mod tests {
             ),
             "{text}"
         );
+    }
+
+    #[test]
+    fn dm_11_2_dm_09_6_a_validator_that_demands_the_new_type_stays_in_force() {
+        let mixed = |validator: &str| {
+            let body =
+                format!("{validator}\nx400 {{\"userName\": \"a\"}}\nx37 {{\"userName\": 7}}");
+            let found = check("T005", &body);
+            (found[0].todo.clone(), found[0].fix.as_ref().expect("a command").command.clone())
+        };
+        let demands = |kinds: &str| {
+            format!(
+                r#"options {{"validator": {{"$jsonSchema": {{"properties": {{"userName": {{"bsonType": {kinds}}}}}}}}}}}"#
+            )
+        };
+        for kinds in [r#""string""#, r#"["string", "null"]"#] {
+            let (todo, command) = mixed(&demands(kinds));
+            assert!(!todo.contains("the old form"), "{todo}");
+            assert!(!command.contains("collMod"), "{command}");
+        }
+        let (todo, command) = mixed(&demands(r#""int""#));
+        assert!(todo.contains("the old form"), "{todo}");
+        assert!(command.contains("validationAction: \"warn\""), "{command}");
     }
 
     #[test]

@@ -68,10 +68,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Deployment,
             format!(
-                "{} of {} connections of {host} are open, {} of the limit",
+                "{} of {} connections of {host} are open, more than {} ({} of the limit)",
                 text::count(connections.current),
                 text::count(limit),
-                text::percent(share),
+                text::count((limit as f64 * most) as u64),
+                text::percent(most),
             ),
             "after a failover all clients connect again at once, and a server without room refuses some of them",
             format!(
@@ -102,6 +103,12 @@ mod tests {
             check("C001", &facts).len()
         };
         assert_eq!([2400, 2401, 2500, 3000].map(count), [0, 1, 1, 1]);
+        let found = check("C001", r#"server {"connections": 2401, "available": 599}"#);
+        assert!(
+            found[0].what.ends_with("are open, more than 2,400 (80 % of the limit)"),
+            "{}",
+            found[0].what
+        );
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! AP-S4.6: an index that another one covers.
 
-use docward_model::{Collection, Draft, Safety, Seen, Subject, Unit};
+use docward_model::{Collection, Draft, Index, Safety, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
-    facts::{indexes::covering, sharding, shell},
+    facts::{
+        indexes::{covering, has_duty, unused_days},
+        sharding, shell,
+    },
 };
 
 declare_rule! {
@@ -15,7 +18,8 @@ declare_rule! {
     /// other way round. Directions are compared as the server uses them. An index is never called
     /// redundant when it has a duty of its own: `_id`, unique, TTL, hidden already, sparse or partial
     /// unlike the other, another collation, hashed, text, geo or wildcard keys, or a declared shard key
-    /// resting on it; nor when the longer index runs over an array and the shorter one does not.
+    /// resting on it; nor when the longer index runs over an array and the shorter one does not, or when
+    /// the server counts that only the shorter one is used (the longer one is I007's then).
     ///
     /// ## Why it matters
     /// Every insert, delete and update of those fields maintains both indexes, and both compete for
@@ -50,14 +54,29 @@ declare_rule! {
     check: Collection(check),
 }
 
+/// From so many days on I007 reports an index that nothing used.
+const UNUSED_DAYS: f64 = 7.0;
+
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(indexes) = &collection.indexes else { return };
     let ns = &collection.namespace;
     let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
     let can_hide = version.is_none_or(|v| v >= (4, 4));
     let shard_key = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace);
+    // What I007 advises to hide answers nothing soon: of the two, the one that is used stays.
+    let server = cx.evidence().server.as_ref();
+    let days = cx.settings().number_at("I007", "min-days", ns, UNUSED_DAYS);
+    let is_going = |cover: &Index| {
+        !has_duty(cover, shard_key)
+            && server
+                .and_then(|s| unused_days(cover, s))
+                .is_some_and(|unused| unused as f64 >= days)
+    };
     for index in indexes {
         let Some(cover) = covering(collection, index, shard_key) else { continue };
+        if is_going(cover) && index.usage.is_some_and(|usage| usage.operations > 0) {
+            continue;
+        }
         let same = cover.keys.len() == index.keys.len();
         let how = if !same {
             "is a prefix of"
@@ -187,6 +206,25 @@ mod tests {
             r#"{"key": {"a": 1, "b": 1}, "name": "long", "partialFilterExpression": {"b": 1}}"#,
         ];
         assert_eq!(with(&partial), ["s"]);
+    }
+
+    #[test]
+    fn ap_s4_6_of_a_pair_the_index_that_is_used_stays() {
+        let body = |short: u32, long: u32, uptime: u32, more: &str| {
+            format!(
+                "server {{\"authorization\": true, \"clock\": 1710000000, \"uptime\": {uptime}}}\n\
+                 index {{\"key\": {{\"a\": 1}}, \"name\": \"short\", \"used\": {short}, \"since\": 1705000000}}\n\
+                 index {{\"key\": {{\"a\": 1, \"b\": 1}}, \"name\": \"long\", \"used\": {long}, \"since\": 1705000000{more}}}\n\
+                 {{\"_id\": 1, \"a\": 1, \"b\": 2}}"
+            )
+        };
+        let told = |body: &str| (check("I001", body).len(), check("I007", body).len());
+        let month = 30 * 86_400;
+        assert_eq!(told(&body(50, 0, month, "")), (0, 1), "only the longer one goes");
+        assert_eq!(told(&body(50, 9, month, "")), (1, 0), "the longer one answers for both");
+        assert_eq!(told(&body(50, 0, 3600, "")), (1, 0), "nobody knows yet");
+        assert_eq!(told(&body(50, 0, month, ", \"unique\": true")), (1, 0), "it has to stay");
+        assert_eq!(told(&body(0, 0, month, "")), (1, 1), "nobody uses either");
     }
 
     #[test]

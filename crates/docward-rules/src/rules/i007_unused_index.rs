@@ -5,7 +5,7 @@ use docward_model::{Collection, Draft, Safety, Seen, Severity, Subject, Topology
 use crate::{
     Cx, declare_rule,
     facts::{
-        indexes::{carries_shard_key, covering},
+        indexes::{covering, has_duty, unused_days},
         sharding, shell, text,
     },
     threshold,
@@ -71,17 +71,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let alone = matches!(server.topology, None | Some(Topology::Standalone));
     let shard_key = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace);
     for index in indexes {
-        let Some(usage) = index.usage.filter(|usage| usage.operations == 0) else { continue };
-        let counted =
-            usage.since.zip(server.clock_seconds).map(|(since, now)| (now - since).max(0) as u64);
-        let Some(seconds) = counted.into_iter().chain(server.uptime_seconds).min() else {
-            continue;
-        };
-        let days = seconds / 86_400;
-        let duty = index.is_id() || index.unique || index.ttl_seconds.is_some();
-        if duty
+        let (Some(usage), Some(days)) = (index.usage, unused_days(index, server)) else { continue };
+        if has_duty(index, shard_key)
             || days < cx.count(&MIN_DAYS)
-            || carries_shard_key(index, shard_key)
             || covering(collection, index, shard_key).is_some()
         {
             continue;

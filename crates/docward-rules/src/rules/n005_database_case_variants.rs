@@ -97,10 +97,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 text::list(&others, 3)
             )
         } else {
-            format!(
-                "write `{home}` in every connection string; when it is next moved, name it `{}`",
-                names::prefixed(&home, "db_")
-            )
+            let better = names::prefixed(&home, "db_");
+            let moved = format!("; when it is next moved, name it `{better}`");
+            let moved = if better == home { "" } else { &moved };
+            format!("write `{home}` in every connection string{moved}")
         };
         let other = evidence.uris.iter().find(|uri| {
             uri.database.as_ref().is_some_and(|name| others.iter().any(|other| *other == name))
@@ -127,6 +127,16 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 mod tests {
     use crate::testing::{check, check_with};
     use docward_model::Severity;
+
+    #[test]
+    fn dm_02_4_a_name_that_is_right_is_not_proposed_again() {
+        let todo = |home: &str, other: &str| {
+            let body = format!("@ {home}.t_user\n{{\"_id\": 1}}");
+            check_with("N005", &format!("uri-db={other}"), &body)[0].todo.clone()
+        };
+        assert_eq!(todo("db_ix", "db_IX"), "write `db_ix` in every connection string");
+        assert!(todo("UserCenter", "usercenter").contains("name it `db_"));
+    }
 
     #[test]
     fn dm_02_4_uri_differs_from_the_catalogue() {

@@ -47,7 +47,7 @@ declare_rule! {
     /// `[[collections.bounded]]`.
     R006, "growing-id-array",
     level: Mandatory,
-    clauses: ["ER-T.5", "PT-junction.1", "DM-07.5", "DM-08.1", "DM-08.2", "LM-6"],
+    clauses: ["ER-T.5", "PT-junction.1", "DM-07.5", "DM-08.1", "DM-08.2", "LM-6", "CK-4", "CK-8"],
     maturity: Stable,
     scope: Everywhere,
     needs: [Documents],
@@ -137,7 +137,7 @@ fn report(
     .data("capacity", room)
     .data("verdict", unbounded.map_or("large", |u| u.verdict.name()))
     .clauses(if unbounded.is_some() {
-        &["ER-T.5", "PT-junction.1", "DM-07.5", "DM-08.2", "LM-6"]
+        &["ER-T.5", "PT-junction.1", "DM-07.5", "DM-08.2", "LM-6", "CK-4", "CK-8"]
     } else {
         &["ER-T.5", "PT-junction.1", "DM-07.5", "DM-08.1", "LM-6"]
     })

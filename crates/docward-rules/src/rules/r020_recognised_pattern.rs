@@ -12,7 +12,8 @@ declare_rule! {
     /// ## What it checks
     /// Tells which of the rule book's patterns a collection already follows: bucket, subset, hybrid,
     /// outlier, capped array, computed fields, extended reference, polymorphic collection, native time
-    /// series. Shape and numbers decide, not names alone.
+    /// series. Shape and numbers decide, not names alone. An array that the workload or the code adds to without
+    /// `$slice` is not called capped.
     ///
     /// ## Why it matters
     /// A pattern that is there on purpose should be kept, and should not be flagged for what it is. The
@@ -204,6 +205,8 @@ fn lists(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Vec<Pattern
             // Short lists end at round numbers by chance; of long ones D009 speaks.
             && cap >= 10
             && array.lengths.max < limit
+            // What is added without a cut ends there by chance: W007 and D020 tell.
+            && !patterns::is_appended_without_cap(cx.evidence(), &collection.namespace, field)
         {
             found.push(Pattern {
                 clause: &["PT-slice.1"],
@@ -344,6 +347,40 @@ mod tests {
     fn pt_slice_1_lengths_that_pile_up() {
         let logins = "x10 {\"_id\": $i, \"logins\": $array($i, {\"ip\": \"a\"})}\nx40 {\"_id\": $i, \"logins\": $array(100, {\"ip\": \"a\"})}";
         assert!(what("db_shop.t_user", logins).contains("capped array (`logins` ends at 100)"));
+    }
+
+    #[test]
+    fn alg_6_pt_slice_1_what_is_added_to_without_a_cut_is_not_called_capped() {
+        let logins = "x10 {\"_id\": $i, \"logins\": $array($i, {\"ip\": \"a\"})}\nx40 {\"_id\": $i, \"logins\": $array(100, {\"ip\": \"a\"})}";
+        let with = |push: &str| {
+            let ran = format!(
+                "ran x20 {{\"command\": {{\"q\": {{\"_id\": 7}}, \"u\": {{\"$push\": {{\"logins\": {push}}}}}}}}}"
+            );
+            what("db_shop.t_user", &format!("{logins}\n{ran}"))
+        };
+        assert_eq!(with(r#"{"ip": "b"}"#), "");
+        let cut = r#"{"$each": [{"ip": "b"}], "$slice": -100}"#;
+        assert!(with(cut).contains("capped array"), "{}", with(cut));
+
+        // The same by code.
+        use docward_model::code::{Append, AppendKind, Cap, Code, Place};
+        let mut example = crate::testing::Example::new("R020", "ns=db_shop.t_user", logins);
+        let append = |cap| Append {
+            place: Place {
+                location: docward_model::Location { file: "app.js".to_owned(), line: 1, column: 1 },
+                function: None,
+            },
+            kind: AppendKind::Push,
+            collection: Some("t_user".to_owned()),
+            path: "logins".to_owned(),
+            cap,
+            few: None,
+        };
+        for (cap, praised) in [(Cap::None, 0), (Cap::Slice(100), 1)] {
+            example.evidence.code = Some(Code { appends: vec![append(cap)], ..Code::default() });
+            let found = crate::judge(&example.evidence, &example.settings).findings;
+            assert_eq!(found.iter().filter(|f| f.rule == "R020").count(), praised);
+        }
     }
 
     #[test]

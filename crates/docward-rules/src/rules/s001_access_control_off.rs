@@ -1,6 +1,8 @@
 //! SE-1, SC-3: anybody who reaches the server may do anything.
 
-use docward_model::{Draft, Evidence, Need, Safety, Seen, Subject, Unit, WorkloadSource};
+use docward_model::{
+    Draft, Evidence, Need, Safety, Seen, Server, Severity, Subject, Unit, WorkloadSource,
+};
 
 use crate::{
     Cx, declare_rule,
@@ -15,7 +17,8 @@ declare_rule! {
     /// certificates, or with `transitionToAuth`, which lets everybody in who does not log in. A running
     /// server says so itself (`getCmdLineOpts`) and outvotes logs; in logs the last start of a server counts.
     /// A server that has access control and answers questions about itself without a login all the same is
-    /// reported too.
+    /// reported too. So is one that has access control and no users while `enableLocalhostAuthBypass` holds: as
+    /// a warning, since only who is on its machine may create the first one.
     ///
     /// ## Why it matters
     /// Without access control anybody who reaches the address may read, change and drop everything.
@@ -26,6 +29,9 @@ declare_rule! {
     /// ```
     /// ```jsonl,fires
     /// server {"authorization": true, "anonymous": true, "bind": ["10.0.0.5"]}
+    /// ```
+    /// ```jsonl,fires
+    /// server {"authorization": true, "localhost-bypass": true, "users": []}
     /// ```
     /// ```jsonl,clean
     /// server {"authorization": true, "bind": ["10.0.0.5"]}
@@ -50,7 +56,8 @@ declare_rule! {
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let start = evidence.server.as_ref().and_then(|s| s.start.as_ref());
     let logs: Vec<_> = evidence.workload.iter().flat_map(|w| &w.sources).collect();
-    if start.is_none() && evidence.workload.is_none() {
+    let has_exception = evidence.server.as_ref().is_some_and(has_localhost_exception);
+    if start.is_none() && evidence.workload.is_none() && !has_exception {
         cx.skip(Need::Server);
         return;
     }
@@ -60,6 +67,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         None => logs.iter().any(|log| is_off(log, &logs)),
     };
     if !off && !answers_anybody {
+        if has_exception {
+            cx.report(localhost_exception());
+        }
         return;
     }
     let heard = match start.and_then(|s| s.bind_addresses.as_ref()) {
@@ -90,6 +100,33 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     );
 }
 
+/// Whether a server with access control has no user yet, so that whoever is on its machine may create one.
+fn has_localhost_exception(server: &Server) -> bool {
+    let asks_for_login = server.start.as_ref().is_none_or(|start| start.authorization);
+    let bypass =
+        |(name, value): &(String, String)| name == "enableLocalhostAuthBypass" && value == "true";
+    asks_for_login
+        && server.users.as_ref().is_some_and(Vec::is_empty)
+        && server.parameters.iter().any(bypass)
+}
+
+fn localhost_exception() -> Draft {
+    Draft::new(
+        Subject::Deployment,
+        "the server has access control and no users: the localhost exception is open",
+        "whoever is on its machine may create the first user, with every right",
+        "create an administrator, which ends the exception; set the parameter enableLocalhostAuthBypass to false where users are kept elsewhere (LDAP)",
+        Seen::all(1, Unit::Servers),
+    )
+    .severity(Severity::Warn)
+    .key("localhost exception")
+    .fix(
+        None,
+        Safety::Manual,
+        "db.getSiblingDB(\"admin\").createUser({user: \"admin\", pwd: \"<password>\", roles: [\"userAdminAnyDatabase\"]})",
+    )
+}
+
 /// Whether the last start in a log was without access control, and no other log has a later start of
 /// the same server with it.
 fn is_off(log: &WorkloadSource, logs: &[&WorkloadSource]) -> bool {
@@ -110,6 +147,25 @@ mod tests {
         let found = check("S001", r#"server {"authorization": false, "bind": ["127.0.0.1"]}"#);
         assert_eq!(found[0].severity, docward_model::Severity::Error);
         assert!(found[0].what.contains("loopback"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn se_1_sc_3_the_localhost_exception_is_judged_while_there_are_no_users() {
+        let server = |facts: &str| check("S001", &format!("server {{{facts}}}"));
+        let open = server(r#""authorization": true, "localhost-bypass": true, "users": []"#);
+        assert_eq!(open[0].severity, docward_model::Severity::Warn);
+        assert!(open[0].what.contains("localhost exception"), "{}", open[0].what);
+        let user = r#"{"user": "admin", "roles": []}"#;
+        for closed in [
+            r#""authorization": true, "localhost-bypass": false, "users": []"#.to_owned(),
+            format!(r#""authorization": true, "localhost-bypass": true, "users": [{user}]"#),
+            r#""authorization": true, "localhost-bypass": true"#.to_owned(),
+        ] {
+            assert!(server(&closed).is_empty(), "{closed}");
+        }
+        let off = server(r#""authorization": false, "localhost-bypass": true, "users": []"#);
+        assert_eq!(off.len(), 1, "one cause, one finding");
+        assert!(off[0].what.contains("without access control"), "{}", off[0].what);
     }
 
     const OFF: &str = r#"log {"t": {"$date": "2024-03-15T10:30:00Z"}, "s": "W", "c": "CONTROL", "id": 22120, "ctx": "initandlisten", "msg": "Access control is not enabled for the database."}"#;

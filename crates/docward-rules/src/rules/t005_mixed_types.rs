@@ -7,7 +7,7 @@ use docward_model::{
 };
 
 use crate::facts::classes::{self, Class, classes as classes_in};
-use crate::facts::{amounts, dates, fold, names, statements, text, words};
+use crate::facts::{amounts, dates, fold, names, patterns, statements, text, words};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -76,7 +76,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .flat_map(|profile| profile.fields.iter().map(move |field| (profile, field)))
     {
         // Values under data keys belong to as many fields as there are keys.
+        // Points, lines and polygons have coordinates of different depths.
         if field.shape == FieldShape::AnyKey
+            || patterns::is_geometry(profile, field)
             || dates::owns_mix(cx.settings(), &collection.namespace, field)
         {
             continue;
@@ -662,6 +664,17 @@ mod tests {
             assert_eq!(check_at("T001", body, set.clone()).len(), by_t001, "{share}");
             assert_eq!(check_at("T005", body, set).len(), by_t005, "{share}");
         }
+    }
+
+    #[test]
+    fn dm_09_6_geometries_of_several_kinds_are_no_mix() {
+        let body = r#"x20 {"geometry": {"type": "Point", "coordinates": [113.2, 23.1]}}
+            x20 {"geometry": {"type": "LineString", "coordinates": [[113.2, 23.1], [113.3, 23.2]]}}
+            x20 {"geometry": {"type": "Polygon", "coordinates": [[[113.2, 23.1], [113.3, 23.2], [113.2, 23.3], [113.2, 23.1]]]}}"#;
+        assert!(check("T005", body).is_empty(), "{:?}", check("T005", body));
+        let texts = r#"x20 {"geometry": {"type": "Point", "coordinates": ["113.2", "23.1"]}}
+            x20 {"geometry": {"type": "LineString", "coordinates": [["113.2", "23.1"]]}}"#;
+        assert_eq!(check("T005", texts).len(), 1, "texts are no coordinates");
     }
 
     #[test]

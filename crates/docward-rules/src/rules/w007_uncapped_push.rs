@@ -44,7 +44,7 @@ declare_rule! {
     /// The business bounds the array (delivery addresses): declare its cap in `docward.toml`.
     W007, "uncapped-push",
     level: Prohibited,
-    clauses: ["DM-08.2", "DM-08.4", "AP-S2.1"],
+    clauses: ["DM-08.2", "DM-08.4", "AP-S2.1", "CK-4", "CK-8"],
     maturity: Preview,
     scope: Everywhere,
     needs: [Workload],

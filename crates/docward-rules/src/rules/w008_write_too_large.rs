@@ -25,6 +25,10 @@ declare_rule! {
     /// ```jsonl,fires
     /// ran {"command": {"q": {"_id": 7}, "u": {"$push": {"log": 1}}}, "errCode": 17419, "errName": "Location17419", "errMsg": "Resulting document after update is larger than 16777216"}
     /// ```
+    /// A long command stands in the profiler as the beginning of its text:
+    /// ```jsonl,fires
+    /// ran {"op": "update", "command": {"$truncated": "{ q: { _id: 7 }, u: { $push: { log: \"xxxxxxxxxxxx..."}, "errCode": 17419, "errName": "Location17419", "errMsg": "Resulting document after update is larger than 16777216"}
+    /// ```
     /// A result that is too large is no document that was refused:
     /// ```jsonl,clean
     /// ran {"command": {"aggregate": "t_order_item", "pipeline": [{"$group": {"_id": 1, "all": {"$push": "$$ROOT"}}}]}, "errCode": 10334, "errName": "BSONObjectTooLarge", "errMsg": "BSONObj size: 17825816 (0x1100018) is invalid. Size must be between 0 and 16793600(16MB)"}
@@ -109,6 +113,20 @@ mod tests {
         let found = check("W008", body);
         assert_eq!(found[0].at.namespace().as_deref(), Some("db_shop.t_log"));
         assert_eq!(found[0].severity, docward_model::Severity::Warn);
+    }
+
+    #[test]
+    fn lm_2_dm_05_2_commands_that_were_cut_off_count_when_they_write() {
+        let row = |op: &str, text: &str| {
+            let row = format!(
+                r#"ran {{"op": "{op}", "command": {{"$truncated": "{text}..."}}, "errCode": 10334, "errName": "BSONObjectTooLarge", "errMsg": "BSONObj size: 17825816 (0x1100018) is invalid. Size must be between 0 and 16793600(16MB)"}}"#
+            );
+            check("W008", &row).len()
+        };
+        assert_eq!(row("insert", "{ insert: 't_order_item'"), 1);
+        assert_eq!(row("command", "{ findAndModify: 't_order_item'"), 1);
+        assert_eq!(row("command", "{ aggregate: 't_order_item'"), 0, "no write");
+        assert_eq!(row("query", "{ find: 't_order_item'"), 0, "no write");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! CN-02.1, CN-02.2: connections made for one request and thrown away.
 
-use docward_model::{Draft, Evidence, Seen, Subject, Unit};
+use docward_model::{
+    ConnectionHistory, Draft, Evidence, Need, Seen, Server, Subject, Unit, Workload, WorkloadKind,
+};
 
 use crate::{Cx, declare_rule, facts::text, threshold};
 
@@ -12,6 +14,12 @@ declare_rule! {
     /// half of them after less than five seconds, at least 60 a minute were accepted on average, and within
     /// a minute at least half as many as were open at most. A probe that connects every few seconds beside
     /// a pool is none. Reports 1000 or more within one minute whatever their life.
+    ///
+    /// Without a log it takes the counters of a running server: connections made since its start, or since
+    /// the earlier date of `--earlier`, and those that are open now. The others have ended: at least 100 and
+    /// 60 a minute must have, and those that are open divided by those made in a second, which is how
+    /// long one lives on average, be less than five seconds; or 1000 a minute have. A server that was started
+    /// less than five minutes ago says nothing yet.
     ///
     /// ## Why it matters
     /// A connection of its own for every request pays the TCP, TLS and password handshakes each time (10 to
@@ -36,6 +44,13 @@ declare_rule! {
     /// log {"t": {"$date": "2024-03-15T10:30:00Z"}, "s": "I", "c": "NETWORK", "id": 22943, "ctx": "listener", "msg": "Connection accepted", "attr": {"connectionId": 1, "connectionCount": 1}}
     /// log {"t": {"$date": "2024-03-15T11:30:00Z"}, "s": "I", "c": "NETWORK", "id": 22944, "ctx": "conn1", "msg": "Connection ended", "attr": {"connectionId": 1}}
     /// ```
+    /// The counters of a server:
+    /// ```jsonl,fires
+    /// server {"connections": 12, "available": 2988, "created": 5260, "uptime": 1897}
+    /// ```
+    /// ```jsonl,clean
+    /// server {"connections": 200, "available": 2800, "created": 900, "uptime": 1897}
+    /// ```
     ///
     /// ## How to fix
     /// Make one client per process and keep it (module scope, not in the request handler). Where processes do
@@ -48,8 +63,8 @@ declare_rule! {
     clauses: ["CN-02.1", "CN-02.2"],
     maturity: Preview,
     scope: Everywhere,
-    needs: [Workload],
-    thresholds: [SHORT_LIFE, MIN_ENDED, MIN_PER_MINUTE, MIN_TURNOVER, PER_MINUTE],
+    needs: [],
+    thresholds: [SHORT_LIFE, MIN_ENDED, MIN_PER_MINUTE, MIN_TURNOVER, PER_MINUTE, MIN_UPTIME],
     check: Deployment(check),
 }
 
@@ -94,6 +109,15 @@ threshold!(
     "this many within a minute are reported whatever their life"
 );
 
+threshold!(
+    MIN_UPTIME,
+    "min-uptime",
+    Int(300),
+    "seconds",
+    "no figure in source",
+    "after a start, or between two dates, a server's counters say nothing before"
+);
+
 /// The rows of CN-02.2, in words; the server refuses what is beyond its limit.
 const WHY: &str = "a connection per request is set up every time, a pool once; it logs in every time (10 to 50 ms), a pool once; the number of connections grows with the load until the server refuses them, with a pool it is stable; one is fit for scripts, the other for all production services";
 
@@ -105,9 +129,89 @@ const COMPARISON: [&str; 4] = [
     "fit for | scripts | all production services",
 ];
 
+const TODO: &str = "make one client per process and keep it; where processes do not live on (PHP-FPM, functions), put a pooling proxy in between";
+
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    let Some(workload) = &evidence.workload else { return };
-    let connections = &workload.connections;
+    let has_connections = |workload: &&Workload| {
+        workload.connections.accepted > 0
+            || workload.sources.iter().any(|source| source.kind == WorkloadKind::Log)
+    };
+    let logged = evidence.workload.as_ref().filter(has_connections);
+    let counted = evidence.server.as_ref().and_then(Counted::of);
+    match (logged, counted) {
+        (None, None) if evidence.workload.is_some() => cx.skip(Need::Server),
+        (None, None) => cx.skip(Need::Workload),
+        (logged, counted) => {
+            // A log says more: how long each connection lived, and how they came minute by minute.
+            let is_told = logged.is_some_and(|workload| by_log(&workload.connections, cx));
+            if let Some(counted) = counted.filter(|_| !is_told) {
+                by_counters(&counted, cx);
+            }
+        }
+    }
+}
+
+/// What a server's counters say about some time.
+struct Counted<'e> {
+    server: Option<&'e str>,
+    created: u64,
+    ended: u64,
+    open: u64,
+    seconds: u64,
+    since: &'static str,
+}
+
+impl<'e> Counted<'e> {
+    fn of(server: &'e Server) -> Option<Self> {
+        let connections = server.connections?;
+        let (created, ended, seconds, since) = match connections.since_earlier {
+            Some(between) => (between.created, between.ended, between.seconds, "the earlier date"),
+            None => {
+                let created = connections.total_created;
+                let ended = created.saturating_sub(connections.current);
+                (created, ended, server.uptime_seconds?, "its start")
+            }
+        };
+        let (server, open) = (server.host.as_deref(), connections.current);
+        Some(Self { server, created, ended, open, seconds, since })
+    }
+}
+
+/// Reports short connections by the counters of a server.
+fn by_counters(counted: &Counted<'_>, cx: &mut Cx<'_>) {
+    let &Counted { server, created, ended, open, seconds, since } = counted;
+    if seconds < cx.count(&MIN_UPTIME) || ended < cx.count(&MIN_ENDED) {
+        return;
+    }
+    let per_minute = ended.min(created) as f64 * 60.0 / seconds as f64;
+    // As many are open as are made in the time one lives.
+    let life = open as f64 * seconds as f64 / created as f64;
+    let brief = per_minute >= cx.limit(&MIN_PER_MINUTE) && life < cx.count(&SHORT_LIFE) as f64;
+    if !brief && per_minute < cx.count(&PER_MINUTE) as f64 {
+        return;
+    }
+    let server = server.map_or_else(|| "the server".to_owned(), |host| format!("`{host}`"));
+    let what = format!(
+        "{server} has made {} since {since}, {} a minute, and {} are open: one lives {} on average",
+        text::plural(created, "connection"),
+        text::count(per_minute.round() as u64),
+        text::count(open),
+        if life < 1.0 { "less than a second".to_owned() } else { format!("{life:.1} s") },
+    );
+    cx.report(
+        Draft::new(Subject::Deployment, what, WHY, TODO, Seen::all(created, Unit::Connections))
+            .data("created", created)
+            .data("ended", ended)
+            .data("seconds", seconds)
+            .data("per_minute", per_minute)
+            .data("open", open)
+            .data("mean_life_ms", (life * 1000.0).round() as u64)
+            .data("comparison", COMPARISON.to_vec()),
+    );
+}
+
+/// Reports short connections by the lines of a log; whether it did.
+fn by_log(connections: &ConnectionHistory, cx: &mut Cx<'_>) -> bool {
     let short = cx.count(&SHORT_LIFE) * 1000;
     let lived = connections.lifetimes.filter(|&(n, _)| n >= cx.count(&MIN_ENDED));
     let burst = connections.most_per_minute >= cx.count(&PER_MINUTE);
@@ -117,7 +221,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         && rate >= cx.limit(&MIN_TURNOVER) * connections.most_open as f64;
     let brief = lived.filter(|&(_, median)| median < short && matters);
     if brief.is_none() && !burst {
-        return;
+        return false;
     }
     let life = match brief {
         Some((n, median)) => format!(
@@ -140,7 +244,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 text::count(connections.most_per_minute)
             ),
             WHY,
-            "make one client per process and keep it; where processes do not live on (PHP-FPM, functions), put a pooling proxy in between",
+            TODO,
             Seen::all(connections.accepted, Unit::Connections),
         )
         .data("accepted", connections.accepted)
@@ -150,6 +254,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .data("median_life_ms", brief.map_or(0, |(_, median)| median))
         .data("comparison", COMPARISON.to_vec()),
     );
+    true
 }
 
 #[cfg(test)]
@@ -193,6 +298,65 @@ mod tests {
     #[test]
     fn cn_02_1_st_16_bursts_are_found_whatever_their_life() {
         assert_eq!(check("W009", &log(1500, 59_000, 10)).len(), 1);
+    }
+
+    fn counted(open: u64, created: u64, uptime: u64) -> String {
+        format!(
+            r#"server {{"connections": {open}, "available": 2000, "created": {created}, "uptime": {uptime}}}"#
+        )
+    }
+
+    #[test]
+    fn cn_02_1_st_16_the_counters_of_a_server_show_short_connections() {
+        let found = check("W009", &counted(12, 5260, 1897));
+        assert!(found[0].what.contains("lives 4.3 s on average"), "{}", found[0].what);
+        // 1,000 a second over 200 open ones, as in the scenario.
+        assert_eq!(check("W009", &counted(200, 3_600_000, 3600)).len(), 1);
+        // Many that live for minutes: still 1000 a minute.
+        assert_eq!(check("W009", &counted(3000, 120_000, 6000)).len(), 1);
+    }
+
+    #[test]
+    fn cn_02_1_pools_tools_and_starts_are_no_churn_by_the_counters() {
+        assert!(check("W009", &counted(200, 900, 86_400)).is_empty(), "pools");
+        assert!(
+            check("W009", &counted(5, 17_000, 86_400)).is_empty(),
+            "a probe every five seconds"
+        );
+        assert!(check("W009", &counted(10, 5000, 120)).is_empty(), "it was just started");
+        assert!(check("W009", &counted(5000, 5000, 400)).is_empty(), "all clients have just come");
+    }
+
+    #[test]
+    fn cn_02_1_st_16_between_two_dates_the_counters_start_anew() {
+        use docward_model::ConnectionsSince;
+        let mut example = crate::testing::Example::new("W009", "", &counted(20, 20_000, 8_640_000));
+        let judge = |example: &crate::testing::Example| {
+            let outcome = crate::judge(&example.evidence, &example.settings);
+            outcome.findings.into_iter().find(|f| f.rule == "W009")
+        };
+        assert!(judge(&example).is_none(), "hardly any over a hundred days");
+        let connections = example.evidence.server.as_mut().unwrap().connections.as_mut().unwrap();
+        connections.since_earlier =
+            Some(ConnectionsSince { seconds: 3600, created: 18_000, ended: 18_000 });
+        let found = judge(&example).expect("an hour of churn");
+        assert!(found.what.contains("since the earlier date, 300 a minute"), "{}", found.what);
+    }
+
+    #[test]
+    fn cn_02_1_without_log_and_counters_the_rule_is_skipped() {
+        let skipped = |body: &str| {
+            let example = crate::testing::Example::new("W009", "", body);
+            let outcome = crate::judge(&example.evidence, &example.settings);
+            outcome.skipped.into_iter().any(|s| s.rule == "W009")
+        };
+        assert!(skipped(r#"{"_id": 1}"#));
+        assert!(
+            skipped(r#"ran {"command": {"find": "t_order_item", "filter": {"_id": 7}}}"#),
+            "the profiler holds no connections"
+        );
+        assert!(!skipped(&counted(12, 5260, 1897)));
+        assert!(!skipped(&log(2, 300, 1000)));
     }
 
     #[test]

@@ -12,8 +12,9 @@ declare_rule! {
     /// # Read, then write
     ///
     /// ## What it checks
-    /// Reports collections in which a session read a document by its `_id` and then overwrote fields of the
-    /// same one within a second, at least 20 times. Updates that the server works out itself (`$inc`, `$push`,
+    /// Reports collections in which a connection read a document by its `_id` and then overwrote fields of the
+    /// same one within a second, at least 20 times. The profiler does not name connections: there, the last
+    /// read of the same host, application and user counts. Updates that the server works out itself (`$inc`, `$push`,
     /// a pipeline), that ask for more than the `_id` (a version, a state), or that belong to a transaction
     /// lose nothing and are not meant. A log with redacted values does not show which document it was.
     ///
@@ -88,6 +89,18 @@ mod tests {
             ran {"command": {"q": {"_id": 7}, "u": {"$set": {"n": 3}}}}"#;
         let at = ("W010", "min-count", docward_model::ThresholdSetting::Int(1));
         assert_eq!(check_at("W010", body, at).len(), 1);
+    }
+
+    #[test]
+    fn ck_15_reads_with_a_session_and_updates_without_one_meet() {
+        // As servers write them down: only commands carry `lsid`, statements of an update do not.
+        let find = r#"ran {"command": {"find": "t_stock", "filter": {"_id": 7}, "lsid": {"id": UUID("a75e5c5b-442f-4033-bf8f-23d62eb8ac5e")}}, "client": "10.0.0.7", "appName": "api"}"#;
+        let update = r#"ran {"op": "update", "command": {"q": {"_id": 7}, "u": {"$set": {"n": 3}}}, "client": "10.0.0.7", "appName": "api"}"#;
+        assert_eq!(check_with("W010", "min-count=1", &format!("{find}\n{update}")).len(), 1);
+        let other = update.replace("api", "batch");
+        assert!(check_with("W010", "min-count=1", &format!("{find}\n{other}")).is_empty());
+        let other = update.replace("10.0.0.7", "10.0.0.8");
+        assert!(check_with("W010", "min-count=1", &format!("{find}\n{other}")).is_empty());
     }
 
     #[test]

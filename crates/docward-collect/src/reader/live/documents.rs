@@ -165,27 +165,55 @@ impl Reader<'_, '_, '_> {
         let Listed { namespace, slot, stats, .. } = listed;
         let slot = *slot;
         let wanted = self.wanted();
-        let documents = stats.map(|stats| stats.documents);
+        let mut documents = stats.map(|stats| stats.documents);
         let mut way = way(wanted, documents, self.table.server_version);
         let before = self.table.entry(slot).taken;
         let mut file = self.live_file(deployment, namespace);
         let mut ranges = self.ranges(deployment, listed, file);
         for attempt in 1.. {
+            // The server's count may be off, as after a power cut: a sample ends behind the number that
+            // was asked for, whatever it said.
+            let most = wanted.filter(|_| way == Way::Everything && ranges.is_none());
+            let most = most.map(|wanted| wanted.saturating_add(1));
             let end = match &mut ranges {
                 Some(ranges) => self.read_ranges(deployment, listed, ranges, file),
-                None => self.read_once(deployment, listed, way, None, file),
+                None => {
+                    let way = most.map_or(way, Way::First);
+                    self.read_once(deployment, listed, way, None, file)
+                }
             };
             let taken = self.table.entry(slot).taken - before;
-            // The server's count may be off; who has read to the end knows better.
-            let is_whole = way == Way::Everything && matches!(end, End::Done);
+            // Who has read to the end knows better than the server's count.
+            let is_short = most.is_none_or(|most| taken < most);
+            let is_all = match way {
+                Way::Everything => is_short,
+                Way::First(limit) => taken < limit,
+                Way::Random(_) | Way::Share(_) => false,
+            };
+            let is_whole = is_all && matches!(end, End::Done);
             match end {
+                End::Done if !is_short => {
+                    documents = self.count_anew(deployment, listed);
+                    if before == 0 {
+                        let known = documents.filter(|documents| *documents > taken);
+                        way = self::way(wanted, known, self.table.server_version);
+                        self.forget(file, slot);
+                        file = self.live_file(deployment, namespace);
+                        continue;
+                    }
+                }
                 // A collection that is not there any more looks like an empty one.
                 End::Done if taken == 0 && !self.is_there(deployment, namespace) => {
                     let trouble = LiveTrouble::Dropped { documents: 0 };
                     self.troubles.add(file, &Trouble::Live(trouble));
                 }
                 End::Done => {}
-                End::Stopped => self.sources[deployment.source].sampled = true,
+                End::Stopped => {
+                    self.sources[deployment.source].sampled = true;
+                    if documents.is_none_or(|documents| documents <= taken) {
+                        documents = self.count_anew(deployment, listed);
+                    }
+                }
                 End::Silent => {
                     let trouble =
                         LiveTrouble::Silent { documents: taken, seconds: SILENCE.as_secs() };
@@ -215,8 +243,10 @@ impl Reader<'_, '_, '_> {
                     self.gave_up(deployment, namespace, file, taken, &error);
                 }
             }
-            if let Some(documents) = documents.filter(|_| !is_whole) {
-                self.leave_unread(deployment.source, slot, documents.saturating_sub(taken));
+            if !is_whole {
+                // A part is never the whole: at least one is left where nobody knows how many.
+                let left = documents.unwrap_or_default().saturating_sub(taken).max(1);
+                self.leave_unread(deployment.source, slot, left);
             }
             self.left_open |= !is_whole;
             self.table.entry(slot).whole = is_whole;
@@ -228,6 +258,26 @@ impl Reader<'_, '_, '_> {
         if self.request.resumable && !entry.left.is_empty() {
             self.engine.keep_state(slot);
         }
+    }
+
+    /// Lets the server count the documents one by one, if that is quickly done: the number it keeps has
+    /// turned out to be wrong.
+    fn count_anew(&mut self, deployment: &Deployment, listed: &Listed) -> Option<u64> {
+        let Namespace { database, collection } = &listed.namespace;
+        let count = doc! {
+            "aggregate": collection,
+            "pipeline": [{ "$count": "n" }],
+            "cursor": {},
+            "maxTimeMS": COUNTING.as_millis() as i64,
+        };
+        let question = (database.clone(), Read::Aggregate, count);
+        let answers = deployment.session.list_many(vec![question]);
+        let rows = answers.into_iter().next()?.ok()?;
+        let documents = rows.first().and_then(|row| number(row, "n"))?;
+        if let Some(stats) = &mut self.table.entry(listed.slot).stats {
+            stats.documents = documents;
+        }
+        Some(documents)
     }
 
     /// Lets the server count the documents that break the validator (DM-11.3), if that is quickly

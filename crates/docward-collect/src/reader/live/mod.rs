@@ -53,6 +53,8 @@ struct Deployment {
     missing: Missing,
     /// The members of a replica set that can be asked one by one; none of a single server.
     members: Vec<String>,
+    /// The members that should answer and do not.
+    down: Vec<String>,
     /// The version of the server that answers.
     version: Option<(u32, u32)>,
     /// Whether the facts about servers are those of this deployment, not of an earlier source.
@@ -77,6 +79,10 @@ impl Reader<'_, '_, '_> {
                 left_out.join(", ")
             ));
         }
+        if matches!(session, Err(LiveTrouble::NoUsers)) {
+            // What the refusal tells about the server is a fact like any other.
+            self.table.server.get_or_insert_with(server::without_users);
+        }
         session.map_err(|trouble| self.troubles.add_for(name, &Trouble::Live(trouble))).ok()
     }
 
@@ -91,6 +97,7 @@ impl Reader<'_, '_, '_> {
             source,
             missing: Missing::default(),
             members: Vec::new(),
+            down: Vec::new(),
             version: None,
             is_told,
         };

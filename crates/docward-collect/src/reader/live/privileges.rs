@@ -53,9 +53,10 @@ impl Missing {
     }
 
     /// One trouble for what concerns the cluster, one for each database, and one for the
-    /// collections of a database that lack the same.
+    /// collections of a database that lack the same. The last one has the role that allows all of it: a
+    /// second one of the same name could not be created.
     pub(crate) fn into_troubles(self) -> Vec<LiveTrouble> {
-        let mut troubles = Vec::new();
+        let mut refusals = Vec::new();
         let mut whole = Vec::new();
         // A privilege on all collections of a database does not hold for `system.profile`.
         let mut collections: BTreeMap<(String, bool, Vec<&'static str>), Vec<Namespace>> =
@@ -64,14 +65,14 @@ impl Missing {
             let actions: Vec<_> = actions.into_iter().collect();
             match resource {
                 Resource::Cluster => whole.push((resource, actions)),
-                Resource::Database(ref name) => troubles.push(forbidden(
+                Resource::Database(ref name) => refusals.push(Refusal::new(
                     name.clone(),
                     if actions.contains(&"listCollections") {
                         "its collections are not all known"
                     } else {
                         "what its roles hold is not known"
                     },
-                    &[(resource.clone(), actions)],
+                    vec![(resource.clone(), actions)],
                 )),
                 Resource::Collection(namespace) => collections
                     .entry((namespace.database.clone(), namespace.collection == PROFILE, actions))
@@ -81,7 +82,7 @@ impl Missing {
         }
         if !whole.is_empty() {
             let effect = "these facts about the deployment are unknown";
-            troubles.insert(0, forbidden("the deployment".to_owned(), effect, &whole));
+            refusals.insert(0, Refusal::new("the deployment".to_owned(), effect, whole));
         }
         for ((database, is_profile, actions), namespaces) in collections {
             let effect = if is_profile {
@@ -99,7 +100,12 @@ impl Missing {
                 let resources = namespaces.iter().cloned().map(Resource::Collection);
                 resources.map(|resource| (resource, actions.clone())).collect()
             };
-            troubles.push(forbidden(list(&namespaces), effect, &privileges));
+            refusals.push(Refusal::new(list(&namespaces), effect, privileges));
+        }
+        let role = role(&refusals);
+        let mut troubles: Vec<_> = refusals.into_iter().map(Refusal::into_trouble).collect();
+        if let Some(LiveTrouble::Forbidden { role: last, .. }) = troubles.last_mut() {
+            *last = Some(role);
         }
         troubles
     }
@@ -113,25 +119,50 @@ fn list(namespaces: &[Namespace]) -> String {
     }
 }
 
-fn forbidden(
+/// A resource, and what nobody may do with it.
+type Privilege = (Resource, Vec<&'static str>);
+
+/// What was refused about one thing.
+struct Refusal {
     resource: String,
     effect: &'static str,
-    privileges: &[(Resource, Vec<&'static str>)],
-) -> LiveTrouble {
-    let actions: BTreeSet<_> =
-        privileges.iter().flat_map(|(_, actions)| actions).copied().collect();
-    let documents: Vec<_> = privileges
-        .iter()
+    privileges: Vec<Privilege>,
+}
+
+impl Refusal {
+    fn new(resource: String, effect: &'static str, privileges: Vec<Privilege>) -> Self {
+        Self { resource, effect, privileges }
+    }
+
+    fn into_trouble(self) -> LiveTrouble {
+        let actions: BTreeSet<_> =
+            self.privileges.iter().flat_map(|(_, actions)| actions).copied().collect();
+        LiveTrouble::Forbidden {
+            actions: actions.into_iter().collect::<Vec<_>>().join(", "),
+            resource: self.resource,
+            effect: self.effect,
+            role: None,
+        }
+    }
+}
+
+/// The role that allows everything that was refused.
+fn role(refusals: &[Refusal]) -> String {
+    let mut all: BTreeMap<&Resource, BTreeSet<&'static str>> = BTreeMap::new();
+    for (resource, actions) in refusals.iter().flat_map(|refusal| &refusal.privileges) {
+        all.entry(resource).or_default().extend(actions);
+    }
+    let privileges: Vec<_> = all
+        .into_iter()
         .map(|(resource, actions)| {
+            let actions: Vec<_> = actions.into_iter().collect();
             format!("{{resource: {}, actions: {actions:?}}}", resource.document())
         })
         .collect();
-    LiveTrouble::Forbidden {
-        actions: actions.into_iter().collect::<Vec<_>>().join(", "),
-        resource,
-        effect,
-        privileges: documents.join(", "),
-    }
+    format!(
+        "db.getSiblingDB(\"admin\").createRole({{role: \"docwardAudit\", privileges: [{}], roles: []}})",
+        privileges.join(", ")
+    )
 }
 
 #[cfg(test)]
@@ -153,12 +184,10 @@ mod tests {
         assert!(messages[0].starts_with(
             "not allowed: getCmdLineOpts, serverStatus, viewUser on the deployment; these facts"
         ));
-        assert!(messages[0].contains(
-            r#"[{resource: {cluster: true}, actions: ["getCmdLineOpts", "serverStatus", "viewUser"]}]"#
-        ));
+        assert!(!messages[0].contains("createRole"), "one role for all: {}", messages[0]);
         assert!(messages[1].contains(
-            r#"[{resource: {db: "db_shop", collection: "t_a"}, actions: ["find"]}, {resource: {db: "db_shop", collection: "t_b"}, actions: ["find"]}]"#
-        ));
+            r#"privileges: [{resource: {cluster: true}, actions: ["getCmdLineOpts", "serverStatus", "viewUser"]}, {resource: {db: "db_shop", collection: "t_a"}, actions: ["find"]}, {resource: {db: "db_shop", collection: "t_b"}, actions: ["find"]}]"#
+        ), "{}", messages[1]);
     }
 
     #[test]

@@ -17,12 +17,20 @@ use super::{
 use crate::{catalogue, identity::DeploymentId};
 
 /// Parameters that matter for safety.
-const PARAMETERS: [&str; 4] = [
-    "authenticationMechanisms",
-    "enableLocalhostAuthBypass",
-    "enableTestCommands",
-    "scramIterationCount",
-];
+const PARAMETERS: [&str; 4] =
+    ["authenticationMechanisms", LOCALHOST, "enableTestCommands", "scramIterationCount"];
+
+/// The parameter behind the localhost exception.
+const LOCALHOST: &str = "enableLocalhostAuthBypass";
+
+/// A server that told no more than that its first user is still to be created.
+pub(super) fn without_users() -> Server {
+    Server {
+        parameters: vec![(LOCALHOST.to_owned(), "true".to_owned())],
+        users: Some(Vec::new()),
+        ..Server::default()
+    }
+}
 
 /// Roles that servers bring along.
 const BUILT_IN: [&str; 19] = [
@@ -95,6 +103,7 @@ impl Reader<'_, '_, '_> {
             server.members = members(config.as_ref(), status.as_ref());
             if !deployment.session.direct {
                 deployment.members = askable(server.members.as_deref(), primary.as_deref());
+                deployment.down = down(server.members.as_deref());
             }
         }
         self.users(deployment, &mut server);
@@ -241,6 +250,7 @@ fn connections(document: &Document) -> Option<Connections> {
         current: number(document, "current")?,
         available: number(document, "available")?,
         total_created: number(document, "totalCreated")?,
+        since_earlier: None,
     })
 }
 
@@ -299,6 +309,13 @@ fn askable(members: Option<&[Member]>, primary: Option<&str>) -> Vec<String> {
     let hosts: Vec<_> =
         members.unwrap_or_default().iter().filter(answers).map(|m| m.host.clone()).collect();
     if hosts.is_empty() { primary.map(str::to_owned).into_iter().collect() } else { hosts }
+}
+
+/// The members that ought to answer clients and cannot be reached from the one that was asked. What an
+/// arbiter or a hidden member did nobody reads, and one that recovers is there.
+fn down(members: Option<&[Member]>) -> Vec<String> {
+    let is_down = |member: &&Member| member.healthy == Some(false) && member.is_visible();
+    members.unwrap_or_default().iter().filter(is_down).map(|m| m.host.clone()).collect()
 }
 
 fn tags(member: &Document) -> Vec<(String, String)> {
@@ -473,8 +490,30 @@ mod tests {
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         assert_eq!(both[1].tags, Some(vec![pair("dc", "ny"), pair("use", "read")]));
         assert_eq!(both[0].tags, Some(Vec::new()), "known to have none");
+        assert_eq!(down(Some(&both)), Vec::<String>::new());
         let only_status = members(None, Some(&status)).unwrap();
         assert_eq!((only_status[0].votes, only_status[0].healthy), (None, Some(true)));
         assert_eq!(members(None, None), None);
+    }
+
+    #[test]
+    fn only_members_that_ought_to_answer_are_down() {
+        let member = |host: &str, state: &str, healthy| Member {
+            host: host.to_owned(),
+            state: Some(state.to_owned()),
+            healthy: Some(healthy),
+            ..Member::default()
+        };
+        let gone = "(not reachable/healthy)";
+        let members = [
+            member("a:1", "PRIMARY", true),
+            member("b:1", gone, false),
+            member("c:1", "RECOVERING", true),
+            Member { arbiter: Some(true), ..member("d:1", gone, false) },
+            Member { hidden: Some(true), ..member("e:1", gone, false) },
+            Member { host: "f:1".to_owned(), ..Member::default() },
+        ];
+        assert_eq!(down(Some(&members)), ["b:1"]);
+        assert_eq!(down(None), Vec::<String>::new());
     }
 }

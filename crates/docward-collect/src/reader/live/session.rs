@@ -20,7 +20,7 @@ use mongodb::{
 };
 use tokio::{runtime::Runtime, task::JoinHandle};
 
-use super::trouble::{LiveTrouble, is_forbidden, words};
+use super::trouble::{LiveTrouble, code, is_forbidden, words};
 
 /// How long to look for a server, unless the connection string says.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -200,7 +200,12 @@ impl Session {
         };
         match session.ask("admin", Read::Hello, Document::new()) {
             Ok(_) if !session.logged_in && session.asks_for_login() => {
-                Err((session.name, LiveTrouble::NoLogin))
+                let trouble = if session.lets_create_the_first_user() {
+                    LiveTrouble::NoUsers
+                } else {
+                    LiveTrouble::NoLogin
+                };
+                Err((session.name, trouble))
             }
             Ok(_) => Ok(session),
             Err(error) => {
@@ -221,6 +226,14 @@ impl Session {
     fn asks_for_login(&self) -> bool {
         let answer = self.ask("admin", Read::GetCmdLineOpts, Document::new());
         answer.is_err_and(|error| is_forbidden(&error))
+    }
+
+    /// Whether the localhost exception holds: as long as there are no users, a server lets who is on its
+    /// machine create the first one, and answers this one question. Otherwise it refuses it without a login.
+    fn lets_create_the_first_user(&self) -> bool {
+        let answer = self.ask("admin", Read::ReplSetGetStatus, Document::new());
+        // Not running as a replica set, or not set up as one yet.
+        answer.map_or_else(|error| matches!(code(&error), Some(76 | 94)), |_| true)
     }
 
     /// Whether no server would do because it belongs to another replica set than was asked for.

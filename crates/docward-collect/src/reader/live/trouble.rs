@@ -35,6 +35,12 @@ pub(crate) enum LiveTrouble {
     )]
     NoLogin,
     #[error(
+        "the server asks for a login and has no users yet; nothing was read from it; whoever is on its \
+         machine may create the first one, so do: db.getSiblingDB(\"admin\").createUser({{user: \
+         \"admin\", pwd: passwordPrompt(), roles: [\"root\"]}})"
+    )]
+    NoUsers,
+    #[error(
         "the server is a member of the replica set {found}, and the connection string asks for \
          {wanted}; write replicaSet={found}"
     )]
@@ -44,6 +50,12 @@ pub(crate) enum LiveTrouble {
          leave replicaSet out"
     )]
     NoSet { wanted: String },
+    #[error(
+        "the member {member} of the replica set cannot be reached{}; what clients did on it (its \
+         profiler, its running operations) was not read; the other members were asked: run again when it is back",
+        because(why)
+    )]
+    MemberDown { member: String, why: Option<String> },
     #[error("{what} failed: {why}; {rest}")]
     Failed { what: String, why: String, rest: &'static str },
     #[error(
@@ -61,16 +73,21 @@ pub(crate) enum LiveTrouble {
          before is in the report; run again when it answers"
     )]
     Silent { documents: u64, seconds: u64 },
-    #[error(
-        "not allowed: {actions} on {resource}; {effect}; a role that allows it: \
-         db.getSiblingDB(\"admin\").createRole({{role: \"docwardAudit\", privileges: \
-         [{privileges}], roles: []}})"
-    )]
-    Forbidden { actions: String, resource: String, effect: &'static str, privileges: String },
+    #[error("not allowed: {actions} on {resource}; {effect}{}", by_role(role))]
+    Forbidden { actions: String, resource: String, effect: &'static str, role: Option<String> },
+}
+
+fn by_role(role: &Option<String>) -> String {
+    let words = |role: &String| format!("; a role that allows all that is missing: {role}");
+    role.as_ref().map(words).unwrap_or_default()
 }
 
 fn as_user(user: &Option<String>) -> String {
     user.as_ref().map(|user| format!(" for user {user}")).unwrap_or_default()
+}
+
+fn because(why: &Option<String>) -> String {
+    why.as_ref().map(|why| format!(": {why}")).unwrap_or_default()
 }
 
 /// The code of a server's answer.
@@ -110,6 +127,11 @@ pub(super) fn is_passing(error: &Error) -> bool {
         ),
         _ => false,
     }
+}
+
+/// Whether the driver has looked for the server as long as it may.
+pub(super) fn is_unreachable(error: &Error) -> bool {
+    matches!(&*error.kind, ErrorKind::ServerSelection { .. })
 }
 
 /// The driver's words without its decoration.

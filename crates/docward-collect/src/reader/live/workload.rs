@@ -15,10 +15,12 @@ use mongodb::{
 use super::{
     super::Reader,
     Deployment,
+    documents::PAUSE,
     privileges::Resource,
     session::{Question, Read},
-    trouble::{code, is_forbidden, is_gone, is_passing, words},
+    trouble::{LiveTrouble, code, is_forbidden, is_gone, is_passing, is_unreachable, words},
 };
+use crate::trouble::Trouble;
 
 /// The collection the profiler of a database writes to.
 pub(super) const PROFILE: &str = "system.profile";
@@ -42,6 +44,9 @@ impl Reader<'_, '_, '_> {
         if members.is_empty() {
             members.push(None);
         }
+        for member in std::mem::take(&mut deployment.down) {
+            self.member_down(deployment, &member, None);
+        }
         let mut entries = 0;
         let mut profiled = BTreeSet::new();
         for member in &members {
@@ -49,8 +54,12 @@ impl Reader<'_, '_, '_> {
                 return;
             }
             entries += self.profilers(deployment, member.as_deref(), databases, &mut profiled);
+            if is_lost(deployment, member.as_deref()) {
+                continue;
+            }
             entries += self.running(deployment, member.as_deref());
-            if deployment.version >= Some(HAS_STATISTICS) {
+            if deployment.version >= Some(HAS_STATISTICS) && !is_lost(deployment, member.as_deref())
+            {
                 entries += self.statistics(deployment, member.as_deref(), &profiled);
             }
         }
@@ -77,17 +86,17 @@ impl Reader<'_, '_, '_> {
     ) -> u64 {
         let mut rows: Vec<Ran> = Vec::new();
         for database in databases {
-            if self.is_stopped() {
+            if self.is_stopped() || is_lost(deployment, member) {
                 break;
             }
-            let (newest, cut) = match deployment.session.list_of(member, newest(database), BYTES) {
+            let (newest, cut) = match ask(deployment, member, newest(database)) {
                 Ok(answer) => answer,
                 Err(error) => {
                     if !self.is_without_profiler(deployment, member, database, &error) {
                         let namespace = Namespace::new(database.as_str(), PROFILE);
                         let what = format!("reading {namespace}");
                         let resource = Resource::Collection(namespace);
-                        self.unanswered(deployment, resource, "find", &what, &error);
+                        self.unanswered(deployment, member, resource, "find", &what, &error);
                     }
                     continue;
                 }
@@ -116,7 +125,7 @@ impl Reader<'_, '_, '_> {
     /// Reads what has been running for long on a member.
     fn running(&mut self, deployment: &mut Deployment, member: Option<&str>) -> u64 {
         let stage = doc! { "$currentOp": { "allUsers": true, "idleConnections": false } };
-        match deployment.session.list_of(member, of_server(stage), BYTES) {
+        match ask(deployment, member, of_server(stage)) {
             Ok((rows, _)) => {
                 let long = |row: &Value| running_entry(row, LONG_SECONDS);
                 let rows: Vec<Ran> =
@@ -125,7 +134,7 @@ impl Reader<'_, '_, '_> {
             }
             Err(error) => {
                 let what = "asking for running operations";
-                self.unanswered(deployment, Resource::Cluster, "inprog", what, &error);
+                self.unanswered(deployment, member, Resource::Cluster, "inprog", what, &error);
                 0
             }
         }
@@ -208,20 +217,27 @@ impl Reader<'_, '_, '_> {
         database: &str,
         error: &Error,
     ) -> bool {
-        if is_gone(error) {
-            return true;
+        if is_gone(error) || is_passing(error) {
+            return is_gone(error);
         }
         let rest = doc! { "filter": { "name": PROFILE }, "nameOnly": true };
         let question = (database.to_owned(), Read::ListCollections, rest);
         let listed = deployment.session.list_of(member, question, BYTES);
-        !is_passing(error) && listed.map_or(true, |(listed, _)| listed.is_empty())
+        listed.map_or(true, |(listed, _)| listed.is_empty())
     }
 
-    /// A member that went away meanwhile is left out, as is what this server does not know; other
-    /// failures are problems.
+    fn member_down(&mut self, deployment: &mut Deployment, member: &str, why: Option<String>) {
+        let trouble = LiveTrouble::MemberDown { member: member.to_owned(), why };
+        self.troubles.add_for(deployment.session.name.clone(), &Trouble::Live(trouble));
+        deployment.down.push(member.to_owned());
+    }
+
+    /// What this server does not know is left out; other failures are problems. A member that went away
+    /// meanwhile is one, and is not asked again.
     fn unanswered(
         &mut self,
         deployment: &mut Deployment,
+        member: Option<&str>,
         resource: Resource,
         action: &'static str,
         what: &str,
@@ -230,13 +246,39 @@ impl Reader<'_, '_, '_> {
         // Services that speak the protocol without being MongoDB, and Atlas' small tiers, know no such
         // questions: command not found, not supported, no such stage, refused by Atlas.
         let is_unknown = matches!(code(error), Some(59 | 115 | 8000 | 40_324));
-        if is_unknown || (is_passing(error) && !deployment.members.is_empty()) {
+        if is_passing(error)
+            && let Some(member) = member
+        {
+            self.member_down(deployment, member, Some(words(error)));
+            return;
+        }
+        if is_unknown {
             let name = &deployment.session.name;
             self.progress.note(&format!("{name}: {what} failed: {}", words(error)));
             return;
         }
         self.refused(deployment, resource, action, what, error);
     }
+}
+
+/// Asks a member, and once more after a change of primary or a lost connection.
+fn ask(
+    deployment: &Deployment,
+    member: Option<&str>,
+    question: Question,
+) -> Result<(Vec<Value>, bool), Error> {
+    match deployment.session.list_of(member, question.clone(), BYTES) {
+        Err(error) if is_passing(&error) && !is_unreachable(&error) => {
+            std::thread::sleep(PAUSE);
+            deployment.session.list_of(member, question, BYTES)
+        }
+        answer => answer,
+    }
+}
+
+/// Whether a member has turned out not to answer.
+fn is_lost(deployment: &Deployment, member: Option<&str>) -> bool {
+    member.is_some_and(|member| deployment.down.iter().any(|down| down == member))
 }
 
 /// The newest rows of a database's profiler.
