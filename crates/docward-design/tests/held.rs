@@ -333,7 +333,7 @@ writes:
 
 /// What each index of a collection is on, with `!` behind those that are unique.
 fn indexes(design: &Design, entity: &str) -> Vec<String> {
-    let collection = design.collections.iter().find(|c| c.entity == entity).unwrap();
+    let collection = design.collections.iter().find(|c| c.entity == entity).expect("a collection");
     let told = collection.indexes.iter().map(|index| {
         let keys: Vec<&str> = index.keys.iter().map(|(name, _)| name.as_str()).collect();
         format!("{}{}", keys.join("+"), if index.unique { "!" } else { "" })

@@ -23,9 +23,9 @@ fn as_servers_read(text: &str) -> Result<String, &'static str> {
         let mut taken = next;
         if quoted {
             quoted = !rest.starts_with("\\E");
-        } else if rest.starts_with('\\') {
-            quoted = rest.starts_with("\\Q");
-            taken = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
+        } else if let Some(escaped) = rest.strip_prefix('\\') {
+            quoted = escaped.starts_with('Q');
+            taken = 1 + escaped.chars().next().map_or(0, char::len_utf8);
         } else if in_class {
             // The first bracket of a class is one of its letters.
             in_class = !(rest.starts_with(']') && at > class_start);
