@@ -257,8 +257,8 @@ impl<'a> View<'a> {
         self.clean(
             "CK-5",
             &["T001", "T002"],
-            "field has a type that is not strict",
-            "fields have types that are not strict",
+            "field holds dates as text, money as doubles or states as numbers",
+            "fields hold dates as text, money as doubles or states as numbers",
             &format!("no dates as text, no money as doubles{}", left_open(&self.documents())),
         )
     }

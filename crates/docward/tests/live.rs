@@ -263,6 +263,14 @@ fn a_sample_ends_though_the_server_has_lost_count() {
     let findings = report["findings"].as_array().unwrap();
     let seen = &findings.iter().find(|f| f["rule"] == "T001").unwrap()["seen"];
     assert_eq!((seen["sampled"].as_u64(), seen["total"].as_u64()), (Some(read), Some(20_000)));
+    // A part of everything is not sold as the whole.
+    let limits = ["--full", "--max-time", "2", "--max-rate", "2000"];
+    let cut = json(&[&[servers.uri().as_str(), "--db", "db_plain"], &limits[..]].concat());
+    let findings = cut["findings"].as_array().unwrap();
+    let seen = &findings.iter().find(|f| f["rule"] == "T001").unwrap()["seen"];
+    assert!(seen["sampled"].as_u64().unwrap() < 20_000, "{seen}");
+    assert_eq!(seen["total"], 20_000, "{seen}");
+    assert_eq!(cut["sources"][0]["sampled"], true);
     // Who asks for all still gets all, and fewer than asked for are all.
     for more in [&["--full"][..], &["--sample", "30000"]] {
         let report = json(&[&[servers.uri().as_str(), "--db", "db_plain"], more].concat());
