@@ -139,6 +139,8 @@ impl<'d> Raw<'d> {
             STRING | SYMBOL => Ok(text(self.bytes).cmp(text(other.bytes))),
             OBJECT => fields(self, other, true, depth),
             ARRAY => fields(self, other, false, depth),
+            // Numbers that code sees are compared by value, too.
+            SCOPED_CODE => crate::query::order(self, other),
             _ => Ok(self.bytes.cmp(other.bytes)),
         }
     }

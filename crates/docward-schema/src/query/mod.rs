@@ -18,6 +18,7 @@ use bson::Document;
 use docward_bson::walk::{Fault, count_elements};
 
 pub(crate) use explain::{Extent, explain};
+pub(crate) use order::order;
 use path::Subject;
 pub(crate) use rules::{optional as property_rules, schema as schema_rules};
 pub(crate) use tree::Expr;
