@@ -450,9 +450,8 @@ impl<'m> Plans<'m> {
         let model = self.layout.model;
         let day = crate::example::day(model);
         for field in fields {
-            let unique = entity.is_some_and(|entity| {
-                entity.fields.iter().any(|f| f.unique && f.name == field.name)
-            });
+            let unique = entity.and_then(|entity| entity.field(&field.name));
+            let unique = unique.is_some_and(|f| f.unique) && document.contains_key(&field.name);
             if unique && field.values.is_empty() {
                 document.insert(field.name.clone(), given(super::vary(field, true, day)));
             }

@@ -177,9 +177,7 @@ impl<'m> Plans<'m> {
         let mut made = self.maker(true).object(&without, Some(child), &child.name, 0);
         let day = crate::example::day(self.layout.model);
         for field in &without {
-            let of_kinds = child.variants.iter().flat_map(|variant| &variant.fields);
-            let mut declared = child.fields.iter().chain(of_kinds);
-            let unique = declared.any(|f| f.name == field.name && f.unique);
+            let unique = child.field(&field.name).is_some_and(|f| f.unique);
             if !(unique || varied.contains(&field.name.as_str())) || !field.values.is_empty() {
                 continue;
             }
