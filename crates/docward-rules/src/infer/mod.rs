@@ -10,7 +10,7 @@ mod room;
 
 use docward_model::{BsonType, Field, FieldShape, NumberProfile, Profile, TextClass, Value};
 
-use crate::facts::{amounts, forecast::Credible, text};
+use crate::facts::{amounts, forecast::Credible, sample, text};
 
 pub use library::{Format, LIBRARY};
 
@@ -124,7 +124,7 @@ pub fn infer(profile: &Profile, choices: &Choices) -> Inferred {
     let unseen_share = if profile.documents >= total || profile.documents == 0 {
         0.0
     } else {
-        (3.0 / profile.documents as f64).min(1.0)
+        sample::unseen_share(profile.documents)
     };
     Inferred {
         schema: Value::Map(entries),

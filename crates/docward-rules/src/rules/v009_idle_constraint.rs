@@ -11,6 +11,7 @@ use crate::{
     Cx, declare_rule,
     facts::{
         naming::is_framework,
+        sample,
         schema::{DemandKind, demands, is_closed, schemas},
         slips::{is_absent, nearest_of},
         text,
@@ -140,10 +141,9 @@ fn unseen(profile: &Profile) -> String {
     if profile.documents >= profile.total {
         return String::new();
     }
-    // None of n: with 95 % confidence fewer than 3 in n (rule of three).
     format!(
         "; a field in more than {} of the {} would have been seen with 95 % confidence",
-        text::percent(3.0 / profile.documents as f64),
+        sample::unseen_below(profile.documents),
         text::plural(profile.total, "document")
     )
 }

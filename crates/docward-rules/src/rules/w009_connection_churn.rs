@@ -129,7 +129,7 @@ const COMPARISON: [&str; 4] = [
     "fit for | scripts | all production services",
 ];
 
-const TODO: &str = "make one client per process and keep it; where processes do not live on (PHP-FPM, functions), put a pooling proxy in between";
+const ADVICE: &str = "make one client per process and keep it; where processes do not live on (PHP-FPM, functions), put a pooling proxy in between";
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let has_connections = |workload: &&Workload| {
@@ -199,7 +199,7 @@ fn by_counters(counted: &Counted<'_>, cx: &mut Cx<'_>) {
         if life < 1.0 { "less than a second".to_owned() } else { format!("{life:.1} s") },
     );
     cx.report(
-        Draft::new(Subject::Deployment, what, WHY, TODO, Seen::all(created, Unit::Connections))
+        Draft::new(Subject::Deployment, what, WHY, ADVICE, Seen::all(created, Unit::Connections))
             .data("created", created)
             .data("ended", ended)
             .data("seconds", seconds)
@@ -244,7 +244,7 @@ fn by_log(connections: &ConnectionHistory, cx: &mut Cx<'_>) -> bool {
                 text::count(connections.most_per_minute)
             ),
             WHY,
-            TODO,
+            ADVICE,
             Seen::all(connections.accepted, Unit::Connections),
         )
         .data("accepted", connections.accepted)

@@ -1,0 +1,68 @@
+//! What items give as evidence, in words: how much was read, and where findings are.
+
+use docward_model::{Collection, Finding, Profile, Subject};
+
+use crate::facts::{sample, text};
+
+/// Places an item names before it only counts.
+const NAMED: usize = 3;
+
+/// What a sample that shows nothing wrong leaves open, in the collection of which it says least. Empty where
+/// all was read.
+pub(super) fn left_open(of: &[(&Collection, &Profile)]) -> String {
+    let least = of.iter().filter(|(_, p)| p.documents < p.total).min_by_key(|(_, p)| p.documents);
+    least.map_or_else(String::new, |(collection, profile)| {
+        format!(
+            "; 0 of {} sampled in `{}`: fewer than {} of its documents at 95 %",
+            text::count(profile.documents),
+            collection.namespace,
+            sample::unseen_below(profile.documents)
+        )
+    })
+}
+
+/// `1,200 documents read`, or how much of them.
+pub(super) fn read(of: &[(&Collection, &Profile)]) -> String {
+    let documents: u64 = of.iter().map(|(_, p)| p.documents).sum();
+    let total: u64 = of.iter().map(|(_, p)| p.total.max(p.documents)).sum();
+    if documents < total {
+        format!("{} of {} read", text::count(documents), text::plural(total, "document"))
+    } else {
+        format!("{} read", text::plural(documents, "document"))
+    }
+}
+
+fn place(finding: &Finding) -> String {
+    match &finding.at {
+        Subject::Deployment => finding.what.clone(),
+        Subject::Database(db) => format!("`{db}`"),
+        Subject::Collection(ns) => format!("`{ns}`"),
+        Subject::Field(ns, path) => format!("`{path}` of `{ns}`"),
+        Subject::Index(ns, name) => format!("index `{name}` of `{ns}`"),
+    }
+}
+
+/// The places of findings, each once: several rules may speak of one. Code is named by file and line.
+pub(super) fn places(found: &[&Finding]) -> Vec<String> {
+    let mut places: Vec<(String, Option<String>)> = Vec::new();
+    for finding in found {
+        let site = finding.location.as_ref().map(|at| format!("{}:{}", at.file, at.line));
+        let at = match (&finding.at, &site) {
+            (Subject::Deployment, Some(site)) => site.clone(),
+            _ => place(finding),
+        };
+        match places.iter_mut().find(|(known, _)| *known == at) {
+            Some((_, known)) => *known = known.take().or(site),
+            None => places.push((at, site)),
+        }
+    }
+    let text = |(at, site): (String, Option<String>)| match site {
+        Some(site) if site != at => format!("{at} ({site})"),
+        _ => at,
+    };
+    places.into_iter().map(text).collect()
+}
+
+pub(super) fn first(places: &[String]) -> String {
+    text::phrases(places, NAMED)
+}
