@@ -258,19 +258,22 @@ fn ignore_files_tests_and_folders_of_others_are_left_out() {
     assert_eq!(places(&report(&folder, &["--include-tests"])).len(), 2);
 }
 
+/// Runs git in a folder, as somebody.
+fn git(folder: &Path, args: &[&str]) {
+    let output = Command::new("git")
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.net"])
+        .args(args)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[test]
 fn only_what_changed_is_judged_when_asked() {
     let push = "db.t.updateOne({_id}, {$push: {a: b}});\n";
     let folder = project(&[("old.mongodb", push)]);
-    let git = |args: &[&str]| {
-        let output = Command::new("git")
-            .args(["-c", "user.name=t", "-c", "user.email=t@example.net"])
-            .args(args)
-            .current_dir(folder.path())
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    };
+    let git = |args: &[&str]| git(folder.path(), args);
     git(&["init", "-q"]);
     git(&["add", "."]);
     git(&["commit", "-q", "-m", "first"]);
@@ -409,15 +412,7 @@ fn sc_7_files_that_git_tracks_are_read_whatever_ignore_files_say() {
         ("mine/.gitignore", ".env\n"),
         (".docwardignore", "mine/\n"),
     ]);
-    let git = |args: &[&str]| {
-        let output = Command::new("git")
-            .args(["-c", "user.name=t", "-c", "user.email=t@example.net"])
-            .args(args)
-            .current_dir(folder.path())
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    };
+    let git = |args: &[&str]| git(folder.path(), args);
     let found = || places(&report(&folder, &["--select", "S020"]));
     assert!(found().is_empty());
     git(&["init", "-q"]);
