@@ -239,7 +239,7 @@ fn cn_02_1_st_16_the_counters_of_a_server_show_connection_churn() {
         }
         waits += 1;
         assert!(waits < 600, "{connections}");
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(50));
     }
     let report = audit(&[&uri, "--config", config]);
     let churn = found(&report, "W009");
