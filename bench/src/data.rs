@@ -184,7 +184,7 @@ pub fn orders(file: &str, count: u64) {
                 w.text("phone", &format!("+49{:09}", r.below(999_999_999)));
             }
         });
-        let items = 1 + r.below(4);
+        let items = 1 + r.below(5);
         let mut total = 0;
         w.key(4, "items");
         w.begin();

@@ -35,6 +35,8 @@ pub(crate) struct Entry {
     pub(crate) taken: u64,
     /// Documents that are there and were not read, as far as known.
     pub(crate) unread: u64,
+    /// Some of those were left because reading ended, not by chance.
+    pub(crate) in_order: bool,
     /// Set when documents came in random order, which says nothing about how they are stored.
     pub(crate) shuffled: bool,
     /// Documents met again that an earlier run kept track of.
@@ -81,6 +83,7 @@ impl Table {
             refused: None,
             taken: 0,
             unread: 0,
+            in_order: false,
             shuffled: false,
             followed: Vec::new(),
             closed: false,
@@ -166,6 +169,7 @@ impl Table {
                 && !(entry.kind == CollectionKind::TimeSeries && is_of_buckets(&profile))
             {
                 profile.total = profile.documents + entry.unread;
+                profile.in_order = entry.in_order;
                 // Documents that the sample holds anyway are not followed twice.
                 let known: BTreeSet<u64> = profile.tracked.iter().map(|d| d.hash).collect();
                 let followed = entry.followed.into_iter().filter(|d| !known.contains(&d.hash));

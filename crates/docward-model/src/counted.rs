@@ -47,7 +47,6 @@ impl Counted {
 
     /// Everything was looked at.
     pub fn seen(&self) -> Seen {
-        let all = self.documents;
-        Seen { unit: Unit::Documents, sampled: all, total: all, confidence: 1.0 }
+        Seen::all(self.documents, Unit::Documents)
     }
 }

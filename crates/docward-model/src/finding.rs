@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt};
 
-use crate::{FieldPath, Namespace};
+use crate::{FieldPath, Namespace, Seen};
 
 /// How loud a finding is in the report and for `--fail-on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -200,33 +200,6 @@ impl Unit {
             Self::Files => ("file", "files"),
         };
         crate::text::form(count, one, many)
-    }
-}
-
-/// How much was looked at before saying something.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen {
-    /// What is counted.
-    pub unit: Unit,
-    /// How many were looked at.
-    pub sampled: u64,
-    /// How many there are.
-    pub total: u64,
-    /// Probability that the statement holds for all of them; 1 when everything was read.
-    pub confidence: f64,
-}
-
-impl Seen {
-    /// Everything was looked at.
-    pub fn all(total: u64, unit: Unit) -> Self {
-        Self { unit, sampled: total, total, confidence: 1.0 }
-    }
-
-    /// The same for a statement that rests on a sample of what was looked at: 95 % at most.
-    #[must_use]
-    pub fn estimated(self, estimated: bool) -> Self {
-        let most = if estimated { 0.95 } else { 1.0 };
-        Self { confidence: self.confidence.min(most), ..self }
     }
 }
 

@@ -23,6 +23,7 @@ mod password;
 mod profile;
 mod report;
 mod rule;
+mod seen;
 mod server;
 mod server_names;
 mod service;
@@ -55,8 +56,8 @@ pub use evidence::{
     ValidationAction, ValidationLevel,
 };
 pub use finding::{
-    Data, DataValue, Draft, Edit, EditedText, Finding, Fix, Level, Location, Safety, Seen,
-    Severity, Subject, Unit,
+    Data, DataValue, Draft, Edit, EditedText, Finding, Fix, Level, Location, Safety, Severity,
+    Subject, Unit,
 };
 pub use growth::{Growth, Observed, TrackedDocument};
 pub use namespace::{FieldPath, Namespace};
@@ -72,6 +73,7 @@ pub use report::{
     SuppressionUse, Verdict,
 };
 pub use rule::{Maturity, Need, RuleMeta, Scope, Threshold, ThresholdValue};
+pub use seen::Seen;
 pub use server::{
     CollectionStats, Connections, ConnectionsSince, CustomRole, DefaultConcerns, IndexUsage,
     Member, Server, StartOptions, Topology, User,

@@ -67,6 +67,11 @@ impl FieldPath {
     pub fn in_array(&self) -> bool {
         self.0.contains("[]")
     }
+
+    /// Whether this place lies under names that are data.
+    pub fn has_any_key(&self) -> bool {
+        self.0.contains('*')
+    }
 }
 
 impl fmt::Display for FieldPath {

@@ -502,6 +502,9 @@ pub struct Profile {
     /// Set when documents came in random order: positions say nothing about how they are stored.
     #[serde(default)]
     pub shuffled: bool,
+    /// Set when those not read come after those that were, because reading ended: no random sample.
+    #[serde(default)]
+    pub in_order: bool,
     /// Growth of the document size with age.
     pub growth: Option<Growth>,
     /// Some documents as (age in days, bytes), for a picture of the growth.
@@ -586,7 +589,13 @@ impl Profile {
     /// How much of the collection was read.
     pub fn seen(&self) -> crate::Seen {
         let total = self.total.max(self.documents);
-        let confidence = if self.documents >= total { 1.0 } else { 0.95 };
-        crate::Seen { unit: crate::Unit::Documents, sampled: self.documents, total, confidence }
+        crate::Seen::some(self.documents, total, crate::Unit::Documents, !self.in_order)
+    }
+
+    /// The same for a statement about so many values of a field, which are as many documents where a document
+    /// has one of them at most.
+    pub fn seen_in(&self, field: &Field, values: u64) -> crate::Seen {
+        let seen = self.seen();
+        if field.path.in_array() || field.path.has_any_key() { seen } else { seen.showing(values) }
     }
 }

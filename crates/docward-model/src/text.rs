@@ -80,6 +80,36 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// `0.015 %`: a small share with the digits that say something.
+pub fn small_percent(share: f64) -> String {
+    let p = share * 100.0;
+    let digits = if p >= 1.0 { 0 } else { digits_of(p) };
+    format!("{} %", trimmed(format!("{p:.digits$}")))
+}
+
+/// `0.13 to 0.26 %`: two shares, rounded away from each other.
+pub fn percent_range(low: f64, high: f64) -> String {
+    let (low, high) = (low * 100.0, high * 100.0);
+    let digits = if high - low >= 10.0 { 0 } else { digits_of((high - low).max(1e-4)) };
+    let scale = 10_f64.powi(i32::try_from(digits).unwrap_or_default());
+    // What rounding added in the last place is none of the number.
+    let low = trimmed(format!("{:.digits$}", (low * scale + 1e-9).floor() / scale));
+    let high = trimmed(format!("{:.digits$}", (high * scale - 1e-9).ceil() / scale));
+    if low == high { format!("{low} %") } else { format!("{low} to {high} %") }
+}
+
+/// How many digits behind the point show two that are not 0.
+fn digits_of(number: f64) -> usize {
+    (1.0 - number.log10().floor()).clamp(0.0, 6.0) as usize
+}
+
+fn trimmed(number: String) -> String {
+    match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => number,
+    }
+}
+
 /// ``"`a`, `b` and 3 more"``: at most `shown` names.
 pub fn list<S: AsRef<str>>(names: &[S], shown: usize) -> String {
     let quoted: Vec<_> = names.iter().take(shown).map(|n| format!("`{}`", n.as_ref())).collect();

@@ -159,6 +159,28 @@ struct Seen {
     total: u64,
     confidence: f64,
     unit: &'static str,
+    /// How many of those looked at show it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    showing: Option<u64>,
+    /// Between which shares of all that lies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share: Option<[f64; 2]>,
+    /// The share of all below which a thing stays that none of them shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unseen_below: Option<f64>,
+    /// Said when those looked at are no random sample.
+    #[serde(skip_serializing_if = "is_true")]
+    by_chance: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+/// Enough digits to compute with, few enough to stay stable across platforms.
+fn rounded(share: f64) -> f64 {
+    (share * 1e8).round() / 1e8
 }
 
 #[derive(Serialize)]
@@ -326,6 +348,10 @@ fn entry<'a>(report: &'a Report, finding: &'a Finding) -> Entry<'a> {
             total: finding.seen.total,
             confidence: finding.seen.confidence,
             unit: finding.seen.unit.name(2),
+            showing: finding.seen.showing.filter(|_| finding.seen.sampled < finding.seen.total),
+            share: finding.seen.share().map(|(low, high)| [rounded(low), rounded(high)]),
+            unseen_below: finding.seen.unseen_below().map(rounded),
+            by_chance: finding.seen.by_chance || finding.seen.sampled >= finding.seen.total,
         },
         data: data(finding),
         fix: finding.fix.as_ref().map(|fix| Fix {

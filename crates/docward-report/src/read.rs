@@ -126,6 +126,14 @@ struct RawSeen {
     total: u64,
     confidence: f64,
     unit: Option<String>,
+    showing: Option<u64>,
+    #[serde(default = "yes")]
+    by_chance: bool,
+}
+
+/// Reports that do not say it are older than readings that could.
+fn yes() -> bool {
+    true
 }
 
 #[derive(Deserialize)]
@@ -276,6 +284,8 @@ fn finding(raw: Entry) -> Result<Finding, ReportFault> {
             sampled: raw.seen.sampled,
             total: raw.seen.total,
             confidence: raw.seen.confidence,
+            showing: raw.seen.showing,
+            by_chance: raw.seen.by_chance,
         },
         data: raw.data.into_iter().fold(Data::new(), |data, (key, value)| match figure(value) {
             Some(value) => data.with(&key, value),

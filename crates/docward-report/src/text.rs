@@ -122,13 +122,23 @@ pub(crate) fn seen(seen: &Seen) -> String {
         let all = text::form(seen.total, "", "all ");
         format!("seen: {all}{} {}{part}", text::count(seen.total), seen.unit.name(seen.total))
     } else {
-        format!(
-            "seen: {} of {} {} ({:.0} % confidence)",
+        let read = format!(
+            "{} of {} {}",
             text::count(seen.sampled),
             text::count(seen.total),
-            seen.unit.name(seen.total),
-            seen.confidence * 100.0
-        )
+            seen.unit.name(seen.total)
+        );
+        let level = format!("({:.0} % confidence)", seen.confidence * 100.0);
+        match (seen.showing, seen.of_all()) {
+            _ if !seen.by_chance => {
+                format!("seen: {read}, not chosen by chance: the others may differ")
+            }
+            (Some(showing), Some(share)) => {
+                format!("seen: {read}, in {} of them, so in {share} {level}", text::count(showing))
+            }
+            (_, Some(bound)) => format!("seen: {read}; {bound} {level}"),
+            (_, None) => format!("seen: {read} {level}"),
+        }
     }
 }
 
@@ -199,8 +209,16 @@ mod tests {
             (Seen::all(3, Unit::Indexes), "seen: all 3 indexes"),
             (Seen::all(1, Unit::Collections), "seen: 1 collection"),
             (
-                Seen { unit: Unit::Documents, sampled: 10, total: 2_000, confidence: 0.95 },
-                "seen: 10 of 2,000 documents (95 % confidence)",
+                Seen::some(1_000, 20_000, Unit::Documents, true),
+                "seen: 1,000 of 20,000 documents; what they do not show, fewer than 0.3 % have (95 % confidence)",
+            ),
+            (
+                Seen::some(1_000, 20_000, Unit::Documents, true).showing(40),
+                "seen: 1,000 of 20,000 documents, in 40 of them, so in 3 to 5.4 % of all (95 % confidence)",
+            ),
+            (
+                Seen::some(1_000, 20_000, Unit::Documents, false),
+                "seen: 1,000 of 20,000 documents, not chosen by chance: the others may differ",
             ),
         ] {
             assert_eq!(super::seen(&seen), expect);

@@ -20,7 +20,7 @@ fn finding(rule: &'static str, severity: Severity, at: Subject, what: &str) -> F
         why: "the document grows with every write and stops at 16 MB".to_owned(),
         todo: "move the elements to a collection of their own, with the parent's id and an index on it"
             .to_owned(),
-        seen: Seen { unit: Unit::Documents, sampled: 12_000, total: 12_000, confidence: 1.0 },
+        seen: Seen::all(12_000, Unit::Documents),
         data: Data::new().with("p99", 2300_u64).with("max", 5100_u64).with("share", 0.25),
         examples: vec!["a value out of a document".to_owned()],
         edits: Vec::new(),

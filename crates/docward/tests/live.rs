@@ -243,6 +243,42 @@ fn a_sample_is_stated_and_metadata_only_reads_nothing() {
     assert!(!rules.contains(&"T001"), "{rules:?}");
 }
 
+/// What a sample lets one say of all documents is computed for every finding, and holds.
+#[test]
+fn a_sample_says_what_it_knows_of_all_documents() {
+    let servers = Launch::standalone().start();
+    // One amount in twenty is text.
+    let documents = (0..8000).map(|n| {
+        let amount = if n % 20 == 7 { Bson::from(n.to_string()) } else { Bson::from(n) };
+        doc! { "_id": ObjectId::new(), "amount": amount, "createTime": "2024-03-15 10:30:00" }
+    });
+    servers.insert("db_plain.t_invoice", documents.collect());
+    let of = |report: &Value, rule: &str| {
+        let findings = report["findings"].as_array().unwrap();
+        findings.iter().find(|f| f["rule"] == rule).unwrap_or_else(|| panic!("no {rule}"))["seen"].clone()
+    };
+    for sample in ["300", "2000"] {
+        let report = json(&[&servers.uri(), "--sample", sample]);
+        let mixed = of(&report, "T005");
+        let (low, high) = (mixed["share"][0].as_f64().unwrap(), mixed["share"][1].as_f64().unwrap());
+        let shown = mixed["showing"].as_f64().unwrap() / mixed["sampled"].as_f64().unwrap();
+        assert!(low <= shown && shown <= high && high - low < 0.08, "{mixed}");
+        // Chance is outside of 95 % once in twenty runs; never as far as this.
+        assert!(low < 0.07 && high > 0.03, "{mixed}");
+        let unseen = mixed["unseen_below"].as_f64().unwrap();
+        assert!((unseen - 3.0 / mixed["sampled"].as_f64().unwrap()).abs() < 1e-6, "{mixed}");
+        assert_eq!((&mixed["confidence"], mixed.get("by_chance")), (&0.95.into(), None));
+    }
+    let all = of(&json(&[&servers.uri(), "--full"]), "T005");
+    assert_eq!((all["confidence"].as_f64(), all.get("share"), all.get("unseen_below")), (Some(1.0), None, None));
+    // What was cut short is no sample.
+    let cut = json(&[&servers.uri(), "--full", "--max-time", "2", "--max-rate", "1000"]);
+    let seen = of(&cut, "T001");
+    assert_eq!((&seen["by_chance"], seen.get("share"), seen.get("unseen_below")), (&false.into(), None, None));
+    let read = seen["sampled"].as_f64().unwrap();
+    assert!((seen["confidence"].as_f64().unwrap() - read / 8000.0).abs() < 1e-9, "{seen}");
+}
+
 #[test]
 fn a_sample_ends_though_the_server_has_lost_count() {
     let mut servers = Launch::standalone().argument("--syncdelay").argument("0").start();

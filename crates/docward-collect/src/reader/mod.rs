@@ -519,8 +519,14 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         }
     }
 
-    /// Notes documents that are there and were not read.
+    /// Notes documents behind those that were read.
     fn leave_unread(&mut self, source: usize, slot: Slot, documents: u64) {
+        self.table.entry(slot).in_order |= documents > 0;
+        self.leave_out(source, slot, documents);
+    }
+
+    /// Notes documents that are there and that chance did not choose.
+    fn leave_out(&mut self, source: usize, slot: Slot, documents: u64) {
         if documents > 0 {
             self.table.entry(slot).unread += documents;
             self.sources[source].sampled = true;

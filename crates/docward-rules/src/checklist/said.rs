@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Finding, Profile, Subject};
 
-use crate::facts::{sample, text};
+use crate::facts::text;
 
 /// Places an item names before it only counts.
 const NAMED: usize = 3;
@@ -10,14 +10,19 @@ const NAMED: usize = 3;
 /// What a sample that shows nothing wrong leaves open, in the collection of which it says least. Empty where
 /// all was read.
 pub(super) fn left_open(of: &[(&Collection, &Profile)]) -> String {
-    let least = of.iter().filter(|(_, p)| p.documents < p.total).min_by_key(|(_, p)| p.documents);
+    let least = of
+        .iter()
+        .filter(|(_, p)| p.documents < p.total)
+        .min_by_key(|(_, p)| (p.seen().by_chance, p.documents));
     least.map_or_else(String::new, |(collection, profile)| {
-        format!(
-            "; 0 of {} sampled in `{}`: fewer than {} of its documents at 95 %",
-            text::count(profile.documents),
-            collection.namespace,
-            sample::unseen_below(profile.documents)
-        )
+        let (read, ns) = (text::count(profile.documents), &collection.namespace);
+        match profile.seen().unseen_below() {
+            Some(share) => format!(
+                "; 0 of {read} sampled in `{ns}`: fewer than {} of its documents at 95 %",
+                text::small_percent(share)
+            ),
+            None => format!("; {read} read in `{ns}`, not chosen by chance: the others may differ"),
+        }
     })
 }
 

@@ -28,7 +28,6 @@ pub mod proposals;
 pub mod relations;
 pub mod renames;
 pub mod rising;
-pub mod sample;
 pub mod schema;
 pub mod series;
 pub mod server;

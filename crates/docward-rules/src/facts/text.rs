@@ -2,7 +2,7 @@
 
 pub use docward_model::text::{
     about, bytes, bytes_beyond, count, form, form_of, list, part, paths, percent, plural, rounded,
-    verb,
+    small_percent, verb,
 };
 
 /// `2026-03-01` from Unix milliseconds; `None` outside the calendar.

@@ -8,9 +8,9 @@
 mod library;
 mod room;
 
-use docward_model::{BsonType, Field, FieldShape, NumberProfile, Profile, TextClass, Value};
+use docward_model::{BsonType, Field, FieldShape, NumberProfile, Profile, Seen, TextClass, Value};
 
-use crate::facts::{amounts, forecast::Credible, sample, text};
+use crate::facts::{amounts, forecast::Credible, text};
 
 pub use library::{Format, LIBRARY};
 
@@ -61,9 +61,8 @@ pub struct Inferred {
     pub documents: u64,
     /// Documents there are, as far as known.
     pub total: u64,
-    /// Of documents that were not read, at most this share breaks a constraint that no document read
-    /// breaks, with 95 % confidence; 0 when all were read.
-    pub unseen_share: f64,
+    /// How much was read, and what that says of the others.
+    pub seen: Seen,
 }
 
 /// Why a constraint is there.
@@ -121,11 +120,6 @@ pub fn infer(profile: &Profile, choices: &Choices) -> Inferred {
     let mut entries = vec![word("bsonType", "object")];
     reader.object(&mut entries, "", &top, profile.documents, 0, true);
     let total = profile.total.max(profile.documents);
-    let unseen_share = if profile.documents >= total || profile.documents == 0 {
-        0.0
-    } else {
-        sample::unseen_share(profile.documents)
-    };
     Inferred {
         schema: Value::Map(entries),
         reasons: reader.reasons,
@@ -133,7 +127,7 @@ pub fn infer(profile: &Profile, choices: &Choices) -> Inferred {
         tentative: reader.tentative,
         documents: profile.documents,
         total,
-        unseen_share,
+        seen: profile.seen(),
     }
 }
 

@@ -127,7 +127,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         ),
         tier.why,
         advice(collection, read, owner.map(|(name, _)| name), cx),
-        *seen,
+        seen.showing(tier.over),
     )
     .data("p50", p50)
     .data("p99", p99)

@@ -109,7 +109,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 child.ids(),
             )
             },
-            profile.seen(),
+            profile.seen().showing(over),
         )
         .data("elements", array.lengths.sum)
         .data("p99", array.lengths.p99())

@@ -85,7 +85,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     text::plural(blob.sizes.max.div_ceil(261_120), "chunk"),
                     proposals::field_name(&stem, "url", style),
                 ),
-                profile.seen(),
+                profile.seen_in(field, files.count),
             )
             .data("files", files.count)
             .data("p50", blob.sizes.p50())

@@ -91,7 +91,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     text::bytes(field.bytes),
                     name("file_id"),
                 ),
-                profile.seen(),
+                profile.seen_in(field, files.count),
             )
             .data("files", files.count)
             .data("p50", blob.sizes.p50())

@@ -139,7 +139,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 None => format!("move the inner objects to a collection of their own, or flatten them{rest}"),
             }
         },
-        profile.seen(),
+        profile.seen().showing(over),
     )
     .data("depth", nesting.depth)
     .data("pathParts", nesting.path.parts())

@@ -141,7 +141,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                         child.index,
                     )
                 },
-                profile.seen(),
+                profile.seen_in(field, over),
             )
             .data("p99", lengths.p99())
             .data("max", lengths.max)

@@ -66,7 +66,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     for field in &profile.fields {
         // Inside an object that is reported, the outer one comes first.
         if let Some(dynamic) = &field.dynamic
-            && !field.path.as_str().contains('*')
+            && !field.path.has_any_key()
             && let Some(keys) = Keys::of_folded(dynamic, field.types.of(BsonType::Object), scale)
         {
             report(collection, profile, Some(field), &keys, cx);
@@ -83,7 +83,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
     let places = std::iter::once(None).chain(profile.fields.iter().map(Some));
     for place in places {
-        if place.is_some_and(|f| f.dynamic.is_some() || f.path.as_str().contains('*')) {
+        if place.is_some_and(|f| f.dynamic.is_some() || f.path.has_any_key()) {
             continue;
         }
         let children: Vec<&Field> = match place {

@@ -127,7 +127,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             ),
             "each measurement pays for an `_id`, an index entry and field names that outweigh it",
             todo,
-            profile.seen().estimated(!found.id.distinct.exact),
+            profile.seen().showing(found.documents).estimated(!found.id.distinct.exact),
         )
         .data("documents", found.documents)
         .data("series", found.series)

@@ -101,7 +101,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     text::count(others),
                     text::percent(others as f64 / profile.documents as f64)
                 ),
-                profile.seen(),
+                profile.seen().showing(others),
             )
             .data("index", index.name.as_str())
             .data("documents", profile.documents)

@@ -127,7 +127,7 @@ fn arrays_refused(
             "shard by a field that holds one value in every document, such as {}",
             sharding::key_text(&proposal)
         ),
-        profile.seen(),
+        profile.seen().showing(arrays),
     )
     .data("key", key_text)
     .data("arrays", arrays)

@@ -90,7 +90,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             } else {
                 format!("fill `{path}` in {} or choose a field every document has, and make it required in the validator", text::plural(missing, "document"))
             },
-            profile.seen(),
+            profile.seen().showing(missing),
         )
         .data("field", path.as_str())
         .data("missing", missing)

@@ -125,7 +125,7 @@ fn draft(
     .data("contained", reference.contained);
     if ns.database != to.database
         || path.in_array()
-        || path.as_str().contains('*')
+        || path.has_any_key()
         || reference.needs_conversion
     {
         return draft;

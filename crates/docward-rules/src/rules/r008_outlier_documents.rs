@@ -133,7 +133,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                         text::count(last),
                     )
                 },
-                profile.seen(),
+                profile.seen_in(field, giants),
             )
             .data("p99", lengths.p99())
             .data("max", lengths.max)

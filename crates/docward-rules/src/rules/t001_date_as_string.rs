@@ -158,7 +158,7 @@ fn dates_as_text(
         ),
         WHY,
         steps.join("; "),
-        profile.seen(),
+        profile.seen_in(field, found.dates() + found.month),
     )
     .data("strings", found.strings)
     .data("withOffset", found.offset)
@@ -226,7 +226,7 @@ fn periods(collection: &Collection, profile: &Profile, field: &Field, found: Dat
             "keep `{}` when it only groups; where it is compared with dates store the first moment of the month as Date",
             path.dotted()
         ),
-        profile.seen(),
+        profile.seen_in(field, found.month),
     )
     .data("strings", found.strings)
     .data("monthOnly", found.month)
@@ -268,7 +268,7 @@ fn unknown_form(
             path.dotted(),
             text::plural(unknown, "string")
         ),
-        profile.seen(),
+        profile.seen_in(field, unknown),
     )
     .data("strings", some)
     .data("unknown", unknown)

@@ -187,7 +187,7 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
         ),
         "doubles cannot hold most decimal fractions, so sums drift by cents",
         todo,
-        profile.seen(),
+        profile.seen_in(field, doubles),
     )
     .data("doubles", doubles)
     .data("numbers", numbers)

@@ -95,8 +95,9 @@ fn draft(
     let path = &field.path;
     let ns = &collection.namespace;
     let rest = digits.strings - digits.integers - digits.leading_zero;
-    let base = |what: String, why: &'static str, todo: String| {
-        Draft::new(Subject::Field(ns.clone(), path.clone()), what, why, todo, profile.seen())
+    let base = |what: String, why: &'static str, todo: String, showing: u64| {
+        let seen = profile.seen_in(field, showing);
+        Draft::new(Subject::Field(ns.clone(), path.clone()), what, why, todo, seen)
             .data("strings", digits.strings)
             .data("integers", digits.integers)
             .data("leadingZeros", digits.leading_zero)
@@ -114,6 +115,7 @@ fn draft(
                 "keep `{}` a string; pad all of them to one length so that they sort",
                 path.dotted()
             ),
+            digits.leading_zero,
         )
         .level(Level::Information)
         .key("leading zeros");
@@ -144,6 +146,7 @@ fn draft(
         ),
         "text compares digit by digit: ranges and sorting go wrong once the number of digits changes",
         todo,
+        digits.integers,
     );
     if path.as_str() == "_id" || target.is_some() {
         return draft;

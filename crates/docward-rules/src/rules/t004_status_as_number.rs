@@ -135,7 +135,7 @@ fn draft(
             path.dotted(),
             if values == 2 { "; a boolean does as well" } else { "" }
         ),
-        profile.seen(),
+        profile.seen_in(field, field.count),
     )
     .data("values", values)
     .data("documents", field.count);

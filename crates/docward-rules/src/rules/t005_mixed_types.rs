@@ -263,15 +263,20 @@ fn draft(
         DO_NOT_COMPARE
     };
     let target = if untold.is_some() { "the newer version's type" } else { target };
-    let mut draft =
-        Draft::new(Subject::Field(ns.clone(), path.clone()), what, why, todo, profile.seen())
-            .data("types", counts(found))
-            .data("target", target)
-            .data("converts", outcome.converts)
-            .data("empty", outcome.empty)
-            .data("leadingZeros", outcome.padded)
-            .data("stuck", outcome.stuck)
-            .examples(field.examples.iter().cloned());
+    let mut draft = Draft::new(
+        Subject::Field(ns.clone(), path.clone()),
+        what,
+        why,
+        todo,
+        profile.seen_in(field, odd),
+    )
+    .data("types", counts(found))
+    .data("target", target)
+    .data("converts", outcome.converts)
+    .data("empty", outcome.empty)
+    .data("leadingZeros", outcome.padded)
+    .data("stuck", outcome.stuck)
+    .examples(field.examples.iter().cloned());
     if soft {
         draft = draft.severity(Severity::Info);
     }

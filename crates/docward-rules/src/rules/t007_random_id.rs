@@ -97,7 +97,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 "should it be sharded, hash the key: rising ids spread as well"
             }
         ),
-        profile.seen(),
+        profile.seen().showing(id.count),
     )
     .data("random", id.count)
     .data("strings", strings)

@@ -102,7 +102,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             ),
             "a key of one's own must be kept unique and increasing by the program",
             todo,
-            profile.seen(),
+            profile.seen().showing(documents),
         )
         .data("documents", documents)
         .data("rising", id.rising)

@@ -118,7 +118,7 @@ fn draft(
     if let Some((a, b)) = &cases.example {
         draft = draft.examples([a.clone(), b.clone()]);
     }
-    if path.in_array() || path.as_str().contains('*') {
+    if path.in_array() || path.has_any_key() {
         return draft;
     }
     let value = statements::quoted(&format!("${dotted}"));

@@ -106,7 +106,7 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, unit: &Unit)
         ),
         "expiry, date operators and time series need dates, and nothing says which unit the number has",
         format!("store `{}` as Date, converting readers and writers together{none}", path.dotted()),
-        profile.seen(),
+        profile.seen_in(field, numbers),
     )
     .data("numbers", numbers)
     .data("unit", unit.name);

@@ -170,7 +170,7 @@ fn draft(
                 )
             }
         ),
-        profile.seen(),
+        profile.seen_in(field, converting),
     )
     .data("strings", numbers.strings)
     .data("whole", numbers.whole)

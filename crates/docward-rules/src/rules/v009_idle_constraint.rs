@@ -11,7 +11,6 @@ use crate::{
     Cx, declare_rule,
     facts::{
         naming::is_framework,
-        sample,
         schema::{DemandKind, demands, is_closed, schemas},
         slips::{is_absent, nearest_of},
         text,
@@ -136,18 +135,6 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
 }
 
-/// What a sample leaves open.
-fn unseen(profile: &Profile) -> String {
-    if profile.documents >= profile.total {
-        return String::new();
-    }
-    format!(
-        "; a field in more than {} of the {} would have been seen with 95 % confidence",
-        sample::unseen_below(profile.documents),
-        text::plural(profile.total, "document")
-    )
-}
-
 fn none_of(profile: &Profile) -> String {
     let read = if profile.documents >= profile.total { "" } else { " read" };
     format!("none of {}{read}", text::plural(profile.documents, "document"))
@@ -165,9 +152,8 @@ fn report_slip(
         Draft::new(
             Subject::Field(collection.namespace.clone(), FieldPath::new(path)),
             format!(
-                "the schema describes `{path}`, which {} has, and not `{near}`, which is stored{}",
-                none_of(profile),
-                unseen(profile)
+                "the schema describes `{path}`, which {} has, and not `{near}`, which is stored",
+                none_of(profile)
             ),
             "what the schema says checks nothing under this name, and the stored field is not checked at all",
             format!("write the name in the schema as it is stored: `{near}`"),
@@ -185,10 +171,9 @@ fn report_left_over(collection: &Collection, profile: &Profile, paths: &[String]
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
             format!(
-                "the schema describes {}, which {} has{}",
+                "the schema describes {}, which {} has",
                 text::paths(paths, 5),
-                none_of(profile),
-                unseen(profile)
+                none_of(profile)
             ),
             "a constraint on a field that nobody writes checks nothing: it is left over, or the name is not the one in use",
             format!(

@@ -192,11 +192,8 @@ fn tell(outcome: &Outcome<'_>, format: InferFormat) {
         complain(&format!("  breaks: {line}"));
     }
     // All were asked, be they read or not.
-    if inferred.unseen_share > 0.0 && checked.is_none() {
-        complain(&format!(
-            "  a sample: of the documents not read at most {} break what none of those read breaks (95 % confidence)",
-            text::percent(inferred.unseen_share)
-        ));
+    if let Some(said) = print::of_others(inferred).filter(|_| checked.is_none()) {
+        complain(&format!("  {said}"));
     }
     // The script has them as comments.
     if format != InferFormat::Mongosh {
@@ -279,7 +276,7 @@ fn report(outcome: &Outcome<'_>) -> Json {
         "namespace": namespace.to_string(),
         "documents": inferred.documents,
         "total": inferred.total,
-        "unseenShare": inferred.unseen_share,
+        "unseenShare": if inferred.documents < inferred.total { inferred.seen.unseen_below() } else { Some(0.0) },
         "schema": print::to_json(&inferred.schema),
         "reasons": reasons,
         "undecided": undecided,

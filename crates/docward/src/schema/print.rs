@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use docward_model::{Checked, CheckedBreach, Namespace, Value, shell, text};
+use docward_model::{Checked, CheckedBreach, Namespace, Seen, Value, shell, text};
 use docward_rules::infer::Inferred;
 use serde_json::{Map, Number, Value as Json, json};
 
@@ -59,17 +59,26 @@ pub(crate) fn seen(inferred: &Inferred) -> String {
     }
 }
 
+/// What a sample says of the documents that were not read.
+pub(crate) fn of_others(inferred: &Inferred) -> Option<String> {
+    let Seen { sampled, total, .. } = inferred.seen;
+    (sampled < total).then(|| match inferred.seen.unseen_below() {
+        Some(share) => format!(
+            "A sample: what no document read breaks, fewer than {} of all break (95 % confidence).",
+            text::small_percent(share)
+        ),
+        None => "Not a random sample: the documents that were not read may differ.".to_owned(),
+    })
+}
+
 /// A script that sets the validator, each constraint with the reason it is there.
 pub(crate) fn script(namespace: &Namespace, inferred: &Inferred) -> String {
     let mut out = String::new();
     let seen = seen(inferred);
     out.push_str(&one_line(&format!("// {namespace}: read off {seen}.")));
     out.push('\n');
-    if inferred.unseen_share > 0.0 {
-        out.push_str(&format!(
-            "// What no document read breaks, at most {} of the others break (95 % confidence).\n",
-            text::percent(inferred.unseen_share)
-        ));
+    if let Some(said) = of_others(inferred) {
+        out.push_str(&format!("// {said}\n"));
     }
     for open in &inferred.undecided {
         let path = if open.path.is_empty() { "the document" } else { &open.path };

@@ -191,6 +191,12 @@ impl Reader<'_, '_, '_> {
                 Way::Random(_) | Way::Share(_) => false,
             };
             let is_whole = is_all && matches!(end, End::Done);
+            // A random walk is one wherever it ends; chance in natural order has to reach the end.
+            let by_chance = match way {
+                Way::Random(_) => true,
+                Way::Share(_) => matches!(end, End::Done),
+                Way::Everything | Way::First(_) => false,
+            };
             match end {
                 End::Done if !is_short => {
                     documents = self.count_anew(deployment, listed);
@@ -246,7 +252,11 @@ impl Reader<'_, '_, '_> {
             if !is_whole {
                 // A part is never the whole: at least one is left where nobody knows how many.
                 let left = documents.unwrap_or_default().saturating_sub(taken).max(1);
-                self.leave_unread(deployment.source, slot, left);
+                if by_chance && ranges.is_none() {
+                    self.leave_out(deployment.source, slot, left);
+                } else {
+                    self.leave_unread(deployment.source, slot, left);
+                }
             }
             self.left_open |= !is_whole;
             self.table.entry(slot).whole = is_whole;

@@ -1,0 +1,179 @@
+//! How much was looked at before something was said, and what that lets one say of the rest.
+
+use crate::{Unit, text};
+
+/// The level at which everything that is said of a sample holds.
+const CONFIDENCE: f64 = 0.95;
+
+/// The point of the normal distribution that belongs to it, on both sides.
+const Z: f64 = 1.96;
+
+/// How much was looked at before saying something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// What is counted.
+    pub unit: Unit,
+    /// How many were looked at.
+    pub sampled: u64,
+    /// How many there are.
+    pub total: u64,
+    /// Probability that what is said of all of them holds; 1 when everything was read. Without chance in
+    /// the choice no probability is known, and it is the share that was read.
+    pub confidence: f64,
+    /// How many of those looked at show what is said, where that is a number of them.
+    pub showing: Option<u64>,
+    /// Whether chance chose those looked at. A reading that was stopped knows its first part only.
+    pub by_chance: bool,
+}
+
+impl Seen {
+    /// Everything was looked at.
+    pub fn all(total: u64, unit: Unit) -> Self {
+        Self::some(total, total, unit, true)
+    }
+
+    /// So many of them were looked at.
+    pub fn some(sampled: u64, total: u64, unit: Unit, by_chance: bool) -> Self {
+        let confidence = match (sampled >= total, by_chance) {
+            (true, _) => 1.0,
+            (_, true) => CONFIDENCE,
+            (_, false) => sampled as f64 / total as f64,
+        };
+        Self { unit, sampled, total, confidence, showing: None, by_chance }
+    }
+
+    /// The same for a statement that rests on a sample of what was looked at.
+    #[must_use]
+    pub fn estimated(self, estimated: bool) -> Self {
+        let most = if estimated { CONFIDENCE } else { 1.0 };
+        Self { confidence: self.confidence.min(most), ..self }
+    }
+
+    /// The same for a statement about so many of those that were looked at.
+    #[must_use]
+    pub fn showing(self, showing: u64) -> Self {
+        Self { showing: Some(showing.min(self.sampled)), ..self }
+    }
+
+    /// Whether more can be said of all of them than what those looked at show.
+    fn is_sample(&self) -> bool {
+        self.by_chance && self.sampled > 0 && self.sampled < self.total
+    }
+
+    /// The share of all that a thing stays below when none of those looked at shows it.
+    pub fn unseen_below(&self) -> Option<f64> {
+        self.is_sample().then(|| unseen_share(self.sampled))
+    }
+
+    /// Between which shares of all the thing lies that so many of those looked at show (the score interval of
+    /// Wilson, for a population that ends), and never outside of what was counted.
+    pub fn share(&self) -> Option<(f64, f64)> {
+        let showing = self.showing.filter(|_| self.is_sample())?;
+        let (k, read, total) = (showing as f64, self.sampled as f64, self.total as f64);
+        // The more of all was read, the less is left to chance.
+        let n = read * (total - 1.0) / (total - read);
+        let (p, z2) = (k / read, Z * Z);
+        let center = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
+        let half = Z / (1.0 + z2 / n) * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
+        let high = if showing == 0 { unseen_share(self.sampled) } else { center + half };
+        let counted = (k / total, 1.0 - (read - k) / total);
+        Some(((center - half).max(counted.0).min(p), high.min(counted.1).max(p)))
+    }
+
+    /// What this lets one say of all of them, as people read it; nothing when all were looked at.
+    pub fn of_all(&self) -> Option<String> {
+        if let Some((low, high)) = self.share() {
+            return Some(format!("{} of all", text::percent_range(low, high)));
+        }
+        let share = self.unseen_below()?;
+        Some(format!("what they do not show, fewer than {} have", text::small_percent(share)))
+    }
+}
+
+/// The share that a thing stays below with 95 % confidence when none of so many shows it: 3 in n (rule of three).
+fn unseen_share(sampled: u64) -> f64 {
+    3.0 / sampled.max(3) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(sampled: u64, total: u64) -> Seen {
+        Seen::some(sampled, total, Unit::Documents, true)
+    }
+
+    #[test]
+    fn what_none_shows_is_rare_in_all() {
+        assert_eq!(sample(20_000, 1_000_000).unseen_below(), Some(0.000_15));
+        let said = sample(20_000, 1_000_000).of_all().unwrap();
+        assert_eq!(said, "what they do not show, fewer than 0.015 % have");
+        assert_eq!(sample(20_000, 20_000).of_all(), None);
+        assert_eq!(sample(0, 20_000).of_all(), None, "nothing follows from nothing");
+    }
+
+    #[test]
+    fn what_some_show_lies_between_two_shares() {
+        // Wilson's interval for 37 of 20,000, from the published formula: 0.134 % to 0.255 %.
+        let (low, high) = sample(20_000, u64::MAX).showing(37).share().unwrap();
+        assert!((low - 0.001_342).abs() < 1e-5 && (high - 0.002_549).abs() < 1e-5, "{low} {high}");
+        assert_eq!(
+            sample(20_000, 1_200_000).showing(37).of_all().unwrap(),
+            "0.13 to 0.26 % of all"
+        );
+        assert_eq!(sample(10, 1_000_000).showing(10).of_all().unwrap(), "72 to 100 % of all");
+    }
+
+    #[test]
+    fn what_was_counted_is_never_contradicted() {
+        for (showing, read, total) in
+            [(1, 10, 11), (10, 10, 11), (0, 10, 11), (5, 99, 100), (1, 1, 2)]
+        {
+            let (low, high) = sample(read, total).showing(showing).share().unwrap();
+            let least = showing as f64 / total as f64;
+            let most = (showing + total - read) as f64 / total as f64;
+            assert!(
+                least <= low && low <= high && high <= most,
+                "{showing} {read} {total}: {low} {high}"
+            );
+        }
+    }
+
+    #[test]
+    fn without_chance_nothing_is_said_of_the_rest() {
+        let cut = Seen::some(8_000, 20_000, Unit::Documents, false).showing(4);
+        assert_eq!((cut.confidence, cut.of_all()), (0.4, None));
+    }
+
+    /// The interval holds in at least about 95 of 100 samples, also for rare things in small collections.
+    #[test]
+    fn the_interval_holds_as_often_as_it_says() {
+        let mut state = 7_u64;
+        let mut random = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            state >> 33
+        };
+        for (total, read, having) in
+            [(20_000_u64, 1_000, 100), (5_000, 1_000, 2_500), (3_000, 1_000, 30)]
+        {
+            let mut held = 0;
+            for _ in 0..1_000 {
+                // Drawn without putting back: the first `having` have it.
+                let (mut left, mut having_left, mut showing) = (total, having, 0);
+                for _ in 0..read {
+                    if random() % left < having_left {
+                        having_left -= 1;
+                        showing += 1;
+                    }
+                    left -= 1;
+                }
+                let (low, high) = sample(read, total).showing(showing).share().unwrap();
+                let share = having as f64 / total as f64;
+                held += u32::from(low <= share && share <= high);
+            }
+            assert!(held >= 930, "{held} of 1,000 with {having} of {total}");
+        }
+    }
+}
