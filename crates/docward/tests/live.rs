@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bson::{Document, doc, oid::ObjectId};
+use bson::{Bson, Document, doc, oid::ObjectId};
 use docward_testkit::{Launch, Refused, Servers, repository};
 use serde_json::Value;
 
@@ -255,12 +255,14 @@ fn a_sample_says_what_it_knows_of_all_documents() {
     servers.insert("db_plain.t_invoice", documents.collect());
     let of = |report: &Value, rule: &str| {
         let findings = report["findings"].as_array().unwrap();
-        findings.iter().find(|f| f["rule"] == rule).unwrap_or_else(|| panic!("no {rule}"))["seen"].clone()
+        findings.iter().find(|f| f["rule"] == rule).unwrap_or_else(|| panic!("no {rule}"))["seen"]
+            .clone()
     };
     for sample in ["300", "2000"] {
         let report = json(&[&servers.uri(), "--sample", sample]);
         let mixed = of(&report, "T005");
-        let (low, high) = (mixed["share"][0].as_f64().unwrap(), mixed["share"][1].as_f64().unwrap());
+        let (low, high) =
+            (mixed["share"][0].as_f64().unwrap(), mixed["share"][1].as_f64().unwrap());
         let shown = mixed["showing"].as_f64().unwrap() / mixed["sampled"].as_f64().unwrap();
         assert!(low <= shown && shown <= high && high - low < 0.08, "{mixed}");
         // Chance is outside of 95 % once in twenty runs; never as far as this.
@@ -270,11 +272,17 @@ fn a_sample_says_what_it_knows_of_all_documents() {
         assert_eq!((&mixed["confidence"], mixed.get("by_chance")), (&0.95.into(), None));
     }
     let all = of(&json(&[&servers.uri(), "--full"]), "T005");
-    assert_eq!((all["confidence"].as_f64(), all.get("share"), all.get("unseen_below")), (Some(1.0), None, None));
+    assert_eq!(
+        (all["confidence"].as_f64(), all.get("share"), all.get("unseen_below")),
+        (Some(1.0), None, None)
+    );
     // What was cut short is no sample.
     let cut = json(&[&servers.uri(), "--full", "--max-time", "2", "--max-rate", "1000"]);
     let seen = of(&cut, "T001");
-    assert_eq!((&seen["by_chance"], seen.get("share"), seen.get("unseen_below")), (&false.into(), None, None));
+    assert_eq!(
+        (&seen["by_chance"], seen.get("share"), seen.get("unseen_below")),
+        (&false.into(), None, None)
+    );
     let read = seen["sampled"].as_f64().unwrap();
     assert!((seen["confidence"].as_f64().unwrap() - read / 8000.0).abs() < 1e-9, "{seen}");
 }

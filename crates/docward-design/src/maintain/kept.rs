@@ -557,7 +557,22 @@ impl Keeper<'_> {
                 }
             }
         }
-        let Some((preview, ..)) = &self.summary.preview else { return steps };
+        let Some(mut code) = self.shown_again() else { return steps };
+        if method == Method::UpdateMany {
+            let all =
+                Statement::new(parents, Method::Find, [filter.into(), doc! { "_id": 1 }.into()]);
+            let all = paired.map_or_else(|| all.shell(0), |(_, keepers)| keepers);
+            code = format!("for (const keeper of {all}) {{\n{}}}\n", indented(&code));
+        }
+        steps.push(Step::Note(AGREES.to_owned()));
+        steps.push(Step::Code(code));
+        steps
+    }
+
+    /// Brings the preview of a parent up to date: of the one that the child `found` names, or of `keeper`.
+    fn shown_again(&self) -> Option<String> {
+        let (preview, ..) = self.summary.preview.as_ref()?;
+        let parents = self.parent.collection.name.as_str();
         let mut wanted = doc! { preview: 1 };
         let (id, before, members) = match &self.members {
             Members::Holding(held) => {
@@ -590,27 +605,26 @@ impl Keeper<'_> {
         let mut same = by_id;
         same.insert(preview, given(kept.clone()));
         let write = Statement::update(parents, same, doc! { "$set": { preview: given("shown") } });
-        let mut code = indented(&format!(
+        let code = indented(&format!(
             "const parent = {};\n{before}{}\nif (parent === null || EJSON.stringify({kept}) === EJSON.stringify(shown)) break;\n{};",
             read.shell(0),
             self.shown(&members),
             write.shell(0)
         ));
-        code = format!("for (let attempt = 0; attempt < 100; attempt++) {{\n{code}}}\n");
-        if method == Method::UpdateMany {
-            let all =
-                Statement::new(parents, Method::Find, [filter.into(), doc! { "_id": 1 }.into()]);
-            let all = paired.map_or_else(|| all.shell(0), |(_, keepers)| keepers);
-            code = format!("for (const keeper of {all}) {{\n{}}}\n", indented(&code));
-        }
-        steps.push(Step::Note(
-            "Until the preview agrees with the documents: others may write at the same time."
-                .to_owned(),
-        ));
-        steps.push(Step::Code(code));
-        steps
+        Some(format!("for (let attempt = 0; attempt < 100; attempt++) {{\n{code}}}\n"))
+    }
+
+    /// Fills the preview of the parent of a child called `found` that is gone. Only where whoever adds one reckons
+    /// with finding it there already.
+    pub(super) fn refilled(&self) -> Vec<Step> {
+        let code = self.shown_again().filter(|_| self.summary.follows);
+        code.map(|code| vec![Step::Note(AGREES.to_owned()), Step::Code(code)]).unwrap_or_default()
     }
 }
+
+/// What is said where a preview is brought up to date.
+const AGREES: &str =
+    "Until the preview agrees with the documents: others may write at the same time.";
 
 /// What may be there at a path of a document that is there: `parent.profile?.ids`.
 fn maybe(object: &str, path: &str) -> String {

@@ -135,6 +135,14 @@ impl Pages<'_, '_> {
         filter
     }
 
+    /// The parent while it is full or has pages: only then is there a next page.
+    fn full_or_paged(&self) -> Document {
+        let full = format!("{}.{}", self.inside.list, self.most - 1);
+        let mut filter = self.by_id();
+        filter.insert("$or", vec![doc! { &self.flag: true }, doc! { full: { "$exists": true } }]);
+        filter
+    }
+
     fn no_parent(&self, test: &str) -> Step {
         let missing = quote(&format!("there is no such {}", self.inside.relationship.parent));
         Step::Code(format!("if ({test}) throw new Error({missing});"))
@@ -203,8 +211,10 @@ impl Pages<'_, '_> {
             )),
             Step::Note("Readers must know of pages before there is one.".to_owned()),
         ]);
-        let mut mark =
-            vec![Bson::from(self.by_id()), Bson::from(doc! { "$set": { &self.flag: true } })];
+        let mut mark = vec![
+            Bson::from(self.full_or_paged()),
+            Bson::from(doc! { "$set": { &self.flag: true } }),
+        ];
         let mut opened = self.of_parent();
         opened.insert("page", given("page"));
         // Pages go when the parent goes by itself.
@@ -217,7 +227,17 @@ impl Pages<'_, '_> {
             None => (Method::UpdateOne, "marked.matchedCount === 0"),
         };
         steps.push(Step::Let("marked", Statement::new(self.parents(), marked.0, mark)));
-        steps.push(self.no_parent(marked.1));
+        // An equal one came first, or there is room again.
+        let find = [self.by_id().into(), doc! { "_id": 1 }.into()];
+        let find = Statement::new(self.parents(), Method::FindOne, find);
+        let missing = quote(&format!("there is no such {}", r.parent));
+        steps.push(Step::Note("Not full any more, or another was first: once again.".to_owned()));
+        steps.push(Step::Code(format!(
+            "if ({}) {{\n  if ({} === null) throw new Error({missing});\n  return {name}(db, {}, {element});\n}}",
+            marked.1,
+            find.shell(2),
+            self.inside.parent_id,
+        )));
         opened.insert(self.role(), Bson::Array(vec![self.inside.pushed()]));
         let last = Statement::new(
             &self.pages.name,

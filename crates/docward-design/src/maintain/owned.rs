@@ -4,6 +4,7 @@ use bson::{Document, doc};
 use docward_model::{BsonType, Relationship, shell::quote};
 
 use super::extended::Other;
+use super::kept::Keeper;
 use super::{Plans, factory, picked};
 use crate::collection::Purpose;
 use crate::js::{self, SPREAD, given, member_of};
@@ -124,15 +125,15 @@ impl<'m> Plans<'m> {
 
         let child_id = js::parameter(&naming.id_of(relationship.role()));
         let counts = rough.as_ref().map(|(job, _)| job.name.as_str());
+        let keeper = self.keeper(relationship, decision);
         jobs.push(self.removal(
             relationship,
-            &summary,
+            (&summary, keeper.as_ref()),
             (&others, counts),
             (parents, children),
             (&parent_id, &child_id, &held),
         ));
         jobs.push(self.listing(relationship, newest_first, children, (&parent_id, &held)));
-        let keeper = self.keeper(relationship, decision);
         let change = self.keeping(keeper.as_ref(), decision, (&parent_id, &child_id), &mut jobs);
         if let Some(fields) = copied {
             let names: Vec<&str> = fields.iter().map(String::as_str).collect();
@@ -211,7 +212,7 @@ impl<'m> Plans<'m> {
     fn removal(
         &self,
         relationship: &Relationship,
-        summary: &super::summary::Summary<'_>,
+        (summary, keeper): (&super::summary::Summary<'_>, Option<&Keeper<'_>>),
         (others, counts): (&[Other<'_>], Option<&str>),
         (parents, children): (&str, &str),
         (parent_id, child_id, held): (&str, &str, &str),
@@ -239,9 +240,14 @@ impl<'m> Plans<'m> {
             let update = summary.departure("found", child_id);
             let by_parent = doc! { "_id": given(parent_id) };
             steps.push(Step::Run(Statement::update(parents, by_parent, update)));
-            if summary.preview.is_some() {
-                does.push_str(" The preview is one shorter until the next one comes.");
+            let refilled = keeper.map(Keeper::refilled).unwrap_or_default();
+            if summary.preview.is_some() && refilled.is_empty() {
+                does.push_str(&format!(
+                    " The preview is one shorter until the next one comes, however old that is, or `{}` fills it.",
+                    self.name("rebuild", relationship, true)
+                ));
             }
+            steps.extend(refilled);
         }
         steps.extend(others.iter().filter_map(|other| other.departure("found", child_id)));
         if let Some(counts) = counts {
