@@ -76,7 +76,7 @@ impl Seen {
         let center = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
         let half = Z / (1.0 + z2 / n) * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
         let high = if showing == 0 { unseen_share(self.sampled) } else { center + half };
-        let counted = (k / total, 1.0 - (read - k) / total);
+        let counted = (k / total, (k + total - read) / total);
         Some(((center - half).max(counted.0).min(p), high.min(counted.1).max(p)))
     }
 

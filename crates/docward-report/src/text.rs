@@ -214,7 +214,7 @@ mod tests {
             ),
             (
                 Seen::some(1_000, 20_000, Unit::Documents, true).showing(40),
-                "seen: 1,000 of 20,000 documents, in 40 of them, so in 3 to 5.4 % of all (95 % confidence)",
+                "seen: 1,000 of 20,000 documents, in 40 of them, so in 2.9 to 5.4 % of all (95 % confidence)",
             ),
             (
                 Seen::some(1_000, 20_000, Unit::Documents, false),
