@@ -252,7 +252,7 @@ fn a_sample_says_what_it_knows_of_all_documents() {
         let amount = if n % 20 == 7 { Bson::from(n.to_string()) } else { Bson::from(n) };
         doc! { "_id": ObjectId::new(), "amount": amount, "createTime": "2024-03-15 10:30:00" }
     });
-    servers.insert("db_plain.t_invoice", documents.collect());
+    servers.insert("db_plain.t_invoice", documents);
     let of = |report: &Value, rule: &str| {
         let findings = report["findings"].as_array().unwrap();
         findings.iter().find(|f| f["rule"] == rule).unwrap_or_else(|| panic!("no {rule}"))["seen"]
