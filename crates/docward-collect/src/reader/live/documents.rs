@@ -273,17 +273,7 @@ impl Reader<'_, '_, '_> {
     /// Lets the server count the documents one by one, if that is quickly done: the number it keeps has
     /// turned out to be wrong.
     fn count_anew(&mut self, deployment: &Deployment, listed: &Listed) -> Option<u64> {
-        let Namespace { database, collection } = &listed.namespace;
-        let count = doc! {
-            "aggregate": collection,
-            "pipeline": [{ "$count": "n" }],
-            "cursor": {},
-            "maxTimeMS": COUNTING.as_millis() as i64,
-        };
-        let question = (database.clone(), Read::Aggregate, count);
-        let answers = deployment.session.list_many(vec![question]);
-        let rows = answers.into_iter().next()?.ok()?;
-        let documents = rows.first().and_then(|row| number(row, "n"))?;
+        let documents = counted(deployment, listed, None)?;
         if let Some(stats) = &mut self.table.entry(listed.slot).stats {
             stats.documents = documents;
         }
@@ -297,21 +287,10 @@ impl Reader<'_, '_, '_> {
         if self.is_stopped() {
             return;
         }
-        let Namespace { database, collection } = &listed.namespace;
-        let pipeline = [doc! { "$match": { "$nor": [validator] } }, doc! { "$count": "n" }];
-        let count = doc! {
-            "aggregate": collection,
-            "pipeline": pipeline.to_vec(),
-            "cursor": {},
-            "maxTimeMS": COUNTING.as_millis() as i64,
-        };
-        let question = (database.clone(), Read::Aggregate, count);
         // Who takes too long or may not is not counted: the documents that were read still show most.
-        let answers = deployment.session.list_many(vec![question]);
-        if let (Some(Ok(rows)), Some(stats)) =
-            (answers.first(), &mut self.table.entry(listed.slot).stats)
-        {
-            stats.invalid = Some(rows.first().and_then(|row| number(row, "n")).unwrap_or(0));
+        let invalid = counted(deployment, listed, Some(doc! { "$nor": [validator] }));
+        if let (Some(invalid), Some(stats)) = (invalid, &mut self.table.entry(listed.slot).stats) {
+            stats.invalid = Some(invalid);
         }
     }
 
@@ -491,6 +470,23 @@ fn fetch(
             tokio::time::sleep(pause).await;
         }
     });
+}
+
+/// How many documents match, as the server counts them within a time limit; nothing when it does not.
+fn counted(deployment: &Deployment, listed: &Listed, filter: Option<Document>) -> Option<u64> {
+    let Namespace { database, collection } = &listed.namespace;
+    let matching = filter.map(|filter| doc! { "$match": filter });
+    let pipeline: Vec<Document> = matching.into_iter().chain([doc! { "$count": "n" }]).collect();
+    let count = doc! {
+        "aggregate": collection,
+        "pipeline": pipeline,
+        "cursor": {},
+        "maxTimeMS": COUNTING.as_millis() as i64,
+    };
+    let question = (database.clone(), Read::Aggregate, count);
+    let rows = deployment.session.list_many(vec![question]).into_iter().next()?.ok()?;
+    // Of none the server gives no row.
+    Some(rows.first().and_then(|row| number(row, "n")).unwrap_or(0))
 }
 
 #[cfg(test)]
