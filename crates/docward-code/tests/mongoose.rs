@@ -268,6 +268,24 @@ fn kinds_of_documents_are_branches() {
 }
 
 #[test]
+fn kinds_are_found_where_they_are_written() {
+    let text = "const Special = model('Base', new Schema({ a: String }, { strict: 'throw' }))\n\
+                .discriminator('Special', new Schema({ b: { type: Number, required: true } }));";
+    let model = one(Kind::Mongoose, text);
+    let schema = plain_document(&model.schema);
+    assert_eq!(schema["anyOf"][0]["required"], json!(["__t", "b"]));
+
+    // Who names the field of the kind has kinds, though they are declared elsewhere.
+    let plain = "export const s = new Schema({ a: String }, { strict: 'throw', discriminatorKey: 'kind' });";
+    let nest = "@Schema({ strict: 'throw', discriminatorKey: 'kind' })\nexport class Event { @Prop() a: string; }";
+    for text in [plain, nest] {
+        let model = one(Kind::Mongoose, text);
+        assert!(!model.schema.contains_key("additionalProperties"), "{text}");
+        assert_eq!(left_out(&model, ""), ["discriminatorKey"], "{text}");
+    }
+}
+
+#[test]
 fn copies_of_schemas_have_what_was_said_before() {
     let text = "const base = new Schema({ a: { type: String, required: true } }, { collection: 'bases' });\n\
                 base.add({ b: Number });\nconst other = base.clone();\nother.add({ c: Date });\n\

@@ -26,6 +26,16 @@ impl<'t> Reader<'t> {
         Some(self.schema(*arguments.get(1)?)?.id)
     }
 
+    /// `model(…).discriminator(…)` in one expression.
+    pub(super) fn kind_beside(&self, model: Node<'t>) -> Option<(&'t str, Node<'t>)> {
+        let member = model.parent().filter(|parent| parent.kind() == "member_expression")?;
+        let call = member.parent().filter(|parent| parent.kind() == "call_expression")?;
+        self.script
+            .last_name(member)
+            .filter(|name| *name == "discriminator")
+            .map(|name| (name, call))
+    }
+
     /// Describes the kinds of a schema's documents.
     pub(super) fn with_kinds(
         &self,
@@ -37,12 +47,12 @@ impl<'t> Reader<'t> {
     ) {
         let calls = self.calls(schema, &["discriminator"]);
         if calls.is_empty() {
+            self.open_to_kinds(draft, shape, options, path);
             return;
         }
         // What a kind adds is not listed by the base.
         shape.rest = Rest::Open;
-        let key = options.iter().rev().find(|(name, _)| name == "discriminatorKey");
-        let key = key.and_then(|(_, value)| self.script.literal(*value));
+        let key = key_option(options).and_then(|value| self.script.literal(value));
         let key = key.as_ref().and_then(Bson::as_str).unwrap_or("__t");
         let mut branches = Vec::new();
         let mut kinds = Vec::new();
@@ -94,6 +104,20 @@ impl<'t> Reader<'t> {
         shape.any_of = branches;
     }
 
+    /// Leaves room for kinds that are declared elsewhere: who names the field of the kind has some.
+    pub(super) fn open_to_kinds(
+        &self,
+        draft: &mut Draft,
+        shape: &mut Shape,
+        options: &[(String, Node<'t>)],
+        path: &str,
+    ) {
+        let Some(value) = key_option(options) else { return };
+        shape.rest = Rest::Open;
+        let why = "kinds are declared elsewhere; only what all of them share is described";
+        draft.loosened(path, quoted("discriminatorKey"), why, self.place(value));
+    }
+
     /// What is written into the field: the third argument, or its `value`, or the name.
     fn kind_value(&self, arguments: &[Node<'t>]) -> Option<Bson> {
         let name = || self.script.literal(*arguments.first()?);
@@ -108,4 +132,9 @@ impl<'t> Reader<'t> {
             _ => self.script.literal(third),
         }
     }
+}
+
+/// The value of `discriminatorKey`.
+fn key_option<'t>(options: &[(String, Node<'t>)]) -> Option<Node<'t>> {
+    options.iter().rev().find(|(name, _)| name == "discriminatorKey").map(|(_, value)| *value)
 }

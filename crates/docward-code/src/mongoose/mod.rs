@@ -247,6 +247,7 @@ impl<'t> Reader<'t> {
         let mut schema = self.schema(*arguments.get(1)?)?;
         schema.model = Some(name.to_owned());
         schema.model_variable = self.script.bound_to(call);
+        schema.chained.extend(self.kind_beside(call));
         let given = arguments.get(2).and_then(|node| self.script.literal(*node));
         let collection = given
             .and_then(|given| given.as_str().map(str::to_owned))

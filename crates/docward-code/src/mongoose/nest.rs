@@ -124,6 +124,7 @@ impl<'t> Reader<'t> {
             }
             self.props_into(draft, class, path, &mut shape);
             self.with_options_of_schema(draft, &mut shape, &options, path, top);
+            self.open_to_kinds(draft, &mut shape, &options, path);
             shape
         })
     }
