@@ -253,6 +253,19 @@ fn enumerations_aliases_and_classes_that_hold_each_other_are_followed() {
 }
 
 #[test]
+fn roots_are_stored_as_what_they_hold() {
+    for root in [
+        "class Tags(RootModel[List[str]]):\n    pass\n",
+        "class Tags(RootModel):\n    root: List[str]\n",
+        "class Tags(BaseModel):\n    __root__: List[str]\n",
+    ] {
+        let text = format!("{root}class M(BaseModel):\n    f: Tags\n");
+        let f = field(&one(Kind::Pydantic, &text), "f");
+        assert_eq!(f, json!({ "bsonType": "array", "items": { "bsonType": "string" } }), "{root}");
+    }
+}
+
+#[test]
 fn gc_52_whole_defaults_of_floats_are_written_as_they_are() {
     assert_eq!(declared("float = 0")["bsonType"], json!(["double", "int", "long"]));
     assert_eq!(declared("float = Field(1, ge=0)")["bsonType"], json!(["double", "int", "long"]));

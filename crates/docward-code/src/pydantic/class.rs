@@ -41,6 +41,19 @@ impl Class {
         self.config.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
+    /// What a root holds: `RootModel[X]`, `root: X`, or `__root__: X` of older versions.
+    fn root(&self) -> Option<&Expr> {
+        let is_root = |base: &&Expr| base.name() == "RootModel";
+        let field = |name: &str| {
+            self.fields.iter().find(|field| field.name == name).map(|field| &field.kind)
+        };
+        let Some(base) = self.bases.iter().find(is_root) else { return field("__root__") };
+        match base {
+            Expr::Index(_, inner) => field("root").or(inner.first()),
+            _ => field("root"),
+        }
+    }
+
     pub(super) fn setting(&self, name: &str) -> Option<&Expr> {
         self.settings.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
     }
@@ -66,6 +79,17 @@ impl Module {
         self.classes.iter().find(|class| class.name == name)
     }
 
+    /// A class; one over a root is stored as what its root holds, so it is a name for that type.
+    fn declare(&mut self, class: Class) {
+        match class.root() {
+            Some(held) => {
+                let held = held.clone();
+                self.aliases.entry(class.name).or_insert(held);
+            }
+            None => self.classes.push(class),
+        }
+    }
+
     /// Statements at the top, also under conditions and after errors.
     fn block(&mut self, source: &Source<'_>, node: Node<'_>, depth: usize) {
         if depth > 6 {
@@ -73,12 +97,12 @@ impl Module {
         }
         for statement in parts(node) {
             match statement.kind() {
-                "class_definition" => self.classes.push(class(source, statement)),
+                "class_definition" => self.declare(class(source, statement)),
                 "decorated_definition" => {
                     if let Some(inner) = statement.child_by_field_name("definition")
                         && inner.kind() == "class_definition"
                     {
-                        self.classes.push(class(source, inner));
+                        self.declare(class(source, inner));
                     }
                 }
                 "expression_statement" => {
