@@ -348,7 +348,7 @@ pub struct Serverless {
     pub uses_mongodb: bool,
 }
 
-/// A file that answers requests: it has handlers, or uses a web framework.
+/// A file that answers requests: it has handlers, or uses a web framework; or a list of libraries that names one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Serving {
     /// The file.

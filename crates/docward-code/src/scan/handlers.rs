@@ -410,6 +410,26 @@ pub(crate) fn serving(unit: &Unit<'_>, file: &str) -> Option<bool> {
     (serves || is_short_lived).then_some(is_short_lived)
 }
 
+/// Whether a list of libraries names a web framework: then the program answers requests, wherever it does so. Whether
+/// a process of it may live for a few calls only.
+pub(crate) fn serving_by_libraries(file: &str, text: &str) -> Option<bool> {
+    match file.rsplit('/').next().unwrap_or(file) {
+        "package.json" => {
+            let has = |name: &str| text.contains(&format!("\"{name}\":"));
+            let frameworks = ["express", "fastify", "koa", "@nestjs/core", "@hapi/hapi", "hono"];
+            let is_next = has("next");
+            (is_next || frameworks.into_iter().any(has)).then_some(is_next)
+        }
+        "pom.xml" => {
+            ["spring-boot-starter-web", "jersey-server", "quarkus-resteasy", "quarkus-rest"]
+                .iter()
+                .any(|name| text.contains(name))
+                .then_some(false)
+        }
+        _ => None,
+    }
+}
+
 /// Names of functions that something in the file calls, with the scope of each call.
 pub(crate) fn callers<'t>(unit: &Unit<'t>, name: &str) -> Vec<(ScopeId, usize)> {
     let mut found = Vec::new();

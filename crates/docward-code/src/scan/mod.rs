@@ -198,6 +198,10 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
             secrets::in_text(text, 0, file, &places, false, is_sample, &mut out);
             if kind == FileKind::Settings {
                 settings::passwords(text, file, within, &places, is_sample, &mut out);
+                if let Some(is_short_lived) = handlers::serving_by_libraries(file, text) {
+                    let file = file.to_owned();
+                    out.code.serving.push(Serving { file, is_short_lived });
+                }
             }
             if kind == FileKind::Schema {
                 models::of_prisma(file, text, &mut out);

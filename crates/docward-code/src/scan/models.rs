@@ -235,7 +235,11 @@ fn declared(file: &str, text: &str, model: &Model, only_read: bool, out: &mut Sc
 /// texts that are no points in time.
 fn as_meant(mut types: Vec<BsonType>, text: &str, line: u32, leaf: &str) -> Vec<BsonType> {
     // `// amount in cents`: whole numbers, whatever the language calls them.
-    if says_cents(text, line) || is_tested_whole(text, line) || is_shown_divided(text, leaf) {
+    if says_cents(text, line)
+        || is_tested_whole(text, line)
+        || is_shown_divided(text, leaf)
+        || has_whole_currency(text)
+    {
         types.retain(|kind| *kind != BsonType::Double);
     }
     // A length of time, a day and a time of day are stored as text by some, and are no dates.
@@ -244,6 +248,17 @@ fn as_meant(mut types: Vec<BsonType>, text: &str, line: u32, leaf: &str) -> Vec<
         types.retain(|kind| *kind != BsonType::String);
     }
     types
+}
+
+/// Whether amounts are of a currency without minor units unless something else is said: `default: 'VND'`.
+fn has_whole_currency(text: &str) -> bool {
+    ["VND", "JPY", "KRW"].iter().any(|code| {
+        text.match_indices(code).any(|(at, _)| {
+            let before = text[..at].strip_suffix(['"', '\'']).map(str::trim_end);
+            before
+                .is_some_and(|before| before.ends_with("default:") || before.ends_with("default="))
+        })
+    })
 }
 
 /// Whether a declaration lets whole numbers in only: `validate: Number.isInteger`, `@IsInt()` before it.

@@ -308,6 +308,11 @@ impl<'a> Client<'a> {
 
 /// The language of a file by its ending; one for all that share libraries.
 fn language_of(file: &str) -> &str {
+    match file.rsplit('/').next() {
+        Some("package.json") => return "script",
+        Some("pom.xml") => return "jvm",
+        _ => {}
+    }
     match file.rsplit('.').next().unwrap_or_default() {
         "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" => "script",
         "java" | "kt" | "kts" => "jvm",

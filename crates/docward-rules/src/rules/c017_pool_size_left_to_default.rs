@@ -203,18 +203,22 @@ mod tests {
         let found = |files: &str| {
             check("C017", files).into_iter().map(|finding| finding.severity).collect::<Vec<_>>()
         };
-        let client =
+        let python =
             "from pymongo import MongoClient\nclient = MongoClient(\"mongodb://10.0.0.7\")\n";
         let daemon = format!(
-            "source sync.py\n{client}def run():\n    while True:\n        client.a.b.insert_one({{}})\n"
+            "source sync.py\n{python}def run():\n    while True:\n        client.a.b.insert_one({{}})\n"
         );
         assert_eq!(found(&daemon), [Info]);
         let web = "source web.py\nimport pymongo\nfrom flask import Flask\napp = Flask(__name__)\n";
         assert_eq!(found(&format!("{daemon}{web}")), [Warn]);
         let node = "source web.js\nconst {ObjectId} = require('mongodb');\nconst app = require('express')();\n";
         assert_eq!(found(&format!("{daemon}{node}")), [Info], "another program");
+        let client = "source db.js\nconst {MongoClient} = require('mongodb');\nmodule.exports = new MongoClient('mongodb+srv://c.shop.io/shop');\n";
+        assert_eq!(found(client), [Info]);
+        let libraries = "source package.json\n{\"dependencies\": {\"express\": \"^4.18.2\", \"mongodb\": \"^6.0.0\"}}\n";
+        assert_eq!(found(&format!("{client}{libraries}")), [Warn]);
         let export = format!(
-            "source export.py\n{client}for user in client.a.users.find():\n    print(user[\"name\"])\n"
+            "source export.py\n{python}for user in client.a.users.find():\n    print(user[\"name\"])\n"
         );
         assert!(found(&export).is_empty(), "it ends");
         let made_up = format!(

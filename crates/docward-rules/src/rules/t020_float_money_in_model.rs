@@ -25,7 +25,8 @@ declare_rule! {
     /// MongoEngine, `float64` of Go, `double` of Spring Data. Rates and shares (`taxRate`, `discount`) and
     /// amounts in minor units are left alone: by name (`priceCents`), by a comment, or because the code gives
     /// the field such (`price * 100`, `toCents(price)`), and so are whole amounts of a currency without minor units
-    /// (`parseInt(price)`, `Number.isInteger` in the model, a comment that says VND). So are amounts that count
+    /// (`parseInt(price)`, `Number.isInteger` in the model, a comment or the default of
+    /// the currency that says VND). So are amounts that count
     /// something else (`rawAmount` beside `tokenType`, balances of leave, points and diamonds, parts of a score) and
     /// objects of payment providers, which count in minor units. Costs, estimates, prices of markets, a `fee` that may be a share, `unitAmount` as
     /// Stripe has it, the money of games and chat bots (beside `xp`, `coins` or a `guild`), and structs of Go that
@@ -419,6 +420,8 @@ mod tests {
         assert_eq!(worst("unitAmount: Number"), Some(Info));
         assert_eq!(worst("price: {type: Number, validate: Number.isInteger}"), None);
         assert_eq!(worst("price: Number, // VND"), None);
+        assert_eq!(worst("price: Number, currency: {type: String, default: 'VND'}"), None);
+        assert_eq!(worst("price: Number, currency: {type: String, default: 'EUR'}"), Some(Warn));
         assert_eq!(worst("price: {type: Number, min: 0}"), Some(Warn));
         assert_eq!(worst("total: Number, votes: Number"), None);
         assert_eq!(worst("total: Number, items: [{sku: String}]"), Some(Warn));

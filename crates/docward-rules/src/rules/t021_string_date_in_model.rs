@@ -118,7 +118,7 @@ fn is_claim(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bool {
 
 /// Whether a name says a day of the calendar, which is a key of its own (`2024-03-01`) as often as a time.
 fn is_day(leaf: &str) -> bool {
-    matches!(leaf, "date" | "day" | "dateKey" | "date_key")
+    matches!(names::normalised(leaf).as_str(), "date" | "day" | "datekey")
 }
 
 /// Whether a name that ends in `time` may say a time of day: unless something happened then (`createTime`, `paidTime`).
@@ -345,6 +345,7 @@ mod tests {
         assert_eq!(severity("startDate: String, createdAt: Date"), Warn, "another time");
         assert_eq!(severity("sentDate: String, sentDateParsed: Date"), Info);
         assert_eq!(severity("date: String, count: Number"), Info, "a day");
+        assert_eq!(severity("Date: String, count: Number"), Info, "a day");
     }
 
     #[test]
