@@ -133,6 +133,9 @@ pub struct ClientOption {
     pub value: OptionValue,
     /// Where it stands.
     pub location: Option<Location>,
+    /// Whether its value may be meant, or not count at all: a comment explains it, or code applies a connection string
+    /// behind it.
+    pub may_be_meant: bool,
 }
 
 /// The value of an option.
@@ -153,6 +156,8 @@ pub struct ClientSite {
     pub location: Location,
     /// Whether all options that code gives could be read.
     pub is_whole: bool,
+    /// Whether it leads to this machine where no setting says otherwise.
+    pub is_local_by_default: bool,
 }
 
 /// A driver, or a library on top of one, with defaults of its own.

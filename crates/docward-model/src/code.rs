@@ -46,6 +46,8 @@ pub struct Code {
     pub health_checks: Vec<Location>,
     /// Fields that are given whole amounts of the smallest unit.
     pub whole_units: Vec<WholeUnits>,
+    /// Files that answer requests.
+    pub serving: Vec<Serving>,
 }
 
 /// Where a statement stands, and what that says about its weight.
@@ -346,6 +348,15 @@ pub struct Serverless {
     pub uses_mongodb: bool,
 }
 
+/// A file that answers requests: it has handlers, or uses a web framework; or a list of libraries that names one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Serving {
+    /// The file.
+    pub file: String,
+    /// Whether a process of it may live for a few calls only: Next.js, functions of platforms.
+    pub is_short_lived: bool,
+}
+
 /// Amounts that code counts in the smallest unit (cents, satoshis), whatever type holds them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WholeUnits {
@@ -406,6 +417,7 @@ impl Code {
             serverless,
             health_checks,
             whole_units,
+            serving,
         } = other;
         self.files += files;
         self.paths.extend(paths);
@@ -427,5 +439,6 @@ impl Code {
         self.serverless.extend(serverless);
         self.health_checks.extend(health_checks);
         self.whole_units.extend(whole_units);
+        self.serving.extend(serving);
     }
 }

@@ -115,6 +115,7 @@ impl ConnectionString {
                     option.value.value.for_rules()
                 },
                 location: at(option.key.span.start),
+                may_be_meant: false,
             })
             .collect()
     }

@@ -455,7 +455,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 }
 
-/// Whether an expression is an amount in the smallest unit, by what makes it: `price * 100`, `toCents(price)`.
+/// Whether an expression is a whole amount, by what makes it: `price * 100`, `toCents(price)`, `parseInt(price)`.
 fn is_whole_amount(value: &Expr<'_>) -> bool {
     let is_hundred =
         |expr: &Expr<'_>| matches!(expr.kind, Kind::Number("100" | "100.0" | "1e2" | "1e8"));
@@ -471,10 +471,20 @@ fn is_whole_amount(value: &Expr<'_>) -> bool {
             ) => {
                 call.args.iter().any(|arg| is_whole_amount(&arg.value))
                     || call.receiver().is_some_and(is_whole_amount)
+                    || is_cut_to_whole(call)
             }
             method => method.is_some_and(says),
         },
         Kind::Name(name) | Kind::Member(_, name) => says(name),
+        _ => false,
+    }
+}
+
+/// Whether a call leaves no fraction: `parseInt(price, 10)`, `Math.round(price)`; `round(price, 2)` leaves two digits.
+fn is_cut_to_whole(call: &Call<'_>) -> bool {
+    match call.method() {
+        Some("parseInt") => true,
+        Some("round" | "floor" | "ceil" | "trunc" | "int") => call.args.len() == 1,
         _ => false,
     }
 }

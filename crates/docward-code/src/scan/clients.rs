@@ -12,6 +12,7 @@ use super::{
     Scan, handlers,
     ir::{Call, Expr, Kind, Part, ScopeId, ScopeKind, StatementKind, Unit},
     options::{Chain, CodeOption, mode},
+    secrets::is_local,
     values::{Folded, Fragment},
 };
 use crate::scan::Language;
@@ -191,7 +192,7 @@ impl<'u, 't> Scan<'u, 't> {
         Some(Made {
             driver: Driver::Go,
             uri: chain.uri,
-            options: chain.options,
+            options: chain.options(),
             whole: chain.whole && !chain.hosts,
             hosts: chain.host_names,
         })
@@ -229,7 +230,7 @@ impl<'u, 't> Scan<'u, 't> {
         Some(Made {
             driver: Driver::Java,
             uri: uri.or(chain.uri),
-            options: chain.options,
+            options: chain.options(),
             whole: chain.whole && !chain.hosts,
             hosts: chain.host_names,
         })
@@ -275,7 +276,18 @@ impl<'u, 't> Scan<'u, 't> {
     /// Files a client.
     fn client(&mut self, at: usize, scope: ScopeId, made: Made<'u, 't>) {
         let folded = made.uri.map(|(uri, scope)| self.values.fold(uri, scope));
-        let site = ClientSite { location: self.location(at), is_whole: made.whole };
+        // A host that another file names, among parts that are computed, is one of several.
+        let is_made_up = folded.as_ref().is_some_and(|folded| {
+            folded.whole().is_none()
+                && folded.fragments.iter().any(|f| matches!(f, Fragment::Text(_, None)))
+        });
+        let mut site = ClientSite {
+            location: self.location(at),
+            is_whole: made.whole && !is_made_up,
+            is_local_by_default: made
+                .uri
+                .is_some_and(|(uri, at)| self.values.is_local_default(uri, at)),
+        };
         let appended = made.uri.map(|(uri, at)| self.appended(uri, at)).unwrap_or_default();
         let mut client = match &folded {
             Some(folded) => match self.parsed(folded, scope) {
@@ -287,6 +299,7 @@ impl<'u, 't> Scan<'u, 't> {
         };
         // What counts only on a machine without settings is a developer's: nothing is said about it.
         if folded.is_some_and(|folded| folded.fallback) {
+            site.is_local_by_default |= client.hosts.iter().all(|host| is_local(host));
             client = unknown();
         }
         if !made.hosts.is_empty() {
@@ -297,14 +310,42 @@ impl<'u, 't> Scan<'u, 't> {
         appended.into_iter().for_each(|option| client.set(option));
         for option in made.options {
             let location = Some(self.location(option.at));
+            let may_be_meant = option.is_overridable || self.is_explained(option.at);
             client.set(ClientOption {
                 name: option.name,
                 written: option.written,
                 value: option.value,
                 location,
+                may_be_meant,
             });
         }
         self.out.clients.push(client);
+    }
+
+    /// Whether a comment on the line, or on one of the few lines before it, says why connections are as they are.
+    fn is_explained(&self, at: usize) -> bool {
+        const NEAR: usize = 5;
+        const REASONS: [&str; 13] = [
+            "pool",
+            "connections",
+            "timeout",
+            "time out",
+            "fail fast",
+            "quick",
+            "slow",
+            "idle",
+            "limit",
+            "default",
+            "latency",
+            "serverless",
+            "sockets",
+        ];
+        let line = usize::try_from(self.places.at(at).line).unwrap_or(usize::MAX);
+        let near = self.text.lines().take(line).skip(line.saturating_sub(NEAR + 1));
+        near.filter_map(remark_of).any(|said| {
+            let said = said.to_ascii_lowercase();
+            REASONS.iter().any(|reason| said.contains(reason))
+        })
     }
 
     /// Options that are put behind a connection string on the way: `uri = uri + "?retryWrites=false"`.
@@ -439,7 +480,7 @@ impl<'u, 't> Scan<'u, 't> {
             kind: SecretKind::ConnectionString,
             shown: found.shown,
             fallback: found.fallback,
-            local: !client.srv && client.hosts.iter().all(|host| super::secrets::is_local(host)),
+            local: !client.srv && client.hosts.iter().all(|host| is_local(host)),
             in_remark: self.is_remark(at),
             in_sample: self.is_sample,
             in_prose: false,
@@ -481,7 +522,10 @@ impl<'u, 't> Scan<'u, 't> {
             }
             return;
         };
-        if handlers::is_made_once(function) || self.is_kept(id, expr.at) {
+        if handlers::is_made_once(function)
+            || self.is_kept(id, expr.at)
+            || self.is_made_on_demand(id, scope)
+        {
             return;
         }
         let within = handlers::repeated(unit, scope, self.within, self.text)
@@ -507,16 +551,70 @@ impl<'u, 't> Scan<'u, 't> {
         if unit.scopes[outermost].parent == 0 {
             self.out.factories.push(name.to_owned());
         }
-        for (from, at) in handlers::callers(unit, name) {
-            if let Some(within) = handlers::repeated(unit, from, self.within, self.text)
-                .filter(|within| within != "a loop")
-            {
-                let place = self.place(at, from);
-                let through = Some(name.to_owned());
-                self.out.code.remade_clients.push(RemadeClient { place, within, through });
-                return;
+        let passed_on = handlers::callers(unit, name)
+            .into_iter()
+            .filter_map(|(from, at)| self.hands_on(from, at))
+            .collect::<Vec<_>>();
+        for name in std::iter::once(name).chain(passed_on) {
+            for (from, at) in handlers::callers(unit, name) {
+                if let Some(within) = handlers::repeated(unit, from, self.within, self.text)
+                    .filter(|within| within != "a loop")
+                {
+                    let place = self.place(at, from);
+                    let through = Some(name.to_owned());
+                    self.out.code.remade_clients.push(RemadeClient { place, within, through });
+                    return;
+                }
             }
         }
+    }
+
+    /// The function around a call that makes a client, when it hands that on and keeps it no longer than a request:
+    /// `g.db = connect()` of Flask.
+    fn hands_on(&self, scope: ScopeId, at: usize) -> Option<&'t str> {
+        let unit = self.values.unit;
+        let (id, function) = unit.function(scope)?;
+        let keeps_in_request = unit.import("g").is_some_and(|import| import.module == "flask")
+            && unit.statements.iter().any(|statement| {
+                let StatementKind::Assign { target, value, .. } = &statement.kind else {
+                    return false;
+                };
+                let holds = value.at <= at && at < value.end;
+                holds && target.path().is_some_and(|path| path.starts_with("g."))
+            });
+        (unit.scopes[id].parent == 0
+            && keeps_in_request
+            && !function.name.is_empty()
+            && !self.is_kept(id, at))
+        .then_some(function.name)
+    }
+
+    /// Whether a client is made only for a caller that asks for one of its own, by a parameter that has a default; all
+    /// others get the one there is: `client = MongoClient(…) if own else shared`, with branches.
+    fn is_made_on_demand(&self, id: ScopeId, scope: ScopeId) -> bool {
+        let unit = self.values.unit;
+        let head = &self.text[unit.scopes[id].at..unit.scopes[id].end];
+        let head = head.split(['\n', '{']).next().unwrap_or_default();
+        let branch = unit.around(scope).take_while(|around| *around != id).find_map(|around| {
+            match &unit.scopes[around].kind {
+                ScopeKind::Branch(Some(condition)) => Some((around, condition)),
+                _ => None,
+            }
+        });
+        let Some((here, condition)) = branch else { return false };
+        let Kind::Name(asked) = condition.kind else { return false };
+        let has_default = [format!("{asked}="), format!("{asked} =")]
+            .iter()
+            .any(|default| head.contains(default.as_str()));
+        let is_other = |at: ScopeId| {
+            matches!(&unit.scopes[at].kind, ScopeKind::Branch(Some(other)) if other.at == condition.at)
+                && at != here
+        };
+        has_default
+            && unit.statements.iter().any(|statement| {
+                is_other(statement.scope)
+                    && matches!(&statement.kind, StatementKind::Assign { value, .. } | StatementKind::Return(value) if value.path().is_some())
+            })
     }
 
     /// Whether a class hands out one object for all: then its constructor runs once.
@@ -730,6 +828,17 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
     }
+}
+
+/// The comment on a line, as most languages write one.
+fn remark_of(line: &str) -> Option<&str> {
+    let trimmed = line.trim_start();
+    if trimmed.starts_with(['*', '#']) || trimmed.starts_with("/*") {
+        return Some(trimmed);
+    }
+    // `mongodb://` begins no comment.
+    let at = line.match_indices("//").find(|(at, _)| !line[..*at].ends_with(':'));
+    at.map(|(at, _)| &line[at..]).or_else(|| line.split_once(" # ").map(|(_, remark)| remark))
 }
 
 /// Whether a function declares a name of its own: what it assigns to it is gone with the call.

@@ -2,7 +2,7 @@
 
 use super::{
     Language,
-    ir::{Function, Kind, ScopeId, ScopeKind, Unit},
+    ir::{Expr, Function, Kind, ScopeId, ScopeKind, Unit},
 };
 
 /// Methods that register a handler for a path or event, on a receiver of these names.
@@ -325,6 +325,109 @@ pub(crate) fn is_made_once(function: &Function<'_>) -> bool {
             | "onModuleInit"
             | "handle"
     )
+}
+
+/// Modules of web frameworks, by how their names begin.
+const FRAMEWORKS: [&str; 36] = [
+    "express",
+    "fastify",
+    "koa",
+    "@koa/",
+    "@nestjs/common",
+    "@hapi/",
+    "hapi",
+    "restify",
+    "hono",
+    "next",
+    "nuxt",
+    "apollo-server",
+    "@apollo/server",
+    "graphql-yoga",
+    "http",
+    "socket.io",
+    "flask",
+    "django",
+    "rest_framework",
+    "fastapi",
+    "starlette",
+    "sanic",
+    "tornado",
+    "aiohttp.web",
+    "bottle",
+    "falcon",
+    "quart",
+    "pyramid",
+    "org.springframework.web",
+    "jakarta.ws.rs",
+    "javax.ws.rs",
+    "jakarta.servlet",
+    "javax.servlet",
+    "io.ktor.server",
+    "io.javalin",
+    "io.undertow",
+];
+/// The same of Go, whose modules have a path.
+const GO_FRAMEWORKS: [&str; 7] = [
+    "net/http",
+    "gin-gonic/gin",
+    "labstack/echo",
+    "gofiber/fiber",
+    "gorilla/mux",
+    "go-chi/chi",
+    "google.golang.org/grpc",
+];
+
+/// Whether a file answers requests: it has a handler, or uses a web framework. Then, whether a process of it may live
+/// for a few calls only.
+pub(crate) fn serving(unit: &Unit<'_>, file: &str) -> Option<bool> {
+    let is_framework = |module: &str| match unit.language {
+        Language::Go => GO_FRAMEWORKS.iter().any(|known| module.contains(known)),
+        _ => FRAMEWORKS.iter().any(|known| {
+            module.strip_prefix(known).is_some_and(|rest| {
+                known.ends_with('/') || rest.is_empty() || rest.starts_with(['/', '.', '-', '_'])
+            })
+        }),
+    };
+    let is_next = |module: &str| module == "next" || module.starts_with("next/");
+    let functions = || {
+        unit.scopes.iter().enumerate().filter_map(|(id, scope)| match &scope.kind {
+            ScopeKind::Function(function) => Some((id, function)),
+            _ => None,
+        })
+    };
+    let is_short_lived = unit.imports.iter().any(|import| is_next(&import.module))
+        || functions().any(|(_, function)| is_serverless(unit, function));
+    // `const app = require('express')()`.
+    let mut is_required = false;
+    unit.each(|_, expr| {
+        let required = expr.call().filter(|call| call.method() == Some("require"));
+        let module = required.and_then(|call| call.positional(0)).and_then(Expr::text);
+        is_required |= module.is_some_and(|module| is_framework(&module));
+    });
+    let serves = is_required
+        || unit.imports.iter().any(|import| is_framework(&import.module))
+        || functions().any(|(id, _)| handler(unit, id, file).is_some());
+    (serves || is_short_lived).then_some(is_short_lived)
+}
+
+/// Whether a list of libraries names a web framework: then the program answers requests, wherever it does so. Whether
+/// a process of it may live for a few calls only.
+pub(crate) fn serving_by_libraries(file: &str, text: &str) -> Option<bool> {
+    match file.rsplit('/').next().unwrap_or(file) {
+        "package.json" => {
+            let has = |name: &str| text.contains(&format!("\"{name}\":"));
+            let frameworks = ["express", "fastify", "koa", "@nestjs/core", "@hapi/hapi", "hono"];
+            let is_next = has("next");
+            (is_next || frameworks.into_iter().any(has)).then_some(is_next)
+        }
+        "pom.xml" => {
+            ["spring-boot-starter-web", "jersey-server", "quarkus-resteasy", "quarkus-rest"]
+                .iter()
+                .any(|name| text.contains(name))
+                .then_some(false)
+        }
+        _ => None,
+    }
 }
 
 /// Names of functions that something in the file calls, with the scope of each call.

@@ -286,6 +286,12 @@ impl<'t> Unit<'t> {
         })
     }
 
+    /// The innermost scope around a place.
+    pub(crate) fn scope_at(&self, at: usize) -> ScopeId {
+        let holds = |scope: &Scope<'t>| scope.at <= at && at < scope.end;
+        (0..self.scopes.len()).rev().find(|id| holds(&self.scopes[*id])).unwrap_or(0)
+    }
+
     /// Whether a scope lies in another, or is it.
     pub(crate) fn is_in(&self, scope: ScopeId, outer: ScopeId) -> bool {
         self.around(scope).any(|id| id == outer)

@@ -5,7 +5,7 @@ use docward_model::code::{Append, AppendKind, Cap, Change, ReadThenWrite};
 
 use super::{
     Scan,
-    ir::{Call, Expr, Key, Kind, ScopeId, ScopeKind, StatementKind},
+    ir::{Call, Expr, Function, Key, Kind, ScopeId, ScopeKind, StatementKind},
 };
 
 /// Methods that load one document.
@@ -112,7 +112,7 @@ impl<'u, 't> Scan<'u, 't> {
                 || text.contains(&format!("{whole}.size()"));
             let kind = AppendKind::Document;
             let collection = collection.name();
-            if trims {
+            if self.is_cut_behind(&whole, function, scope) {
                 let read_line = self.location(unit.scopes[function].at).line;
                 self.out.code.read_then_writes.push(ReadThenWrite {
                     place: place.clone(),
@@ -131,7 +131,35 @@ impl<'u, 't> Scan<'u, 't> {
             self.out.code.appends.push(Append { place, kind, collection, path, cap, few });
         }
         self.counted(&alone);
+        if unit.language.is_jvm() && self.values.knows_documents() {
+            self.set_from_itself(&alone);
+        }
         self.written_back();
+    }
+
+    /// Whether an array to which something is added is cut on the same way through the function: one of the two
+    /// stands in the block of the other or around it. Another branch does not run with this one, and an element that is
+    /// taken out of the middle is replaced.
+    fn is_cut_behind(&self, whole: &str, function: ScopeId, scope: ScopeId) -> bool {
+        let unit = self.values.unit;
+        let text = self.function_text(function);
+        let start = unit.scopes[function].at;
+        [".shift(", ".splice(", ".slice(", ".pop(", "[-"].iter().any(|trim| {
+            let cut = format!("{whole}{trim}");
+            text.match_indices(cut.as_str()).any(|(at, _)| {
+                let is_cut = match *trim {
+                    // What is cut off has to be put back: `user.logins = user.logins.slice(-10)`.
+                    ".slice(" | "[-" => {
+                        let before = text[..at].trim_end().strip_suffix('=').map(str::trim_end);
+                        before.is_some_and(|before| before.ends_with(whole))
+                    }
+                    ".splice(" => !takes_one_out(&text[at + cut.len()..]),
+                    _ => true,
+                };
+                let there = unit.scope_at(start + at);
+                is_cut && (unit.is_in(there, scope) || unit.is_in(scope, there))
+            })
+        })
     }
 
     /// Whether an element is added only where a search of the same array, by the last part of its path, found none:
@@ -217,12 +245,15 @@ impl<'u, 't> Scan<'u, 't> {
             let reads_itself = *adds || (is_sum(value) && mentions_path(value, &whole));
             let mut is_text = matches!(value.kind, Kind::List(_));
             value.visit(&mut |inner| is_text |= matches!(inner.kind, Kind::Text(_)));
-            if !reads_itself || is_text || matches!(root.as_str(), "self" | "this") {
+            if !reads_itself || is_text {
                 continue;
             }
-            let Some(collection) = self.loaded_from(&root, target.at, statement.scope) else {
-                continue;
+            let collection = match root.as_str() {
+                "self" => None,
+                "this" => self.is_schema_method(function).then_some(Loaded(None)),
+                root => self.loaded_from(root, target.at, statement.scope),
             };
+            let Some(collection) = collection else { continue };
             let place = self.place(target.at, statement.scope);
             let collection = collection.name();
             let read_line = self.location(unit.scopes[function].at).line;
@@ -237,10 +268,93 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
+    /// Whether a function is a method of documents: `schema.methods.count = function () {…}`.
+    fn is_schema_method(&self, id: ScopeId) -> bool {
+        let unit = self.values.unit;
+        let ScopeKind::Function(function) = &unit.scopes[id].kind else { return false };
+        let is_given = |target: &Expr<'t>| {
+            target.path().is_some_and(|path| path.rsplit('.').nth(1) == Some("methods"))
+        };
+        self.values.is_mapper_file()
+            && (function.passed_to.as_deref().is_some_and(|to| to.ends_with("chema.method"))
+                || unit.statements.iter().any(|statement| {
+                    matches!(&statement.kind, StatementKind::Assign { target, value, .. }
+                        if matches!(value.kind, Kind::Function(to) if to == id) && is_given(target))
+                }))
+    }
+
+    /// `account.setBalance(account.getBalance() - amount); repository.save(account)`, unless a transaction or a version
+    /// refuses the second of two.
+    fn set_from_itself(&mut self, saved: &[(ScopeId, String)]) {
+        let unit = self.values.unit;
+        let mut found = Vec::new();
+        unit.each(|scope, expr| {
+            let Some(call) = expr.call() else { return };
+            let Some(field) = call.method().and_then(|name| name.strip_prefix("set")) else {
+                return;
+            };
+            let (Some(root), Some(value)) =
+                (call.receiver().and_then(Expr::path), call.positional(0))
+            else {
+                return;
+            };
+            let (value, _) = self.values.follow(value, scope);
+            if is_worked_out(value) && reads(value, &root, &format!("get{field}")) {
+                found.push((scope, expr.at, root, field));
+            }
+        });
+        for (scope, at, root, field) in found {
+            let function = self.outer_function(scope);
+            let is_saved =
+                |name: &str| saved.iter().any(|(f, saved)| *f == function && saved == name);
+            // A part of what is saved: `Account account = customer.getAccounts()…`.
+            let owner = match is_saved(&root) {
+                true => Some(root),
+                false => self
+                    .values
+                    .given(&root, scope)
+                    .into_iter()
+                    .find_map(|(_, value)| base_of(value))
+                    .filter(|base| is_saved(base)),
+            };
+            let Some(owner) = owner.filter(|_| !self.is_guarded(function)) else { continue };
+            let Some(collection) = self.loaded_from(&owner, at, scope) else { continue };
+            let place = self.place(at, scope);
+            let read_line = self.location(unit.scopes[function].at).line;
+            let mut path = field.to_owned();
+            path.get_mut(0..1).into_iter().for_each(|first| first.make_ascii_lowercase());
+            let collection = collection.name();
+            self.out.code.read_then_writes.push(ReadThenWrite {
+                place,
+                read_line,
+                collection,
+                path,
+                change: Change::Number,
+            });
+        }
+    }
+
+    /// Whether what a function of Spring saves is refused when another came first: in a transaction, or by a version.
+    fn is_guarded(&self, function: ScopeId) -> bool {
+        let unit = self.values.unit;
+        let is_transaction = unit.around(function).any(|id| match &unit.scopes[id].kind {
+            ScopeKind::Function(Function { marks, .. }) | ScopeKind::Class { marks, .. } => {
+                marks.iter().any(|mark| mark.path.ends_with("Transactional"))
+            }
+            _ => false,
+        });
+        let text = self.function_text(function);
+        is_transaction
+            || text
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .any(|word| self.values.known.versioned.contains(word))
+    }
+
     /// `updateOne(filter, {$set: {count: doc.count + 1}})` with a `doc` that was read before.
     fn written_back(&mut self) {
         let unit = self.values.unit;
         let mut found = Vec::new();
+        let mut listed = Vec::new();
         unit.each(|scope, expr| {
             let Kind::Object(entries) = &expr.kind else { return };
             for entry in entries.iter().filter(|entry| entry.name() == Some("$set")) {
@@ -253,13 +367,34 @@ impl<'u, 't> Scan<'u, 't> {
                     {
                         found.push((field.scope, field.at, root, name.clone(), change_of(value)));
                     }
+                    // `const list = doc.history; list.push(entry)`, then `$set: {history: list}`.
+                    if let (Kind::Name(list), Kind::Member(of, member)) =
+                        (&field.value.kind, &value.kind)
+                        && *member == last
+                        && let Some(root) = of.path()
+                        && self.is_added_to(list, field.scope)
+                    {
+                        listed.push((field.scope, field.at, root, name.clone()));
+                    }
                 }
             }
         });
-        for (scope, at, root, path, change) in found {
+        for (scope, at, root, path) in listed {
             if let Some(collection) = self.loaded_from(&root, at, scope) {
                 let place = self.place(at, scope);
-                let read_line = place.location.line;
+                let few = self.may_stay_short(&path, at, scope);
+                let (kind, collection) = (AppendKind::Document, collection.name());
+                let cap = Cap::None;
+                self.out.code.appends.push(Append { place, kind, collection, path, cap, few });
+            }
+        }
+        for (scope, at, root, path, change) in found {
+            if self.is_counted_by_server(&path, scope) {
+                continue;
+            }
+            if let Some(collection) = self.loaded_from(&root, at, scope) {
+                let place = self.place(at, scope);
+                let read_line = self.location(unit.scopes[self.outer_function(scope)].at).line;
                 let collection = collection.name();
                 self.out.code.read_then_writes.push(ReadThenWrite {
                     place,
@@ -271,6 +406,37 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
         self.put_back();
+    }
+
+    /// Whether elements are added to a list in the function around, and nothing there cuts it.
+    fn is_added_to(&self, list: &str, scope: ScopeId) -> bool {
+        let text = self.function_text(self.outer_function(scope));
+        let has = |methods: &[&str]| {
+            methods.iter().any(|method| text.contains(&format!("{list}{method}")))
+        };
+        has(&[".push(", ".append(", ".unshift("])
+            && !has(&[
+                ".splice(", ".shift(", ".pop(", ".slice(", ".filter(", ".remove(", ".length", "[-",
+            ])
+    }
+
+    /// Whether the function lets the server count the field elsewhere: `$set` then belongs to a special case, such as
+    /// a lock after too many attempts.
+    fn is_counted_by_server(&self, path: &str, scope: ScopeId) -> bool {
+        let function = self.outer_function(scope);
+        let mut is_counted = false;
+        self.values.unit.each(|at, expr| {
+            let Kind::Object(entries) = &expr.kind else { return };
+            if function == 0 || self.outer_function(at) != function {
+                return;
+            }
+            let counted = entries.iter().filter(|entry| entry.name() == Some("$inc"));
+            is_counted |= counted.into_iter().any(|entry| {
+                let fields = self.values.document(&entry.value, at).unwrap_or_default();
+                fields.iter().any(|field| field.is(path))
+            });
+        });
+        is_counted
     }
 
     /// `doc = find_one(…)`, then `replace_one(filter, doc)`.
@@ -426,6 +592,11 @@ impl<'u, 't> Scan<'u, 't> {
     fn load(&self, value: &'u Expr<'t>, scope: ScopeId, steps: u32) -> Option<Loaded> {
         let call = value.call().filter(|_| steps < 8)?;
         let method = call.method()?;
+        if self.values.unit.language.is_jvm()
+            && call.receiver().is_none_or(|of| matches!(of.kind, Kind::Name("this")))
+        {
+            return self.loaded_by(method, steps);
+        }
         let of = call.receiver()?;
         // `User.findOne(…).select("+password").exec()`.
         if CHAINED.contains(&method) && of.call().is_some() {
@@ -460,6 +631,19 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
         None
+    }
+}
+
+impl<'u, 't> Scan<'u, 't> {
+    /// What a function of the same file returns that it loaded: `getAccount(id)`.
+    fn loaded_by(&self, name: &str, steps: u32) -> Option<Loaded> {
+        let unit = self.values.unit;
+        unit.statements.iter().find_map(|statement| {
+            let StatementKind::Return(value) = &statement.kind else { return None };
+            let (_, function) = unit.function(statement.scope)?;
+            let is_own = function.name == name && !name.is_empty();
+            is_own.then(|| self.load(value, statement.scope, steps + 1)).flatten()
+        })
     }
 }
 
@@ -508,6 +692,14 @@ impl Loaded {
 }
 
 impl<'u, 't> super::values::Values<'u, 't> {
+    /// Whether the file works with classes that are known to be documents: repositories of other databases look the
+    /// same.
+    fn knows_documents(&self) -> bool {
+        self.unit.imports.iter().any(|import| {
+            import.module.contains("mongodb") || self.known.models.contains_key(import.local)
+        })
+    }
+
     /// Whether the file works with an object mapper for MongoDB.
     pub(super) fn is_mapper_file(&self) -> bool {
         self.unit.imports.iter().any(|import| {
@@ -541,6 +733,53 @@ fn change_of(value: &Expr<'_>) -> Change {
 
 fn is_sum(expr: &Expr<'_>) -> bool {
     matches!(expr.kind, Kind::Binary("+" | "-", ..))
+}
+
+/// Whether a value is worked out from others: a sum, or `add` and `subtract` of numbers that are objects.
+fn is_worked_out(value: &Expr<'_>) -> bool {
+    is_sum(value)
+        || value.call().is_some_and(|call| {
+            matches!(call.method(), Some("add" | "subtract" | "plus" | "minus"))
+        })
+}
+
+/// Whether an expression calls a method of a variable: `account.getBalance()`.
+fn reads(expr: &Expr<'_>, root: &str, getter: &str) -> bool {
+    let mut found = false;
+    expr.visit(&mut |inner| {
+        found |= inner.call().is_some_and(|call| {
+            call.method() == Some(getter)
+                && call.receiver().and_then(Expr::path).as_deref() == Some(root)
+        });
+    });
+    found
+}
+
+/// The variable that a chain of calls begins with.
+fn base_of(expr: &Expr<'_>) -> Option<String> {
+    match &expr.kind {
+        Kind::Call(call) => base_of(call.receiver()?),
+        Kind::Member(of, _) => base_of(of),
+        Kind::Name(name) => Some((*name).to_owned()),
+        _ => None,
+    }
+}
+
+/// Whether the arguments of `splice` take one element out of the middle: `splice(index, 1)`.
+fn takes_one_out(arguments: &str) -> bool {
+    let mut depth = 0;
+    let end = arguments.find(|c: char| {
+        depth += match c {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        depth < 0
+    });
+    let arguments = &arguments[..end.unwrap_or(arguments.len())];
+    arguments
+        .rsplit_once(',')
+        .is_some_and(|(first, count)| first.trim() != "0" && count.trim() == "1")
 }
 
 fn mentions_path(expr: &Expr<'_>, path: &str) -> bool {

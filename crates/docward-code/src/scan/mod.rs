@@ -29,7 +29,10 @@ mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{ClientUri, Code, Location, code::Place};
+use docward_model::{
+    ClientUri, Code, Location,
+    code::{Place, Serving},
+};
 
 pub use language::{FileKind, Language};
 pub use purpose::is_test;
@@ -46,8 +49,12 @@ use values::Values;
 pub struct Known {
     /// Texts by the file (or class) and the name they are declared with; `None` when two files differ.
     pub(crate) constants: BTreeMap<(String, String), Option<String>>,
+    /// Settings that lead to this machine unless something else is set: file and name.
+    pub(crate) local_defaults: BTreeSet<(String, String)>,
     /// Collections by the model's name; empty when it is not known.
     pub(crate) models: BTreeMap<String, String>,
+    /// Classes of documents that have a version, which is compared when they are saved.
+    pub(crate) versioned: BTreeSet<String>,
     /// Functions that make a client each time they are called: file and name.
     pub(crate) factories: BTreeSet<(String, String)>,
     /// Structs of Go that are made with values in them, or given to a collection.
@@ -67,7 +74,9 @@ impl Known {
                 })
                 .or_insert(text);
         }
+        self.local_defaults.extend(other.local_defaults);
         self.models.extend(other.models);
+        self.versioned.extend(other.versioned);
         self.factories.extend(other.factories);
         self.written.extend(other.written);
     }
@@ -174,10 +183,14 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
                 out.code.read_then_writes.clear();
                 out.code.counts.clear();
                 out.code.pipelines.clear();
-                // Ids that are made once spread over no index for long.
+                // Ids that are made once spread over no index for long; so do those of a program that ends.
                 out.code.fields.retain(|field| field.made_by.is_none());
-            } else if is_one_shot(language, text) {
+            } else if is_one_shot(&unit, text) {
                 out.clients.iter_mut().for_each(without_pool);
+                out.code.fields.retain(|field| field.made_by.is_none());
+            } else if let Some(is_short_lived) = handlers::serving(&unit, within) {
+                let file = file.to_owned();
+                out.code.serving.push(Serving { file, is_short_lived });
             }
         }
         FileKind::OtherCode | FileKind::Settings | FileKind::Schema => {
@@ -185,6 +198,10 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
             secrets::in_text(text, 0, file, &places, false, is_sample, &mut out);
             if kind == FileKind::Settings {
                 settings::passwords(text, file, within, &places, is_sample, &mut out);
+                if let Some(is_short_lived) = handlers::serving_by_libraries(file, text) {
+                    let file = file.to_owned();
+                    out.code.serving.push(Serving { file, is_short_lived });
+                }
             }
             if kind == FileKind::Schema {
                 models::of_prisma(file, text, &mut out);

@@ -118,6 +118,7 @@ impl<'u, 't> Scan<'u, 't> {
                 .and_then(|n| self.values.int(n, statement.scope))
                 .and_then(|n| u64::try_from(n).ok());
             let place = self.place(target.at, statement.scope);
+            let types = as_meant(types, self.text, place.location.line, field);
             self.out.code.fields.push(DeclaredField {
                 place,
                 model: (*model).to_owned(),
@@ -209,16 +210,8 @@ fn declared(file: &str, text: &str, model: &Model, only_read: bool, out: &mut Sc
         let declared = model.fields.get(&path).copied().unwrap_or(model.declared_at);
         let location =
             Location { file: file.to_owned(), line: declared.line, column: declared.column };
-        // `// amount in cents`: whole numbers, whatever the language calls them.
-        let mut types = types(&schema);
         let leaf = path.rsplit('.').next().unwrap_or(&path);
-        if says_cents(text, declared.line) || is_shown_divided(text, leaf) {
-            types.retain(|kind| *kind != BsonType::Double);
-        }
-        // A length of time and a time of day are stored as text by some, and are no dates.
-        if is_length_of_time(text, declared.line) || is_time_of_day(text, declared.line) {
-            types.retain(|kind| *kind != BsonType::String);
-        }
+        let types = as_meant(types(&schema), text, declared.line, leaf);
         out.code.fields.push(DeclaredField {
             place: Place { location, function: None },
             model: model.name.clone(),
@@ -238,16 +231,71 @@ fn declared(file: &str, text: &str, model: &Model, only_read: bool, out: &mut Sc
     }
 }
 
-/// Whether a comment on the line, or on the one before it, says that a field counts the smallest unit.
+/// Types of a field without those that what stands around its declaration speaks against: numbers that are whole, and
+/// texts that are no points in time.
+fn as_meant(mut types: Vec<BsonType>, text: &str, line: u32, leaf: &str) -> Vec<BsonType> {
+    // `// amount in cents`: whole numbers, whatever the language calls them.
+    if says_cents(text, line)
+        || is_tested_whole(text, line)
+        || is_shown_divided(text, leaf)
+        || has_whole_currency(text)
+    {
+        types.retain(|kind| *kind != BsonType::Double);
+    }
+    // A length of time, a day and a time of day are stored as text by some, and are no dates.
+    if is_length_of_time(text, line) || is_time_of_day(text, line) || is_said_to_be_day(text, line)
+    {
+        types.retain(|kind| *kind != BsonType::String);
+    }
+    types
+}
+
+/// Whether amounts are of a currency without minor units unless something else is said: `default: 'VND'`.
+fn has_whole_currency(text: &str) -> bool {
+    ["VND", "JPY", "KRW"].iter().any(|code| {
+        text.match_indices(code).any(|(at, _)| {
+            let before = text[..at].strip_suffix(['"', '\'']).map(str::trim_end);
+            before
+                .is_some_and(|before| before.ends_with("default:") || before.ends_with("default="))
+        })
+    })
+}
+
+/// Whether a declaration lets whole numbers in only: `validate: Number.isInteger`, `@IsInt()` before it.
+fn is_tested_whole(text: &str, line: u32) -> bool {
+    let line = usize::try_from(line).unwrap_or(usize::MAX);
+    let before = text.lines().take(line.saturating_sub(1)).skip(line.saturating_sub(5));
+    let marks: Vec<&str> = before.collect();
+    let mut marks = marks.iter().rev().take_while(|line| line.trim_start().starts_with('@'));
+    marks.any(|mark| mark.contains("@IsInt("))
+        || declaration(text, line).iter().any(|line| line.contains(".isInteger"))
+}
+
+/// Whether a comment on the line says that a field is a day and no more: `// YYYY-MM-DD`.
+fn is_said_to_be_day(text: &str, line: u32) -> bool {
+    let line = usize::try_from(line).unwrap_or(usize::MAX);
+    let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    let remark = line.split_once("//").or_else(|| line.split_once('#'));
+    remark.is_some_and(|(_, remark)| {
+        let lower = remark.to_ascii_lowercase();
+        lower.contains("yyyy-mm-dd") && !lower.contains("hh")
+    })
+}
+
+/// Whether a comment on the line, or on the one before it, says that a field counts the smallest unit, or a currency
+/// that has no smaller one.
 fn says_cents(text: &str, line: u32) -> bool {
     let line = usize::try_from(line).unwrap_or(usize::MAX);
     let near = text.lines().skip(line.saturating_sub(2)).take(2);
     near.filter_map(|text| text.split_once("//").or_else(|| text.split_once('#'))).any(
         |(_, remark)| {
             let lower = remark.to_ascii_lowercase();
-            ["cents", "minor unit", "pence", "smallest unit", "satoshi"]
+            ["cents", "minor unit", "pence", "paise", "smallest unit", "satoshi"]
                 .iter()
                 .any(|w| lower.contains(w))
+                || lower
+                    .split(|c: char| !c.is_alphanumeric())
+                    .any(|word| matches!(word, "vnd" | "vnđ" | "jpy" | "krw"))
         },
     )
 }
@@ -279,9 +327,13 @@ fn is_length_of_time(text: &str, line: u32) -> bool {
 /// (`/^([01]\d|2[0-3]):…/`) on its lines, and no date with it.
 fn is_time_of_day(text: &str, line: u32) -> bool {
     let line = usize::try_from(line).unwrap_or(usize::MAX);
+    declaration(text, line).iter().any(|line| shows_time_of_day(line))
+}
+
+/// The lines of a declaration: one in braces goes on to the line that closes it.
+fn declaration(text: &str, line: usize) -> Vec<&str> {
     let mut near = text.lines().skip(line.saturating_sub(1));
-    let Some(first) = near.next() else { return false };
-    // A declaration in braces goes on to the line that closes it.
+    let Some(first) = near.next() else { return Vec::new() };
     let mut depth = braces(first);
     let mut declared = vec![first];
     while depth > 0 && declared.len() < 20 {
@@ -289,7 +341,7 @@ fn is_time_of_day(text: &str, line: u32) -> bool {
         depth += braces(next);
         declared.push(next);
     }
-    declared.iter().any(|line| shows_time_of_day(line))
+    declared
 }
 
 fn braces(line: &str) -> i32 {

@@ -15,6 +15,8 @@ pub(crate) struct CodeOption {
     pub(crate) written: String,
     pub(crate) value: OptionValue,
     pub(crate) at: usize,
+    /// Whether a connection string that is applied behind it may say otherwise.
+    pub(crate) is_overridable: bool,
 }
 
 /// Methods of builders, and the option each sets.
@@ -76,6 +78,7 @@ impl<'u, 't> Values<'u, 't> {
             written: written.to_owned(),
             value: self.option_value(name, value, scope),
             at,
+            is_overridable: false,
         })
     }
 
@@ -202,6 +205,7 @@ impl<'u, 't> Values<'u, 't> {
                     _ => arg,
                 });
                 out.uri = uri.map(|uri| (uri, scope)).or(out.uri);
+                out.applied_at = Some(call.callee.end);
                 return;
             }
             "SetHosts" | "hosts" => {
@@ -228,6 +232,7 @@ impl<'u, 't> Values<'u, 't> {
                     written: method.to_owned(),
                     value,
                     at: if call.receiver().is_some() { out.at_of(call, at) } else { at },
+                    is_overridable: false,
                 });
             }
             return;
@@ -313,8 +318,10 @@ fn known(n: Option<i64>) -> OptionValue {
 
 /// What a chain of builder methods says.
 pub(crate) struct Chain<'u, 't> {
-    pub(crate) options: Vec<CodeOption>,
+    options: Vec<CodeOption>,
     pub(crate) uri: Option<(&'u Expr<'t>, ScopeId)>,
+    /// Where a connection string is applied: what stands before may be overridden by it.
+    applied_at: Option<usize>,
     pub(crate) hosts: bool,
     /// Names of hosts that are written down.
     pub(crate) host_names: Vec<String>,
@@ -331,6 +338,7 @@ impl<'t> Chain<'_, 't> {
         Self {
             options: Vec::new(),
             uri: None,
+            applied_at: None,
             hosts: false,
             host_names: Vec::new(),
             credentials: None,
@@ -339,6 +347,15 @@ impl<'t> Chain<'_, 't> {
             text,
             linked: BTreeSet::new(),
         }
+    }
+
+    /// The options that were set.
+    pub(crate) fn options(&mut self) -> Vec<CodeOption> {
+        let mut options = std::mem::take(&mut self.options);
+        for option in &mut options {
+            option.is_overridable = self.applied_at.is_some_and(|applied| option.at < applied);
+        }
+        options
     }
 
     /// The place of a method's name: chains run over several lines.

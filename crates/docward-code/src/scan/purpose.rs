@@ -3,6 +3,7 @@
 
 use super::{
     FileKind, Language,
+    ir::{Scope, ScopeKind, StatementKind, Unit},
     secrets::{shortened, tail_start},
 };
 
@@ -51,32 +52,39 @@ pub(super) fn is_script(file: &str) -> bool {
 
 /// A program that does something and ends: a probe, a check before a start, a script that somebody runs by hand.
 /// Nothing of it is used by others, it ends by itself, and it neither serves nor waits for anything.
-pub(super) fn is_one_shot(language: Language, text: &str) -> bool {
+pub(super) fn is_one_shot(unit: &Unit<'_>, text: &str) -> bool {
+    ends_by_itself(unit.language, text) || runs_straight(unit, text) || exits_when_done(unit, text)
+}
+
+/// What a program does that does not end.
+const STAYS: [&str; 22] = [
+    "listen(",
+    "createServer",
+    "setInterval",
+    "SIGTERM",
+    "SIGINT",
+    ".watch(",
+    "while True",
+    "while (true)",
+    "run_forever",
+    "uvicorn",
+    "app.run(",
+    ".serve",
+    "subscribe(",
+    "consume(",
+    ".login(",
+    "schedule",
+    "cron",
+    "express()",
+    "Router(",
+    "new Worker",
+    "bot.launch",
+    "startPolling",
+];
+
+/// Whether the words of a program say that it ends, and that nobody else uses it.
+fn ends_by_itself(language: Language, text: &str) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    let stays = [
-        "listen(",
-        "createServer",
-        "setInterval",
-        "SIGTERM",
-        "SIGINT",
-        ".watch(",
-        "while True",
-        "while (true)",
-        "run_forever",
-        "uvicorn",
-        "app.run(",
-        ".serve",
-        "subscribe(",
-        "consume(",
-        ".login(",
-        "schedule",
-        "cron",
-        "express()",
-        "Router(",
-        "new Worker",
-        "bot.launch",
-        "startPolling",
-    ];
     let ends = match language {
         language if language.is_script() => {
             has(&["process.exit", ".close(", ".disconnect("])
@@ -85,7 +93,40 @@ pub(super) fn is_one_shot(language: Language, text: &str) -> bool {
         Language::Python => has(&["__main__"]) && has(&["sys.exit(", "exit("]) && has(&[".close("]),
         _ => false,
     };
-    ends && !has(&stays)
+    ends && !has(&STAYS)
+}
+
+/// Whether a program of Python is one run from its first line to its last: it has no function or class that others
+/// could use, and waits for nothing.
+fn runs_straight(unit: &Unit<'_>, text: &str) -> bool {
+    let is_named = |scope: &Scope<'_>| match &scope.kind {
+        ScopeKind::Function(function) => !function.name.is_empty(),
+        ScopeKind::Class { .. } => true,
+        _ => false,
+    };
+    // What other modules import is made there, and nothing is done with it.
+    let does_something = text.contains("print")
+        && unit.scopes.iter().any(|scope| matches!(scope.kind, ScopeKind::Loop));
+    unit.language == Language::Python
+        && !unit.scopes.iter().any(is_named)
+        && does_something
+        && !STAYS.iter().any(|word| text.contains(word))
+}
+
+/// Whether the last thing a script does is to run one function and to leave when that is done:
+/// `main().then(() => process.exit(0))`.
+fn exits_when_done(unit: &Unit<'_>, text: &str) -> bool {
+    let last = unit.statements.iter().filter(|statement| statement.scope == 0).filter_map(|s| {
+        match &s.kind {
+            StatementKind::Eval(expr) => Some((expr.at, expr.end)),
+            StatementKind::Assign { target, value, .. } => Some((target.at, value.end)),
+            StatementKind::Return(_) => None,
+        }
+    });
+    let Some((from, to)) = last.max() else { return false };
+    let then = text.get(from..to).and_then(|last| last.split_once(".then("));
+    let done = then.map(|(_, rest)| rest.split(".catch(").next().unwrap_or(rest));
+    unit.language.is_script() && done.is_some_and(|done| done.contains("process.exit"))
 }
 
 /// Whether a compiler or bundler wrote a file: what it says is said, and mended, where it was made from.

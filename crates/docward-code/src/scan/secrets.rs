@@ -65,7 +65,8 @@ impl<'u, 't> Scan<'u, 't> {
             match self.parsed(&folded, scope) {
                 Some(mut client) if !fallback && !self.is_oplog(at) => {
                     let location = self.location(at);
-                    client.site = Some(ClientSite { location, is_whole: false });
+                    client.site =
+                        Some(ClientSite { location, is_whole: false, is_local_by_default: false });
                     self.out.clients.push(client);
                 }
                 Some(_) => {}
@@ -315,7 +316,11 @@ pub(super) fn in_text(
             || parsed.database.as_ref().is_some_and(|name| name.value.contains('/'));
         // With capitals no driver takes it.
         if !commented && !in_prose && !in_sample && !is_own && !is_capital {
-            client.site = Some(ClientSite { location: location(offset + at), is_whole: false });
+            client.site = Some(ClientSite {
+                location: location(offset + at),
+                is_whole: false,
+                is_local_by_default: false,
+            });
             if is_for_tool(&text[tail_start(text, at)..at]) {
                 super::without_pool(&mut client);
             }

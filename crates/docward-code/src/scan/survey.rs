@@ -1,10 +1,13 @@
 //! What other files need to know of a file: constants, models, functions that make clients.
 
+use docward_model::Purpose;
+
 use super::{
     FileKind, Known, Language,
     ir::{Expr, Kind, ScopeKind, StatementKind, Unit},
     lower,
     models::{made_structs, stored_structs},
+    secrets::is_local,
     values::Values,
 };
 use crate::tree::Source;
@@ -25,7 +28,13 @@ pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
     let values = Values::new(&unit, &nothing, false);
     let stem = stem_of(file);
     constants(&unit, &values, &stem, &mut out);
+    if text.contains("mongodb://") {
+        local_defaults(&unit, &values, &stem, &mut out);
+    }
     models(&unit, &values, &mut out);
+    if language.is_jvm() {
+        versioned(&unit, text, &mut out);
+    }
     if language == Language::Go {
         out.written = stored_structs(&values, text);
         out.written.extend(made_structs(&unit, text));
@@ -65,6 +74,55 @@ fn constants<'u, 't>(unit: &'u Unit<'t>, values: &Values<'u, 't>, stem: &str, ou
             out.constants.insert((owner, (*name).to_owned()), Some(text));
         }
     }
+}
+
+/// Classes with a field that is marked as the version.
+fn versioned(unit: &Unit<'_>, text: &str, out: &mut Known) {
+    for scope in &unit.scopes {
+        if let ScopeKind::Class { name, .. } = &scope.kind
+            && text.get(scope.at..scope.end).is_some_and(|class| class.contains("@Version"))
+        {
+            out.versioned.insert((*name).to_owned());
+        }
+    }
+}
+
+/// Settings that are a connection string for this machine when a variable is not set, by their last name.
+fn local_defaults<'u, 't>(
+    unit: &'u Unit<'t>,
+    values: &Values<'u, 't>,
+    stem: &str,
+    out: &mut Known,
+) {
+    let mut see = |name: &str, value: &'u Expr<'t>, scope| {
+        let folded = values.fold(value, scope);
+        let default = folded.whole().filter(|_| folded.fallback);
+        if default.is_some_and(|text| is_for_this_machine(&text)) {
+            out.local_defaults.insert((stem.to_owned(), name.to_owned()));
+        }
+    };
+    for statement in &unit.statements {
+        if let StatementKind::Assign { target, value, .. } = &statement.kind
+            && let Some(name) = target.last_name()
+        {
+            see(name, value, statement.scope);
+        }
+    }
+    unit.each(|scope, expr| {
+        let Kind::Object(entries) = &expr.kind else { return };
+        for entry in entries {
+            if let Some(name) = entry.name() {
+                see(name, &entry.value, scope);
+            }
+        }
+    });
+}
+
+fn is_for_this_machine(text: &str) -> bool {
+    docward_uri::parse(text).is_ok_and(|parsed| {
+        let client = parsed.client(Purpose::Client);
+        !client.srv && client.hosts.iter().all(|host| is_local(host))
+    })
 }
 
 fn models<'u, 't>(unit: &'u Unit<'t>, values: &Values<'u, 't>, out: &mut Known) {

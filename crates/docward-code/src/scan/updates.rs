@@ -730,11 +730,13 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
         for document in found {
-            let appends = |field: &Field<'u, 't>| field.is("$push") || field.is("$addToSet");
+            let changes_array = |field: &Field<'u, 't>| {
+                ["$push", "$addToSet", "$pull", "$pullAll", "$pop"].iter().any(|o| field.is(o))
+            };
             let all_operators = document
                 .iter()
                 .all(|field| field.name.as_ref().is_none_or(|name| name.starts_with('$')));
-            if all_operators && document.iter().any(appends) {
+            if all_operators && document.iter().any(changes_array) {
                 self.operators(&document, &[], None, seen);
             }
         }

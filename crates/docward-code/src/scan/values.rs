@@ -337,6 +337,18 @@ impl<'u, 't> Values<'u, 't> {
         }
     }
 
+    /// Whether an expression is a setting of another file that leads to this machine unless it is set:
+    /// `env.database.url` with `url: process.env.DB_URL || "mongodb://localhost"` there.
+    pub(crate) fn is_local_default(&self, expr: &'u Expr<'t>, scope: ScopeId) -> bool {
+        let Some(path) = self.follow(expr, scope).0.path() else { return false };
+        let root = path.split('.').next().unwrap_or(&path);
+        let last = path.rsplit('.').next().unwrap_or(&path);
+        self.unit.import(root).is_some_and(|import| {
+            let name = if last == root && !import.name.is_empty() { import.name } else { last };
+            self.known.local_defaults.contains(&(stem(&import.module), name.to_owned()))
+        })
+    }
+
     /// A constant of another file.
     fn elsewhere(&self, expr: &Expr<'t>) -> Option<&'u str> {
         let path = expr.path()?;

@@ -132,6 +132,32 @@ impl<'a> Client<'a> {
         })
     }
 
+    /// Whether code makes it where nothing of its language answers requests, and nobody declared a service: a daemon, a
+    /// bot or a tool has as many connections in use as it has threads, which is few.
+    pub fn serves_nobody(&self, evidence: &Evidence) -> bool {
+        let Some(site) = self.uri.site.as_ref().filter(|_| self.uri.is_made_in_code()) else {
+            return false;
+        };
+        let family = language_of(&site.location.file);
+        let mut serving = evidence.code.iter().flat_map(|code| &code.serving);
+        self.service.is_none() && !serving.any(|serving| language_of(&serving.file) == family)
+    }
+
+    /// Whether the value of an option may be meant, or does not matter: a comment explains it, a connection string may
+    /// override it, or nobody is served.
+    pub fn may_be_meant(&self, option: &str, evidence: &Evidence) -> bool {
+        self.uri.option(option).is_some_and(|option| option.may_be_meant)
+            || self.serves_nobody(evidence)
+    }
+
+    /// Whether processes that answer requests may live for a few calls only: their pools are small by intent.
+    pub fn is_short_lived(&self, evidence: &Evidence) -> bool {
+        let Some(site) = &self.uri.site else { return false };
+        let family = language_of(&site.location.file);
+        let mut serving = evidence.code.iter().flat_map(|code| &code.serving);
+        serving.any(|serving| serving.is_short_lived && language_of(&serving.file) == family)
+    }
+
     /// Whether something may be missed: all options are in sight, and the string is not one for the
     /// developer's own machine.
     pub fn can_lack_options(&self) -> bool {
@@ -277,6 +303,20 @@ impl<'a> Client<'a> {
             Some(place) => draft.location(place),
             None => draft,
         }
+    }
+}
+
+/// The language of a file by its ending; one for all that share libraries.
+fn language_of(file: &str) -> &str {
+    match file.rsplit('/').next() {
+        Some("package.json") => return "script",
+        Some("pom.xml") => return "jvm",
+        _ => {}
+    }
+    match file.rsplit('.').next().unwrap_or_default() {
+        "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" => "script",
+        "java" | "kt" | "kts" => "jvm",
+        other => other,
     }
 }
 

@@ -1,11 +1,13 @@
 //! Findings in source code: where they are, and what tells them apart from run to run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
     Draft, Evidence, Namespace, Seen, Subject, Suppression, Unit,
     code::{Append, Code, DeclaredField, Place},
 };
+
+use super::text;
 
 /// A finding at a place. Its fingerprint holds while lines move: the file within the project, the function and what
 /// it is about.
@@ -56,17 +58,46 @@ pub fn fields(
     out
 }
 
-/// A finding about a field of a model; what is wrong with it, in words.
-pub fn field_draft(
+/// A finding about fields of one model, in the order of their lines; what is wrong with them, in words.
+pub fn fields_draft(
     evidence: &Evidence,
-    field: &DeclaredField,
+    fields: &[&DeclaredField],
     what: &str,
     why: &'static str,
     todo: &'static str,
 ) -> Draft {
-    let about = format!("{} {}", field.model, field.path);
-    let what = format!("`{}` of `{}` {what}", field.path, field.model);
-    draft(evidence, &field.place, &about, what, why, todo).data("path", field.path.as_str())
+    let paths: Vec<&str> = fields.iter().map(|field| field.path.as_str()).collect();
+    let Some(first) = fields.first() else {
+        return Draft::new(Subject::Deployment, what, why, todo, seen(evidence));
+    };
+    let about = format!("{} {}", first.model, paths.join(" "));
+    let what = format!("{} of `{}` {what}", text::list(&paths, 5), first.model);
+    let draft = draft(evidence, &first.place, &about, what, why, todo);
+    let draft = draft.data("path", first.path.as_str());
+    match paths.len() {
+        1 => draft,
+        _ => draft.data("fields", text::list(&paths, 20)),
+    }
+}
+
+/// Fields with what a rule says of each: those of one model, in one file, with the same to say are together.
+pub fn by_model<'a, T: Ord>(
+    evidence: &Evidence,
+    fields: Vec<(&'a DeclaredField, T)>,
+) -> Vec<(Vec<&'a DeclaredField>, T)> {
+    let mut models: BTreeMap<(String, &str, T), Vec<&DeclaredField>> = BTreeMap::new();
+    for (field, says) in fields {
+        let file = match &evidence.code {
+            Some(code) => code.within_project(&field.place.location.file),
+            None => field.place.location.file.clone(),
+        };
+        models.entry((file, &field.model, says)).or_default().push(field);
+    }
+    let mut out: Vec<_> = models.into_iter().map(|((_, _, says), fields)| (fields, says)).collect();
+    out.iter_mut().for_each(|(fields, _)| {
+        fields.sort_by(|a, b| a.place.location.cmp(&b.place.location));
+    });
+    out
 }
 
 /// How many files were looked at.

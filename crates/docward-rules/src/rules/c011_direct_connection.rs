@@ -1,6 +1,6 @@
 //! CN-01.1: an application that talks to one server and no other.
 
-use docward_model::{Evidence, OptionValue};
+use docward_model::{Draft, Evidence, Level, OptionValue};
 
 use crate::{
     Cx, declare_rule,
@@ -12,7 +12,9 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports `directConnection=true` (in C# and Go also `connect=direct`) in the connection string of a
-    /// client. A server on its own and strings for the own machine pass.
+    /// client. A server on its own and strings for the own machine pass. Clients that code gives an address which
+    /// cannot be read are one finding of the project, and information where it is the own machine unless a setting says
+    /// otherwise.
     ///
     /// ## Why it matters
     /// The driver talks to this server whatever becomes of it: it does not follow the primary, and after a
@@ -43,20 +45,40 @@ declare_rule! {
 }
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let mut computed = Vec::new();
     for client in clients(evidence, cx.settings()) {
         let Some(option) = direct(&client) else { continue };
         // Several hosts with it are refused by drivers, which C029 tells.
         if client.is_local() || client.shape == Shape::Standalone || client.uri.hosts.len() > 1 {
             continue;
         }
-        let draft = client.draft(
-            client.place(option),
-            format!("{} goes to one server and follows no failover", client.uri.owner()),
-            "after a failover this server is no longer the primary, and every write fails with \"not primary\"",
-            format!("remove {option}, list all members and add replicaSet"),
-        );
-        cx.report(draft.data("change", Correction::remove(option)));
+        let alone = draft(&client, option);
+        let is_computed = client.uri.is_made_in_code() && !client.uri.shows_all_hosts();
+        match is_computed && !cx.is_accepted(&alone) {
+            true => computed.push((client, alone)),
+            false => cx.report(alone),
+        }
     }
+    let is_local = computed.iter().any(|(client, _)| is_local_by_default(client));
+    let first = computed.into_iter().map(|(_, draft)| draft).min_by_key(|d| d.location.clone());
+    if let Some(draft) = first {
+        cx.report(if is_local { draft.level(Level::Information) } else { draft });
+    }
+}
+
+fn draft(client: &Client<'_>, option: &str) -> Draft {
+    let draft = client.draft(
+        client.place(option),
+        format!("{} goes to one server and follows no failover", client.uri.owner()),
+        "after a failover this server is no longer the primary, and every write fails with \"not primary\"",
+        format!("remove {option}, list all members and add replicaSet"),
+    );
+    draft.data("change", Correction::remove(option))
+}
+
+/// Whether no setting is needed for the client to lead to the developer's own machine.
+fn is_local_by_default(client: &Client<'_>) -> bool {
+    client.uri.site.as_ref().is_some_and(|site| site.is_local_by_default)
 }
 
 fn direct(client: &Client<'_>) -> Option<&'static str> {
@@ -83,5 +105,24 @@ mod tests {
         assert_eq!(found("", "localhost/?directConnection=true"), 0);
         assert_eq!(found("", "db1/?directConnection=false"), 0);
         assert!(check("C011", "source mongodb://db1/?directConnection=true").is_empty());
+    }
+
+    #[test]
+    fn cn_01_1_addresses_that_are_settings_are_told_once() {
+        use docward_model::Severity::{Error, Info};
+        let found = |files: &str| {
+            check("C011", files).into_iter().map(|finding| finding.severity).collect::<Vec<_>>()
+        };
+        let client = |file: &str, uri: &str| {
+            format!(
+                "source {file}\nimport env from './env';\nimport {{MongoClient}} from 'mongodb';\nexport const client = new MongoClient({uri}, {{directConnection: true}});\n"
+            )
+        };
+        let here = client("a.ts", "process.env.URL || 'mongodb://localhost:27017'");
+        assert_eq!(found(&here), [Info]);
+        let settings = "source env.ts\nexport default {db: {url: process.env.URL || 'mongodb://localhost:27017/shop'}};\n";
+        let two = format!("{}{}", client("a.ts", "env.db.url"), client("b.ts", "env.db.url"));
+        assert_eq!(found(&format!("{settings}{two}")), [Info]);
+        assert_eq!(found(&two), [Error]);
     }
 }

@@ -1,6 +1,6 @@
 //! CN-03.2, CP-4, PP-2: pools as large as the driver happens to make them, or as large as the request rate.
 
-use docward_model::{Evidence, client_uri::Driver};
+use docward_model::{Evidence, Level, client_uri::Driver};
 use docward_uri::{PoolKind, defaults};
 
 use crate::{
@@ -19,7 +19,8 @@ declare_rule! {
     /// 10 in Rust, 20 in Ruby. Reports a `maxPoolSize` that is the declared number of requests per second: the
     /// two are different things. Strings for the own machine, strings that source code computes, programs that
     /// do one thing and end, runs of tests (`.github/workflows`), and services whose `pool` is declared pass; the
-    /// PHP driver has no pool.
+    /// PHP driver has no pool. It is information where source code makes the client and nothing of its language answers
+    /// requests: a daemon has few threads.
     ///
     /// ## Why it matters
     /// The sum of all pools has to fit the connection limit. Whoever did not choose a number cannot know
@@ -99,6 +100,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             )
             .data("default", u64::from(default))
             .data("change", change);
+        let draft = match client.serves_nobody(evidence) {
+            true => draft.level(Level::Information),
+            false => draft,
+        };
         // Without `minPoolSize` the pool starts empty (PP-2): one finding for a pool that nobody chose.
         cx.report(if has_min { draft.clauses(&["CN-03.2", "CP-4"]) } else { draft });
     }
@@ -190,6 +195,39 @@ mod tests {
         }
         let remark = format!("source values.yaml\nuri: \"FILL_ME\" # {odd}");
         assert!(check("C020", &remark).is_empty());
+    }
+
+    #[test]
+    fn cn_03_2_cp_4_daemons_and_addresses_that_are_made_up() {
+        use docward_model::Severity::{Info, Warn};
+        let found = |files: &str| {
+            check("C017", files).into_iter().map(|finding| finding.severity).collect::<Vec<_>>()
+        };
+        let python =
+            "from pymongo import MongoClient\nclient = MongoClient(\"mongodb://10.0.0.7\")\n";
+        let daemon = format!(
+            "source sync.py\n{python}def run():\n    while True:\n        client.a.b.insert_one({{}})\n"
+        );
+        assert_eq!(found(&daemon), [Info]);
+        let web = "source web.py\nimport pymongo\nfrom flask import Flask\napp = Flask(__name__)\n";
+        assert_eq!(found(&format!("{daemon}{web}")), [Warn]);
+        let node = "source web.js\nconst {ObjectId} = require('mongodb');\nconst app = require('express')();\n";
+        assert_eq!(found(&format!("{daemon}{node}")), [Info], "another program");
+        let client = "source db.js\nconst {MongoClient} = require('mongodb');\nmodule.exports = new MongoClient('mongodb+srv://c.shop.io/shop');\n";
+        assert_eq!(found(client), [Info]);
+        let libraries = "source package.json\n{\"dependencies\": {\"express\": \"^4.18.2\", \"mongodb\": \"^6.0.0\"}}\n";
+        assert_eq!(found(&format!("{client}{libraries}")), [Warn]);
+        let export = format!(
+            "source export.py\n{python}for user in client.a.users.find():\n    print(user[\"name\"])\n"
+        );
+        assert!(found(&export).is_empty(), "it ends");
+        let made_up = format!(
+            "{web}source settings.py\nMONGO = {{}}\nSERVER = \"web1\"\nsource metrics.py\nimport pymongo\nimport settings\nclient = pymongo.MongoClient(f\"mongodb://{{settings.MONGO['user']}}:{{settings.MONGO['key']}}@{{settings.SERVER}}.node.consul/?authSource=admin\")\n"
+        );
+        assert!(found(&made_up).is_empty(), "the host is one of several");
+        let run = "source fix.mjs\nimport mongoose from 'mongoose';\nconst text = `\nexport const a = 1;\n`;\nasync function fix() { await mongoose.connect('mongodb+srv://c.shop.io/shop'); }\nfix().then(() => {\n  process.exit(0);\n}).catch(() => process.exit(1));\n";
+        assert!(found(run).is_empty());
+        assert_eq!(found(&run.replace("process.exit(0)", "listen()")).len(), 1, "it goes on");
     }
 
     #[test]

@@ -17,8 +17,10 @@ declare_rule! {
     /// among the routers where the string leads to several; what is above the range is too much. Without
     /// these figures the usual range holds, 50 to 200. `maxPoolSize=0` has no limit at all. Strings for the own
     /// machine pass, so do those that a tool is given (`mongosh`, `mongodump`) and those of programs that ask
-    /// something and end. A small pool is information where it may be meant: in a shell script that starts
-    /// something, or beside another client of the same file that has a larger one.
+    /// something and end. A size is information where it may be meant: a comment explains it, nothing of the language
+    /// answers requests, or a connection string that is applied behind it may say otherwise. So is a small pool in a
+    /// shell script that starts something, beside another client of the same file that has a larger one, and one of ten
+    /// or more where processes live for a few calls (Next.js, functions of platforms).
     ///
     /// ## Why it matters
     /// Too small a pool makes requests wait in the application. Too large a one, times all instances,
@@ -96,7 +98,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let is_small = size > 0 && size < least && needed.is_none();
         let mut draft =
             client.option_draft("maxPoolSize", size, is, why, better).data("size", size);
-        if is_small && (client.is_in_shell_script() || client.has_larger_beside(evidence)) {
+        let is_small_by_intent = is_small
+            && (client.is_in_shell_script()
+                || client.has_larger_beside(evidence)
+                || (size >= 10 && client.is_short_lived(evidence)));
+        if is_small_by_intent || client.may_be_meant("maxPoolSize", evidence) {
             draft = draft.level(Level::Information);
         }
         if let Some(needed) = needed {
@@ -142,11 +148,13 @@ mod tests {
         assert_eq!(found("a.sh", &format!("helm upgrade --set uri=\"{uri}\"\n")), [Info]);
         assert_eq!(found("a.sh", &format!("mongosh --version; run \"{uri}\"\n")), [Info]);
         assert_eq!(found("a.yaml", &format!("uri: {uri}\n")), [Warn]);
+        let web = "import express from 'express';\n";
         let probe = "import {MongoClient} from 'mongodb';\nconst client = new MongoClient(process.env.URI, {maxPoolSize: 1});\ntry { await client.db('admin').command({ping: 1}); } catch (e) { process.exit(1); } finally { await client.close(); }";
         assert!(found("a.mjs", probe).is_empty());
-        assert_eq!(found("a.mjs", &format!("{probe}\napp.listen(80);")), [Warn]);
-        assert_eq!(found("a.mjs", &format!("{probe}\nexport default client;")), [Warn]);
-        let two = "const {MongoClient} = require('mongodb');\nconst a = new MongoClient(process.env.URI, {maxPoolSize: 100});\nconst indexes = new MongoClient(process.env.URI, {maxPoolSize: 5});";
+        assert_eq!(found("a.mjs", &format!("{web}{probe}\napp.listen(80);")), [Warn]);
+        assert_eq!(found("a.mjs", &format!("{web}{probe}\nexport default client;")), [Warn]);
+        assert_eq!(found("a.mjs", &format!("{probe}\nexport default client;")), [Info]);
+        let two = "const express = require('express');\nconst {MongoClient} = require('mongodb');\nconst a = new MongoClient(process.env.URI, {maxPoolSize: 100});\nconst indexes = new MongoClient(process.env.URI, {maxPoolSize: 5});";
         assert_eq!(found("a.js", two), [Info]);
         assert_eq!(found("a.js", &two.replace("100", "5")), [Warn, Warn], "two of a kind");
         assert_eq!(
@@ -159,6 +167,23 @@ mod tests {
             ),
             [Warn]
         );
+    }
+
+    #[test]
+    fn pp_1_sizes_that_are_meant_are_information() {
+        use docward_model::Severity::{Info, Warn};
+        let severity = |head: &str, options: &str| {
+            let text = format!(
+                "source a.js\n{head}\nconst {{MongoClient}} = require('mongodb');\nmodule.exports = new MongoClient(process.env.URI, {{\n{options}\n}});\n"
+            );
+            check("C018", &text)[0].severity
+        };
+        let web = "const express = require('express');";
+        assert_eq!(severity(web, "  maxPoolSize: 10"), Warn);
+        assert_eq!(severity("const next = require('next');", "  maxPoolSize: 10"), Info);
+        assert_eq!(severity("const next = require('next');", "  maxPoolSize: 2"), Warn);
+        assert_eq!(severity(web, "  // each of 40 workers has a pool\n  maxPoolSize: 10"), Info);
+        assert_eq!(severity(web, "  // TODO\n  maxPoolSize: 10"), Warn);
     }
 
     #[test]

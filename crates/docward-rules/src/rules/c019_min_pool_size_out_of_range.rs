@@ -14,8 +14,9 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Judges `minPoolSize`: 5 to 20 is usual. Absent or 0 is reported where `maxPoolSize` was chosen; where
-    /// it was not, C017 tells both. More than `maxPoolSize` is an error: drivers refuse it. In a shell script the
-    /// rest is information.
+    /// it was not, C017 tells both. More than `maxPoolSize` is an error: drivers refuse it. The rest is information in a
+    /// shell script, where a comment explains it, where nothing of the language answers requests, where a connection
+    /// string that is applied behind it may say otherwise, and where code writes the driver's own 0 out.
     ///
     /// ## Why it matters
     /// Without a minimum the first requests after a start or a quiet night each wait for a connection and a
@@ -62,16 +63,18 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             // A pool smaller than the usual minimum needs none.
             let is_small = size.is_some_and(|size| size <= least);
             if size.is_some() && !given && has_pool && !is_small && client.can_lack_options() {
-                cx.report(
-                    client
-                        .draft(
-                            client.place("maxPoolSize"),
-                            format!("{} has maxPoolSize and no minPoolSize", client.uri.owner()),
-                            COLD_START,
-                            format!("add minPoolSize={value}"),
-                        )
-                        .data("change", Correction::set("minPoolSize", value)),
-                );
+                let draft = client
+                    .draft(
+                        client.place("maxPoolSize"),
+                        format!("{} has maxPoolSize and no minPoolSize", client.uri.owner()),
+                        COLD_START,
+                        format!("add minPoolSize={value}"),
+                    )
+                    .data("change", Correction::set("minPoolSize", value));
+                cx.report(match client.may_be_meant("maxPoolSize", evidence) {
+                    true => draft.level(Level::Information),
+                    false => draft,
+                });
             }
             continue;
         };
@@ -89,8 +92,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         } else {
             continue;
         };
+        let is_default = min == 0 && client.uri.is_made_in_code();
+        let is_meant = is_default
+            || client.is_in_shell_script()
+            || client.may_be_meant("minPoolSize", evidence);
         let level = match level {
-            Level::Recommended if client.is_in_shell_script() => Level::Information,
+            Level::Recommended if is_meant => Level::Information,
             level => level,
         };
         cx.report(client.option_draft("minPoolSize", min, is, why, value).level(level));
@@ -123,5 +130,15 @@ mod tests {
         let script = "source a.sh\nhelm upgrade --set uri=mongodb+srv://$U:$P@h.shop.io/x?minPoolSize=1&maxPoolSize=60\n";
         assert_eq!(severities("C019", "", script), [Info]);
         assert!(severities("C019", "", &script.replace("helm", "mongosh")).is_empty());
+        let java = |pool: &str, more: &str| {
+            let text = format!(
+                "source A.java\nimport org.springframework.web.bind.annotation.RestController;\nimport com.mongodb.client.MongoClients;\nclass A {{ Object c(ConnectionString uri) {{ return MongoClients.create(MongoClientSettings.builder(){more}.applyToConnectionPoolSettings(b -> b.maxSize(100).minSize({pool})).build()); }} }}\n"
+            );
+            severities("C019", "", &text)
+        };
+        assert_eq!(java("2", ".applyConnectionString(uri)"), [Warn]);
+        assert_eq!(java("0", ".applyConnectionString(uri)"), [Info], "the default, written out");
+        let later = "source A.java\nimport org.springframework.web.bind.annotation.RestController;\nimport com.mongodb.client.MongoClients;\nclass A { Object c(ConnectionString uri) { return MongoClients.create(MongoClientSettings.builder().applyToConnectionPoolSettings(b -> b.maxSize(100).minSize(2)).applyConnectionString(uri).build()); } }\n";
+        assert_eq!(severities("C019", "", later), [Info], "the string may say otherwise");
     }
 }

@@ -19,8 +19,8 @@ declare_rule! {
     /// Judges times that were chosen; what is left out is the driver's business. `maxIdleTimeMS`: 60,000 to
     /// 300,000. `waitQueueTimeoutMS`: 5,000 to 10,000. `connectTimeoutMS`: 10,000 to 30,000. Values are
     /// milliseconds, whatever unit the program uses. `waitQueueTimeoutMS` for a driver that has no such
-    /// option (Go, Rust) is told as information, and so are 0 where that is what the driver does by itself, and
-    /// idle times in shell scripts.
+    /// option (Go, Rust) is told as information, and so are 0 where that is what the driver does by itself,
+    /// idle times in shell scripts, times that a comment explains, and those of programs that answer no requests.
     ///
     /// ## Why it matters
     /// Connections that are closed too early are made again all the time, each with a login. A short wait
@@ -100,12 +100,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     ];
     for client in clients(evidence, cx.settings()).iter().filter(|client| !client.is_local()) {
         for time in &times {
-            judge(client, time, cx);
+            judge(client, time, evidence, cx);
         }
     }
 }
 
-fn judge(client: &Client<'_>, time: &Time, cx: &mut Cx<'_>) {
+fn judge(client: &Client<'_>, time: &Time, evidence: &Evidence, cx: &mut Cx<'_>) {
     let option = time.option;
     let Some(value) = client.number(option).and_then(|n| u64::try_from(n).ok()) else { return };
     let owner = client.uri.owner();
@@ -144,7 +144,8 @@ fn judge(client: &Client<'_>, time: &Time, cx: &mut Cx<'_>) {
         _ => false,
     };
     let is_default = unlimited && value == 0;
-    let may_be_meant = option == "maxIdleTimeMS" && client.is_in_shell_script();
+    let may_be_meant = (option == "maxIdleTimeMS" && client.is_in_shell_script())
+        || client.may_be_meant(option, evidence);
     cx.report(match is_default || may_be_meant {
         true => draft.level(Level::Information),
         false => draft,
@@ -176,8 +177,14 @@ mod tests {
         let script = "source a.sh\nhelm upgrade --set uri=mongodb+srv://$U:$P@h.shop.io/x?maxIdleTimeMS=900000\n";
         assert_eq!(severities("C020", "", script), [Info]);
         assert!(severities("C020", "", &script.replace("helm", "mongosh")).is_empty());
-        let two = "source a.py\nfrom pymongo import MongoClient\na = MongoClient(uri, maxIdleTimeMS=30000)\nb = MongoClient(uri, maxIdleTimeMS=30000)\n";
+        let two = "source a.py\nfrom flask import Flask\nfrom pymongo import MongoClient\na = MongoClient(uri, maxIdleTimeMS=30000)\nb = MongoClient(uri, maxIdleTimeMS=30000)\n";
         assert_eq!(severities("C020", "", two), [Warn, Warn]);
+        assert_eq!(
+            severities("C020", "", &two.replace("from flask import Flask\n", "")),
+            [Info, Info]
+        );
+        let said = two.replace("\na = ", "\n# figures are no use when slow: fail fast\na = ");
+        assert_eq!(severities("C020", "", &said), [Info, Info]);
     }
 
     #[test]
@@ -188,7 +195,7 @@ mod tests {
         // Node's driver waits without end by itself, Java's two minutes.
         let node = "source a.js\nconst {MongoClient} = require('mongodb');\nconst c = new MongoClient(process.env.URI, {waitQueueTimeoutMS: 0});\n";
         assert_eq!(severities("C020", "", node), [Info]);
-        let java = "source A.java\nimport com.mongodb.client.MongoClients;\nclass A { Object c = MongoClients.create(\"mongodb://a.example,b.example/x?waitQueueTimeoutMS=0\"); }\n";
+        let java = "source A.java\nimport jakarta.ws.rs.GET;\nimport com.mongodb.client.MongoClients;\nclass A { Object c = MongoClients.create(\"mongodb://a.example,b.example/x?waitQueueTimeoutMS=0\"); }\n";
         assert_eq!(severities("C020", "", java), [Warn]);
     }
 

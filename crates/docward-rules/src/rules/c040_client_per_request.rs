@@ -16,7 +16,8 @@ declare_rule! {
     /// calls a function, of the same file or imported from another, that makes a new client each time, or
     /// makes an object of a class whose constructor does; that is one finding, however many call it.
     /// Clients that are kept are left alone: behind a test whether there is one, in a cache, a bean, a
-    /// fixture or a start-up hook; and so are loops that try again until a connection succeeds.
+    /// fixture or a start-up hook; and so are loops that try again until a connection succeeds, and functions that make
+    /// one only where a parameter with a default asks for it. What Flask keeps in `g` is gone with the request.
     ///
     /// ## Why it matters
     /// A client is a pool with threads that watch the servers, made to live as long as the process. For
@@ -188,6 +189,27 @@ mod tests {
             .replace("clients = {}\n", "")
             .replace("def x(name):\n", "def x(name):\n    clients = {}\n");
         assert_eq!(count("a.py", &local), 1);
+    }
+
+    #[test]
+    fn cn_02_1_a_client_that_is_handed_on_within_a_request() {
+        let text = "from flask import Flask, g\nimport pymongo\napp = Flask(__name__)\ndef connect():\n    return pymongo.MongoClient(URI).shop\ndef get_db():\n    if not hasattr(g, 'db'):\n        g.db = connect()\n    return g.db\n@app.route('/')\ndef x():\n    return get_db().t_user.find_one()\n";
+        assert_eq!(count("a.py", text), 1);
+        assert_eq!(
+            count("a.py", &text.replace("g.db", "app.db").replace("hasattr(g, 'db')", "app.db")),
+            0
+        );
+    }
+
+    #[test]
+    fn sdk_all_3_a_client_that_only_some_callers_ask_for() {
+        let text = "import pymongo\nshared = pymongo.MongoClient(URI)\ndef get_db(own=False):\n    if own:\n        client = pymongo.MongoClient(URI)\n    else:\n        client = shared\n    return client.shop\n@app.route('/')\ndef x():\n    return get_db().t_user.find_one()\n";
+        assert_eq!(count("a.py", text), 0);
+        assert_eq!(
+            count("a.py", &text.replace("client = shared", "client = pymongo.MongoClient(OTHER)")),
+            1
+        );
+        assert_eq!(count("a.py", &text.replace("own=False", "own")), 1, "each caller decides");
     }
 
     #[test]

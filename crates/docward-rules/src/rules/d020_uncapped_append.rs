@@ -22,7 +22,7 @@ declare_rule! {
     /// Reports statements in source code that add to an array of a stored document without a bound:
     /// `$push` and `$addToSet` without `$slice`, `$concatArrays` in an update, `push__field` of MongoEngine,
     /// `Updates.push` and Spring's `Update.push`, and elements added to a document that was loaded and is
-    /// saved again. A filter that matches only while there is room (`count: {$lt: 60}` with `$inc`,
+    /// saved again, or to a list that was read and is set again. A filter that matches only while there is room (`count: {$lt: 60}` with `$inc`,
     /// `"items.99": {$exists: false}`, `$size`) bounds it, so does cutting or testing the length in the same
     /// function, and `maxItems` of the model. So does a document that the same function makes, or of which there is
     /// one for each day or hour (a part of a date in the filter, with an upsert). Values that stand in the code
@@ -274,10 +274,10 @@ fn grows_by_nature(path: &str) -> bool {
         "post",
     ];
     // What is written down each time: a `promotionHistory` has as many entries as there were promotions.
-    const LOGGED: [&str; 20] = [
-        "access", "api", "audit", "browse", "call", "chat", "command", "debug", "job", "location",
-        "order", "play", "price", "request", "search", "server", "system", "task", "watch",
-        "worker",
+    const LOGGED: [&str; 21] = [
+        "usage", "access", "api", "audit", "browse", "call", "chat", "command", "debug", "job",
+        "location", "order", "play", "price", "request", "search", "server", "system", "task",
+        "watch", "worker",
     ];
     // What says nothing by itself: `commentIds`, `messages.items`.
     const VAGUE: [&str; 7] = ["id", "item", "list", "entry", "ref", "data", "record"];
@@ -653,5 +653,26 @@ mod tests {
         let mut found = paths("a.js", node);
         found.sort();
         assert_eq!(found, ["awayBets", "homeBets"]);
+    }
+
+    #[test]
+    fn dm_08_2_updates_that_are_held_in_a_variable() {
+        let text = "const mongoose = require('mongoose');\nconst User = mongoose.model('User', s);\nasync function toggle(id, post, has) {\n  let update;\n  if (has) { update = {$pull: {likes: post}}; } else { update = {$addToSet: {likes: post}}; }\n  await User.findByIdAndUpdate(id, update);\n}\n";
+        assert!(paths("a.js", text).is_empty(), "{:?}", paths("a.js", text));
+        assert_eq!(paths("a.js", &text.replace("$pull", "$set")), ["likes"]);
+    }
+
+    #[test]
+    fn dm_08_2_a_list_that_is_read_made_longer_and_set() {
+        let text = "const {MongoClient} = require('mongodb');\nfunction add(orders, req) {\n  orders.findOne({name: req.name}).then((doc) => {\n    const list = doc.history;\n    list.push(req.body);\n    return orders.updateOne({name: req.name}, {$set: {history: list}});\n  });\n}\n";
+        assert_eq!(paths("a.js", text), ["history"]);
+        assert!(paths("a.js", &text.replace("list.push(req.body)", "list.sort()")).is_empty());
+        assert!(
+            paths(
+                "a.js",
+                &text.replace("list.push(req.body)", "list.push(req.body); list.shift()")
+            )
+            .is_empty()
+        );
     }
 }

@@ -9,7 +9,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports code that loads a document, adds to one of its arrays, cuts the array and saves the document: the
-    /// last N are kept by the application instead of the database.
+    /// last N are kept by the application instead of the database. A cut in another branch or `case` does not belong to
+    /// the addition, and an element that is taken out of the middle (`splice(index, 1)`) is replaced.
     ///
     /// ## Why it matters
     /// Between reading and saving another writer may do the same, and one of the two entries is lost; the whole
@@ -79,5 +80,33 @@ mod tests {
     fn dm_08_4_an_array_that_is_only_read_is_not_cut() {
         let text = "source a.js\nconst mongoose = require('mongoose');\nconst User = mongoose.model('User', s);\nasync function f(id) { const user = await User.findById(id); return user.logins.slice(-10); }";
         assert!(check("D023", text).is_empty());
+    }
+
+    #[test]
+    fn dm_08_4_the_cut_belongs_to_the_addition() {
+        let count = |body: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst User = mongoose.model('User', s);\nasync function f(id, entry, what) {{\n  const user = await User.findById(id);\n{body}\n  await user.save();\n}}"
+            );
+            check("D023", &text).len()
+        };
+        assert_eq!(
+            count("user.logins.push(entry); if (user.logins.length > 9) { user.logins.shift(); }"),
+            1
+        );
+        assert_eq!(count("if (entry) { user.logins.push(entry); } user.logins.splice(0, 1);"), 1);
+        assert_eq!(
+            count(
+                "switch (what) { case 'a': user.logins.push(entry); break; case 'b': user.logins.pop(); break; }"
+            ),
+            0
+        );
+        assert_eq!(count("if (entry) { user.logins.push(entry); } else { user.logins.pop(); }"), 0);
+        assert_eq!(
+            count("user.logins.splice(user.logins.indexOf(what), 1); user.logins.push(entry);"),
+            0
+        );
+        assert_eq!(count("const at = 1; user.logins.splice(at, 1); user.logins.push(entry);"), 0);
+        assert_eq!(count("const shown = user.logins.slice(-3); user.logins.push(entry);"), 0);
     }
 }

@@ -14,7 +14,8 @@ declare_rule! {
     /// character, and is more than a word that is guessed first (`admin`, `root`, `password`, …) with digits
     /// and signs around it. An empty password is no login at all. Placeholders such as `<password>`,
     /// `${VAR}` and `*****` are not passwords, and neither are keys of cloud logins. A long password that lacks one
-    /// kind of character only is a warning, and information where it stands in a file: S020 wants it changed anyway.
+    /// kind of character only is a warning. A password that stands in source code or settings is S020's: it has to be
+    /// changed however strong it is, and that is told once.
     ///
     /// The password is looked at once when the connection string is read. It is not kept and not printed.
     ///
@@ -58,7 +59,9 @@ threshold!(
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let judged = |uri: &&ClientUri| {
-        matches!(uri.password, Password::Given(_) | Password::Empty) && !uri.is_for_development()
+        matches!(uri.password, Password::Given(_) | Password::Empty)
+            && !uri.is_for_development()
+            && !is_told_as_secret(evidence, uri)
     };
     let uris: Vec<&ClientUri> = evidence.uris.iter().filter(judged).collect();
     if uris.is_empty() {
@@ -91,11 +94,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 Some(place) => draft.location(place),
                 None => draft,
             };
-        // Long, and with one kind of character missing: hardly easier to guess. In a file, S020 wants it changed anyway.
-        let draft = match (is_nearly_strong(&uri.password, least), &uri.site) {
-            (true, Some(_)) => draft.severity(Severity::Info),
-            (true, None) => draft.severity(Severity::Warn),
-            (false, _) => draft,
+        // Long, and with one kind of character missing: hardly easier to guess.
+        let draft = match is_nearly_strong(&uri.password, least) {
+            true => draft.severity(Severity::Warn),
+            false => draft,
         };
         cx.report(if uri.password == Password::Empty {
             draft
@@ -104,6 +106,16 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         });
         told.push(key);
     }
+}
+
+/// Whether S020 tells the same line: one place is one finding, with the weight that S020 gives to it.
+fn is_told_as_secret(evidence: &Evidence, uri: &ClientUri) -> bool {
+    let site = uri.site.as_ref().map(|site| &site.location);
+    let places = [uri.places.password.as_ref(), uri.places.start.as_ref(), site];
+    evidence.code.iter().flat_map(|code| &code.secrets).any(|secret| {
+        let told = &secret.place.location;
+        places.iter().flatten().any(|place| place.file == told.file && place.line == told.line)
+    })
 }
 
 /// What is wrong with a password, as the rest of a sentence.
@@ -162,7 +174,7 @@ mod tests {
 
     #[test]
     fn se_6_sc_4_a_long_password_without_one_kind_weighs_less() {
-        use docward_model::Severity::{Error, Info, Warn};
+        use docward_model::Severity::{Error, Warn};
         let severity = |body: &str| check("S008", body)[0].severity;
         assert_eq!(severity("uri mongodb://order:Abcdef1gxyzw@10.0.0.5"), Warn);
         assert_eq!(
@@ -171,9 +183,22 @@ mod tests {
             "two kinds missing"
         );
         assert_eq!(severity("uri mongodb://order:Abcdef1gxyz@10.0.0.5"), Error, "short");
-        let file = "source .env\nMONGO_URL=mongodb+srv://order:Abcdef1gxyzw@c.shop.io/x\n";
-        assert_eq!(severity(file), Info, "S020 wants it changed");
-        assert_eq!(severity(&file.replace("Abcdef1gxyzw", "abc123")), Error);
+    }
+
+    #[test]
+    fn se_6_sc_7_a_password_in_a_file_is_told_once() {
+        for (file, text) in [
+            (".env", "MONGO_URL=mongodb+srv://order:abc123@c.shop.io/x"),
+            (
+                "a.js",
+                "const {MongoClient} = require('mongodb');\nnew MongoClient('mongodb://order:abc123@db1.shop.io/x');",
+            ),
+            ("Help.scala", "  |For MongoDB: mongodb://username:password@db1.example.net:27017"),
+        ] {
+            let body = format!("source {file}\n{text}\n");
+            assert!(check("S008", &body).is_empty(), "{text}");
+            assert_eq!(check("S020", &body).len(), 1, "{text}");
+        }
     }
 
     #[test]

@@ -24,10 +24,14 @@ declare_rule! {
     /// whose type is a floating-point number: `Number` of Mongoose, `float` of Beanie, `FloatField` of
     /// MongoEngine, `float64` of Go, `double` of Spring Data. Rates and shares (`taxRate`, `discount`) and
     /// amounts in minor units are left alone: by name (`priceCents`), by a comment, or because the code gives
-    /// the field such (`price * 100`, `toCents(price)`). So are amounts that count something else (`rawAmount`
-    /// beside `tokenType`, balances of leave) and objects of payment providers, which count in minor units. Costs,
-    /// estimates, prices of markets, a `fee` that may be a share, and structs of Go that documents are only read
-    /// into, are information. A field that several copies of one model declare is told once.
+    /// the field such (`price * 100`, `toCents(price)`), and so are whole amounts of a currency without minor units
+    /// (`parseInt(price)`, `Number.isInteger` in the model, a comment or the default of
+    /// the currency that says VND). So are amounts that count
+    /// something else (`rawAmount` beside `tokenType`, balances of leave, points and diamonds, parts of a score) and
+    /// objects of payment providers, which count in minor units. Costs, estimates, prices of markets, a `fee` that may be a share, `unitAmount` as
+    /// Stripe has it, the money of games and chat bots (beside `xp`, `coins` or a `guild`), and structs of Go that
+    /// documents are only read into, are information. The fields of a model are one finding, and a field that several
+    /// copies of one model declare is told once.
     ///
     /// ## Why it matters
     /// A double cannot hold most decimal fractions: 0.1 + 0.2 is 0.30000000000000004. Sums drift by cents, and
@@ -65,7 +69,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     // Copies of a model (chapters of a book, services with the same file) are one thing to mend.
     let mut copies: BTreeMap<(&str, &str), Vec<(&DeclaredField, &str)>> = BTreeMap::new();
     for (field, leaf) in code::fields(evidence, is_money) {
-        let alone = draft(evidence, field, 1);
+        let alone = draft(evidence, &[field], 1);
         if cx.is_accepted(&alone) {
             cx.report(alone);
             continue;
@@ -73,6 +77,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         copies.entry((&field.model, &field.path)).or_default().push((field, leaf));
     }
     let in_smallest_unit = evidence.code.iter().any(counts_smallest_unit);
+    let mut told = Vec::new();
     for fields in copies.values() {
         let first = fields.iter().min_by_key(|(field, _)| &field.place.location);
         let Some((field, leaf)) = first else { continue };
@@ -80,20 +85,27 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             || in_smallest_unit
             || evidence.code.as_ref().is_some_and(|found| may_be_meant(found, field, leaf));
         let severity = if is_doubtful { Severity::Info } else { Severity::Warn };
-        cx.report(draft(evidence, field, fields.len()).severity(severity));
+        told.push((*field, (severity, fields.len())));
+    }
+    for (fields, (severity, copies)) in code::by_model(evidence, told) {
+        cx.report(draft(evidence, &fields, copies).severity(severity));
     }
 }
 
-/// What is said of a field that so many copies of its model declare.
-fn draft(evidence: &Evidence, field: &DeclaredField, copies: usize) -> Draft {
+/// What is said of fields that so many copies of their model declare.
+fn draft(evidence: &Evidence, fields: &[&DeclaredField], copies: usize) -> Draft {
     let more = match copies {
         1 => String::new(),
         n => format!(", in {n} copies of the model"),
     };
-    code::field_draft(
+    let what = match fields.len() {
+        1 => "holds money as a floating-point number",
+        _ => "hold money as floating-point numbers",
+    };
+    code::fields_draft(
         evidence,
-        field,
-        &format!("holds money as a floating-point number{more}"),
+        fields,
+        &format!("{what}{more}"),
         "a double cannot hold most decimal fractions: sums drift by cents",
         "declare a decimal, or whole minor units in a long, and convert what is stored",
     )
@@ -145,13 +157,36 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         || is_market
         || is_doubtful_fee
         || is_winnings(leaf)
+        || normalised(leaf) == "unitamount"
+        || is_of_game(found, field)
+        || is_whole_elsewhere(found, leaf)
+}
+
+/// Whether names in the model say a game or a chat bot, whose money nobody pays with.
+fn is_of_game(found: &Code, field: &DeclaredField) -> bool {
+    let says = |name: &str| {
+        matches!(normalised(name).as_str(), "guild" | "guildid")
+            || words(name).iter().any(|word| {
+                matches!(words::singular(word).as_str(), "xp" | "coin" | "diamond" | "gem")
+            })
+    };
+    let mut fields = found.fields.iter().filter(|other| other.model == field.model);
+    fields.any(|other| says(&other.path))
+        || words(&field.model).iter().any(|word| word == "economy")
+}
+
+/// Whether code gives a field of this name whole amounts in another model: prices of orders are those of products.
+fn is_whole_elsewhere(found: &Code, leaf: &str) -> bool {
+    let given = |unit: &WholeUnits| matches!(unit, WholeUnits::Field { name, .. } if name == leaf);
+    found.whole_units.iter().any(given)
 }
 
 fn is_money(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
     let is_float = field.types.contains(&BsonType::Double);
     let is_named = amounts::is_money_name(leaf)
         || (ends_with(leaf, "fee") && has_amount_beside(found, field, leaf))
-        || (is_winnings(leaf) && has_stake_beside(found, field, leaf));
+        || (is_winnings(leaf) && has_stake_beside(found, field, leaf))
+        || (amounts::is_vague(leaf) && is_of_items(found, field, leaf));
     if !is_float || !field.allowed.is_empty() || !is_named {
         return false;
     }
@@ -184,6 +219,7 @@ fn is_money(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
         && !is_leave(field, leaf)
         && !is_share(leaf)
         && !counts_other_things(leaf)
+        && !is_part_of_score(parent)
         && !is_given_whole(found, field, leaf)
 }
 
@@ -212,9 +248,14 @@ fn is_share(leaf: &str) -> bool {
     words(leaf).iter().any(|word| word.starts_with("perc") || word == "pct")
 }
 
-/// Whether an amount is of something else, by the word before: `indentationAmount`, `ratingAmount`.
+/// Whether an amount is of something else, by the word before: `indentationAmount`, `diamondBalance`.
 fn counts_other_things(leaf: &str) -> bool {
-    const OTHERS: [&str; 10] = [
+    const OTHERS: [&str; 15] = [
+        "diamond",
+        "gem",
+        "karma",
+        "point",
+        "xp",
         "indentation",
         "indent",
         "rating",
@@ -226,11 +267,29 @@ fn counts_other_things(leaf: &str) -> bool {
         "water",
         "stock",
     ];
-    ends_with(leaf, "amount") && words(leaf).iter().any(|word| OTHERS.contains(&word.as_str()))
+    (ends_with(leaf, "amount") || ends_with(leaf, "balance"))
+        && words(leaf).iter().any(|word| OTHERS.contains(&words::singular(word).as_str()))
+}
+
+/// Whether the object around a field says what a score is made of: `scoreFactors.budget`.
+fn is_part_of_score(parent: &str) -> bool {
+    words(parent).iter().any(|word| matches!(words::singular(word).as_str(), "score" | "scoring"))
 }
 
 fn is_winnings(leaf: &str) -> bool {
     matches!(normalised(leaf).as_str(), "towin" | "winnings")
+}
+
+/// Whether a total is that of things that are sold: they stand beside it, or another amount does.
+fn is_of_items(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
+    let parent = field.path.strip_suffix(leaf).unwrap_or_default();
+    let sold = |name: &str| {
+        let first = name.split(['.', '[']).next().unwrap_or(name);
+        matches!(normalised(first).as_str(), "items" | "orderitems" | "lineitems" | "cartitems")
+    };
+    let mut fields = found.fields.iter().filter(|other| other.model == field.model);
+    has_amount_beside(found, field, leaf)
+        || fields.any(|other| other.path.strip_prefix(parent).is_some_and(sold))
 }
 
 /// Whether a field beside it, in the same document, is held to be money by its name alone.
@@ -345,10 +404,74 @@ mod tests {
     }
 
     #[test]
+    fn dm_09_2_points_scores_and_the_money_of_games() {
+        use docward_model::Severity::{Info, Warn};
+        let worst = |fields: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({{\n{fields}\n}});\nmodule.exports = mongoose.model('Pay', s);"
+            );
+            check("T020", &text).iter().map(|finding| finding.severity).max()
+        };
+        assert_eq!(worst("accountBalance: Number"), Some(Warn));
+        assert_eq!(worst("diamondBalance: Number"), None);
+        assert_eq!(worst("scoreFactors: {budget: Number, urgency: Number}"), None);
+        assert_eq!(worst("balance: Number, xpTotal: Number"), Some(Info));
+        assert_eq!(worst("Guild: String, Amount: Number"), Some(Info));
+        assert_eq!(worst("unitAmount: Number"), Some(Info));
+        assert_eq!(worst("price: {type: Number, validate: Number.isInteger}"), None);
+        assert_eq!(worst("price: Number, // VND"), None);
+        assert_eq!(worst("price: Number, currency: {type: String, default: 'VND'}"), None);
+        assert_eq!(worst("price: Number, currency: {type: String, default: 'EUR'}"), Some(Warn));
+        assert_eq!(worst("price: {type: Number, min: 0}"), Some(Warn));
+        assert_eq!(worst("total: Number, votes: Number"), None);
+        assert_eq!(worst("total: Number, items: [{sku: String}]"), Some(Warn));
+        assert_eq!(worst("total: Number, salary: String, subtotal: Number"), Some(Warn));
+    }
+
+    #[test]
+    fn dm_09_2_the_fields_of_a_model_are_one_finding() {
+        let text = "source a.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({price: Number, items: [{subtotal: Number}], shippingCost: Number});\nmodule.exports = mongoose.model('Order', s);";
+        let said = told(text);
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said.iter().any(|(_, what)| what.starts_with("`price` and `items[].subtotal` of `Order` hold")), "{said:?}");
+    }
+
+    #[test]
+    fn dm_09_2_whole_amounts_of_a_currency_without_minor_units() {
+        use docward_model::Severity::{Info, Warn};
+        let model = |name: &str| {
+            format!(
+                "const mongoose = require('mongoose');\nconst s = new mongoose.Schema({{price: Number}});\nmodule.exports = mongoose.model('{name}', s);\n"
+            )
+        };
+        let product = format!("source product.js\n{}", model("Product"));
+        let order = format!("source order.js\n{}", model("Order"));
+        let shop = |value: &str| {
+            format!(
+                "source shop.js\nconst mongoose = require('mongoose');\nconst Product = require('./models/product');\nasync function add(body) {{ await Product.create({{price: {value}}}); }}\n"
+            )
+        };
+        let severities = |value: &str| {
+            told(&format!("{product}{order}{}", shop(value)))
+                .into_iter()
+                .map(|(severity, _)| severity)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(severities("body.price"), [Warn, Warn]);
+        assert_eq!(severities("Number.parseInt(body.price, 10)"), [Info]);
+        assert_eq!(severities("Math.round(body.price)"), [Info]);
+        assert_eq!(severities("Math.round(body.price * 20) / 20"), [Warn, Warn]);
+    }
+
+    #[test]
     fn dm_09_2_cents_are_whole_numbers() {
         let text = "source a.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({\n  // amount in cents\n  amount: {type: Number},\n  price: Number,\n});\nmodule.exports = mongoose.model('Pay', s);";
         assert_eq!(check("T020", text).len(), 1, "only the one without the remark");
-        assert_eq!(check("T020", &text.replace("cents", "dollars")).len(), 2);
+        let found = check("T020", &text.replace("cents", "dollars"));
+        assert!(
+            found.len() == 1 && found[0].what.starts_with("`amount` and `price` of"),
+            "{found:?}"
+        );
     }
 
     /// How often models in files are told, and how loud.
@@ -407,7 +530,7 @@ mod tests {
             );
             let found = check("T020", &text);
             let of =
-                |finding: &&docward_model::Finding| finding.what.starts_with(&format!("`{path}`"));
+                |finding: &&docward_model::Finding| finding.what.contains(&format!("`{path}`"));
             found.iter().find(of).map(|finding| finding.severity)
         };
         assert_eq!(severity("LeaveType", "balance: Number", "balance"), None);

@@ -1,7 +1,9 @@
 //! DM-09.1: dates declared as text.
 
+use std::collections::BTreeSet;
+
 use docward_model::{
-    BsonType, Evidence, Severity,
+    BsonType, Draft, Evidence, Severity,
     code::{Code, DeclaredField},
 };
 
@@ -20,7 +22,9 @@ declare_rule! {
     /// (`startTime`, `endTime`), in capitals as other systems write them (`LAUNCH_DATE`), in answers of payment
     /// providers, in a career (`experience[].startDate`), and in structs of Go that documents are only read into.
     /// Lengths of time are no points in time, nor are times of day: those that a comment, a default or a pattern
-    /// shows (`"09:00"`, `HH:mm`), and those of shops that open and close.
+    /// shows (`"09:00"`, `HH:mm`), days that a comment shows (`YYYY-MM-DD`), and those of shops that open and close. A
+    /// `birthdate` among the other claims of OpenID Connect is text by that standard, and information. The fields of a
+    /// model are one finding.
     ///
     /// ## Why it matters
     /// Dates as text sort and compare only as long as everybody writes the same form; date operators, TTL indexes
@@ -54,28 +58,67 @@ declare_rule! {
 }
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
+    let mut weighed = Vec::new();
     for (field, leaf) in code::fields(evidence, is_time) {
-        let draft = code::field_draft(
-            evidence,
-            field,
-            "is a point in time kept as text",
-            "text sorts and compares only while everybody writes one form; date operators and TTL indexes do not work on it",
-            "declare a date, and convert what is stored with $toDate",
-        );
         let may_be_meant = field.only_read
             || is_day(leaf)
             || may_be_of_day(leaf)
             || names::style(leaf) == names::Style::Screaming
             || is_of_others(&field.path)
             || is_of_career(&field.path)
+            || is_claim(evidence, field, leaf)
             || has_date_beside(evidence, field, leaf);
-        cx.report(draft.severity(if may_be_meant { Severity::Info } else { Severity::Warn }));
+        let severity = if may_be_meant { Severity::Info } else { Severity::Warn };
+        // What somebody accepted takes no other field with it.
+        let alone = draft(evidence, &[field]).severity(severity);
+        match cx.is_accepted(&alone) {
+            true => cx.report(alone),
+            false => weighed.push((field, severity)),
+        }
     }
+    for (fields, severity) in code::by_model(evidence, weighed) {
+        cx.report(draft(evidence, &fields).severity(severity));
+    }
+}
+
+fn draft(evidence: &Evidence, fields: &[&DeclaredField]) -> Draft {
+    let what = match fields.len() {
+        1 => "is a point in time kept as text",
+        _ => "are points in time kept as text",
+    };
+    code::fields_draft(
+        evidence,
+        fields,
+        what,
+        "text sorts and compares only while everybody writes one form; date operators and TTL indexes do not work on it",
+        "declare a date, and convert what is stored with $toDate",
+    )
+}
+
+/// Whether a `birthdate` is a claim of OpenID Connect, which is text by that standard: other claims stand beside it.
+fn is_claim(evidence: &Evidence, field: &DeclaredField, leaf: &str) -> bool {
+    const CLAIMS: [&str; 6] = [
+        "givenname",
+        "familyname",
+        "emailverified",
+        "preferredusername",
+        "middlename",
+        "phonenumberverified",
+    ];
+    let claims: BTreeSet<String> = evidence
+        .code
+        .iter()
+        .flat_map(|code| &code.fields)
+        .filter(|other| other.model == field.model)
+        .map(|other| names::normalised(&other.path))
+        .filter(|name| CLAIMS.contains(&name.as_str()))
+        .collect();
+    names::normalised(leaf) == "birthdate" && claims.len() >= 2
 }
 
 /// Whether a name says a day of the calendar, which is a key of its own (`2024-03-01`) as often as a time.
 fn is_day(leaf: &str) -> bool {
-    matches!(leaf, "date" | "day" | "dateKey" | "date_key")
+    matches!(names::normalised(leaf).as_str(), "date" | "day" | "datekey")
 }
 
 /// Whether a name that ends in `time` may say a time of day: unless something happened then (`createTime`, `paidTime`).
@@ -302,6 +345,7 @@ mod tests {
         assert_eq!(severity("startDate: String, createdAt: Date"), Warn, "another time");
         assert_eq!(severity("sentDate: String, sentDateParsed: Date"), Info);
         assert_eq!(severity("date: String, count: Number"), Info, "a day");
+        assert_eq!(severity("Date: String, count: Number"), Info, "a day");
     }
 
     #[test]
@@ -368,6 +412,54 @@ mod tests {
             assert_eq!(found(event), [Warn], "{event}");
         }
         assert!(found("formatted_created_at: String").is_empty(), "what is shown");
+    }
+
+    #[test]
+    fn dm_09_1_the_fields_of_a_model_are_one_finding() {
+        let text = "source a.js\nconst mongoose = require('mongoose');\nconst s = new mongoose.Schema({\n  createdAt: String,\n  updatedAt: String,\n  date: String,\n});\nmodule.exports = mongoose.model('Post', s);";
+        let found = check("T021", text);
+        let said: Vec<&str> = found.iter().map(|finding| finding.what.as_str()).collect();
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(
+            said.contains(&"`createdAt` and `updatedAt` of `Post` are points in time kept as text")
+        );
+        assert!(said.contains(&"`date` of `Post` is a point in time kept as text"));
+        let allowed = text.replace(
+            "  updatedAt",
+            "  // docward: allow T021 as another system sends it\n  updatedAt",
+        );
+        assert_eq!(check("T021", &allowed).len(), 2);
+    }
+
+    #[test]
+    fn dm_09_1_days_and_times_of_day_of_mongoengine() {
+        let count = |field: &str| {
+            let text = format!(
+                "source a.py\nfrom mongoengine import Document, StringField\nclass Plan(Document):\n    {field}\n"
+            );
+            check("T021", &text).len()
+        };
+        assert_eq!(count("sent_time = StringField()"), 1);
+        assert_eq!(count("sent_time = StringField()  # \"HH:MM\" where the user lives"), 0);
+        assert_eq!(count("local_date = StringField()  # \"YYYY-MM-DD\" where the user lives"), 0);
+        assert_eq!(count("local_date = StringField()  # YYYY-MM-DD HH:MM:SS"), 1);
+    }
+
+    #[test]
+    fn dm_09_1_claims_of_openid_connect_are_text() {
+        let severity = |fields: &str| {
+            let text = format!(
+                "source a.go\npackage a\ntype User struct {{\n ID string `bson:\"_id\"`\n Birthdate string `bson:\"birthdate\"`\n{fields}}}\nfunc f() User {{ return User{{ID: \"1\"}} }}\n"
+            );
+            check("T021", &text)[0].severity
+        };
+        assert_eq!(
+            severity(
+                " GivenName string `bson:\"given_name\"`\n FamilyName string `bson:\"family_name\"`\n"
+            ),
+            Severity::Info
+        );
+        assert_eq!(severity(" City string `bson:\"city\"`\n"), Severity::Warn);
     }
 
     #[test]

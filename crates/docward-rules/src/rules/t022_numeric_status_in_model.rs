@@ -50,9 +50,9 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for (field, _) in code::fields(evidence, is_numbered) {
-        cx.report(code::field_draft(
+        cx.report(code::fields_draft(
             evidence,
-            field,
+            &[field],
             "is a state kept as a number",
             "nobody can read the numbers, and when the list changes old documents change their meaning",
             "use words, and convert what is stored",

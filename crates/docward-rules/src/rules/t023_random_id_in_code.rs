@@ -10,8 +10,8 @@ declare_rule! {
     /// ## What it checks
     /// Reports documents and models in source code whose `_id` is a random UUID or the like (`uuid4()`,
     /// `uuidv4()`, `UUID.randomUUID()`, `nanoid()`). The `_id` of an element of an array or of an object within a
-    /// document is no key of a collection, what migrations and other scripts make once does no harm, and an id with
-    /// a length of its own (`nanoid(7)`) is made to be read and typed.
+    /// document is no key of a collection, what migrations, other scripts and programs that end by themselves make once
+    /// does no harm, and an id with a length of its own (`nanoid(7)`) is made to be read and typed.
     ///
     /// ## Why it matters
     /// New keys land all over the index: pages split, more of the index must be in memory, and writes slow down
@@ -116,5 +116,16 @@ mod tests {
         ] {
             assert_eq!(js("app/a.js", element), 0, "{element}");
         }
+    }
+
+    #[test]
+    fn dm_10_3_programs_that_end_make_ids_once() {
+        let text = "source src/commands/fill.js\nconst {MongoClient} = require('mongodb');\nconst client = new MongoClient(process.env.URL);\nconst command = async () => {\n  await client.db('a').collection('t').insertOne({_id: nanoid()});\n  await client.close();\n};\ncommand().catch(async () => { process.exit(1); });\n";
+        assert_eq!(check("T023", text).len(), 0);
+        assert_eq!(
+            check("T023", &text.replace("command().catch", "module.exports = command;\nlog.catch"))
+                .len(),
+            1
+        );
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    Evidence, Location,
+    Evidence,
     code::{Change, ReadThenWrite},
 };
 
@@ -18,7 +18,9 @@ declare_rule! {
     /// document, in one function; that is one finding, however many fields it changes. A filter that asks for more
     /// than the `_id` (a version, a state) loses nothing and is not meant. `save` of a mapper that sends what
     /// changed only (Mongoose), or that knows versions (Spring Data), is left alone unless a value is worked out
-    /// from itself.
+    /// from itself: `this.count += 1` in a method of a schema, `account.setBalance(account.getBalance().add(x))`
+    /// without `@Version` and `@Transactional`. A function that leaves the counting to `$inc`, and sets the value in a
+    /// special case only, is left alone as well.
     ///
     /// ## Why it matters
     /// Between the two, another process reads the same value: both write, and one change is lost. Counters,
@@ -65,7 +67,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let mut functions: BTreeMap<Function<'_>, Vec<&ReadThenWrite>> = BTreeMap::new();
     for write in found.read_then_writes.iter().filter(|write| write.change != Change::Truncated) {
         let place = &write.place;
-        let own = place.function.is_none().then_some(&place.location);
+        // A function without a name is told from others by its line.
+        let own = place.function.is_none().then_some(write.read_line);
         let key = (
             place.location.file.as_str(),
             place.function.as_deref(),
@@ -117,8 +120,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// The file, the function, the collection it writes to, and the very place where there is no function.
-type Function<'a> = (&'a str, Option<&'a str>, Option<&'a str>, Option<&'a Location>);
+/// The file, the function, the collection it writes to, and the line of the function where it has no name.
+type Function<'a> = (&'a str, Option<&'a str>, Option<&'a str>, Option<u32>);
 
 #[cfg(test)]
 mod tests {
@@ -204,6 +207,50 @@ mod tests {
         ] {
             assert!(js(body).is_empty(), "{body}: {:?}", js(body));
         }
+    }
+
+    #[test]
+    fn ck_15_one_function_without_a_name_is_one_finding() {
+        let head = "source a.js\nconst mongoose = require('mongoose');\nconst User = mongoose.model('User', new mongoose.Schema({}));\n";
+        let route = "router.put('/a', async (req, res) => {\n  const user = await User.findById(req.params.id);\n  if (req.body.a) {\n    user.a -= 1;\n  } else {\n    user.b -= 1;\n  }\n  await user.save();\n});\n";
+        assert_eq!(check("W020", &format!("{head}{route}")).len(), 1);
+        assert_eq!(check("W020", &format!("{head}{route}{route}")).len(), 2);
+    }
+
+    #[test]
+    fn ck_15_a_special_case_beside_inc_is_no_race() {
+        let text = "source a.js\nconst mongoose = require('mongoose');\nconst User = mongoose.model('User', new mongoose.Schema({}));\nasync function fail(id) {\n  const user = await User.findById(id);\n  const tries = user.tries + 1;\n  const update = tries > 5 ? { $set: { tries: tries, locked: true } } : { $inc: { tries: 1 } };\n  await User.updateOne({ _id: id }, update);\n}\n";
+        assert_eq!(check("W020", text).len(), 0);
+        assert_eq!(check("W020", &text.replace("$inc: { tries: 1 }", "$unset: { a: 1 }")).len(), 1);
+    }
+
+    #[test]
+    fn ck_15_methods_of_schemas() {
+        let text = "source a.js\nconst mongoose = require('mongoose');\nconst schema = new mongoose.Schema({});\nschema.methods.use = function () {\n  this.uses += 1;\n  return this.save();\n};\n";
+        assert_eq!(check("W020", text).len(), 1);
+        assert_eq!(check("W020", &text.replace("schema.methods.use", "counter.use")).len(), 0);
+    }
+
+    #[test]
+    fn ck_15_setters_of_java() {
+        let model = "source Account.java\npackage a;\nimport org.springframework.data.mongodb.core.mapping.Document;\n@Document class Account { private java.math.BigDecimal balance; }\n";
+        let service = "source Service.java\npackage a;\nimport a.model.Account;\nclass Service {\n  Account get(String id) { return accountRepository.findById(id).orElseThrow(); }\n  void pay(String id, BigDecimal amount) {\n    Account account = get(id);\n    BigDecimal after = account.getBalance().subtract(amount);\n    account.setBalance(after);\n    accountRepository.save(account);\n  }\n}\n";
+        let count = |model: &str, service: &str| check("W020", &format!("{model}{service}")).len();
+        assert_eq!(count(model, service), 1);
+        let sum = service
+            .replace("account.getBalance().subtract(amount)", "account.getBalance() - amount");
+        assert_eq!(count(model, &sum), 1);
+        let other =
+            service.replace("account.getBalance().subtract(amount)", "request.getBalance()");
+        assert_eq!(count(model, &other), 0);
+        assert_eq!(
+            count(&model.replace("private java", "@Version long v; private java"), service),
+            0
+        );
+        assert_eq!(count(model, &service.replace("  void pay", "  @Transactional\n  void pay")), 0);
+        assert_eq!(count(&model.replace("@Document", "@Entity"), service), 0, "another database");
+        let part = service.replace("Account account = get(id);", "Customer customer = customerRepository.findById(id).orElseThrow();\n    Account account = customer.getAccounts().stream().findFirst().orElseThrow();").replace("save(account)", "save(customer)");
+        assert_eq!(count(model, &part), 1);
     }
 
     #[test]

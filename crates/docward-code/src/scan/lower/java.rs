@@ -72,6 +72,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
         "enhanced_for_statement" => l.repeat(node, &["value"], scope),
         "while_statement" | "do_statement" => l.repeat(node, &["condition"], scope),
         "if_statement" => l.branches(node, scope),
+        "switch_block_statement_group" | "switch_rule" => l.case(node, scope),
         "return_statement" => l.returned(node, scope),
         "import_declaration" => l.imported_path(node),
         "method_invocation" => {

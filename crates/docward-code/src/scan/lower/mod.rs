@@ -247,6 +247,12 @@ impl<'t> Lower<'_, 't> {
         Kind::Other(Vec::new())
     }
 
+    /// A `case`: what stands in another one does not run with it.
+    fn case(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
+        let inner = self.enter(ScopeKind::Branch(None), scope, node);
+        self.block(node, inner)
+    }
+
     /// `if`: each branch is a scope that knows what decides about it.
     fn branches(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         let condition = node.child_by_field_name("condition").map(|child| {

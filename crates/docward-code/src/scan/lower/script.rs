@@ -144,6 +144,7 @@ pub(super) fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) ->
         "for_in_statement" => l.repeat(node, &["right"], scope),
         "while_statement" | "do_statement" => l.repeat(node, &["condition"], scope),
         "if_statement" => l.branches(node, scope),
+        "switch_case" | "switch_default" => l.case(node, scope),
         "return_statement" => l.returned(node, scope),
         "import_statement" => {
             let module = node

@@ -251,6 +251,7 @@ fn adopt(client: &mut ClientUri, resolved: &Resolved) {
             written: name.to_owned(),
             value: OptionValue::Text(value.clone()),
             location: None,
+            may_be_meant: false,
         });
         if name == "replicaSet" {
             client.replica_set = Some(value.clone());
