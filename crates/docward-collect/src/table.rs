@@ -33,6 +33,8 @@ pub(crate) struct Entry {
     pub(crate) refused: Option<u64>,
     /// Documents handed to the profiler.
     pub(crate) taken: u64,
+    /// Bytes of those that a server sent.
+    pub(crate) bytes: u64,
     /// Documents that are there and were not read, as far as known.
     pub(crate) unread: u64,
     /// Some of those were left because reading ended, not by chance.
@@ -82,6 +84,7 @@ impl Table {
             counted: None,
             refused: None,
             taken: 0,
+            bytes: 0,
             unread: 0,
             in_order: false,
             shuffled: false,

@@ -287,6 +287,24 @@ fn a_sample_says_what_it_knows_of_all_documents() {
     assert!((seen["confidence"].as_f64().unwrap() - read / 8000.0).abs() < 1e-9, "{seen}");
 }
 
+/// A random walk goes where documents are large: pages are drawn, not documents.
+#[test]
+fn a_sample_is_not_taken_where_documents_are_large() {
+    let servers = Launch::standalone().start();
+    let small = (0..20_000).map(|n| doc! { "_id": ObjectId::new(), "age": n.to_string() });
+    servers.insert("db_plain.t_page", small);
+    let large = (0..1000).map(|n| {
+        doc! { "_id": ObjectId::new(), "age": n, "text": "x".repeat(30_000) }
+    });
+    servers.insert("db_plain.t_page", large);
+    let report = json(&[&servers.uri(), "--sample", "600"]);
+    let findings = report["findings"].as_array().unwrap();
+    let seen = &findings.iter().find(|f| f["rule"] == "T005").unwrap()["seen"];
+    let (low, high) = (seen["share"][0].as_f64().unwrap(), seen["share"][1].as_f64().unwrap());
+    // Twenty in twenty-one are text; a walk over pages meets hardly any of them.
+    assert!(low > 0.88 && low < 0.97 && high > 0.94, "{seen}");
+}
+
 #[test]
 fn a_sample_ends_though_the_server_has_lost_count() {
     let mut servers = Launch::standalone().argument("--syncdelay").argument("0").start();
@@ -423,6 +441,35 @@ fn the_roles_the_manual_names_suffice() {
 }
 
 #[test]
+fn databases_that_a_login_may_not_see_are_told() {
+    let servers = Launch::replica_set(1).auth().start();
+    servers.insert("db_shop.t_order", [doc! { "_id": 1 }]);
+    servers.insert("db_two.t_order", [doc! { "_id": 1 }]);
+    let lists = doc! { "resource": { "cluster": true }, "actions": ["listDatabases"] };
+    servers.command("admin", doc! { "createRole": "lists", "privileges": [lists], "roles": [] });
+    for (user, roles) in [
+        ("blind", vec![doc! { "role": "read", "db": "db_shop" }]),
+        (
+            "sighted",
+            vec![doc! { "role": "read", "db": "db_shop" }, doc! { "role": "lists", "db": "admin" }],
+        ),
+    ] {
+        let uri = servers.uri_as(Some(&servers.create_user(user, roles)));
+        let told = problems(&json(&[&uri])).join("\n");
+        match user {
+            "blind" => assert!(told.contains("listDatabases"), "{told}"),
+            _ => {
+                assert!(told.contains("listCollections on db_two"), "{told}");
+                assert!(!told.contains("listDatabases"), "{told}");
+            }
+        }
+        // Whoever names the database wants no other.
+        let told = problems(&json(&[&uri, "--db", "db_shop"])).join("\n");
+        assert!(!told.contains("db_two") && !told.contains("listDatabases"), "{told}");
+    }
+}
+
+#[test]
 fn login_and_network_failures_say_what_to_do() {
     let mut servers = Launch::standalone().auth().start();
     let output = docward(&["audit", &servers.uri_as(Some("nobody:topsecret"))]);
@@ -529,7 +576,10 @@ fn the_end_of_the_primary_is_survived() {
     wait_for_blocked_audit(&servers);
     servers.kill(primary);
     let cut = audit.join().unwrap();
-    assert_eq!(cut["problems"].as_array().unwrap().len(), 0, "{:#}", cut["problems"]);
+    let problems = problems(&cut);
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+    let lost = format!("127.0.0.1:{} of the replica set went away while", servers.port(primary));
+    assert!(problems[0].contains(&lost), "{problems:#?}");
     assert_eq!(cut["sources"][0]["documents"], 20_000);
     assert_eq!(cut["findings"], clean["findings"]);
 }

@@ -253,27 +253,37 @@ impl Reader<'_, '_, '_> {
     }
 
     pub(super) fn databases(&mut self, deployment: &mut Deployment) -> Vec<String> {
-        let rest = doc! { "nameOnly": true, "authorizedDatabases": true };
-        let reply = deployment.session.ask("admin", Read::ListDatabases, rest);
-        let mut names: Vec<String> = match &reply {
-            Ok(reply) => reply
-                .get_array("databases")
-                .into_iter()
-                .flatten()
-                .filter_map(|entry| entry.as_document()?.get_str("name").ok())
-                .map(str::to_owned)
-                .collect(),
+        let list = |authorized: bool| {
+            let rest = doc! { "nameOnly": true, "authorizedDatabases": authorized };
+            deployment.session.ask("admin", Read::ListDatabases, rest).map(|reply| names_in(&reply))
+        };
+        let (all, readable) = (list(false), list(true));
+        let mut names = match readable {
+            Ok(names) => names,
             Err(error) => {
                 let resource = Resource::Cluster;
-                self.refused(deployment, resource, "listDatabases", "listing databases", error);
+                self.refused(deployment, resource, "listDatabases", "listing databases", &error);
                 Vec::new()
             }
         };
+        match all {
+            // What this login may not read is there all the same; the server's own is nobody's business.
+            Ok(all) => {
+                let business = |name: &String| !matches!(&**name, "admin" | "config" | "local");
+                names.extend(all.into_iter().filter(business));
+            }
+            // Whoever names databases knows which.
+            Err(error) if is_forbidden(&error) && self.request.filter.database.is_none() => {
+                deployment.missing.add(Resource::Cluster, "listDatabases");
+            }
+            Err(_) => {}
+        }
         // Who may not list them has named one in the connection string.
         if names.is_empty() {
             names.extend(deployment.session.default_database.clone());
         }
         names.sort();
+        names.dedup();
         match &self.request.filter.database {
             Some(glob) => names.retain(|name| glob.matches(name)),
             None => names.retain(|name| !SERVERS_OWN.contains(&name.as_str())),
@@ -423,6 +433,13 @@ impl Reader<'_, '_, '_> {
         let name = deployment.session.name.clone();
         self.troubles.add_for(name, &Trouble::Live(trouble));
     }
+}
+
+/// The names in a list of databases.
+fn names_in(reply: &Document) -> Vec<String> {
+    let entries = reply.get_array("databases").into_iter().flatten();
+    let names = entries.filter_map(|entry| entry.as_document()?.get_str("name").ok());
+    names.map(str::to_owned).collect()
 }
 
 /// The same facts as a dump's metadata has.

@@ -38,6 +38,12 @@ use crate::{
 /// Documents of each collection that are read when nothing else is asked for.
 const SAMPLE: u64 = 10_000;
 
+/// By how much the mean size of a sample may differ from that of all, when both are the same.
+const SAME_MEAN: f64 = 0.1;
+
+/// A pass over so many bytes is taken to draw documents with equal chances: some seconds of the server.
+const PASSED: u64 = 8 << 30;
+
 /// Bytes of a batch, as far as the mean size of a document tells.
 const BATCH_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -75,6 +81,24 @@ fn way(wanted: Option<u64>, documents: Option<u64>, version: Option<(u32, u32)>)
         Some(documents) if version >= Some((4, 4)) => Way::Share(wanted as f64 / documents as f64),
         Some(_) => Way::First(wanted),
     }
+}
+
+/// Whether a random walk went where documents are large: a server chooses pages, not documents, so those that
+/// share their page with few others come too often. Their mean size tells, unless it differs by chance.
+fn is_biased(taken: u64, bytes: u64, average: u64) -> bool {
+    if taken == 0 || average == 0 {
+        return false;
+    }
+    let mean = bytes as f64 / taken as f64;
+    let by_chance = SAME_MEAN.max(4.0 / (taken as f64).sqrt());
+    (mean / average as f64 - 1.0).abs() > by_chance
+}
+
+/// Whether more came than the share that was asked for, so that the server's count must be wrong.
+fn is_beyond(way: Way, documents: Option<u64>, taken: u64) -> bool {
+    let (Way::Share(share), Some(documents)) = (way, documents) else { return false };
+    let expected = share * documents as f64;
+    taken as f64 > (1.1 * expected + 5.0 * expected.sqrt() + 10.0).min(documents as f64)
 }
 
 /// How reading a collection ended.
@@ -170,6 +194,7 @@ impl Reader<'_, '_, '_> {
         let before = self.table.entry(slot).taken;
         let mut file = self.live_file(deployment, namespace);
         let mut ranges = self.ranges(deployment, listed, file);
+        let mut biased = false;
         for attempt in 1.. {
             // The server's count may be off, as after a power cut: a sample ends behind the number that
             // was asked for, whatever it said.
@@ -183,17 +208,34 @@ impl Reader<'_, '_, '_> {
                 }
             };
             let taken = self.table.entry(slot).taken - before;
+            if let (Way::Random(wanted), End::Done) = (way, &end)
+                && let Some(stats) = stats
+                && before == 0
+                && is_biased(taken, self.table.entry(slot).bytes, stats.average_bytes)
+            {
+                let share = wanted as f64 / documents.unwrap_or(stats.documents).max(1) as f64;
+                let has_share = self.table.server_version >= Some((4, 4));
+                if has_share && stats.data_bytes <= PASSED {
+                    way = Way::Share(share.min(1.0));
+                    self.forget(file, slot);
+                    file = self.live_file(deployment, namespace);
+                    continue;
+                }
+                biased = true;
+            }
             // Who has read to the end knows better than the server's count.
             let is_short = most.is_none_or(|most| taken < most);
             let is_all = match way {
                 Way::Everything => is_short,
                 Way::First(limit) => taken < limit,
-                Way::Random(_) | Way::Share(_) => false,
+                // Chance may take all of them.
+                Way::Share(_) => documents == Some(taken),
+                Way::Random(_) => false,
             };
             let is_whole = is_all && matches!(end, End::Done);
             // A random walk is one wherever it ends; chance in natural order has to reach the end.
             let by_chance = match way {
-                Way::Random(_) => true,
+                Way::Random(_) => !biased,
                 Way::Share(_) => matches!(end, End::Done),
                 Way::Everything | Way::First(_) => false,
             };
@@ -207,6 +249,15 @@ impl Reader<'_, '_, '_> {
                         file = self.live_file(deployment, namespace);
                         continue;
                     }
+                }
+                End::Done
+                    if before == 0 && attempt <= ATTEMPTS && is_beyond(way, documents, taken) =>
+                {
+                    documents = self.count_anew(deployment, listed);
+                    way = self::way(wanted, documents, self.table.server_version);
+                    self.forget(file, slot);
+                    file = self.live_file(deployment, namespace);
+                    continue;
                 }
                 // A collection that is not there any more looks like an empty one.
                 End::Done if taken == 0 && !self.is_there(deployment, namespace) => {
@@ -273,7 +324,7 @@ impl Reader<'_, '_, '_> {
     /// Lets the server count the documents one by one, if that is quickly done: the number it keeps has
     /// turned out to be wrong.
     fn count_anew(&mut self, deployment: &Deployment, listed: &Listed) -> Option<u64> {
-        let documents = counted(deployment, listed, None)?;
+        let documents = counted(deployment, listed, None).ok()?;
         if let Some(stats) = &mut self.table.entry(listed.slot).stats {
             stats.documents = documents;
         }
@@ -289,7 +340,14 @@ impl Reader<'_, '_, '_> {
         }
         // Who takes too long or may not is not counted: the documents that were read still show most.
         let invalid = counted(deployment, listed, Some(doc! { "$nor": [validator] }));
-        if let (Some(invalid), Some(stats)) = (invalid, &mut self.table.entry(listed.slot).stats) {
+        if invalid.as_ref().is_err_and(|error| code(error) == Some(OUT_OF_TIME)) {
+            self.progress.note(&format!(
+                "{}: the server did not count within {} s which documents break the validator; what was read is judged, and `docward schema check` counts all",
+                listed.namespace,
+                COUNTING.as_secs()
+            ));
+        }
+        if let (Ok(invalid), Some(stats)) = (invalid, &mut self.table.entry(listed.slot).stats) {
             stats.invalid = Some(invalid);
         }
     }
@@ -323,7 +381,8 @@ impl Reader<'_, '_, '_> {
     fn forget(&mut self, file: FileId, slot: Slot) {
         self.engine.discard(slot);
         self.source_of.remove(&file);
-        self.table.entry(slot).taken = 0;
+        let entry = self.table.entry(slot);
+        (entry.taken, entry.bytes) = (0, 0);
     }
 
     pub(super) fn gave_up(
@@ -417,7 +476,9 @@ impl Reader<'_, '_, '_> {
         batch.doc_slices()?;
         let sent = Box::new(Batch(batch));
         let (documents, bytes) = self.engine.take_answer(slot, file, sent, skip);
-        self.table.entry(slot).taken += documents;
+        let entry = self.table.entry(slot);
+        entry.taken += documents;
+        entry.bytes += bytes;
         self.progress.advance(bytes, documents);
         Ok(())
     }
@@ -472,8 +533,15 @@ fn fetch(
     });
 }
 
-/// How many documents match, as the server counts them within a time limit; nothing when it does not.
-fn counted(deployment: &Deployment, listed: &Listed, filter: Option<Document>) -> Option<u64> {
+/// What a server says when a time limit was reached.
+const OUT_OF_TIME: i32 = 50;
+
+/// How many documents match, as the server counts them within a time limit.
+fn counted(
+    deployment: &Deployment,
+    listed: &Listed,
+    filter: Option<Document>,
+) -> Result<u64, Error> {
     let Namespace { database, collection } = &listed.namespace;
     let matching = filter.map(|filter| doc! { "$match": filter });
     let pipeline: Vec<Document> = matching.into_iter().chain([doc! { "$count": "n" }]).collect();
@@ -484,9 +552,10 @@ fn counted(deployment: &Deployment, listed: &Listed, filter: Option<Document>) -
         "maxTimeMS": COUNTING.as_millis() as i64,
     };
     let question = (database.clone(), Read::Aggregate, count);
-    let rows = deployment.session.list_many(vec![question]).into_iter().next()?.ok()?;
+    let answer = deployment.session.list_many(vec![question]).into_iter().next();
+    let rows = answer.transpose()?.unwrap_or_default();
     // Of none the server gives no row.
-    Some(rows.first().and_then(|row| number(row, "n")).unwrap_or(0))
+    Ok(rows.first().and_then(|row| number(row, "n")).unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -503,6 +572,23 @@ mod tests {
         assert_eq!(way(5, 100), Way::Share(0.05));
         assert_eq!(way(10_000, 200_000), Way::Share(0.05), "5 % are sorted");
         assert_eq!(way(10_000, 200_001), Way::Random(10_000));
+    }
+
+    #[test]
+    fn a_mean_that_differs_more_than_by_chance_tells_a_biased_walk() {
+        assert!(is_biased(1000, 59_000_000, 3_000) && is_biased(1000, 100_000, 3_000));
+        assert!(!is_biased(10_000, 10_500_000, 1_000), "5 %");
+        assert!(!is_biased(200, 250_000, 1_000), "few differ by chance");
+        assert!(!is_biased(0, 0, 1_000) && !is_biased(10, 1_000, 0));
+    }
+
+    #[test]
+    fn more_than_a_share_tells_a_wrong_count() {
+        assert!(is_beyond(Way::Share(0.5), Some(80_000), 150_000));
+        assert!(!is_beyond(Way::Share(0.5), Some(80_000), 40_500));
+        assert!(!is_beyond(Way::Share(0.9999), Some(40_000), 40_000));
+        assert!(is_beyond(Way::Share(0.9999), Some(40_000), 40_001));
+        assert!(!is_beyond(Way::Random(5), Some(10), 100));
     }
 
     #[test]

@@ -125,6 +125,7 @@ impl Reader<'_, '_, '_> {
             }
             self.read_live_collection(&mut deployment, collection);
         }
+        self.members_lost(&deployment);
         let name = deployment.session.name.clone();
         let missing = if self.request.documents_only {
             deployment.missing.about_documents()

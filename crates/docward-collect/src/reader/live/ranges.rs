@@ -85,6 +85,8 @@ impl Reader<'_, '_, '_> {
             deployment.session.list(&listed.namespace.database, Read::Aggregate, rest).ok()?;
         let mut bounds: Vec<String> =
             ids.iter().skip(DRAWN_EACH).step_by(DRAWN_EACH).filter_map(digits_of).collect();
+        // The upper end of an index is left out by bounds of it, and an `_id` may be there.
+        bounds.extend(digits_of(&doc! { "_id": Bson::MaxKey }));
         bounds.dedup();
         let from = std::iter::once(None).chain(bounds.iter().cloned().map(Some));
         let to = bounds.iter().cloned().map(Some).chain([None]);

@@ -12,9 +12,9 @@ use super::{
     Deployment,
     privileges::Resource,
     session::{Read, number},
-    trouble::code,
+    trouble::{LiveTrouble, code},
 };
-use crate::{catalogue, identity::DeploymentId};
+use crate::{catalogue, identity::DeploymentId, trouble::Trouble};
 
 /// Parameters that matter for safety.
 const PARAMETERS: [&str; 4] =
@@ -104,6 +104,7 @@ impl Reader<'_, '_, '_> {
             if !deployment.session.direct {
                 deployment.members = askable(server.members.as_deref(), primary.as_deref());
                 deployment.down = down(server.members.as_deref());
+                self.without_primary(deployment, server.members.as_deref());
             }
         }
         self.users(deployment, &mut server);
@@ -118,6 +119,36 @@ impl Reader<'_, '_, '_> {
         let id = DeploymentId::of(&server);
         self.table.server.get_or_insert(server);
         id
+    }
+
+    /// A set without a primary is told, whoever of it is down.
+    fn without_primary(&mut self, deployment: &Deployment, members: Option<&[Member]>) {
+        let members = members.unwrap_or_default();
+        let is_told = members.iter().any(|member| member.state.is_some());
+        let is_primary = |member: &Member| member.state.as_deref() == Some("PRIMARY");
+        if !is_told || members.iter().any(is_primary) {
+            return;
+        }
+        let gone = members.iter().filter(|member| member.healthy == Some(false));
+        let trouble = LiveTrouble::NoPrimary { down: gone.map(|m| m.host.clone()).collect() };
+        self.troubles.add_for(deployment.session.name.clone(), &Trouble::Live(trouble));
+    }
+
+    /// Tells members that went away since the beginning.
+    pub(super) fn members_lost(&mut self, deployment: &Deployment) {
+        if deployment.members.len() < 2 || deployment.session.direct {
+            return;
+        }
+        let status = deployment.session.ask("admin", Read::ReplSetGetStatus, Document::new());
+        let Ok(status) = status else { return };
+        let now = members(None, Some(&status)).unwrap_or_default();
+        for member in &deployment.members {
+            let is_down = now.iter().any(|m| m.host == *member && m.healthy == Some(false));
+            if is_down && !deployment.down.contains(member) {
+                let trouble = LiveTrouble::MemberLost { member: member.clone() };
+                self.troubles.add_for(deployment.session.name.clone(), &Trouble::Live(trouble));
+            }
+        }
     }
 
     fn fact(

@@ -111,7 +111,12 @@ impl Reading {
         batch_size: u32,
     ) -> Result<RawBatchCursor, Error> {
         let hint = Hint::Keys(doc! { "_id": 1 });
+        let last = bounds.from == Some(Bson::MaxKey);
         let mut options = FindOptions::builder().batch_size(batch_size).hint(hint).build();
+        if last {
+            let filter = doc! { "_id": Bson::MaxKey };
+            return self.0.find(filter).with_options(options).batch().await;
+        }
         options.min = bounds.from.map(|id| doc! { "_id": id });
         options.max = bounds.to.map(|id| doc! { "_id": id });
         self.0.find(doc! {}).with_options(options).batch().await

@@ -56,6 +56,17 @@ pub(crate) enum LiveTrouble {
         because(why)
     )]
     MemberDown { member: String, why: Option<String> },
+    #[error(
+        "the member {member} of the replica set went away while the deployment was read; documents came from \
+         the others; look after it, and run again when it is back"
+    )]
+    MemberLost { member: String },
+    #[error(
+        "the replica set has no primary, so it takes no writes{}; the others were read: bring back enough \
+         members with votes, and run again",
+        of_members(down)
+    )]
+    NoPrimary { down: Vec<String> },
     #[error("{what} failed: {why}; {rest}")]
     Failed { what: String, why: String, rest: &'static str },
     #[error(
@@ -75,6 +86,14 @@ pub(crate) enum LiveTrouble {
     Silent { documents: u64, seconds: u64 },
     #[error("not allowed: {actions} on {resource}; {effect}{}", by_role(role))]
     Forbidden { actions: String, resource: String, effect: &'static str, role: Option<String> },
+}
+
+fn of_members(down: &[String]) -> String {
+    if down.is_empty() {
+        String::new()
+    } else {
+        format!(" ({} cannot be reached)", down.join(", "))
+    }
 }
 
 fn by_role(role: &Option<String>) -> String {
