@@ -11,9 +11,18 @@ pub(crate) fn is_placeholder(text: &str) -> bool {
     };
     let blanked = |c: char| text.chars().count() >= 3 && text.chars().all(|other| other == c);
     ["*", "x", "X", ".", "…", "•", "#", "?"].iter().any(|c| c.chars().all(blanked))
-        || [("<", ">"), ("{", "}"), ("[", "]"), ("${", "}"), ("$(", ")"), ("#{", "}"), ("%(", ")s")]
-            .iter()
-            .any(|(open, close)| between(open, close))
+        || [
+            ("<", ">"),
+            ("{", "}"),
+            ("[", "]"),
+            ("(", ")"),
+            ("${", "}"),
+            ("$(", ")"),
+            ("#{", "}"),
+            ("%(", ")s"),
+        ]
+        .iter()
+        .any(|(open, close)| between(open, close))
         || (between("%", "%") && variable(text.trim_matches('%')))
         || text.strip_prefix('$').is_some_and(variable)
         || matches!(text, "%s" | "%v" | "{}" | "…" | "...")

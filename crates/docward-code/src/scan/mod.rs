@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
     ClientUri, Code, Location,
-    code::{Place, Serving},
+    code::{Place, Serving, WholeUnits},
 };
 
 pub use language::{FileKind, Language};
@@ -191,6 +191,9 @@ pub fn scan(file: &str, within: &str, text: &str, kind: FileKind, known: &Known)
             } else if let Some(is_short_lived) = handlers::serving(&unit, within) {
                 let file = file.to_owned();
                 out.code.serving.push(Serving { file, is_short_lived });
+            }
+            if models::names_whole_currency(text) {
+                out.code.whole_units.push(WholeUnits::Project);
             }
         }
         FileKind::OtherCode | FileKind::Settings | FileKind::Schema => {

@@ -261,6 +261,16 @@ fn has_whole_currency(text: &str) -> bool {
     })
 }
 
+/// Whether a file says that amounts are of a currency without minor units: a payment provider of its country, or its
+/// code where no other currency is named.
+pub(super) fn names_whole_currency(text: &str) -> bool {
+    const PROVIDERS: [&str; 8] =
+        ["VNPay", "vnpay", "VNPAY", "ZaloPay", "zalopay", "ZALOPAY", "PayOS", "payos"];
+    let quoted = |code: &str| ['"', '\''].iter().any(|q| text.contains(&format!("{q}{code}{q}")));
+    PROVIDERS.iter().any(|provider| text.contains(provider))
+        || (quoted("VND") && !quoted("USD") && !quoted("EUR"))
+}
+
 /// Whether a declaration lets whole numbers in only: `validate: Number.isInteger`, `@IsInt()` before it.
 fn is_tested_whole(text: &str, line: u32) -> bool {
     let line = usize::try_from(line).unwrap_or(usize::MAX);

@@ -29,7 +29,7 @@ declare_rule! {
     /// itself (`$addToSet: {roles: "admin"}`), or are looked up in a list that does, are few. A statement alone
     /// does not tell a list of roles from a list of logins: it is a warning where the name says something of
     /// which there is more each day (`comments`, `events`, `loginHistory`, `messageIds`), and a note elsewhere
-    /// (`members`, `files`, `revisions`, `promotionHistory`), where another statement takes elements out or keeps the last ones, where the
+    /// (`members`, `files`, `revisions`, `promotionHistory`), where another update takes elements out (`$pull`) or keeps the last ones, where the
     /// array is searched first so that each key is there once, where the filter asks for a state that the same
     /// update changes (`active: {$ne: true}` with `$set: {active: true}`) or for young documents, and where the
     /// file has a bound for its length elsewhere. One array is one finding, at its first statement, however many

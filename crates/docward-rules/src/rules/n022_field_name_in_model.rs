@@ -1,6 +1,9 @@
 //! DM-04.1, DM-04.2, DM-04.4, DM-04.5: names of fields as models in source code declare them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use docward_model::{Evidence, Severity, code::DeclaredField};
 
@@ -290,6 +293,20 @@ fn prevailing<'n>(names: impl Iterator<Item = &'n str>) -> Option<Style> {
     }
 }
 
+/// A name whose last part is a code or an acronym (`org_UUID`, `score_E1`) as if that were a word.
+fn without_code(name: &str) -> Cow<'_, str> {
+    match name.rsplit_once('_') {
+        Some((rest, code))
+            if rest.contains(|c: char| c.is_ascii_lowercase())
+                && code.starts_with(|c: char| c.is_ascii_uppercase())
+                && code.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit()) =>
+        {
+            format!("{rest}_{}", code.to_ascii_lowercase()).into()
+        }
+        _ => name.into(),
+    }
+}
+
 /// What is wrong with a name; the least of what can be said about it.
 fn oddity(
     name: &str,
@@ -301,7 +318,7 @@ fn oddity(
     if bare.len() < name.len() && !bare.is_empty() {
         return Some(Fault::Underscore);
     }
-    let written = style(name);
+    let written = style(&without_code(name));
     if written == Style::Mixed {
         let wanted = in_style(name, prevailing.or(project).unwrap_or(Style::Camel));
         let why = format!("mixes two styles (`{wanted}`)");
@@ -331,6 +348,17 @@ fn oddity(
 #[cfg(test)]
 mod tests {
     use crate::testing::check;
+
+    #[test]
+    fn dm_04_1_codes_at_the_end_are_no_style() {
+        let found = |name: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nmodule.exports = mongoose.model('A', new mongoose.Schema({{user_name: String, order_items: [String], pay_time: Date, {name}: String}}));"
+            );
+            check("N022", &text).len()
+        };
+        assert_eq!([found("org_UUID"), found("score_E1"), found("Create_Time")], [0, 0, 1]);
+    }
 
     fn mongoose(fields: &str) -> Vec<String> {
         let body = format!(

@@ -28,7 +28,8 @@ declare_rule! {
     /// (`parseInt(price)`, `Number.isInteger` in the model, a comment or the default of
     /// the currency that says VND). So are amounts that count
     /// something else (`rawAmount` beside `tokenType`, balances of leave, points and diamonds, parts of a score) and
-    /// objects of payment providers, which count in minor units. Costs, estimates, prices of markets, a `fee` that may be a share, `unitAmount` as
+    /// objects of payment providers, which count in minor units. Costs, estimates, forecasts, prices of markets, amounts beside ids of
+    /// Stripe, those of a project that names a provider or a currency without minor units (VNPay, `'VND'` alone), a `fee` that may be a share, `unitAmount` as
     /// Stripe has it, the money of games and chat bots (beside `xp`, `coins` or a `guild`), and structs of Go that
     /// documents are only read into, are information. The fields of a model are one finding, and a field that several
     /// copies of one model declare is told once.
@@ -147,6 +148,7 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
     let is_estimate = all
         .split_last()
         .is_some_and(|(_, before)| before.iter().any(|word| ESTIMATES.contains(&word.as_str())));
+    let is_forecast = words(&field.model).iter().any(|word| word == "forecast");
     let is_market = words(&field.model).iter().any(|word| MARKETS.contains(&word.as_str()));
     // A fee with a name of its own beside an amount is an amount.
     let is_doubtful_fee =
@@ -155,11 +157,22 @@ fn may_be_meant(found: &Code, field: &DeclaredField, leaf: &str) -> bool {
     all.iter().any(|word| matches!(words::singular(word).as_str(), "cost" | "discount"))
         || is_estimate
         || is_market
+        || is_forecast
+        || is_stripes(found, field)
         || is_doubtful_fee
         || is_winnings(leaf)
         || normalised(leaf) == "unitamount"
         || is_of_game(found, field)
         || is_whole_elsewhere(found, leaf)
+}
+
+/// Whether a model keeps what Stripe says, which counts in minor units: beside `paymentIntentId` or ids of Stripe.
+fn is_stripes(found: &Code, field: &DeclaredField) -> bool {
+    let mut fields = found.fields.iter().filter(|other| other.model == field.model);
+    fields.any(|other| {
+        let name = normalised(&other.path);
+        name == "paymentintentid" || (name.starts_with("stripe") && name.ends_with("id"))
+    })
 }
 
 /// Whether names in the model say a game or a chat bot, whose money nobody pays with.
@@ -418,6 +431,10 @@ mod tests {
         assert_eq!(worst("balance: Number, xpTotal: Number"), Some(Info));
         assert_eq!(worst("Guild: String, Amount: Number"), Some(Info));
         assert_eq!(worst("unitAmount: Number"), Some(Info));
+        assert_eq!(worst("amount: Number, paymentIntentId: String"), Some(Info));
+        assert_eq!(worst("amount: Number, stripeCustomerId: String"), Some(Info));
+        assert_eq!(worst("price: Number, method: {type: String, default: 'VNPay'}"), Some(Info));
+        assert_eq!(worst("price: Number, currency: {enum: ['USD', 'VND']}"), Some(Warn));
         assert_eq!(worst("price: {type: Number, validate: Number.isInteger}"), None);
         assert_eq!(worst("price: Number, // VND"), None);
         assert_eq!(worst("price: Number, currency: {type: String, default: 'VND'}"), None);

@@ -17,8 +17,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports fields of models in source code whose name says a point in time (`createdAt`, `birth_date`,
-    /// `expireTime`) and whose type is a string. It is information where the text may be meant: beside a field
-    /// of a date type, where a name says a day and no more (`date`, `day`), where it may be a time of day
+    /// `expireTime`) and whose type is a string. It is information where the text may be meant: beside a date of a
+    /// related name (`startDate` of `startDay`), where a name says a day and no more (`date`, `day`), where it may be a time of day
     /// (`startTime`, `endTime`), in capitals as other systems write them (`LAUNCH_DATE`), in answers of payment
     /// providers, in a career (`experience[].startDate`), and in structs of Go that documents are only read into.
     /// Lengths of time are no points in time, nor are times of day: those that a comment, a default or a pattern
