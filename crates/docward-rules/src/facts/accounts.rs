@@ -219,11 +219,15 @@ fn powerful_actions(role: &CustomRole, privilege: &RolePrivilege) -> Option<Stri
     })
 }
 
-/// The roles that people made and an account has of which nobody asked what they allow.
-pub fn unasked_roles(evidence: &Evidence, user: &User) -> Vec<String> {
-    let asked = evidence.server.as_ref().is_some_and(|server| server.role_privileges.is_some());
-    let held = custom_roles(evidence, user).filter(|_| !asked);
-    held.map(|role| format!("{}@{}", role.name, role.database)).collect()
+/// The roles of an account that people made and of which nobody read what they allow.
+pub fn unread_roles(evidence: &Evidence, user: &User) -> Vec<String> {
+    let server = evidence.server.as_ref().filter(|server| server.role_privileges.is_some());
+    let read = |(db, role): &&Role| {
+        let mut known = server.iter().flat_map(|server| &server.custom_roles);
+        known.any(|known| known.database == *db && known.name == *role)
+    };
+    let unread = user.roles.iter().filter(|role| !is_built_in(&role.1) && !read(role));
+    unread.map(|(db, role)| format!("{role}@{db}")).collect()
 }
 
 /// Whether an account has a role.
