@@ -94,8 +94,10 @@ pub struct AccessRule {
 pub enum Peer {
     /// Addresses.
     Range(IpNet),
-    /// Something known by name only: another group, a tag, a list of addresses kept elsewhere.
+    /// Machines of one's own that are known by name only: another group, a tag.
     Named(String),
+    /// Addresses that are kept elsewhere, by the name of their list: there may be any among them.
+    Listed(String),
 }
 
 /// Which protocol a port is of.

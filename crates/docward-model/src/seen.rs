@@ -85,7 +85,8 @@ impl Seen {
         if let Some((low, high)) = self.share() {
             return Some(format!("{} of all", text::percent_range(low, high)));
         }
-        let share = self.unseen_below()?;
+        // So few that nothing is too much.
+        let share = self.unseen_below().filter(|share| *share < 1.0)?;
         Some(format!("what they do not show, fewer than {} have", text::small_percent(share)))
     }
 }
@@ -110,6 +111,7 @@ mod tests {
         assert_eq!(said, "what they do not show, fewer than 0.015 % have");
         assert_eq!(sample(20_000, 20_000).of_all(), None);
         assert_eq!(sample(0, 20_000).of_all(), None, "nothing follows from nothing");
+        assert_eq!(sample(3, 20_000).of_all(), None, "and nothing from three");
     }
 
     #[test]

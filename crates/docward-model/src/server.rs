@@ -59,6 +59,9 @@ pub struct Server {
     /// Roles people made that users have.
     #[serde(default)]
     pub custom_roles: Vec<CustomRole>,
+    /// What these roles allow, with what they have through others; `None` when nobody asked.
+    #[serde(default)]
+    pub role_privileges: Option<Vec<RolePrivilege>>,
     /// Default read and write concern of the cluster.
     pub default_concerns: Option<DefaultConcerns>,
     /// What the tables of a sharded cluster say; `None` where there are none.
@@ -188,6 +191,28 @@ pub struct CustomRole {
     /// Where they let it store documents that break the validator.
     #[serde(default)]
     pub bypasses: Vec<(String, String)>,
+}
+
+/// Actions that a role people made allows in one place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RolePrivilege {
+    /// The role, as (database, role).
+    pub role: (String, String),
+    /// Where.
+    pub place: PrivilegePlace,
+    /// The actions, as the server names them.
+    pub actions: Vec<String>,
+}
+
+/// Where a privilege holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum PrivilegePlace {
+    /// Everywhere, with what the server keeps for itself.
+    Everywhere,
+    /// The deployment as a whole.
+    Cluster,
+    /// A database and a collection of it; an empty name stands for any.
+    Collections(String, String),
 }
 
 /// Default concerns of the cluster.

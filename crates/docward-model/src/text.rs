@@ -80,22 +80,39 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// `0.015 %`: a small share with the digits that say something.
+/// `0.015 %`, `1.5 %`: a share that something stays below, with the digits that say something.
 pub fn small_percent(share: f64) -> String {
     let p = share * 100.0;
-    let digits = if p >= 1.0 { 0 } else { digits_of(p) };
-    format!("{} %", trimmed(format!("{p:.digits$}")))
+    let digits = digits_of(p);
+    format!("{} %", trimmed(format!("{:.digits$}", rounded_up(p, digits))))
 }
 
-/// `0.13 to 0.26 %`: two shares, rounded away from each other.
+/// `0.13 to 0.26 %`: two shares, rounded away from each other to three digits at most. What is more than
+/// nothing is never said to be 0, and what is less than the whole never to be 100 %.
 pub fn percent_range(low: f64, high: f64) -> String {
     let (low, high) = (low * 100.0, high * 100.0);
-    let digits = if high - low >= 10.0 { 0 } else { digits_of((high - low).max(1e-4)) };
+    // Of a number below 100, so that 99.95 keeps its digit beside 100.
+    let whole_digits = high.clamp(1e-4, 99.9).log10().floor();
+    let most = (2.0 - whole_digits).clamp(0.0, 6.0) as usize;
+    let digits = digits_of((high - low).max(1e-4)).min(most);
+    let nearest = |p: f64| trimmed(format!("{p:.digits$}"));
+    if nearest(low) == nearest(high) && nearest(low) != "0" {
+        return match nearest(low).as_str() {
+            "100" if low < 100.0 => "nearly 100 %".to_owned(),
+            both => format!("{both} %"),
+        };
+    }
+    let high = trimmed(format!("{:.digits$}", rounded_up(high, digits)));
+    match trimmed(format!("{:.digits$}", -rounded_up(-low, digits) + 0.0)).as_str() {
+        "0" => format!("up to {high} %"),
+        low => format!("{low} to {high} %"),
+    }
+}
+
+/// Up to so many digits; what computing added in the last place is none of the number.
+fn rounded_up(number: f64, digits: usize) -> f64 {
     let scale = 10_f64.powi(i32::try_from(digits).unwrap_or_default());
-    // What rounding added in the last place is none of the number.
-    let low = trimmed(format!("{:.digits$}", (low * scale + 1e-9).floor() / scale));
-    let high = trimmed(format!("{:.digits$}", (high * scale - 1e-9).ceil() / scale));
-    if low == high { format!("{low} %") } else { format!("{low} to {high} %") }
+    (number * scale - 1e-9).ceil() / scale
 }
 
 /// How many digits behind the point show two that are not 0.
@@ -233,6 +250,29 @@ mod tests {
         assert_eq!(form(0, "is", "are"), "are");
         assert_eq!(part(1, 1, "string"), "1 of 1 string");
         assert_eq!(verb(1_200, "is", "are"), "1,200 are");
+    }
+
+    #[test]
+    fn bounds_read_well() {
+        for (low, high, said) in [
+            (0.000_003_5, 0.012, "up to 1.2 %"),
+            (0.0, 0.012, "up to 1.2 %"),
+            (0.499_987, 0.500_013, "50 %"),
+            (0.999_999_9, 1.0, "nearly 100 %"),
+            (1.0, 1.0, "100 %"),
+            (0.998, 1.0, "99.8 to 100 %"),
+            (0.72, 1.0, "72 to 100 %"),
+            (0.001_342, 0.002_549, "0.13 to 0.26 %"),
+            (0.028_46, 0.041_37, "2.8 to 4.2 %"),
+            (0.000_000_01, 0.000_000_02, "up to 0.00001 %"),
+            (0.497_623_86, 0.497_630_65, "49.8 %"),
+        ] {
+            assert_eq!(percent_range(low, high), said);
+        }
+        assert_eq!(small_percent(3.0 / 200.0), "1.5 %");
+        assert_eq!(small_percent(3.0 / 90.0), "3.4 %", "a bound is not rounded down");
+        assert_eq!(small_percent(3.0 / 20_000.0), "0.015 %");
+        assert_eq!(small_percent(3.0 / 20.0), "15 %");
     }
 
     #[test]

@@ -137,7 +137,7 @@ pub(crate) fn seen(seen: &Seen) -> String {
                 format!("seen: {read}, in {} of them, so in {share} {level}", text::count(showing))
             }
             (_, Some(bound)) => format!("seen: {read}; {bound} {level}"),
-            (_, None) => format!("seen: {read} {level}"),
+            (_, None) => format!("seen: {read}, too few to tell of the others"),
         }
     }
 }

@@ -2,7 +2,8 @@
 //! on a finding and passes only on evidence; what nobody showed is `unknown`, with what would show it.
 
 use docward_model::{
-    ChecklistItem, Evidence, Finding, Layer, Level, Network, Password, Settings, Verdict,
+    ChecklistItem, Evidence, Finding, Layer, Level, Network, Password, RuleGroup, Settings, User,
+    Verdict,
 };
 
 use crate::{
@@ -58,6 +59,18 @@ fn in_its_place(finding: &Finding) -> String {
 fn unread(network: &Network) -> Option<Answer> {
     (!network.unread.is_empty())
         .then(|| unknown(format!("not read: {}", text::phrases(&network.unread, 3))))
+}
+
+/// Lists of addresses that are kept elsewhere may hold any address.
+fn listed(groups: &[&RuleGroup]) -> Option<Answer> {
+    let mut names: Vec<&str> = groups.iter().flat_map(|group| network::listed(group)).collect();
+    names.dedup();
+    (!names.is_empty()).then(|| {
+        unknown(format!(
+            "which addresses are admitted by {} is kept elsewhere: look there, or declare the rules with their ranges",
+            text::list(&names, 3)
+        ))
+    })
 }
 
 impl SelfCheck<'_> {
@@ -131,11 +144,14 @@ impl SelfCheck<'_> {
                 "no public address is bound and no load balancer declared".to_owned(),
             );
         }
-        let groups = network::declared(network, Layer::LoadBalancer).count() as u64;
-        if groups == 0 {
+        let groups: Vec<_> = network::declared(network, Layer::LoadBalancer).collect();
+        if groups.is_empty() {
             return unknown(
                 "a load balancer is declared, but no rules in front of it (layer load-balancer)",
             );
+        }
+        if let Some(answer) = listed(&groups) {
+            return answer;
         }
         (
             Verdict::Pass,
@@ -178,14 +194,17 @@ impl SelfCheck<'_> {
                 "a load balancer is declared, but no rules in front of it (layer load-balancer)",
             );
         }
-        let judged = mongodb.iter().chain(&balancer);
-        let rules: usize = judged.clone().map(|group| group.rules.len()).sum();
+        let judged = [mongodb, balancer].concat();
+        if let Some(answer) = listed(&judged) {
+            return answer;
+        }
+        let rules: usize = judged.iter().map(|group| group.rules.len()).sum();
         (
             Verdict::Pass,
             format!(
                 "{} in {} looked at, none admits everyone",
                 text::plural(rules as u64, "rule"),
-                text::plural(judged.count() as u64, "group")
+                text::plural(judged.len() as u64, "group")
             ),
         )
     }
@@ -237,11 +256,21 @@ impl SelfCheck<'_> {
         if open || server.and_then(|s| s.start.as_ref()).is_some_and(|s| !s.authorization) {
             return unknown("roles bind nobody while access control is off");
         }
-        let working = users
+        let works = |u: &&User| accounts::business_database(self.evidence, u).is_some();
+        let mut roles: Vec<String> = users
             .iter()
-            .filter(|u| accounts::business_database(self.evidence, u).is_some())
-            .count();
-        match working {
+            .filter(|u| works(u) || !accounts::administers(self.view.settings, u))
+            .flat_map(|u| accounts::unread_roles(self.evidence, u))
+            .collect();
+        roles.sort();
+        roles.dedup();
+        if !roles.is_empty() {
+            return unknown(format!(
+                "what these roles allow was not read: {}",
+                text::list(&roles, 3)
+            ));
+        }
+        match users.iter().filter(works).count() {
             0 => unknown("no account works on a business database, so there is none to judge"),
             n => (
                 Verdict::Pass,
@@ -364,14 +393,20 @@ mod tests {
         check("SC-2", &group("", "0.0.0.0/0", "*"), Verdict::Unknown);
         check("SC-2", &group("", "0.0.0.0/0", "443"), Verdict::Unknown);
         // Two halves are everyone.
-        let halves = group(mongodb, "0.0.0.0/1", "27017");
-        let half = r#"{"sources": ["128.0.0.0/1"], "ports": ["27017"]}"#;
+        let halves = group(mongodb, "128.0.0.0/1", "27017");
+        let half = r#"{"sources": ["0.0.0.0/1"], "ports": ["27017"]}"#;
         check("SC-2", &halves, Verdict::Pass);
         check(
             "SC-2",
             &halves.replace("\"rules\": [", &format!("\"rules\": [{half}, ")),
             Verdict::Fail,
         );
+        // So are most of the public addresses, and lists kept elsewhere may hold any.
+        check("SC-2", &group(mongodb, "2000::/3", "27017"), Verdict::Fail);
+        check("SC-2", &group(mongodb, "sg-app", "27017"), Verdict::Pass);
+        let (verdict, evidence) = row("SC-2", &group(mongodb, "pl-1", "27017"));
+        assert_eq!(verdict, Verdict::Unknown);
+        assert!(evidence.contains("`pl-1`"), "{evidence}");
         // What could not be read lets nothing pass, and hides no breach.
         let unread = |text: String| text.replacen("{", "{\"unread\": [\"rule 1 of `x`\"], ", 1);
         check("SC-2", &unread(group(mongodb, "10.0.0.0/8", "27017")), Verdict::Unknown);
@@ -412,6 +447,18 @@ mod tests {
         check("SC-5", &users(true, admin), Verdict::Unknown);
         let used = format!("{}\nuri mongodb://order@10.0.0.5", users(true, admin));
         check("SC-5", &used, Verdict::Fail);
+        let held = |privileges: &str| {
+            let app = r#"{"db": "admin", "role": "app"}"#;
+            let roles = format!(r#""roles": [{{"db": "admin", "role": "app"{privileges}}}]"#);
+            users(true, &format!("{work}, {app}")).replacen("{", &format!("{{{roles}, "), 1)
+        };
+        let allows = |what: &str| held(&format!(r#", "privileges": [{{{what}}}]"#));
+        check("SC-5", &held(""), Verdict::Unknown);
+        let of_another = allows(r#""db": "db_order", "actions": ["find"]"#)
+            .replace(r#""roles": [{"db": "admin""#, r#""roles": [{"db": "db_other""#);
+        check("SC-5", &of_another, Verdict::Unknown);
+        check("SC-5", &allows(r#""db": "db_order", "actions": ["find"]"#), Verdict::Pass);
+        check("SC-5", &allows(r#""anyResource": true, "actions": ["anyAction"]"#), Verdict::Fail);
     }
 
     #[test]

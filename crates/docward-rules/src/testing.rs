@@ -12,10 +12,10 @@ use docward_model::{
     AccessRule, ClientUri, Cluster, Code, Collection, CollectionKind, CollectionOptions,
     CollectionStats, CoreSource, Counted, DeclaredTopology, Deployment, Evidence, Finding, Index,
     IndexKey, IndexUsage, Layer, LimitScope, Location, Namespace, NamespaceOverride,
-    NamespacePattern, Network, Peer, PortRange, ProfileName, Protocol, Purpose, Router, RuleGroup,
-    RuleSettings, Server, Service, ServiceClass, Settings, Severity, Shard, ShardKey, ShardPart,
-    ShardedCollection, StartOptions, Suppression, ThresholdSetting, ThresholdValue, Topology, User,
-    Value, WorkloadKind,
+    NamespacePattern, Network, Peer, PortRange, PrivilegePlace, ProfileName, Protocol, Purpose,
+    RolePrivilege, Router, RuleGroup, RuleSettings, Server, Service, ServiceClass, Settings,
+    Severity, Shard, ShardKey, ShardPart, ShardedCollection, StartOptions, Suppression,
+    ThresholdSetting, ThresholdValue, Topology, User, Value, WorkloadKind,
     code::{Place, SetPath},
 };
 use docward_profile::{Links, Profiler, relate};
@@ -69,12 +69,28 @@ pub(crate) fn of_service(keys: &str, options: &str) -> String {
 
 /// Findings of one rule on an example whose first collection a server has counted, too.
 pub(crate) fn check_counted(code: &str, body: &str, counted: Counted) -> Vec<Finding> {
+    check_changed(code, body, |collection| collection.counted = Some(Box::new(counted)))
+}
+
+/// Findings of one rule on an example of whose first collection more is known than documents say.
+pub(crate) fn check_changed(
+    code: &str,
+    body: &str,
+    change: impl FnOnce(&mut Collection),
+) -> Vec<Finding> {
     let rule = RULES.iter().find(|r| r.meta.code == code).expect("the rule exists");
     let mut example = Example::new(code, "", body);
-    example.evidence.collections[0].counted = Some(Box::new(counted));
+    change(&mut example.evidence.collections[0]);
     let mut outcome = Outcome::default();
     engine::run(rule, &example.evidence, &example.settings, &mut outcome);
     outcome.findings
+}
+
+/// Findings of one rule on an example whose documents are a sample of so many.
+pub(crate) fn check_sampled(code: &str, body: &str, total: u64) -> Vec<Finding> {
+    check_changed(code, body, |collection| {
+        collection.profile.as_mut().expect("documents").total = total;
+    })
 }
 
 /// A threshold set for the namespaces that a pattern matches.
@@ -486,7 +502,12 @@ fn network(facts: &Value) -> Network {
     let peer = |source: &Value| {
         let source = text(source);
         let single = || source.parse::<std::net::IpAddr>().map(Into::into);
-        source.parse().or_else(|_| single()).map_or(Peer::Named(source.clone()), Peer::Range)
+        match source.parse().or_else(|_| single()) {
+            Ok(range) => Peer::Range(range),
+            // As AWS names lists of addresses.
+            Err(_) if source.starts_with("pl-") => Peer::Listed(source),
+            Err(_) => Peer::Named(source),
+        }
     };
     let rule = |rule: &Value| AccessRule {
         name: rule.get("name").map_or_else(|| "rule 1".to_owned(), text),
@@ -603,12 +624,46 @@ fn server(facts: &Value) -> Server {
             };
             roles.items().iter().map(custom).collect()
         }),
+        role_privileges: role_privileges(facts),
         cluster: cluster(facts),
         own_collections: number("own-collections"),
         open_data_handles: number("handles"),
         max_open_files: number("open-files"),
         ..Server::default()
     }
+}
+
+/// `"roles": [{…, "privileges": [{"db": "", "collection": "", "actions": ["find"]}]}]`; `"cluster": true`
+/// and `"anyResource": true` stand in the place of both names.
+fn role_privileges(facts: &Value) -> Option<Vec<RolePrivilege>> {
+    let roles = facts.get("roles").map_or(&[][..], Value::items);
+    if !roles.iter().any(|role| role.get("privileges").is_some()) {
+        return None;
+    }
+    let text = |value: &Value, key: &str| {
+        value.get(key).and_then(Value::as_text).unwrap_or_default().to_owned()
+    };
+    let privilege = |role: &Value, given: &Value| RolePrivilege {
+        role: (text(role, "db"), text(role, "role")),
+        place: if given.get("cluster").is_some() {
+            PrivilegePlace::Cluster
+        } else if given.get("anyResource").is_some() {
+            PrivilegePlace::Everywhere
+        } else {
+            PrivilegePlace::Collections(text(given, "db"), text(given, "collection"))
+        },
+        actions: given
+            .get("actions")
+            .map_or(&[][..], Value::items)
+            .iter()
+            .filter_map(|action| Some(action.as_text()?.to_owned()))
+            .collect(),
+    };
+    let given = |role: &Value| {
+        let listed = role.get("privileges").map_or(&[][..], Value::items).iter();
+        listed.map(|given| privilege(role, given)).collect::<Vec<_>>()
+    };
+    Some(roles.iter().flat_map(given).collect())
 }
 
 fn key_fields(key: &Value) -> Vec<(String, bool)> {

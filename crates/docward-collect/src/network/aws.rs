@@ -92,7 +92,11 @@ impl Permission {
         Ok(Some(AccessRule {
             name: format!("rule {}", number + 1),
             allows: true,
-            sources: v4.chain(v6).chain(groups.chain(lists).map(Peer::Named)).collect(),
+            sources: v4
+                .chain(v6)
+                .chain(groups.map(Peer::Named))
+                .chain(lists.map(Peer::Listed))
+                .collect(),
             ports: vec![ports],
             built_in: false,
             inherited: false,
@@ -133,7 +137,7 @@ mod tests {
         assert_eq!(
             read(text),
             [
-                "mongo: rule 1 allow 10.0.0.0/16,::/0,=sg-2,=pl-1 27017-27018",
+                "mongo: rule 1 allow 10.0.0.0/16,::/0,=sg-2,@pl-1 27017-27018",
                 "mongo: rule 3 allow =sg-1 every port",
             ]
         );

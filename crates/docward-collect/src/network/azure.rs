@@ -64,6 +64,12 @@ impl TryFrom<String> for Prefix {
     }
 }
 
+/// Whether a tag stands for the network around the machines. Others stand for services of the platform,
+/// some of which (`AzureCloud`) anybody can rent an address of.
+fn is_own(tag: &str) -> bool {
+    ["VirtualNetwork", "AzureLoadBalancer"].iter().any(|own| tag.eq_ignore_ascii_case(own))
+}
+
 pub(super) fn groups(text: &str) -> Result<Export, Fault> {
     let list: Vec<Nsg> = one_or_list(text, FORMAT)?;
     let mut export = Export::default();
@@ -92,7 +98,8 @@ impl Rule {
             match prefix {
                 Prefix::Everyone => sources.extend(everyone()),
                 Prefix::Range(range) => sources.push(Peer::Range(range.0)),
-                Prefix::Tag(tag) => sources.push(Peer::Named(tag)),
+                Prefix::Tag(tag) if is_own(&tag) => sources.push(Peer::Named(tag)),
+                Prefix::Tag(tag) => sources.push(Peer::Listed(tag)),
             }
         }
         let named = self.source_application_security_groups.into_iter().flatten();
@@ -165,6 +172,21 @@ mod tests {
                 format!(r#""sourceAddressPrefix": "{everyone}", "destinationPortRange": "27017""#);
             let expect = ["nsg: r allow 0.0.0.0/0,::/0 27017"];
             assert_eq!(read(&rules(&inbound("r", &more))), expect, "{everyone}");
+        }
+    }
+
+    #[test]
+    fn sc_2_se_5_tags_of_services_are_lists_of_addresses() {
+        for (tag, read_as) in [
+            ("AzureCloud", "@AzureCloud"),
+            ("Storage.WestEurope", "@Storage.WestEurope"),
+            ("virtualnetwork", "=virtualnetwork"),
+            ("AzureLoadBalancer", "=AzureLoadBalancer"),
+        ] {
+            let more =
+                format!(r#""sourceAddressPrefix": "{tag}", "destinationPortRange": "27017""#);
+            let expect = [format!("nsg: r allow {read_as} 27017")];
+            assert_eq!(read(&rules(&inbound("r", &more))), expect, "{tag}");
         }
     }
 

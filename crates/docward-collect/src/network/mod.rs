@@ -284,6 +284,7 @@ mod tests {
         let peer = |peer: &Peer| match peer {
             Peer::Range(range) => range.to_string(),
             Peer::Named(name) => format!("={name}"),
+            Peer::Listed(name) => format!("@{name}"),
         };
         let mut out = Vec::new();
         for group in &content.network.groups {

@@ -99,9 +99,10 @@ impl Policy {
         let mut sources: Vec<Peer> =
             ranges.filter_map(|block| block.0).map(|range| Peer::Range(range.0)).collect();
         let template = self.address_template.into_iter();
-        let names = template.flat_map(|t| [t.address_id, t.address_group_id]);
-        let names = names.chain([self.security_group_id]).flatten();
-        sources.extend(names.filter(|name| !name.is_empty()).map(Peer::Named));
+        let lists = template.flat_map(|t| [t.address_id, t.address_group_id]).flatten();
+        sources.extend(lists.filter(|name| !name.is_empty()).map(Peer::Listed));
+        let group = self.security_group_id.filter(|name| !name.is_empty());
+        sources.extend(group.map(Peer::Named));
         let name = self.policy_description.filter(|text| !text.trim().is_empty());
         let rule = AccessRule {
             name: name.unwrap_or_else(|| format!("rule {index}")),

@@ -17,10 +17,11 @@ pub(super) fn left_open(of: &[(&Collection, &Profile)]) -> String {
     least.map_or_else(String::new, |(collection, profile)| {
         let (read, ns) = (text::count(profile.documents), &collection.namespace);
         match profile.seen().unseen_below() {
-            Some(share) => format!(
+            Some(share) if share < 1.0 => format!(
                 "; 0 of {read} sampled in `{ns}`: fewer than {} of its documents at 95 %",
                 text::small_percent(share)
             ),
+            Some(_) => format!("; {read} read in `{ns}`, too few to tell of the others"),
             None => format!("; {read} read in `{ns}`, not chosen by chance: the others may differ"),
         }
     })

@@ -1,7 +1,8 @@
 //! Accounts: what their roles let them do, and who uses them.
 
 use docward_model::{
-    ClientUri, CustomRole, Evidence, Namespace, Purpose, Settings, ThresholdSetting, User,
+    ClientUri, CustomRole, Evidence, Namespace, PrivilegePlace, Purpose, RolePrivilege, Settings,
+    ThresholdSetting, User,
 };
 
 use super::{names, server};
@@ -93,8 +94,8 @@ pub type Role = (String, String);
 pub struct Powers<'a> {
     /// Those it has itself.
     pub own: Vec<&'a Role>,
-    /// Those it has through roles that people made.
-    pub held: Vec<(&'a CustomRole, Vec<&'a Role>)>,
+    /// Roles that people made, with the powerful roles or else the privileges in each, in words.
+    pub held: Vec<(&'a CustomRole, Vec<String>)>,
 }
 
 impl<'a> Powers<'a> {
@@ -103,9 +104,15 @@ impl<'a> Powers<'a> {
         let powerful = |roles: &'a [Role]| -> Vec<&'a Role> {
             roles.iter().filter(|(_, role)| is_powerful(role)).collect()
         };
-        let held = custom_roles(evidence, user)
-            .map(|role| (role, powerful(&role.inherits)))
-            .filter(|(_, powerful)| !powerful.is_empty());
+        let power = |role: &'a CustomRole| {
+            let named = powerful(&role.inherits);
+            match named.is_empty() {
+                true => (role, powerful_privileges(evidence, role)),
+                // Their privileges are among those of the role and would say the same again.
+                false => (role, named.iter().map(|(db, role)| format!("{role}@{db}")).collect()),
+            }
+        };
+        let held = custom_roles(evidence, user).map(power).filter(|(_, power)| !power.is_empty());
         Self { own: powerful(&user.roles), held: held.collect() }
     }
 
@@ -117,13 +124,110 @@ impl<'a> Powers<'a> {
     /// As messages list them: `root@admin`, `root@admin by app@admin`.
     pub fn words(&self) -> Vec<String> {
         let own = self.own.iter().map(|(db, role)| format!("{role}@{db}"));
-        let held = self.held.iter().flat_map(|(by, roles)| {
-            roles
-                .iter()
-                .map(move |(db, role)| format!("{role}@{db} by {}@{}", by.name, by.database))
+        let held = self.held.iter().flat_map(|(by, powers)| {
+            powers.iter().map(move |power| format!("{power} by {}@{}", by.name, by.database))
         });
         own.chain(held).collect()
     }
+}
+
+/// Actions that make an account an administrator, wherever it has them: who may grant roles may grant
+/// all of them to itself.
+const ADMINISTRATION: &[&str] = &[
+    "anyAction",
+    "internal",
+    "createUser",
+    "dropUser",
+    "changePassword",
+    "grantRole",
+    "revokeRole",
+    "createRole",
+    "dropRole",
+    "impersonate",
+    "shutdown",
+    "setParameter",
+    "replSetReconfig",
+    "replSetStateChange",
+    "addShard",
+    "removeShard",
+    "setFeatureCompatibilityVersion",
+    "killAnySession",
+    "applyOps",
+];
+
+/// Actions that change what a business database is, which `readWrite` does not allow. To bypass
+/// validators is V010's matter.
+const DATABASE_ADMINISTRATION: &[&str] = &["dropDatabase", "collMod", "enableProfiler"];
+
+/// Actions on documents, which an application has on its own database only.
+const WORK: &[&str] = &["find", "insert", "update", "remove"];
+
+/// Privileges of a role that let an account do more than read and write one database, in words. Where
+/// nobody asked for privileges, only what is known of writing tells.
+fn powerful_privileges(evidence: &Evidence, role: &CustomRole) -> Vec<String> {
+    let asked = evidence.server.as_ref().and_then(|server| server.role_privileges.as_ref());
+    let Some(all) = asked else {
+        let everywhere = role.writes.iter().any(|(db, at)| db.is_empty() && at.is_empty());
+        return everywhere
+            .then(|| "insert or update in every database".to_owned())
+            .into_iter()
+            .collect();
+    };
+    let own = all.iter().filter(|p| p.role.0 == role.database && p.role.1 == role.name);
+    let mut words: Vec<String> = own.filter_map(|p| powerful_actions(role, p)).collect();
+    words.sort();
+    words.dedup();
+    words
+}
+
+fn powerful_actions(role: &CustomRole, privilege: &RolePrivilege) -> Option<String> {
+    let place = &privilege.place;
+    let in_every_database = match place {
+        PrivilegePlace::Everywhere => true,
+        PrivilegePlace::Cluster => false,
+        PrivilegePlace::Collections(db, collection) => db.is_empty() && collection.is_empty(),
+    };
+    let in_business = match place {
+        PrivilegePlace::Everywhere => true,
+        PrivilegePlace::Cluster => false,
+        PrivilegePlace::Collections(db, _) => !server::is_system_database(db),
+    };
+    // A backup reads everything and is no administrator.
+    let backs_up = role.inherits.iter().any(|(_, role)| role == "backup");
+    let is_powerful = |action: &&str| {
+        ADMINISTRATION.contains(action)
+            || (in_business && DATABASE_ADMINISTRATION.contains(action))
+            || (in_every_database && WORK.contains(action) && !(backs_up && *action == "find"))
+    };
+    let actions: Vec<&str> =
+        privilege.actions.iter().map(String::as_str).filter(is_powerful).collect();
+    let actions = match actions.as_slice() {
+        [] => return None,
+        all if all.contains(&"anyAction") => "anyAction".to_owned(),
+        [first, second, third, rest @ ..] if !rest.is_empty() => {
+            format!("{first}, {second}, {third} and {} more actions", rest.len())
+        }
+        all => all.join(", "),
+    };
+    Some(match place {
+        PrivilegePlace::Everywhere => format!("{actions} on every resource"),
+        PrivilegePlace::Cluster => format!("{actions} on the cluster"),
+        PrivilegePlace::Collections(db, _) if db.is_empty() => {
+            format!("{actions} in every database")
+        }
+        PrivilegePlace::Collections(db, _) => format!("{actions} in {db}"),
+    })
+}
+
+/// The roles of an account that people made and of which nobody read what they allow.
+pub fn unread_roles(evidence: &Evidence, user: &User) -> Vec<String> {
+    let server = evidence.server.as_ref().filter(|server| server.role_privileges.is_some());
+    let read = |(db, role): &&Role| {
+        let mut known = server.iter().flat_map(|server| &server.custom_roles);
+        known.any(|known| known.database == *db && known.name == *role)
+    };
+    let unread = user.roles.iter().filter(|role| !is_built_in(&role.1) && !read(role));
+    unread.map(|(db, role)| format!("{role}@{db}")).collect()
 }
 
 /// Whether an account has a role.
@@ -173,15 +277,14 @@ pub fn is_powerful(role: &str) -> bool {
 
 /// The business database an account reads or writes, by itself or through a role that people made.
 pub fn business_database<'a>(evidence: &'a Evidence, user: &'a User) -> Option<&'a str> {
-    let held = custom_roles(evidence, user).flat_map(|role| &role.inherits);
-    user.roles
-        .iter()
-        .chain(held)
-        .find(|(db, role)| {
-            matches!(role.as_str(), "readWrite" | "read" | "dbOwner")
-                && !server::is_system_database(db)
-        })
-        .map(|(db, _)| db.as_str())
+    let held = || custom_roles(evidence, user);
+    let by_roles = user.roles.iter().chain(held().flat_map(|role| &role.inherits));
+    let by_roles =
+        by_roles.filter(|(_, role)| matches!(role.as_str(), "readWrite" | "read" | "dbOwner"));
+    // An empty name stands for any database, so for none that the account works on.
+    let by_privileges = held().flat_map(|role| &role.writes).filter(|(db, _)| !db.is_empty());
+    let mut databases = by_roles.chain(by_privileges).map(|(db, _)| db.as_str());
+    databases.find(|db| !server::is_system_database(db))
 }
 
 /// Connection strings of clients, without those of the sources.

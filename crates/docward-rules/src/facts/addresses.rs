@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use ipnet::{Ipv4Net, Ipv6Net};
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 /// Ranges that the internet does not reach, besides the loopback addresses.
 const PRIVATE_V4: [Ipv4Net; 5] = [
@@ -16,6 +16,40 @@ const PRIVATE_V6: [Ipv6Net; 2] = [
     Ipv6Net::new_assert(Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7),
     Ipv6Net::new_assert(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10),
 ];
+
+/// Ranges of IPv4 that nobody on the internet has an address of, besides the private ones.
+const UNUSED_V4: [Ipv4Net; 3] = [
+    Ipv4Net::new_assert(Ipv4Addr::new(0, 0, 0, 0), 8),
+    Ipv4Net::new_assert(Ipv4Addr::new(127, 0, 0, 0), 8),
+    Ipv4Net::new_assert(Ipv4Addr::new(224, 0, 0, 0), 3),
+];
+/// The part of IPv6 that public addresses are given out of.
+const PUBLIC_V6: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
+
+/// Which share of the public addresses of IPv4 and of IPv6 lies in these ranges.
+pub fn public_shares(ranges: &[IpNet]) -> (f64, f64) {
+    // Joined, no address is in two of them.
+    let ranges = IpNet::aggregate(&ranges.to_vec());
+    let common = |part: IpNet| -> f64 {
+        let within =
+            ranges.iter().filter_map(|range| match (range.contains(&part), part.contains(range)) {
+                (true, _) => Some(size(part)),
+                (_, true) => Some(size(*range)),
+                _ => None,
+            });
+        within.sum()
+    };
+    let not_public: Vec<IpNet> = PRIVATE_V4.into_iter().chain(UNUSED_V4).map(IpNet::V4).collect();
+    let every = IpNet::V4(Ipv4Net::default());
+    let public = size(every) - not_public.iter().copied().map(size).sum::<f64>();
+    let v4 = common(every) - not_public.iter().copied().map(common).sum::<f64>();
+    (v4 / public, common(IpNet::V6(PUBLIC_V6)) / size(IpNet::V6(PUBLIC_V6)))
+}
+
+/// How many addresses a range has.
+fn size(range: IpNet) -> f64 {
+    2_f64.powi(i32::from(range.max_prefix_len() - range.prefix_len()))
+}
 
 /// From where an address can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use docward_model::{
     BsonType, Collection, Distribution, Evidence, Field, FieldShape, Growth, Namespace, Observed,
-    Profile, Reference, Settings, TextClass,
+    Profile, Reference, Seen, Settings, TextClass,
 };
 
 use super::forecast::{self, Credible};
@@ -453,6 +453,17 @@ pub fn owner(
     }
     let declared = settings.array_cap(&collection.namespace, field.path.as_str());
     (large || declared.is_some_and(|cap| array.lengths.max > cap)).then_some(Owner::Large)
+}
+
+/// What was looked at for a statement about an array that is long or gets so: the documents that show it
+/// are those where it is long, or as long as there are none, those that have it.
+pub fn seen(profile: &Profile, field: &Field, limits: &Limits) -> Seen {
+    let lengths = field.array.as_ref().map(|array| &array.lengths);
+    let showing = lengths.map_or(0, |lengths| match lengths.at_least(limits.elements) {
+        0 => lengths.count,
+        long => long,
+    });
+    profile.seen_in(field, showing)
 }
 
 /// Bytes of one value in an array, on average.

@@ -5,6 +5,8 @@ use std::{collections::BTreeSet, fmt, net::IpAddr};
 use docward_model::{AccessRule, Layer, Network, Peer, PortRange, Protocol, RuleGroup};
 use ipnet::IpNet;
 
+use super::addresses::public_shares;
+
 /// A range of no more ports than this is about what it holds; a wider one happens to hold it.
 const NARROW: u16 = 100;
 
@@ -24,8 +26,10 @@ pub struct Way<'a> {
     pub ports: Option<PortRange>,
     /// Addresses that are let in.
     pub ranges: Vec<IpNet>,
-    /// What else is let in, known by name only.
+    /// Machines of one's own that are let in, by name.
     pub named: Vec<&'a str>,
+    /// Lists kept elsewhere whose addresses are let in.
+    pub listed: Vec<&'a str>,
 }
 
 /// What a group lets in, rule by rule. What earlier rules keep out is left out, be it in several
@@ -120,59 +124,101 @@ fn open_to<'a>(
         .collect();
     // Pieces that make up a whole keep the whole out.
     let kept_out = IpNet::aggregate(&ranges(about.iter().copied()));
-    let all_kept_out = everyone(&kept_out).len() == 2;
+    let all_kept_out = kept_out.iter().filter(|range| range.prefix_len() == 0).count() == 2;
     let is_open = |peer: &&Peer| match peer {
         Peer::Range(range) => !kept_out.iter().any(|denied| denied.contains(range)),
-        Peer::Named(_) => !all_kept_out && !about.contains(peer),
+        Peer::Named(_) | Peer::Listed(_) => !all_kept_out && !about.contains(peer),
     };
     let open: Vec<&Peer> = rule.sources.iter().filter(is_open).collect();
     let name = |peer: &&'a Peer| match peer {
         Peer::Named(name) => Some(name.as_str()),
-        Peer::Range(_) => None,
+        _ => None,
+    };
+    let list = |peer: &&'a Peer| match peer {
+        Peer::Listed(name) => Some(name.as_str()),
+        _ => None,
     };
     (!open.is_empty()).then(|| Way {
         ports: told,
         ranges: ranges(open.iter().copied()),
         named: open.iter().filter_map(name).collect(),
+        listed: open.iter().filter_map(list).collect(),
     })
 }
 
 fn ranges<'p>(peers: impl Iterator<Item = &'p Peer>) -> Vec<IpNet> {
     let range = |peer: &Peer| match peer {
         Peer::Range(range) => Some(*range),
-        Peer::Named(_) => None,
+        Peer::Named(_) | Peer::Listed(_) => None,
     };
     peers.filter_map(range).collect()
 }
 
-/// Which kinds of addresses are let in without exception, also when several ranges make up the whole.
+/// More than this share of the public addresses is everyone: whoever is kept out finds a machine that is
+/// not.
+const MOST: f64 = 0.5;
+
+/// Which kinds of addresses are let in, all or most of them, also when several ranges make them up.
 fn everyone(ranges: &[IpNet]) -> Vec<&'static str> {
-    let joined = IpNet::aggregate(&ranges.to_vec());
-    let whole = |kind: &Kind| joined.iter().any(|r| r.prefix_len() == 0 && kind.has(r));
-    KINDS.iter().filter(|kind| whole(kind)).map(|kind| kind.everyone).collect()
+    KINDS.iter().filter_map(|kind| kind.everyone(ranges)).collect()
 }
 
 /// A kind of addresses.
 struct Kind {
     /// All of them, as rules write it.
-    everyone: &'static str,
+    all: &'static str,
+    /// Most of those that are public.
+    most: &'static str,
     has: fn(&IpNet) -> bool,
+    public_share: fn(&[IpNet]) -> f64,
 }
 
 const KINDS: [Kind; 2] = [
-    Kind { everyone: "0.0.0.0/0", has: |range| matches!(range, IpNet::V4(_)) },
-    Kind { everyone: "::/0", has: |range| matches!(range, IpNet::V6(_)) },
+    Kind {
+        all: "0.0.0.0/0",
+        most: "most of 0.0.0.0/0",
+        has: |range| matches!(range, IpNet::V4(_)),
+        public_share: |ranges| public_shares(ranges).0,
+    },
+    Kind {
+        all: "::/0",
+        most: "most of ::/0",
+        has: |range| matches!(range, IpNet::V6(_)),
+        public_share: |ranges| public_shares(ranges).1,
+    },
 ];
 
 impl Kind {
     fn has(&self, range: &IpNet) -> bool {
         (self.has)(range)
     }
+
+    /// Everyone of this kind, in words, when these ranges let them in.
+    fn everyone(&self, ranges: &[IpNet]) -> Option<&'static str> {
+        let joined = IpNet::aggregate(&ranges.to_vec());
+        if joined.iter().any(|range| range.prefix_len() == 0 && self.has(range)) {
+            return Some(self.all);
+        }
+        ((self.public_share)(&joined) > MOST).then_some(self.most)
+    }
+}
+
+/// Lists kept elsewhere whose addresses a group lets in.
+pub fn listed(group: &RuleGroup) -> Vec<&str> {
+    let admissions = admissions(group);
+    let mut names: Vec<&str> = admissions
+        .iter()
+        .flat_map(|a| &a.ways)
+        .flat_map(|way| way.listed.iter().copied())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 impl Way<'_> {
     fn is_for_same(&self, other: &Self) -> bool {
-        self.ranges == other.ranges && self.named == other.named
+        (&self.ranges, &self.named, &self.listed) == (&other.ranges, &other.named, &other.listed)
     }
 
     fn opens(&self, ports: &[u16]) -> bool {
@@ -206,7 +252,9 @@ impl Admission<'_> {
     pub fn may_admit(&self, address: IpAddr, ports: &[u16]) -> bool {
         self.ways.iter().any(|way| {
             (way.ports.is_none() || way.opens(ports))
-                && (!way.named.is_empty() || way.ranges.iter().any(|r| r.contains(&address)))
+                && (!way.named.is_empty()
+                    || !way.listed.is_empty()
+                    || way.ranges.iter().any(|r| r.contains(&address)))
         })
     }
 }
@@ -223,7 +271,7 @@ fn add_ports(all: &mut Vec<PortRange>, ports: PortRange) {
 pub struct Opening<'a> {
     /// The rules, in their order.
     pub rules: Vec<&'a AccessRule>,
-    /// Which kinds of addresses are let in without exception.
+    /// Which kinds of addresses are let in, all or most of them.
     pub everyone: Vec<&'static str>,
     /// On which ports; empty when the file does not tell.
     pub ports: Vec<PortRange>,
@@ -245,8 +293,8 @@ impl fmt::Display for Opening<'_> {
     }
 }
 
-/// Where everyone is let in. Rules that share a port add up: `0.0.0.0/1` in one and `128.0.0.0/1` in
-/// another are everyone.
+/// Where everyone is let in. Rules that share a port add up: `0.0.0.0/2` in one and `128.0.0.0/1` in
+/// another are most of everyone.
 pub fn openings<'a>(admissions: &[Admission<'a>]) -> Vec<Opening<'a>> {
     let mut all: Vec<Opening<'a>> = Vec::new();
     for admission in admissions {
@@ -269,7 +317,7 @@ pub fn openings<'a>(admissions: &[Admission<'a>]) -> Vec<Opening<'a>> {
     for piece in pieces(PortRange::every(Protocol::Tcp), &bounds) {
         let here: Vec<_> = tcp.iter().filter(|(_, ports, _)| ports.has(piece.first)).collect();
         for kind in &KINDS {
-            if here.iter().any(|(_, _, way)| everyone(&way.ranges).contains(&kind.everyone)) {
+            if here.iter().any(|(_, _, way)| kind.everyone(&way.ranges).is_some()) {
                 continue;
             }
             let mut parts: Vec<(usize, Vec<IpNet>)> = here
@@ -280,21 +328,19 @@ pub fn openings<'a>(admissions: &[Admission<'a>]) -> Vec<Opening<'a>> {
                 .filter(|(_, ranges): &(usize, Vec<IpNet>)| !ranges.is_empty())
                 .collect();
             let whole: Vec<IpNet> = parts.iter().flat_map(|(_, ranges)| ranges).copied().collect();
-            if everyone(&whole).is_empty() {
-                continue;
-            }
+            let Some(together) = kind.everyone(&whole) else { continue };
             // The widest first, so that no rule is named without which everyone is let in as well.
             parts.sort_by_key(|(_, ranges)| ranges.iter().map(IpNet::prefix_len).min());
             let (mut so_far, mut needed) = (Vec::new(), BTreeSet::new());
             for (at, ranges) in parts {
                 so_far = IpNet::aggregate(&[so_far, ranges].concat());
                 needed.insert(at);
-                if !everyone(&so_far).is_empty() {
+                if kind.everyone(&so_far) == Some(together) {
                     break;
                 }
             }
             let rules = needed.into_iter().map(|at| admissions[at].rule).collect();
-            add_opening(&mut all, rules, vec![kind.everyone], Some(piece));
+            add_opening(&mut all, rules, vec![together], Some(piece));
         }
     }
     all
@@ -423,7 +469,30 @@ mod tests {
         assert_eq!(open(&[rule(true, &["0.0.0.0/0"], port)]), ["0.0.0.0/0"]);
         assert_eq!(open(&[rule(true, &["0.0.0.0/1", "128.0.0.0/1"], port)]), ["0.0.0.0/0"]);
         assert_eq!(open(&[rule(true, &["0.0.0.0/0", "::/0"], port)]), ["0.0.0.0/0", "::/0"]);
-        assert!(open(&[rule(true, &["0.0.0.0/1", "sg-1"], port)]).is_empty());
+        assert!(open(&[rule(true, &["128.0.0.0/1", "sg-1"], port)]).is_empty());
+    }
+
+    #[test]
+    fn sc_2_most_of_the_public_addresses_are_everyone() {
+        let port = (27017, 27017);
+        let but_ten = [
+            "0.0.0.0/5",
+            "8.0.0.0/7",
+            "11.0.0.0/8",
+            "12.0.0.0/6",
+            "16.0.0.0/4",
+            "32.0.0.0/3",
+            "64.0.0.0/2",
+            "128.0.0.0/1",
+        ];
+        assert_eq!(open(&[rule(true, &but_ten, port)]), ["most of 0.0.0.0/0"]);
+        assert_eq!(open(&[rule(true, &["0.0.0.0/1"], port)]), ["most of 0.0.0.0/0"]);
+        assert_eq!(open(&[rule(true, &["2000::/3"], port)]), ["most of ::/0"]);
+        // Private addresses are many, and nobody outside has them.
+        let private =
+            ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
+        assert!(open(&[rule(true, &private, port)]).is_empty());
+        assert!(open(&[rule(true, &["64.0.0.0/2", "2001:db8::/32"], port)]).is_empty());
     }
 
     #[test]
@@ -439,10 +508,18 @@ mod tests {
 
     #[test]
     fn sc_2_se_5_rules_that_share_a_port_add_up() {
-        let (port, half, other) = ((27017, 27017), ["0.0.0.0/1"], ["128.0.0.0/1"]);
+        let (port, half, other) = ((27017, 27017), ["0.0.0.0/2"], ["128.0.0.0/1"]);
         assert_eq!(
             told(&[rule(true, &half, port), rule(true, &other, port)]),
-            ["`r1`, `r2` together (0.0.0.0/0 on port 27017)"]
+            ["`r1`, `r2` together (most of 0.0.0.0/0 on port 27017)"]
+        );
+        assert_eq!(
+            told(&[
+                rule(true, &half, port),
+                rule(true, &["64.0.0.0/2"], port),
+                rule(true, &other, port)
+            ]),
+            ["`r1`, `r2`, `r3` together (0.0.0.0/0 on port 27017)"]
         );
         // Only where they meet, and without those that add nothing.
         assert_eq!(
@@ -451,14 +528,14 @@ mod tests {
                 rule(true, &half, (27000, 27018)),
                 rule(true, &other, (27017, 28000)),
             ]),
-            ["`r2`, `r3` together (0.0.0.0/0 on ports 27017-27018)"]
+            ["`r2`, `r3` together (most of 0.0.0.0/0 on ports 27017-27018)"]
         );
         assert_eq!(
-            told(&[rule(true, &["::/1"], port), rule(true, &["8000::/1"], port)]),
-            ["`r1`, `r2` together (::/0 on port 27017)"]
+            told(&[rule(true, &["2000::/4"], port), rule(true, &["3000::/4"], port)]),
+            ["`r1`, `r2` together (most of ::/0 on port 27017)"]
         );
         assert!(told(&[rule(true, &half, port), rule(true, &other, (27018, 27018))]).is_empty());
-        assert!(told(&[rule(true, &half, port), rule(true, &["::/1"], port)]).is_empty());
+        assert!(told(&[rule(true, &half, port), rule(true, &["2000::/4"], port)]).is_empty());
         // One that does it alone is told alone.
         assert_eq!(
             told(&[rule(true, &half, port), rule(true, &["0.0.0.0/0"], port)]),

@@ -71,11 +71,16 @@ pub fn bound(
     profile: &Profile,
     field: &Field,
 ) -> Option<Bound> {
-    let lengths = &field.array.as_ref()?.lengths;
+    let array = field.array.as_ref()?;
+    let lengths = &array.lengths;
     if is_geometry(profile, field) {
         return Some(Bound::Geometry);
     }
-    if let Some(n) = vector(profile, field) {
+    // What grew in all documents alike has one length everywhere, and keeps it no longer than till tomorrow.
+    let grows = array.observed.is_some_and(|seen| {
+        super::arrays::Limits::of(settings, &collection.namespace).credible.is_seen(&seen)
+    });
+    if let Some(n) = vector(profile, field).filter(|_| !grows) {
         return Some(Bound::Vector(n));
     }
     // A declared cap that the data has passed is no cap.
@@ -109,6 +114,7 @@ pub fn bound(
         && lengths.min == lengths.max
         && lengths.max > 0
         && plain
+        && !grows
         && !super::arrays::keeps_coming(field))
     .then_some(Bound::FixedLength(lengths.max))
 }

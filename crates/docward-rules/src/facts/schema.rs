@@ -25,27 +25,26 @@ pub fn schemas(validator: &Value) -> Vec<&Value> {
 
 /// The types a schema node admits; `None` when it does not say.
 pub fn admitted_types(node: &Value) -> Option<BTreeSet<BsonType>> {
-    let words = |value: &Value| -> Vec<String> {
-        match value {
-            Value::Text(text) => vec![text.clone()],
-            Value::List(items) => {
-                items.iter().filter_map(|i| i.as_text().map(str::to_owned)).collect()
-            }
-            _ => Vec::new(),
-        }
-    };
     let (key, value) = node.entries().iter().find(|(k, _)| k == "bsonType" || k == "type")?;
+    let mut out = types_named(value).unwrap_or_default();
+    let words = std::slice::from_ref(value).iter().chain(value.items());
+    if key == "type" && words.filter_map(Value::as_text).any(|word| word == "boolean") {
+        out.insert(BsonType::Bool);
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// The types that a word or a list of words names; `None` without any that is known: a word this table
+/// does not know admits something it cannot name.
+pub fn types_named(value: &Value) -> Option<BTreeSet<BsonType>> {
+    let words = std::slice::from_ref(value).iter().chain(value.items());
     let mut out = BTreeSet::new();
-    for word in words(value) {
-        match word.as_str() {
+    for word in words.filter_map(Value::as_text) {
+        match word {
             "number" => out.extend(BsonType::ALL.into_iter().filter(|t| t.is_number())),
-            "boolean" if key == "type" => {
-                out.insert(BsonType::Bool);
-            }
             word => out.extend(BsonType::ALL.into_iter().find(|t| t.name() == word)),
         }
     }
-    // A word this table does not know admits something it cannot name: say nothing then.
     (!out.is_empty()).then_some(out)
 }
 

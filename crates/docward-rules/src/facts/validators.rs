@@ -84,7 +84,33 @@ fn is_in_the_way(validator: &Value, at: &Subject, command: &str) -> bool {
                 DemandKind::Enum(_) => path == Some(demand.path.as_str()),
                 _ => false,
             })
-    }) || validator.entries().iter().any(|(key, _)| path == Some(key))
+    }) || path.is_some_and(|path| {
+        conditions(validator, path).into_iter().any(|(operator, value)| match operator {
+            "$type" => schema::types_named(value).is_none_or(|kinds| !admits(&kinds)),
+            "$exists" => takes_away,
+            _ => true,
+        })
+    })
+}
+
+/// What the query operators of a validator ask of a place in every document, as (operator, value); a
+/// plain value is `$eq`.
+fn conditions<'a>(validator: &'a Value, path: &str) -> Vec<(&'a str, &'a Value)> {
+    let mut all = Vec::new();
+    for (key, value) in validator.entries() {
+        if key == "$and" {
+            all.extend(value.items().iter().flat_map(|part| conditions(part, path)));
+        } else if key == path {
+            let operators = value.entries();
+            match operators.first() {
+                Some((first, _)) if first.starts_with('$') => {
+                    all.extend(operators.iter().map(|(name, value)| (name.as_str(), value)));
+                }
+                _ => all.push(("$eq", value)),
+            }
+        }
+    }
+    all
 }
 
 /// The type that a remedy gives to values, when it is one.
@@ -144,9 +170,26 @@ mod tests {
             assert!(!todo.contains("the old form"), "{todo}");
             assert!(!command.contains("collMod"), "{command}");
         }
-        let (todo, command) = mixed(&demands(r#""int""#));
-        assert!(todo.contains("the old form"), "{todo}");
-        assert!(command.contains("validationAction: \"warn\""), "{command}");
+        let asks = |condition: &str| format!(r#"options {{"validator": {condition}}}"#);
+        for condition in [
+            r#"{"userName": {"$type": "string"}}"#,
+            r#"{"userName": {"$exists": true, "$type": ["string", "null"]}}"#,
+            r#"{"$and": [{"userName": {"$type": "string"}}, {"age": {"$gt": 0}}]}"#,
+        ] {
+            let (todo, command) = mixed(&asks(condition));
+            assert!(!todo.contains("the old form"), "{todo}");
+            assert!(!command.contains("collMod"), "{command}");
+        }
+        for validator in [
+            demands(r#""int""#),
+            asks(r#"{"userName": {"$type": "number"}}"#),
+            asks(r#"{"$and": [{"userName": {"$type": "int"}}]}"#),
+            asks(r#"{"userName": {"$gt": 0}}"#),
+        ] {
+            let (todo, command) = mixed(&validator);
+            assert!(todo.contains("the old form"), "{todo}");
+            assert!(command.contains("validationAction: \"warn\""), "{command}");
+        }
     }
 
     #[test]

@@ -172,15 +172,17 @@ pub struct Proposed<'e> {
 }
 
 /// The index to make for a shape, when those of other shapes of the collection are made, too: a longer
-/// one that begins with what this shape wants serves both.
+/// one that begins with what this shape wants serves both, and of two that serve each other's shape, one
+/// is made.
 pub fn merged<'e>(evidence: &'e Evidence, stats: &QueryStats, wanted: &Wanted) -> Proposed<'e> {
     let lacking = lacking(evidence, &stats.shape);
     let all: Vec<Wanted> = lacking.iter().map(|(_, wanted)| wanted.clone()).collect();
-    let longer = all.iter().map(|other| other.arranged(&all));
-    let longer = longer
-        .filter(|o| o.keys.len() > wanted.keys.len() && wanted.is_served_by(&o.keys))
-        .max_by(|a, b| (a.keys.len(), &b.keys).cmp(&(b.keys.len(), &a.keys)));
-    let chosen = longer.unwrap_or_else(|| wanted.arranged(&all));
+    // A range can be read either way, a sort of several fields cannot, so those that sort come first.
+    let serving =
+        all.iter().map(|other| other.arranged(&all)).filter(|o| wanted.is_served_by(&o.keys));
+    let chosen = serving
+        .max_by(|a, b| (a.keys.len(), a.sorts, &b.keys).cmp(&(b.keys.len(), b.sorts, &a.keys)))
+        .unwrap_or_else(|| wanted.arranged(&all));
     let also = lacking
         .iter()
         .filter(|(shape, other)| **shape != stats.shape && other.is_served_by(&chosen.keys));

@@ -242,7 +242,7 @@ fn report(
         what,
         "once the document reaches 16 MB every further append fails until it is split by hand",
         advice.text(collection, profile, field, cx),
-        profile.seen(),
+        arrays::seen(profile, field, limits),
     )
     .data("p99", p99)
     .data("max", max)
@@ -418,9 +418,9 @@ fn series_command(
 mod tests {
     use docward_model::code::{Append, AppendKind, Cap, Code, Place};
 
-    use docward_model::{DataValue, Finding, Severity};
+    use docward_model::{DataValue, Finding, Observed, Severity};
 
-    use crate::testing::{check, check_with};
+    use crate::testing::{check, check_changed, check_sampled, check_with};
 
     /// `n` documents a day apart whose arrays lose `step` elements from each to the next, so that the
     /// older the longer.
@@ -451,6 +451,42 @@ mod tests {
         assert_eq!(found[0].data.get("limit"), Some(&DataValue::Int(1000)));
         assert!(found[0].todo.contains("`t_post` with `userId`"), "{}", found[0].todo);
         assert!(found[0].todo.contains("$slice"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_08_2_a_sample_says_in_how_many_documents_it_is_long() {
+        let found = check_sampled("D008", &growing(60, 20, "{\"text\": \"hello\"}"), 9_000);
+        assert_eq!(found[0].seen.showing, Some(11), "1,000 to 1,200 elements by 20");
+    }
+
+    #[test]
+    fn alg_6_growth_between_two_dates_beats_lengths_that_are_even() {
+        let grown = |element: &str, observed: Option<Observed>| {
+            let body = format!("x100 {{\"_id\": $i, \"list\": $array(205, {element})}}");
+            check_changed("D008", &body, |collection| {
+                let profile = collection.profile.as_mut().expect("documents");
+                let list = profile.fields.iter_mut().find(|f| f.path.as_str() == "list");
+                list.and_then(|field| field.array.as_mut()).expect("an array").observed = observed;
+            })
+        };
+        let day = 86_400_000;
+        let observed = Observed {
+            documents: 100,
+            grown: 100,
+            shrunk: 0,
+            per_day: 5.4,
+            leaders: [(205, 5.4); 4],
+            from_ms: 20_000 * day,
+            to_ms: 20_037 * day,
+        };
+        for element in ["\"line $j\"", "$j.5"] {
+            assert_eq!(grown(element, None), [], "{element}");
+            let found = grown(element, Some(observed));
+            assert_eq!(found.len(), 1, "{element}");
+            assert!(found[0].what.starts_with("`list` grew in"), "{}", found[0].what);
+            let shrinks = Observed { grown: 2, shrunk: 98, ..observed };
+            assert_eq!(grown(element, Some(shrinks)), [], "{element}");
+        }
     }
 
     #[test]

@@ -164,8 +164,10 @@ fn rare(collection: &Collection, limit: u64, cx: &mut Cx<'_>) {
         let lengths = &field.lengths;
         let ns = &collection.namespace;
         let over = lengths.at_least(limit);
-        // Long lists of numbers are vectors or coordinates.
-        if over == 0 || field.long_of_numbers == over {
+        // Vectors are numbers, as many in each document; lists of numeric ids differ in length.
+        let are_vectors =
+            field.long_of_numbers == over && lengths.count > 1 && lengths.min == lengths.max;
+        if over == 0 || are_vectors {
             continue;
         }
         let known = read.and_then(|profile| {
@@ -325,6 +327,9 @@ mod tests {
                 buckets: vec![(1, 1, 499_999), (max, max, 1)],
                 exact: Some((1000, u64::from(max >= 1000))),
             };
+            of_lengths(lengths, long_of_numbers)
+        };
+        fn of_lengths(lengths: Distribution, long_of_numbers: u64) -> Counted {
             let tags = CountedField {
                 name: "tags".to_owned(),
                 types: TypeCounts::default(),
@@ -333,7 +338,7 @@ mod tests {
                 long_of_numbers,
             };
             Counted { documents: 500_000, fields: vec![tags], ..Counted::default() }
-        };
+        }
         let body = "x200 {\"_id\": $i, \"tags\": [\"a\"]}";
         let found = check_counted("D009", body, counted(1000, 0));
         assert_eq!(found.len(), 1);
@@ -350,7 +355,20 @@ mod tests {
             )
         );
         assert_eq!(check_counted("D009", body, counted(999, 0)).len(), 0);
-        assert_eq!(check_counted("D009", body, counted(1536, 1)).len(), 0, "a vector");
+        assert_eq!(check_counted("D009", body, counted(1536, 1)).len(), 1, "ids, not a vector");
+        let vectors = Distribution {
+            count: 500_000,
+            min: 1536,
+            max: 1536,
+            sum: 500_000 * 1536,
+            buckets: vec![(1536, 1536, 500_000)],
+            exact: Some((1000, 500_000)),
+        };
+        assert_eq!(
+            check_counted("D009", "{\"_id\": 1}", of_lengths(vectors, 500_000)).len(),
+            0,
+            "vectors"
+        );
         // What was read speaks for itself.
         let read = "x2 {\"_id\": $i, \"tags\": $array(1000, {\"row\": $j})}";
         assert_eq!(check_counted("D009", read, counted(1000, 0)).len(), 1);

@@ -5,7 +5,7 @@ use docward_model::{Collection, Draft, NameFamily, Seen, Severity, Subject, Tail
 use crate::{
     Cx, declare_rule,
     facts::{
-        server,
+        names, server,
         suffix::{Tail, time_tail},
         words,
     },
@@ -97,10 +97,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         || entity.starts_with(module)
         || server::is_system_database(module)
         || module == "test";
-    let todo = if says_it {
-        format!("put the module that owns it in front: `{prefix}<module>_{entity}{time}`")
-    } else {
-        format!("put the module in front, for instance `{prefix}{module}_{entity}{time}`")
+    let (own_module, own_entity) = (in_house_letters(module), in_house_letters(entity));
+    let shown = own_entity.as_deref().unwrap_or("<entity>");
+    let todo = match own_module {
+        Some(module) if !says_it => {
+            format!("put the module in front, for instance `{prefix}{module}_{shown}{time}`")
+        }
+        _ => format!("put the module that owns it in front: `{prefix}<module>_{shown}{time}`"),
     };
     let severity = if cx.flag(&REQUIRE_MODULE) { Severity::Warn } else { Severity::Info };
     cx.report(
@@ -114,6 +117,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .data("entity", entity)
         .severity(severity),
     );
+}
+
+/// A word as N007 accepts it in a name; `None` when its letters are none of those.
+fn in_house_letters(word: &str) -> Option<String> {
+    let word = names::to_snake(word);
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    (!word.is_empty() && word.chars().all(fits)).then_some(word)
 }
 
 #[cfg(test)]
@@ -135,6 +145,24 @@ mod tests {
         assert!(check("N008", "@ db_shop.t_user_address\n{\"_id\": 1}").is_empty());
         assert!(check("N008", "@ db_shop.t_pay_log_202403\n{\"_id\": 1}").is_empty());
         assert!(check("N008", "@ db_shop.orders\n{\"_id\": 1}").is_empty());
+    }
+
+    #[test]
+    fn dm_03_3_dm_03_2_what_is_proposed_is_a_good_name() {
+        for (name, proposal) in [
+            ("db_shop.t_a b", "`t_shop_a_b`"),
+            ("db_shop.t_100%", "`t_shop_100`"),
+            ("db_shop.t_Orders", "`t_shop_orders`"),
+            ("db_web-shop.t_orders", "`t_web_shop_orders`"),
+            ("db_shop.t_订单", "`t_shop_<entity>`"),
+        ] {
+            let found = check("N008", &format!("@ {name}\n{{\"_id\": 1}}"));
+            assert!(found[0].todo.contains(proposal), "{}", found[0].todo);
+            if !proposal.contains('<') {
+                let proposed = format!("@ db_shop.{}\n{{\"_id\": 1}}", proposal.trim_matches('`'));
+                assert!(check("N007", &proposed).is_empty(), "{proposal}");
+            }
+        }
     }
 
     #[test]

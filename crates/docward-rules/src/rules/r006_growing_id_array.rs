@@ -128,7 +128,7 @@ fn report(
         what,
         "the list is rewritten with every id and ends at 16 MB; the other side can hold the relation without a limit",
         relation.advice(array.lengths.sum),
-        profile.seen(),
+        arrays::seen(profile, field, limits),
     )
     .data("p99", p99)
     .data("max", max)
@@ -271,7 +271,7 @@ impl Relation {
 mod tests {
     use docward_model::{DataValue, Severity};
 
-    use crate::testing::{check, check_with};
+    use crate::testing::{check, check_sampled, check_with};
 
     const OID: &str = "ObjectId(\"65f3a2b8c1d2e3f4a5b6c7d8\")";
 
@@ -287,6 +287,14 @@ mod tests {
             "{}",
             found[0].todo
         );
+    }
+
+    #[test]
+    fn pt_junction_1_a_sample_says_in_how_many_documents_it_is_long() {
+        let body = format!(
+            "x3 {{\"_id\": $i, \"followers\": $array(1001, {OID})}}\nx20 {{\"_id\": 9$i, \"followers\": $array(990, {OID})}}"
+        );
+        assert_eq!(check_sampled("R006", &body, 5_000)[0].seen.showing, Some(3));
     }
 
     #[test]

@@ -18,9 +18,11 @@ declare_rule! {
     /// Looks at the roles of all users. An account that works on a business database (`read` or `readWrite`
     /// there) and also has administrative roles or roles on any database is an error: an application can do
     /// what only an administrator should. `dbAdmin` and `dbOwner` count, because they may change and bypass
-    /// validators, and so do roles of your own that hold one of these. An account with such roles whose name
-    /// does not say administration, in one of its words, is told as information: it may belong to an
-    /// application.
+    /// validators, and so do roles of your own that hold one of these. A role of your own counts by its
+    /// privileges, too: `anyAction`, users and roles (`grantRole`, `createUser`), the cluster
+    /// (`shutdown`, `setParameter`), `dropDatabase`, `collMod` and `enableProfiler` on business databases,
+    /// and reading or writing every database. An account with such roles whose name does not say
+    /// administration, in one of its words, is told as information: it may belong to an application.
     ///
     /// ## Why it matters
     /// A flaw in the application, or its leaked password, then gives away the whole deployment.
@@ -237,6 +239,51 @@ mod tests {
             r#"db.getSiblingDB("admin").grantRolesToUser("order", [{role: "readWrite", db: "db_order"}]); db.getSiblingDB("admin").revokeRolesFromUser("order", [{role: "app", db: "admin"}])"#
         );
         assert!(about[0].todo.contains("`app@admin` is kept for `dba-li`"), "{}", about[0].todo);
+    }
+
+    #[test]
+    fn se_8_sc_5_roles_of_your_own_count_by_their_privileges() {
+        let found = |user: &str, holds: &str, privilege: &str| {
+            let body = format!(
+                r#"server {{"users": [{{"user": "{user}", "roles": [{{"db": "db_order", "role": "readWrite"}}, {{"db": "admin", "role": "own"}}]}}], "roles": [{{"db": "admin", "role": "own", "inheritedRoles": [{holds}], "privileges": [{{{privilege}}}]}}]}}"#
+            );
+            check("S004", &body)
+        };
+        for (privilege, words) in [
+            (r#""anyResource": true, "actions": ["anyAction"]"#, "anyAction on every resource"),
+            (r#""db": "", "actions": ["grantRole"]"#, "grantRole in every database"),
+            (r#""db": "admin", "actions": ["createUser"]"#, "createUser in admin"),
+            (
+                r#""db": "db_order", "actions": ["find", "dropDatabase", "collMod"]"#,
+                "dropDatabase, collMod in db_order",
+            ),
+            (
+                r#""cluster": true, "actions": ["serverStatus", "shutdown"]"#,
+                "shutdown on the cluster",
+            ),
+            (r#""db": "", "actions": ["find"]"#, "find in every database"),
+        ] {
+            let found = found("order", "", privilege);
+            assert_eq!(found.len(), 1, "{privilege}");
+            assert_eq!(found[0].severity, Severity::Error);
+            let expected = format!("and has `{words} by own@admin` too");
+            assert!(found[0].what.contains(&expected), "{}", found[0].what);
+            let fix = found[0].fix.as_ref().expect("commands");
+            assert!(fix.command.contains("revokeRolesFromUser") && fix.safety == Safety::Manual);
+        }
+        for privilege in [
+            r#""db": "db_order", "actions": ["find", "insert", "update", "remove", "createIndex"]"#,
+            r#""cluster": true, "actions": ["serverStatus", "listDatabases"]"#,
+            r#""db": "", "collection": "system.profile", "actions": ["find"]"#,
+            r#""db": "config", "actions": ["collMod"]"#,
+        ] {
+            assert!(found("order", "", privilege).is_empty(), "{privilege}");
+        }
+        let reads = r#""db": "", "actions": ["find"]"#;
+        assert!(found("order", r#"{"db": "admin", "role": "backup"}"#, reads).is_empty());
+        // Without the privileges, what is known of writing tells.
+        let writes = r#"server {"users": [{"user": "order", "roles": [{"db": "db_order", "role": "readWrite"}, {"db": "admin", "role": "own"}]}], "roles": [{"db": "admin", "role": "own", "writes": [{"db": "", "collection": ""}]}]}"#;
+        assert_eq!(check("S004", writes)[0].severity, Severity::Error);
     }
 
     #[test]

@@ -16,8 +16,8 @@ declare_rule! {
     /// ## What it checks
     /// Looks at the rules in front of the load balancer (`--network-rules`, layer `load-balancer`; see
     /// docs/security.md). A rule that admits everyone (`0.0.0.0/0`, `::/0`, or ranges that make up the
-    /// whole, be it in several rules for one port) is an error, and so are ports besides the declared
-    /// `listener_port`. What earlier rules keep out is not counted.
+    /// whole or more than half of the public addresses, be it in several rules for one port) is an error, and
+    /// so are ports besides the declared `listener_port`. What earlier rules keep out is not counted.
     ///
     /// ## Why it matters
     /// The allow-list of the load balancer is the first of two layers that stand between the internet and
@@ -139,9 +139,9 @@ mod tests {
             )
         };
         let (half, other) = ("0.0.0.0/1", "128.0.0.0/1");
-        let open = found(&[rule("", half, "27017"), rule("", other, "27017")].join(", "));
+        let open = found(&[rule("", "0.0.0.0/2", "27017"), rule("", other, "27017")].join(", "));
         assert!(
-            open.len() == 1 && open[0].ends_with("together (0.0.0.0/0 on port 27017)"),
+            open.len() == 1 && open[0].ends_with("together (most of 0.0.0.0/0 on port 27017)"),
             "{open:?}"
         );
         let deny = r#""deny": true, "#;

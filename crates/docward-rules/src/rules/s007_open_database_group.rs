@@ -16,7 +16,7 @@ declare_rule! {
     /// ## What it checks
     /// Looks at the rules in front of the servers (`--network-rules`, layer `mongodb`; see
     /// docs/security.md). A rule that admits everyone (`0.0.0.0/0`, `::/0`, or ranges that make up the
-    /// whole, be it in several rules for one port) is an error, and so are ports besides MongoDB's. What
+    /// whole or more than half of the public addresses, be it in several rules for one port) is an error, and so are ports besides MongoDB's. What
     /// earlier rules keep out is not counted. Where a load balancer is declared (`load_balancer_vip`), its
     /// address must be admitted. A group that nobody declared is judged when its rules name MongoDB's port,
     /// and then only for admitting everyone to it.
@@ -194,12 +194,12 @@ mod tests {
             format!(r#"{{"sources": ["{source}"], "ports": ["{port}"]}}"#)
         };
         for layer in ["", r#""layer": "mongodb","#] {
-            let halves = [rule("0.0.0.0/1", "27017"), rule("128.0.0.0/1", "27017")].join(", ");
+            let halves = [rule("0.0.0.0/2", "27017"), rule("128.0.0.0/1", "27017")].join(", ");
             let open = found(layer, &halves);
             assert!(open.len() == 1 && open[0].contains("admits everyone"), "{open:?}");
         }
         assert!(
-            found("", &[rule("0.0.0.0/1", "27017"), rule("128.0.0.0/1", "1")].join(", "))
+            found("", &[rule("0.0.0.0/2", "27017"), rule("128.0.0.0/1", "1")].join(", "))
                 .is_empty()
         );
     }

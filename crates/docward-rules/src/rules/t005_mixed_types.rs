@@ -91,6 +91,16 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     fold::report(cx, &collection.namespace, drafts, "hold values of several types");
 }
 
+/// Values of a field by class as the server counted them in all documents, where the documents read show
+/// several classes too.
+fn counted_classes(collection: &Collection, field: &Field) -> Option<Vec<(Class, u64)>> {
+    let counted = collection.counted.as_ref().filter(|_| field.parent.is_none())?;
+    let all = classes::classes_of(&counted.field(&field.name)?.types);
+    let has = |class: Class| all.iter().any(|(c, _)| *c == class);
+    // Documents may have come between the count and the reading.
+    classes_in(field).iter().all(|(class, _)| has(*class)).then_some(all)
+}
+
 /// Fields of several types of which the documents read show one at most, because the others are rare:
 /// the server counted them.
 fn rare(collection: &Collection, accuracy: f64) -> Vec<Draft> {
@@ -184,8 +194,11 @@ fn draft(
     let path = &field.path;
     let ns = &collection.namespace;
     let version = versions(profile, field, found);
+    let counted = counted_classes(collection, field);
+    // Of how many it is depends on all; what becomes of the odd ones, on those that were read.
+    let all = counted.as_deref().unwrap_or(found);
     let newer = version.as_ref().and_then(|v| v.newer);
-    let main = newer.unwrap_or_else(|| main_class(field, found));
+    let main = newer.unwrap_or_else(|| main_class(field, all));
     let odd: u64 = found.iter().filter(|(c, _)| *c != main).map(|(_, n)| n).sum();
     let mut outcome = Outcome::default();
     for &(class, n) in found.iter().filter(|(c, _)| *c != main) {
@@ -193,9 +206,13 @@ fn draft(
     }
     let target = target_type(profile, field, main);
     let untold = version.as_ref().filter(|v| v.newer.is_none());
-    let list_or_one = found.len() == 2 && found.iter().any(|(c, _)| *c == Class::Array);
+    let list_or_one = all.len() == 2 && all.iter().any(|(c, _)| *c == Class::Array);
     let only_empty = outcome.empty == odd;
 
+    let of_those_read = |number: String| match counted {
+        Some(_) => format!("{number} read"),
+        None => number,
+    };
     let mut todo = if let Some(version) = untold {
         // The frequent shape may be the one being left behind.
         format!(
@@ -207,12 +224,15 @@ fn draft(
         format!(
             "leave `{}` out, or set it to null, where it is an empty string: {}",
             path.dotted(),
-            text::plural(odd, "value")
+            of_those_read(text::plural(odd, "value"))
         )
     } else if path.as_str() == "_id" {
         format!(
             "settle on {target} for `_id` and write the {} anew: `_id` cannot be changed in place",
-            text::plural(odd, "odd document")
+            text::plural(
+                all.iter().filter(|(c, _)| *c != main).map(|(_, n)| n).sum(),
+                "odd document"
+            )
         )
     } else {
         let mut parts = vec![match &version {
@@ -230,7 +250,8 @@ fn draft(
             (outcome.stuck, "do not convert and need a decision"),
         ] {
             if n > 0 {
-                parts.push(format!("{} of {} {what}", text::count(n), text::count(odd)));
+                let part = format!("{} of {}", text::count(n), text::count(odd));
+                parts.push(format!("{} {what}", of_those_read(part)));
             }
         }
         parts.join("; ")
@@ -239,23 +260,23 @@ fn draft(
         todo.push_str(" by wrapping; take the first element instead if there is only ever one");
     }
 
-    let (soft, soft_reason) = softness(collection, profile, field, found, accuracy);
+    let (soft, soft_reason) = softness(collection, profile, field, all, accuracy);
     let soft = soft || untold.is_some();
     if let Some(reason) = soft_reason {
         todo.push_str(&format!("; {reason}"));
     }
     let what = if list_or_one {
-        let arrays = found.iter().find(|(c, _)| *c == Class::Array).map_or(0, |&(_, n)| n);
-        let single = found.iter().filter(|(c, _)| *c != Class::Array).map(|(_, n)| n).sum();
+        let arrays = all.iter().find(|(c, _)| *c == Class::Array).map_or(0, |&(_, n)| n);
+        let single = all.iter().filter(|(c, _)| *c != Class::Array).map(|(_, n)| n).sum();
         let noun =
-            found.iter().map(|(c, _)| *c).find(|c| *c != Class::Array).map_or("value", Class::noun);
+            all.iter().map(|(c, _)| *c).find(|c| *c != Class::Array).map_or("value", Class::noun);
         format!(
             "`{path}` is an array in {} and a single {noun} in {}",
             text::plural(arrays, "document"),
             text::count(single)
         )
     } else {
-        types_text(path, found)
+        types_text(path, all)
     };
     let why = if list_or_one {
         "queries match both, but every reader needs a branch for each, and $size and $unwind differ"
@@ -268,9 +289,12 @@ fn draft(
         what,
         why,
         todo,
-        profile.seen_in(field, odd),
+        match (&counted, &collection.counted) {
+            (Some(_), Some(counted)) => counted.seen(),
+            _ => profile.seen_in(field, odd),
+        },
     )
-    .data("types", counts(found))
+    .data("types", counts(all))
     .data("target", target)
     .data("converts", outcome.converts)
     .data("empty", outcome.empty)
@@ -884,6 +908,19 @@ mod tests {
             fix.is_some_and(|fix| fix.contains("{\"price\": {$type: [\"string\"]}}")),
             "{fix:?}"
         );
+        // The count is of all documents, also where those read show the mix.
+        let both = counted(&[(BsonType::Double, 999_000), (BsonType::String, 1000)]);
+        let shown = "x199 {\"_id\": $i, \"price\": 99.5}\n{\"_id\": 999, \"price\": \"9\"}";
+        let found = check_counted("T005", shown, both);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].what, "`price` holds 2 types: 999,000 numbers, 1,000 strings");
+        assert!(found[0].todo.contains("1 of 1 read convert"), "{}", found[0].todo);
+        assert_eq!((found[0].seen.sampled, found[0].seen.total), (1_000_000, 1_000_000));
+        // What most of those read hold may be the odd one in all.
+        let text = counted(&[(BsonType::Bool, 10), (BsonType::String, 1000)]);
+        let shown = "x199 {\"_id\": $i, \"price\": true}\n{\"_id\": 999, \"price\": \"soon\"}";
+        let found = check_counted("T005", shown, text);
+        assert!(found[0].todo.starts_with("settle on string"), "{}", found[0].todo);
         let plain = counted(&[(BsonType::Double, 999_000), (BsonType::Int, 1000)]);
         assert_eq!(check_counted("T005", body, plain).len(), 0);
     }

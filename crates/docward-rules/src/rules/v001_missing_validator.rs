@@ -79,8 +79,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         }
         return;
     }
-    let seen =
-        collection.profile.as_ref().map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen());
+    let seen = seen(collection);
     let documents = collection.profile.as_ref().map_or(0, |p| p.total.max(p.documents));
     let proposal = collection
         .profile
@@ -90,16 +89,30 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let todo = match &proposal {
         Some(p) => {
             let refused: u64 = p.refused.iter().map(|(_, n)| n).sum();
+            let read = collection.profile.as_ref().map_or(0, |profile| profile.documents);
             let clean = if refused == 0 {
                 "every document read meets it".to_owned()
             } else {
                 let names: Vec<_> = p.refused.iter().map(|(name, _)| name.as_str()).collect();
-                format!(
-                    "up to {} {} not because of {} and must be cleaned first",
-                    text::plural(refused, "document"),
+                let refuses = format!(
+                    "{} not meet it because of {}",
                     text::form(refused, "does", "do"),
                     text::list(&names, 3)
-                )
+                );
+                // One document may be refused for several fields.
+                let up_to = if names.len() > 1 { "up to " } else { "" };
+                if read < documents {
+                    format!(
+                        "{up_to}{} of the {} read {refuses}; such documents must be cleaned first",
+                        text::count(refused),
+                        text::count(read)
+                    )
+                } else {
+                    format!(
+                        "{up_to}{} {refuses} and must be cleaned first",
+                        text::plural(refused, "document")
+                    )
+                }
             };
             format!(
                 "start from the skeleton ({} required, {} typed; {clean}), apply it with action `warn`, and raise it to `error` when the log stays silent",
@@ -148,10 +161,15 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(draft);
 }
 
+/// The catalogue says it of the collection: a sample of its documents adds no doubt.
+fn seen(collection: &Collection) -> Seen {
+    let whole = collection.profile.as_ref().filter(|profile| profile.documents >= profile.total);
+    whole.map_or_else(|| Seen::all(1, Unit::Collections), |profile| profile.seen())
+}
+
 /// There is a validator, but made of query operators: it checks something, yet not the whole shape.
 fn report_expression(collection: &Collection, declared: bool, core: &str, cx: &mut Cx<'_>) {
-    let seen =
-        collection.profile.as_ref().map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen());
+    let seen = seen(collection);
     cx.report(
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
@@ -167,8 +185,8 @@ fn report_expression(collection: &Collection, declared: bool, core: &str, cx: &m
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{check, check_with};
-    use docward_model::Severity;
+    use crate::testing::{check, check_sampled, check_with};
+    use docward_model::{Seen, Severity, Unit};
 
     const USER: &str = r#"{"_id": 1, "userName": "zhang", "age": 30, "createTime": ISODate("2024-03-15T10:30:00Z")}"#;
 
@@ -198,10 +216,17 @@ x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": n
         assert!(command.contains(r#"score: {bsonType: ["double", "int"]}"#), "{command}");
         assert!(!command.contains("nick"), "{command}");
         assert!(
-            found[0].todo.contains("up to 1 document does not because of `userName`"),
+            found[0].todo.contains(
+                "; 1 document does not meet it because of `userName` and must be cleaned first)"
+            ),
             "{}",
             found[0].todo
         );
+        let sampled = check_sampled("V001", body, 120_000);
+        let told = "1 of the 3,001 read does not meet it because of `userName`; such documents must be cleaned first";
+        assert!(sampled[0].todo.contains(told), "{}", sampled[0].todo);
+        // That there is no validator the catalogue says, whatever was read.
+        assert_eq!(sampled[0].seen, Seen::all(1, Unit::Collections));
     }
 
     #[test]

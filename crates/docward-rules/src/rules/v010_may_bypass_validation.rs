@@ -194,7 +194,7 @@ mod tests {
         let user = r#"{"user": "shop", "roles": [{"db": "admin", "role": "app"}]}"#;
         let role = |more: &str| format!(r#"{{"db": "admin", "role": "app", {more}}}"#);
         let found = |more: &str| check("V010", &body(user, &role(more), ""));
-        let all = r#""writes": [{"db": "", "collection": ""}]"#;
+        let all = r#""writes": [{"db": "db_shop", "collection": ""}]"#;
         for bypasses in [
             r#"{"db": "", "collection": ""}"#,
             r#"{"db": "db_shop", "collection": ""}"#,

@@ -353,6 +353,31 @@ mod tests {
     }
 
     #[test]
+    fn ck_12_a_sort_and_a_range_of_one_field_share_one_index() {
+        let ran = |rest: &str| {
+            format!(
+                r#"ran x5 {{"command": {{"find": "t_order_item", "filter": {{"customerId": 1, "status": 2{rest}}}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}}"#
+            )
+        };
+        let latest = ran(r#"}, "sort": {"at": -1}"#);
+        let since = ran(r#", "at": {"$gt": 5}}"#);
+        let oldest = ran(r#"}, "sort": {"at": 1}"#);
+        for body in [
+            format!("{latest}\n{since}"),
+            format!("{oldest}\n{latest}"),
+            format!("{since}\n{oldest}\n{latest}"),
+        ] {
+            let found = check("W001", &body);
+            assert_eq!(found.len(), body.lines().count(), "{found:?}");
+            for finding in &found {
+                let command = &finding.fix.as_ref().expect("an index").command;
+                let one = "createIndex({customerId: 1, status: 1, at: -1})";
+                assert!(command.ends_with(one), "{command}");
+            }
+        }
+    }
+
+    #[test]
     fn ck_12_branches_need_indexes_of_their_own() {
         let query = r#"{"find": "t_order_item", "filter": {"$or": [{"a": 1}, {"b": {"$gt": 1}, "c": 2}]}, "sort": {"t": -1}}"#;
         let found = scan(query);

@@ -63,10 +63,11 @@ pub(crate) fn seen(inferred: &Inferred) -> String {
 pub(crate) fn of_others(inferred: &Inferred) -> Option<String> {
     let Seen { sampled, total, .. } = inferred.seen;
     (sampled < total).then(|| match inferred.seen.unseen_below() {
-        Some(share) => format!(
+        Some(share) if share < 1.0 => format!(
             "A sample: what no document read breaks, fewer than {} of all break (95 % confidence).",
             text::small_percent(share)
         ),
+        Some(_) => "A sample too small to tell of the documents that were not read.".to_owned(),
         None => "Not a random sample: the documents that were not read may differ.".to_owned(),
     })
 }
