@@ -780,6 +780,36 @@ fn se_8_roles_of_your_own_are_looked_into() {
     assert!(what.contains("userAdminAnyDatabase@admin by app@admin"), "{what}");
 }
 
+/// Rights that no built-in role gives by its name count as well, and those of everyday work do not.
+#[test]
+fn se_8_sc_5_privileges_of_your_own_roles_are_looked_into() {
+    let servers = Launch::standalone().auth().start();
+    let any_database = doc! { "db": "", "collection": "" };
+    for (name, resource, actions, roles) in [
+        ("all", doc! { "anyResource": true }, vec!["anyAction"], vec![]),
+        ("grants", any_database, vec!["grantRole"], vec![]),
+        (
+            "plain",
+            doc! { "db": "db_shop", "collection": "t_order" },
+            vec!["find"],
+            vec![doc! { "role": "readWrite", "db": "db_shop" }],
+        ),
+    ] {
+        let privileges = vec![doc! { "resource": resource, "actions": actions }];
+        let role = doc! { "createRole": name, "privileges": privileges, "roles": roles };
+        servers.command("admin", role);
+        let work = doc! { "role": "readWrite", "db": "db_shop" };
+        let roles = vec![doc! { "role": name, "db": "admin" }, work];
+        servers.create_user(&format!("app_{name}"), roles);
+    }
+    let report = json(&[&servers.uri(), "--full"]);
+    let told = report["findings"].as_array().unwrap().iter().filter(|f| f["rule"] == "S004");
+    let told: Vec<String> = told.map(|f| f["what"].to_string()).collect();
+    let told = told.join("\n");
+    assert!(told.contains("app_all") && told.contains("app_grants"), "{told}");
+    assert!(!told.contains("app_plain"), "{told}");
+}
+
 #[test]
 fn dm_11_2_se_8_privileges_that_bypass_validators_are_looked_into() {
     let servers = Launch::standalone().auth().start();

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use docward_model::{
-    Connections, CustomRole, DefaultConcerns, Member, Server, StartOptions, Topology, User, Value,
+    Connections, CustomRole, DefaultConcerns, Member, PrivilegePlace, RolePrivilege, Server,
+    StartOptions, Topology, User, Value,
 };
 use mongodb::bson::{Bson, Document, doc};
 
@@ -191,7 +192,10 @@ impl Reader<'_, '_, '_> {
         match deployment.session.ask_value("admin", Read::UsersInfo, rest) {
             Ok(reply) => {
                 let users = users(&reply);
-                server.custom_roles = self.custom_roles(deployment, &users);
+                if let Some(reply) = self.roles(deployment, &users) {
+                    server.custom_roles = custom_roles(&reply);
+                    server.role_privileges = Some(role_privileges(&reply));
+                }
                 server.users = Some(users);
             }
             Err(error) => {
@@ -200,26 +204,26 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// What the roles hold that people made and users have.
-    fn custom_roles(&mut self, deployment: &mut Deployment, users: &[User]) -> Vec<CustomRole> {
+    /// What the server says of the roles that people made and users have.
+    fn roles(&mut self, deployment: &mut Deployment, users: &[User]) -> Option<Value> {
         let held: BTreeSet<_> = users
             .iter()
             .flat_map(|user| &user.roles)
             .filter(|(_, role)| !BUILT_IN.contains(&role.as_str()))
             .collect();
         if held.is_empty() {
-            return Vec::new();
+            return None;
         }
         let named: Vec<_> = held.iter().map(|(db, role)| doc! { "role": role, "db": db }).collect();
         let rest = doc! { "rolesInfo": named, "showPrivileges": true };
         match deployment.session.ask_value("admin", Read::RolesInfo, rest) {
-            Ok(reply) => custom_roles(&reply),
+            Ok(reply) => Some(reply),
             Err(error) => {
                 for (database, _) in held {
                     let resource = Resource::Database(database.clone());
                     self.refused(deployment, resource, "viewRole", "rolesInfo", &error);
                 }
-                Vec::new()
+                None
             }
         }
     }
@@ -371,10 +375,45 @@ fn text(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_text).unwrap_or_default().to_owned()
 }
 
-fn custom_roles(reply: &Value) -> Vec<CustomRole> {
+/// The roles in an answer that people made.
+fn made_by_people(reply: &Value) -> impl Iterator<Item = &Value> {
     let listed = reply.get("roles").map_or(&[][..], Value::items).iter();
-    let mut roles: Vec<_> = listed
-        .filter(|role| !role.get("isBuiltin").is_some_and(Value::is_truthy))
+    listed.filter(|role| !role.get("isBuiltin").is_some_and(Value::is_truthy))
+}
+
+/// What a role allows, through roles it holds, too.
+fn privileges(role: &Value) -> &[Value] {
+    role.get("inheritedPrivileges").or(role.get("privileges")).map_or(&[][..], Value::items)
+}
+
+fn role_privileges(reply: &Value) -> Vec<RolePrivilege> {
+    let mut all = Vec::new();
+    for role in made_by_people(reply) {
+        for privilege in privileges(role) {
+            let Some(resource) = privilege.get("resource") else { continue };
+            let is = |key: &str| resource.get(key).is_some_and(Value::is_truthy);
+            let place = match (is("anyResource"), is("cluster")) {
+                (true, _) => PrivilegePlace::Everywhere,
+                (_, true) => PrivilegePlace::Cluster,
+                _ => {
+                    PrivilegePlace::Collections(text(resource, "db"), text(resource, "collection"))
+                }
+            };
+            let actions = privilege.get("actions").map_or(&[][..], Value::items).iter();
+            let mut actions: Vec<_> =
+                actions.filter_map(Value::as_text).map(str::to_owned).collect();
+            actions.sort();
+            let role = (text(role, "db"), text(role, "role"));
+            all.push(RolePrivilege { role, place, actions });
+        }
+    }
+    // The server lists them in any order.
+    all.sort();
+    all
+}
+
+fn custom_roles(reply: &Value) -> Vec<CustomRole> {
+    let mut roles: Vec<_> = made_by_people(reply)
         .map(|role| {
             let inherited = role.get("inheritedRoles").map_or(&[][..], Value::items).iter();
             CustomRole {
@@ -392,9 +431,7 @@ fn custom_roles(reply: &Value) -> Vec<CustomRole> {
 
 /// Where a role has one of these actions, through roles it holds, too. Empty names stand for any.
 fn places(role: &Value, actions: &[&str]) -> Vec<(String, String)> {
-    let privileges = role.get("inheritedPrivileges").or(role.get("privileges"));
-    let mut places: Vec<_> = privileges
-        .map_or(&[][..], Value::items)
+    let mut places: Vec<_> = privileges(role)
         .iter()
         .filter(|privilege| {
             let allowed = privilege.get("actions").map_or(&[][..], Value::items).iter();
