@@ -97,7 +97,7 @@ fn stored_bytes(model: &DesignModel, collection: &CollectionPlan) -> f64 {
     };
     let of = |field: &Planned| {
         let value = list(field).unwrap_or_else(|| field.value_bytes(Rank::Mean) as f64);
-        size::element(&field.name, 0) as f64 + value
+        (size::element(&field.name, 0) as f64 + value) * field.share()
     };
     collection.fields.iter().map(of).sum::<f64>() + size::AROUND as f64
 }

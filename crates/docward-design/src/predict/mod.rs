@@ -53,6 +53,8 @@ pub struct Predictor {
     shared: bool,
     /// The newest children in the parent, each with its id in front.
     pub preview: Option<Planned>,
+    /// Fields of a child that the preview shows; none means all.
+    shows: Vec<String>,
     /// What the parent counts and sums.
     pub figures: Vec<(Figure, Planned)>,
     /// The field of a child that says which is newest; the id when there is none.
@@ -67,6 +69,17 @@ pub struct Predictor {
     /// Documents that reads begin with, where that follows from other relationships.
     roots: Arc<BTreeMap<String, u64>>,
     sizes: Sizes,
+    /// How children are put together, where several are one document.
+    packed: Option<Packed>,
+}
+
+/// Children that are readings of a bucket.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Packed {
+    /// Readings of a bucket, at the mean.
+    pub(crate) readings: f64,
+    /// Bytes of a bucket with so many.
+    pub(crate) bytes: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -301,6 +314,7 @@ impl<'a, 'm> Base<'a, 'm> {
             parents,
             shared: relationship.is_shared(),
             preview,
+            shows: subset.map(|(_, _, fields)| fields.clone()).unwrap_or_default(),
             figures,
             newest_by: self.newest_by.clone(),
             looked_up: self.looked_up,
@@ -313,6 +327,7 @@ impl<'a, 'm> Base<'a, 'm> {
             ),
             roots: self.roots.clone(),
             sizes,
+            packed: None,
             parent: self.parent.clone(),
             child,
         }
@@ -387,6 +402,28 @@ impl Predictor {
             .map(|(_, field)| size::element(&field.name, field.value_bytes(Rank::Mean)))
             .sum::<u64>();
         own.saturating_add(held).saturating_add(preview).saturating_add(figures)
+    }
+
+    /// The same with children in buckets.
+    #[must_use]
+    pub(crate) fn in_buckets(self, packed: Packed) -> Self {
+        Self { packed: Some(packed), ..self }
+    }
+
+    /// Documents of so many children by themselves, and their bytes.
+    pub(crate) fn apart(&self, children: f64) -> (f64, f64) {
+        match self.packed {
+            None => (children, children * self.sizes.own_child as f64),
+            Some(packed) => {
+                let buckets = (children / packed.readings).ceil();
+                (buckets, buckets * packed.bytes)
+            }
+        }
+    }
+
+    /// Children that have an index entry together.
+    pub(crate) fn together(&self) -> f64 {
+        self.packed.map_or(1.0, |packed| packed.readings)
     }
 
     /// How many of the newest children a parent shows.
