@@ -72,7 +72,8 @@ fn of(model: &DesignModel, collection: &CollectionPlan) -> Capacity {
         .map(|(n, indexes)| (((n * stored) as u64).saturating_add(indexes), is_bound));
     Capacity {
         collection: collection.name.clone(),
-        document: (typical, bytes(Rank::P99), bytes(Rank::Max)),
+        // A list of long values may be shorter than one of typical values.
+        document: (typical, bytes(Rank::P99).max(typical), bytes(Rank::Max).max(typical)),
         years,
         index_bytes,
         working_set,

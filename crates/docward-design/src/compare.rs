@@ -21,7 +21,7 @@ pub enum Way {
     Embed,
     /// All children by themselves.
     Reference,
-    /// All by themselves, the newest few and a count in the parent as well.
+    /// All by themselves, the newest few in the parent as well.
     Hybrid,
 }
 

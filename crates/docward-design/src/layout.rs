@@ -249,28 +249,26 @@ fn scalar_bytes(kind: BsonType, own: u64) -> u64 {
 /// of one kind: typically as large as kinds are at the mean, and at most as large as the largest.
 pub fn document_bytes(fields: &[Planned], rank: Rank) -> u64 {
     let bytes = |field: &Planned| size::element(&field.name, field.value_bytes(rank));
-    let (of_all, of_kinds): (Vec<&Planned>, Vec<&Planned>) =
-        fields.iter().partition(|field| field.kinds.is_none());
-    let inside = of_all.into_iter().map(bytes).fold(size::AROUND, u64::saturating_add);
-    let kinds = of_kinds.iter().filter_map(|field| field.kinds.as_ref());
-    let all = kinds.map(|kinds| kinds.all).max().unwrap_or(0);
-    let beside = match rank {
-        _ if all == 0 => 0,
+    let of_all = fields.iter().filter(|field| field.kinds.is_none());
+    let inside = of_all.map(bytes).fold(size::AROUND, u64::saturating_add);
+    let of_kinds = || fields.iter().filter_map(|field| Some((field, field.kinds.as_ref()?)));
+    let Some(all) = of_kinds().map(|(_, kinds)| kinds.all).max() else { return inside };
+    inside.saturating_add(match rank {
         Rank::Typical | Rank::Mean => {
-            let shares = of_kinds.iter().map(|field| field.share() * bytes(field) as f64);
+            let shares = of_kinds().map(|(field, _)| field.share() * bytes(field) as f64);
             shares.sum::<f64>().round() as u64
         }
         Rank::P99 | Rank::Max => {
             let mut each = vec![0_u64; all];
-            for field in &of_kinds {
-                for kind in field.kinds.iter().flat_map(|kinds| &kinds.of) {
-                    each[*kind] = each[*kind].saturating_add(bytes(field));
+            for (field, kinds) in of_kinds() {
+                let bytes = bytes(field);
+                for kind in &kinds.of {
+                    each[*kind] = each[*kind].saturating_add(bytes);
                 }
             }
             each.into_iter().max().unwrap_or(0)
         }
-    };
-    inside.saturating_add(beside)
+    })
 }
 
 /// Levels above an entity of a tree; nobody declares them.

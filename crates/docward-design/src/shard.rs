@@ -64,6 +64,8 @@ const TOP_WARN: f64 = 0.10;
 const TOP_FAIL: f64 = 0.30;
 /// Bytes of documents with one value that a chunk takes with ease: half of 128 MB.
 const CHUNK: f64 = 64.0 * 1024.0 * 1024.0;
+/// Chunks of a shard that are looked at, as `docward shardkey` does.
+const ENDS: u32 = 8;
 /// Ranges that make a hash dear (SK-9).
 const RANGES: f64 = 0.2;
 
@@ -103,6 +105,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
             .collect(),
         fetched: fetched(layout, collection),
         least: (100 * u64::from(deployment.shards)).max(1000) as f64,
+        ends: f64::from(ENDS.saturating_mul(deployment.shards)),
     };
     let mut candidates: Vec<Vec<(String, bool)>> = vec![vec![("_id".to_owned(), true)]];
     let named: Vec<String> = judge.named(zone.as_ref().map(|(field, _)| field.as_str()));
@@ -208,6 +211,8 @@ struct Judge<'l, 'm> {
     fetched: Vec<(f64, Found)>,
     /// Different values a key must have (SK-1).
     least: f64,
+    /// Values of a first field whose ranges grow at their ends: fewer do not keep all shards busy (SK-3).
+    ends: f64,
 }
 
 /// How documents are found that a read fetches along a relationship.
@@ -402,7 +407,7 @@ impl Judge<'_, '_> {
                 );
                 return ("SK-3", None, why);
             };
-            if values < self.least {
+            if values < self.ends {
                 let why = format!(
                     "`{behind}` rises, and before it `{leading}` has {} only: new documents go to the ends of so few ranges",
                     text::plural(values as u64, "value")
@@ -422,7 +427,7 @@ impl Judge<'_, '_> {
 
     /// Whether a field has few values, or one that most documents have.
     fn is_coarse(&self, name: &str) -> bool {
-        self.distinct(name).is_some_and(|values| values < self.least)
+        self.distinct(name).is_some_and(|values| values < self.ends)
             || self.top_share(name).is_some_and(|share| share > TOP_FAIL)
     }
 

@@ -17,7 +17,7 @@ use crate::documents::{Documents, Fields};
 use crate::layout::{Figure, Layout, Origin, Planned, Rank, Ranked, document_bytes};
 use crate::pattern::Pattern;
 use crate::plan::{Decision, Design};
-use crate::{Naming, size};
+use crate::{Naming, quantile, size};
 
 pub use plans::{Act, Fetch, Link, ReadPlan, WritePlan};
 
@@ -232,7 +232,7 @@ impl<'a, 'm> Base<'a, 'm> {
             Pattern::Computed { counts, sums } if keeps => Some((*counts, sums)),
             _ => None,
         });
-        let counts = computed.is_some_and(|(counts, _)| counts) || way == Way::Hybrid;
+        let counts = computed.is_some_and(|(counts, _)| counts);
         let sums = computed.map(|(_, sums)| sums.as_slice()).unwrap_or_default();
         let figures = entity
             .map(|child| layout.figures(relationship, child, counts, sums))
@@ -263,7 +263,10 @@ impl<'a, 'm> Base<'a, 'm> {
             Link::ParentIds => layout.naming.parents_field(relationship),
             _ => layout.naming.parent_field(relationship),
         };
-        let parents = if relationship.is_shared() { relationship.parents.max(1.0) } else { 1.0 };
+        let parents = match relationship.is_shared() {
+            true => quantile::mean(relationship.parents_spread).max(1.0),
+            false => 1.0,
+        };
         let mean = |fields: &[Planned]| document_bytes(fields, Rank::Mean);
         let beside =
             |planned: &Planned| size::element(&planned.name, planned.value_bytes(Rank::Mean));

@@ -342,6 +342,8 @@ writes:
         _ => None,
     });
     assert_eq!(bucket, Some(100));
+    let sizes = case.design.capacity.iter().find(|c| c.collection == "ping").unwrap().document;
+    assert!(sizes.0 <= sizes.1 && sizes.1 <= sizes.2, "{sizes:?}");
     assert_eq!(documents(&case, "trip.pings", "track"), Some(6.0));
     assert_eq!(documents(&case, "trip.pings", "ping"), Some(1.0));
 }
@@ -359,6 +361,37 @@ fn dp_2_what_has_no_date_does_not_go_by_itself() {
     };
     assert!(goes(&text));
     assert!(!goes(&text.replace("createTime", "dueDate")));
+}
+
+#[test]
+fn alg_2_a_hybrid_counts_in_its_table_what_it_counts_in_its_documents() {
+    let bytes = |count: &str| {
+        let page = format!(
+            "from: parent, where: [_id], with: {{parent.children: {{newest: 3, by: createTime, fields: [a]}}}}, {count}rate: 10/s"
+        );
+        let case = of(&pair(ENDLESS, &[&page, ALONE], WRITTEN));
+        let fields = &case.collection("parent").fields;
+        assert_eq!(case.find("parent", "childrenCount").is_some(), !count.is_empty());
+        let table = case.decision("parent.children").alternatives[0].parent[0];
+        (table.1, docward_design::document_bytes(fields, docward_design::Rank::Typical))
+    };
+    for count in ["", "count: [parent.children], "] {
+        let (table, designed) = bytes(count);
+        assert_eq!(table, designed, "{count}");
+    }
+}
+
+#[test]
+fn attributes_are_set_whoever_else_sets_them() {
+    let case = crate::common::gallery("catalogue");
+    let scripts = docward_design::maintain::scripts(
+        &case.model,
+        &case.design,
+        docward_model::ProfileName::Neutral,
+    );
+    let set = scripts.iter().flat_map(|script| &script.jobs);
+    let set = set.into_iter().find(|job| job.name == "setProductAttribute").unwrap().shell();
+    assert!(set.contains("attempt") && set.contains("$or"), "{set}");
 }
 
 #[test]

@@ -281,6 +281,9 @@ fn sk_3_sk_7_sk_8_what_rises_behind_few_values_is_hot() {
     assert_eq!(hot(&one).1, Some(false), "{}", hot(&one).2);
     assert_eq!(one.shard("order").key.text(), "{ kind: 1, _id: \"hashed\" }");
     assert_eq!(hot(&kind("distinct: 200k, top-share: 1%")).1, Some(true));
+    // Eight ends for each of the four shards keep them busy.
+    assert_eq!(hot(&kind("distinct: 31, top-share: 9%")).1, Some(false));
+    assert_eq!(hot(&kind("distinct: 32, top-share: 9%")).1, Some(true));
     assert_eq!(hot(&kind("top-share: 1%")).1, None, "who knows how many");
     // Before 4.4 a part of a key cannot be hashed: rather ask every shard than write to one.
     let old = orders(
