@@ -195,7 +195,7 @@ fn gc_35_pt_computed_2_changes_of_what_is_kept_are_written_twice() {
         let case = of(&pair(ENDLESS, &[page, ALONE], &[WRITTEN[0], WRITTEN[1], &change]));
         assert_eq!(case.verdict("parent.children"), Verdict::Hybrid);
         let chosen = &case.decision("parent.children").alternatives[0];
-        let change = chosen.operations.iter().filter(|op| op.writes).next_back().unwrap();
+        let change = chosen.operations.iter().rfind(|op| op.writes).unwrap();
         change.documents
     };
     assert_eq!(written("sets: [child.amount], "), 2.0, "summed");
@@ -392,6 +392,29 @@ fn attributes_are_set_whoever_else_sets_them() {
     let set = scripts.iter().flat_map(|script| &script.jobs);
     let set = set.into_iter().find(|job| job.name == "setProductAttribute").unwrap().shell();
     assert!(set.contains("attempt") && set.contains("$or"), "{set}");
+}
+
+#[test]
+fn examples_of_attributes_have_their_names_and_types() {
+    let case = of("entities:
+  listing:
+    count: 9k
+    lifecycle: {growth: 1k/year, kept: forever}
+    fields: {title: string, pool: {type: bool, required: false}, rooms: {type: int, required: false}, heating: {type: string, required: false}}
+    attributes: [pool, rooms, heating]
+reads:
+  r: {from: listing, where: [pool], rate: 9/s}
+  s: {from: listing, where: [rooms], rate: 9/s}
+  t: {from: listing, where: [heating], rate: 9/s}
+writes:
+  w: {insert: listing, rate: 1/h}
+");
+    let home = case.collection("listing");
+    let example = docward_design::example::example(&case.model, home);
+    let attributes = example.get_array("attributes").unwrap();
+    let first = attributes[0].as_document().unwrap();
+    assert_eq!(first.get_str("k").unwrap(), "pool", "{example}");
+    assert!(first.get_bool("v").is_ok(), "{example}");
 }
 
 #[test]
