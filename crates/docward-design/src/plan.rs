@@ -211,6 +211,7 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         model.entities.iter().map(|entity| advise(model, entity, None)).collect();
     readings(model, &decisions, naming, &mut entities);
     remarks::parts_of_others(model, &decisions, &mut entities);
+    preview::trim(model, &mut decisions, &entities, naming, bounds);
     let layout = Layout { model, decisions: &decisions, advice: &entities, naming };
     let collections = collection::all(&layout);
     let touched: Vec<_> =

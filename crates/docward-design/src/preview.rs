@@ -4,8 +4,10 @@ use docward_model::{DesignModel, Entity, Relationship, With, text};
 
 use crate::derive::Question;
 use crate::facts::{Bounds, Facts};
-use crate::layout::{Rank, document_bytes, own};
+use crate::layout::{Layout, Origin, Rank, document_bytes, own};
+use crate::naming::Naming;
 use crate::pattern::{Made, Pattern, arrivals, date_field};
+use crate::plan::{Decision, EntityAdvice, Verdict};
 use crate::size;
 
 /// A preview is a fifth of what a list may hold at most (GC-06): lists are read as a whole.
@@ -164,4 +166,54 @@ fn fitting(child: Option<&Entity>, fields: &[String], by: &str, facts: &Facts) -
     let bytes = |rank| document_bytes(&shown, rank).saturating_add(id);
     let room = CORE_BYTES.saturating_sub(facts.parent_bytes);
     size::fitting_large(room, bytes(Rank::Mean), bytes(Rank::P99))
+}
+
+/// Previews are cut where they make a parent too large together with the lists beside them, which are known
+/// only when everything is decided (CK-14).
+pub(crate) fn trim(
+    model: &DesignModel,
+    decisions: &mut [Decision],
+    advice: &[EntityAdvice],
+    naming: Naming,
+    bounds: &Bounds,
+) {
+    for i in 0..decisions.len() {
+        let is_preview = |pattern: &Pattern| matches!(pattern, Pattern::Subset { .. });
+        if !decisions[i].patterns.iter().any(is_preview) {
+            continue;
+        }
+        let layout = Layout { model, decisions, advice, naming };
+        let Some(most) = room_for(&layout, &decisions[i], bounds) else { continue };
+        let decision = &mut decisions[i];
+        for pattern in &mut decision.patterns {
+            if let Pattern::Subset { newest, .. } = pattern {
+                *newest = most.min(*newest);
+            }
+        }
+        if most == 0 {
+            decision.patterns.retain(|pattern| !is_preview(pattern));
+            decision.verdict = Verdict::Reference;
+        }
+        decision.remarks.push(format!(
+            "beside its other lists `{}` has room for {} of the newest (CK-14)",
+            decision.parent,
+            if most == 0 { "none".to_owned() } else { text::count(most) }
+        ));
+    }
+}
+
+/// How many of the newest a parent has room for; `None` where it is small enough.
+fn room_for(layout: &Layout<'_>, decision: &Decision, bounds: &Bounds) -> Option<u64> {
+    let parent = layout.model.entity(&decision.parent)?;
+    let whole = layout.document(parent);
+    let bytes = document_bytes(&whole, Rank::P99);
+    if bytes <= bounds.safe_bytes {
+        return None;
+    }
+    let origin = Origin::Preview(decision.relationship.clone());
+    let shown = whole.iter().find(|field| field.origin == origin)?;
+    let rest = bytes.saturating_sub(shown.value_bytes(Rank::P99));
+    let room = bounds.safe_bytes.saturating_sub(rest);
+    let one = |rank| document_bytes(&shown.fields, rank);
+    Some(size::fitting_large(room, one(Rank::Mean), one(Rank::P99)))
 }

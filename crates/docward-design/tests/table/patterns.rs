@@ -188,6 +188,35 @@ fn gc_06_dm_08_1_a_preview_is_short_and_small() {
 }
 
 #[test]
+fn ck_14_a_preview_has_the_room_that_lists_beside_it_leave() {
+    let model = |bytes: &str| {
+        of(&format!(
+            "entities:
+  board: {{count: 1000, lifecycle: {{growth: 1/year, kept: forever}}, fields: {{title: string}}}}
+  rule: {{count: 9k, lifecycle: {{growth: 1/year, kept: forever}}, fields: {{text: {{type: string, bytes: {bytes}}}}}}}
+  topic: {{count: 9M, lifecycle: {{growth: 1/year, kept: forever}}, fields: {{text: {{type: string, bytes: 9 KB}}, createTime: date}}}}
+relationships:
+  board.rules: {{child: rule, children: {{p50: 9, p99: 30, max: 40}}, growth: bounded}}
+  board.topics: {{child: topic, children: {{p50: 900, p99: 9k, max: 90k}}, growth: endless}}
+reads:
+  r: {{from: board, where: [_id], with: {{board.rules: all, board.topics: {{newest: 90, by: createTime}}}}, rate: 9/s}}
+writes:
+  w: {{insert: [board, rule, topic], rate: 1/h}}
+"
+        ))
+    };
+    let shown = |case: &Case| {
+        assert_eq!(case.check("CK-14").0, Some(true), "{}", case.check("CK-14").1);
+        assert_eq!(case.verdict("board.rules"), Verdict::Embed);
+        case.find("board", "recentTopics").and_then(|list| list.items).map_or(0, |items| items.max)
+    };
+    assert_eq!(shown(&model("1 KB")), 90);
+    let less = shown(&model("40 KB"));
+    assert!((20..90).contains(&less), "{less}");
+    assert_eq!(model("55800").verdict("board.topics"), Verdict::Reference);
+}
+
+#[test]
 fn gc_35_pt_computed_2_changes_of_what_is_kept_are_written_twice() {
     let page = "from: parent, where: [_id], with: {parent.children: {newest: 3, by: createTime, fields: [a]}}, sum: {parent.children: amount}, rate: 900/s";
     let written = |sets: &str| {
