@@ -72,7 +72,8 @@ fn of(model: &DesignModel, collection: &CollectionPlan) -> Capacity {
         .map(|(n, indexes)| (((n * stored) as u64).saturating_add(indexes), is_bound));
     Capacity {
         collection: collection.name.clone(),
-        document: (typical, bytes(Rank::P99), bytes(Rank::Max)),
+        // A list of long values may be shorter than one of typical values.
+        document: (typical, bytes(Rank::P99).max(typical), bytes(Rank::Max).max(typical)),
         years,
         index_bytes,
         working_set,
@@ -97,7 +98,7 @@ fn stored_bytes(model: &DesignModel, collection: &CollectionPlan) -> f64 {
     };
     let of = |field: &Planned| {
         let value = list(field).unwrap_or_else(|| field.value_bytes(Rank::Mean) as f64);
-        size::element(&field.name, 0) as f64 + value
+        (size::element(&field.name, 0) as f64 + value) * field.share()
     };
     collection.fields.iter().map(of).sum::<f64>() + size::AROUND as f64
 }

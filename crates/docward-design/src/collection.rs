@@ -6,6 +6,7 @@ use crate::index::{self, IndexPlan};
 use crate::layout::{Layout, Origin, Planned, is_embedded, is_of_series};
 use crate::pattern::{Bucket, Pattern};
 use crate::plan::Decision;
+use crate::quantile;
 use crate::shard::{self, ShardPlan};
 
 /// A collection.
@@ -215,13 +216,14 @@ fn junction(
     });
     let fields = layout.pair(relationship, copied);
     let parents = layout.model.entity(parent).and_then(|entity| entity.count);
-    let spread = relationship.children.unwrap_or(Spread::always(1));
+    // A few parents with many children have most of the pairs, so the median says little.
+    let each = quantile::mean(relationship.children.unwrap_or(Spread::always(1)));
     CollectionPlan {
         name: naming.collection(&[parent, &naming.singular(relationship.role())]),
         purpose: Purpose::Junction(relationship.name.clone()),
         entity: parent.clone(),
         fields,
-        documents: parents.map(|parents| parents * spread.p50 as f64),
+        documents: parents.map(|parents| (parents * each).round()),
         per_year: match relationship.growth {
             Some(docward_model::ChildGrowth::Endless { typical, .. }) => {
                 parents.unwrap_or(0.0) * typical
@@ -229,7 +231,7 @@ fn junction(
             // As many as have come with the parents that there are.
             _ => {
                 let yearly = layout.model.entity(parent).and_then(|entity| entity.lifecycle);
-                yearly.map_or(0.0, |life| life.per_year) * spread.p50 as f64
+                yearly.map_or(0.0, |life| life.per_year) * each
             }
         },
         kept_days: None,

@@ -8,10 +8,10 @@ use docward_model::{ChildGrowth, DesignModel, Relationship};
 use crate::capacity::{Crossing, YEARS, crossings};
 use crate::decide::Choice;
 use crate::documents::Documents;
-use crate::layout::Rank;
+use crate::layout::{Layout, Rank, document_bytes};
 use crate::pattern::Pattern;
 use crate::plan::Decision;
-use crate::predict::{self, Predictor, ReadPlan};
+use crate::predict::{self, Packed, Predictor, ReadPlan};
 use crate::quantile;
 
 /// A way to store a relationship.
@@ -21,7 +21,7 @@ pub enum Way {
     Embed,
     /// All children by themselves.
     Reference,
-    /// All by themselves, the newest few and a count in the parent as well.
+    /// All by themselves, the newest few in the parent as well.
     Hybrid,
 }
 
@@ -98,10 +98,30 @@ pub(crate) fn alternatives(
     decision: &Decision,
     touched: &[BTreeSet<&str>],
 ) -> Vec<Alternative> {
+    let layout = documents.layout();
+    let packed = packed(layout, &relationship.child);
     predict::all(documents, relationship, decision)
-        .iter()
-        .map(|way| alternative(documents.layout().model, relationship, decision, touched, way))
+        .into_iter()
+        .map(|way| match packed.filter(|_| way.chosen && way.way != Way::Embed) {
+            Some(packed) => way.in_buckets(packed),
+            None => way,
+        })
+        .map(|way| alternative(layout.model, relationship, decision, touched, &way))
         .collect()
+}
+
+/// How readings of an entity are put together, where they are in buckets.
+fn packed(layout: &Layout<'_>, entity: &str) -> Option<Packed> {
+    let advice = layout.advice.iter().find(|advice| advice.entity == entity)?;
+    let bucket = advice.patterns.iter().find_map(|pattern| match pattern {
+        Pattern::Bucket(bucket) => Some(bucket),
+        _ => None,
+    })?;
+    let most = bucket.most.max(1) as f64;
+    let (buckets, readings) = bucket.per_year;
+    let readings = (readings.max(1) as f64 / buckets.max(1) as f64).clamp(1.0, most);
+    let full = document_bytes(&layout.bucket(layout.model.entity(entity)?, bucket), Rank::Mean);
+    Some(Packed { readings, bytes: full as f64 * readings / most })
 }
 
 fn alternative(
@@ -174,7 +194,7 @@ fn alternative(
         let held = way.mean_parent_bytes(mean);
         let apart = match way.way {
             Way::Embed => 0.0,
-            _ => children * way.own_child() as f64,
+            _ => way.apart(children).1,
         };
         let pairs = if way.is_paired() { links * way.pair_bytes() as f64 } else { 0.0 };
         (parents * held + apart + pairs) as u64
@@ -183,7 +203,7 @@ fn alternative(
         Way::Embed if !way.needs_lookup() => Some(0),
         _ => links.zip(children).map(|(links, children)| {
             let parents = parents.unwrap_or(links / spread.p50.max(1) as f64);
-            way.index(parents, links, children) as u64
+            way.index(parents, links / way.together(), children) as u64
         }),
     };
     Alternative {

@@ -7,7 +7,10 @@ use docward_model::{
     ChildGrowth, DesignModel, DesignRead, DesignWrite, Entity, Relationship, Spread,
 };
 
+use crate::decide::Choice;
 use crate::facts::{Facts, Growth, Kind};
+use crate::pattern::Pattern;
+use crate::plan::Decision;
 
 /// What a relationship is about, in numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,12 +148,40 @@ pub fn known(model: &DesignModel, relationship: &Relationship, sizes: (u64, (u64
     Known { facts, questions }
 }
 
-/// Every entity a read touches.
-pub(crate) fn reads<'m>(model: &'m DesignModel, read: &'m DesignRead) -> BTreeSet<&'m str> {
-    let along = followed(read)
-        .filter_map(|name| model.relationship(name))
-        .flat_map(|r| [r.parent.as_str(), r.child.as_str()]);
-    along.chain([read.from.as_str()]).collect()
+/// Every entity whose documents a read touches: not those that it has copies, a preview or figures of.
+pub(crate) fn reads<'m>(
+    model: &'m DesignModel,
+    decisions: &[Decision],
+    read: &'m DesignRead,
+) -> BTreeSet<&'m str> {
+    let mut touched = BTreeSet::from([read.from.as_str()]);
+    for name in followed(read) {
+        let Some(r) = model.relationship(name) else { continue };
+        let decision = decisions.iter().find(|decision| decision.relationship == r.name);
+        let (in_parent, in_child) = decision.map_or((false, false), |d| spared(d, r, read));
+        touched.extend((!in_child).then_some(r.parent.as_str()));
+        touched.extend((!in_parent).then_some(r.child.as_str()));
+    }
+    touched
+}
+
+/// Whether all that a read wants along a relationship is in the parent, or in the child.
+fn spared(decision: &Decision, r: &Relationship, read: &DesignRead) -> (bool, bool) {
+    if decision.choice != Some(Choice::Reference) {
+        return (false, false);
+    }
+    let fetched = || read.with.iter().filter(|with| with.relationship == r.name);
+    let counts = read.counts.contains(&r.name);
+    let sums = read.sums.iter().any(|(of, _)| *of == r.name);
+    let is_one_kind = r.parent == r.child;
+    let all_in = |in_parent: bool| fetched().all(|with| decision.spares(with, in_parent));
+    let listed = decision.patterns.first() == Some(&Pattern::ChildrenInParent);
+    let figures = decision.is_kept() || listed && !sums;
+    let in_parent =
+        (read.from != r.child || is_one_kind) && all_in(true) && (figures || !(counts || sums));
+    let is_fetched = fetched().next().is_some();
+    let in_child = read.from != r.parent && is_fetched && all_in(false) && !(counts || sums);
+    (in_parent, in_child)
 }
 
 /// The relationships a read goes along, to fetch, count or sum.

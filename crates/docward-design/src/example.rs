@@ -1,8 +1,8 @@
 //! One example document for each collection: always the same, of the planned types, and true to itself
 //! (counts agree with lists, sums with what is summed).
 
-use bson::{Bson, Document, oid::ObjectId, spec::BinarySubtype};
-use docward_model::{BsonType, DesignModel, Entity, words};
+use bson::{Bson, Document, doc, oid::ObjectId, spec::BinarySubtype};
+use docward_model::{BsonType, DesignModel, Entity, EntityField, words};
 
 use crate::collection::{CollectionPlan, Purpose};
 use crate::layout::{Origin, Planned};
@@ -129,6 +129,9 @@ impl Maker<'_> {
             (Origin::Embedded(_) | Origin::Preview(_), BsonType::Array) if self.fresh => {
                 Bson::Array(Vec::new())
             }
+            (Origin::Pattern("attribute"), BsonType::Array) => {
+                self.attributes(field, beside, owner)
+            }
             (_, BsonType::Array) => self.list(field),
             (_, BsonType::Object) => {
                 let child = self.child(&field.origin);
@@ -151,6 +154,23 @@ impl Maker<'_> {
             Origin::Embedded(name) => self.model.entity(&self.model.relationship(name)?.child),
             _ => None,
         }
+    }
+
+    /// Names and values of fields that are in a list, not beside it.
+    fn attributes(&self, field: &Planned, beside: &[Planned], owner: &str) -> Bson {
+        let entity = self.model.entity(owner);
+        let listed = entity.into_iter().flat_map(|entity| {
+            let apart = |name: &&String| beside.iter().all(|field| field.name != **name);
+            entity.attributes.iter().filter(apart).filter_map(|name| entity.field(name))
+        });
+        let whole =
+            |field: &&EntityField| !matches!(field.kind, BsonType::Array | BsonType::Object);
+        let made = listed.filter(whole).take(ELEMENTS as usize).map(|field| {
+            let value = self.scalar(&field.name, field.kind, &field.values, 0);
+            Bson::from(doc! { "k": &field.name, "v": value })
+        });
+        let made: Vec<Bson> = made.collect();
+        if made.is_empty() { self.list(field) } else { Bson::Array(made) }
     }
 
     fn list(&self, field: &Planned) -> Bson {

@@ -508,10 +508,12 @@ fn by_references(
         let Some(held) = layout.held_at(relationship, decision) else { continue };
         let held = held.split('.').next().unwrap_or_default();
         let mut keys = vec![(place_of(layout, collection, path, held), false)];
-        // A child that has one parent is in one list. Empty lists have a key, too, and are left out.
-        if in_parent && decision.facts.kind == Kind::OneToMany && path.is_empty() {
+        // A child that has one parent is held by one. Empty lists have a key, too, and are left out.
+        let own = matches!(decision.facts.kind, Kind::OneToOne | Kind::OneToMany);
+        if in_parent && own && path.is_empty() {
             let key = keys[0].0.clone();
-            let filled = if key.contains('.') { key.clone() } else { format!("{key}.0") };
+            let is_list = decision.facts.kind == Kind::OneToMany && !key.contains('.');
+            let filled = if is_list { format!("{key}.0") } else { key.clone() };
             let serves = format!("no `{}` of two `{}`", relationship.child, relationship.parent);
             // Beside one for the way back it runs the other way: two of the same keys have the same name.
             let apart = asked && filled != key;

@@ -35,6 +35,17 @@ pub struct Planned {
     pub required: bool,
     /// The values of an enumeration.
     pub values: Vec<String>,
+    /// The kinds of its entity that have it; `None` when all do.
+    pub kinds: Option<Kinds>,
+}
+
+/// Some of the kinds of an entity: a document is of one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kinds {
+    /// Which, by their place among all.
+    pub of: Vec<usize>,
+    /// How many there are.
+    pub all: usize,
 }
 
 /// Where a field comes from.
@@ -141,7 +152,14 @@ impl Planned {
             items: None,
             required: true,
             values: Vec::new(),
+            kinds: None,
         }
+    }
+
+    /// Share of the documents that are of a kind that has it. Nobody says how frequent kinds are, so all are
+    /// alike.
+    pub(crate) fn share(&self) -> f64 {
+        self.kinds.as_ref().map_or(1.0, |kinds| kinds.of.len() as f64 / kinds.all.max(1) as f64)
     }
 
     fn object(name: impl Into<String>, origin: Origin, fields: Vec<Self>) -> Self {
@@ -227,10 +245,30 @@ fn scalar_bytes(kind: BsonType, own: u64) -> u64 {
     }
 }
 
-/// Bytes of a document of these fields. Fields that not every document has count as there.
+/// Bytes of a document of these fields. Fields that not every document has count as there, but a document is
+/// of one kind: typically as large as kinds are at the mean, and at most as large as the largest.
 pub fn document_bytes(fields: &[Planned], rank: Rank) -> u64 {
-    let inside = fields.iter().map(|field| size::element(&field.name, field.value_bytes(rank)));
-    inside.fold(size::AROUND, u64::saturating_add)
+    let bytes = |field: &Planned| size::element(&field.name, field.value_bytes(rank));
+    let of_all = fields.iter().filter(|field| field.kinds.is_none());
+    let inside = of_all.map(bytes).fold(size::AROUND, u64::saturating_add);
+    let of_kinds = || fields.iter().filter_map(|field| Some((field, field.kinds.as_ref()?)));
+    let Some(all) = of_kinds().map(|(_, kinds)| kinds.all).max() else { return inside };
+    inside.saturating_add(match rank {
+        Rank::Typical | Rank::Mean => {
+            let shares = of_kinds().map(|(field, _)| field.share() * bytes(field) as f64);
+            shares.sum::<f64>().round() as u64
+        }
+        Rank::P99 | Rank::Max => {
+            let mut each = vec![0_u64; all];
+            for (field, kinds) in of_kinds() {
+                let bytes = bytes(field);
+                for kind in &kinds.of {
+                    each[*kind] = each[*kind].saturating_add(bytes);
+                }
+            }
+            each.into_iter().max().unwrap_or(0)
+        }
+    })
 }
 
 /// Levels above an entity of a tree; nobody declares them.
@@ -260,6 +298,33 @@ pub(crate) fn own(field: &EntityField) -> Planned {
         values: field.values.clone(),
         ..Planned::new(field.name.clone(), field.kind, Origin::Own)
     }
+}
+
+/// Kinds add fields that not every document has.
+fn add_kinds(entity: &Entity, fields: &mut Vec<Planned>) {
+    let all = entity.variants.len();
+    for (kind, variant) in entity.variants.iter().enumerate() {
+        for field in &variant.fields {
+            match fields.iter_mut().find(|have| have.name == field.name) {
+                Some(have) => {
+                    if let Some(kinds) = &mut have.kinds {
+                        kinds.of.push(kind);
+                    }
+                }
+                None => {
+                    let kinds = Some(Kinds { of: vec![kind], all });
+                    fields.push(Planned { required: false, kinds, ..own(field) });
+                }
+            }
+        }
+    }
+}
+
+/// The declared fields of an entity, those of its kinds among them.
+pub(crate) fn declared(entity: &Entity) -> Vec<Planned> {
+    let mut fields = entity.fields.iter().map(own).collect();
+    add_kinds(entity, &mut fields);
+    fields
 }
 
 /// The fields that keep a sum.
@@ -385,14 +450,7 @@ impl<'m> Layout<'m> {
         }
         fields.extend(entity.fields.iter().filter(|f| !listed.contains(&f.name)).map(own));
         fields.extend(attributes(entity, listed));
-        // Kinds add fields that not every document has.
-        for variant in &entity.variants {
-            for field in &variant.fields {
-                if !fields.iter().any(|f: &Planned| f.name == field.name) {
-                    fields.push(Planned { required: false, ..own(field) });
-                }
-            }
-        }
+        add_kinds(entity, &mut fields);
         fields
     }
 
@@ -422,11 +480,9 @@ impl<'m> Layout<'m> {
                     into.push(Planned { required: relationship.parents >= 1.0, ..id });
                 }
                 Pattern::ParentsInChild => {
-                    let most = relationship.parents_max.max(relationship.parents) as u64;
-                    let typical = relationship.parents as u64;
-                    let items = Spread { p50: typical, p95: most, p99: most, max: most };
                     let name = self.naming.parents_field(relationship);
-                    into.push(Planned::ids(name, reference.clone(), items));
+                    let parents = relationship.parents_spread;
+                    into.push(Planned::ids(name, reference.clone(), parents));
                 }
                 Pattern::ExtendedReference { fields, in_parent: false, .. } => {
                     let name = self.naming.parent_copy(relationship);

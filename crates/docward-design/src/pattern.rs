@@ -224,7 +224,8 @@ pub(crate) fn of_relationship(
             }
             if is_outlier(facts.children.p99, facts.children.max, bounds) {
                 let room = bounds.safe_bytes.saturating_sub(facts.parent_bytes);
-                let page = PAGE.min(size::fitting(room, facts.child_bytes)).max(1);
+                let fitting = size::fitting_large(room, facts.child_bytes, facts.child_p99);
+                let page = PAGE.min(fitting).max(1);
                 // A list on pages is not cut in one write.
                 if let Some(newest) = relationship.keep_newest {
                     made.patterns.pop();
@@ -243,7 +244,7 @@ pub(crate) fn of_relationship(
             }
             made.patterns.insert(0, holder);
             if !is_series {
-                made.subset(model, relationship);
+                made.preview(model, relationship, facts, bounds);
             }
         }
     }
@@ -308,7 +309,11 @@ fn holder(
             // A list of ids with a cap would refuse the newest; children that name their parent are cut
             // by what they are sorted by.
             let cut = relationship.keep_newest.is_some();
-            if ends && fetched && !by_child && facts.growth == Growth::Bounded && !cut {
+            // That no child is in two parents is kept by a unique index, beside which no shard key of the
+            // parents is possible (CK-13); a child that names its parent has one anyway.
+            let spread = model.deployment.shards > 1;
+            let bounded = ends && facts.growth == Growth::Bounded;
+            if bounded && fetched && !by_child && !cut && !spread {
                 Pattern::ChildrenInParent
             } else {
                 Pattern::ParentInChild
@@ -331,10 +336,7 @@ impl Made {
         // the child.
         let in_parent = matches!(facts.kind, Kind::ManyToOne | Kind::ManyToMany);
         let (reader, source) = if in_parent { (parent, child) } else { (child, parent) };
-        let is_current = |field: &String| {
-            let current = relationship.current.as_ref();
-            current.is_some_and(|current| current.is_empty() || current.contains(field))
-        };
+        let is_current = |field: &String| relationship.must_be_current(field);
         let (mut wanted, mut fresh): (Vec<&String>, Vec<&String>) = (Vec::new(), Vec::new());
         // Reads that come from the source look the other way; those that come from elsewhere reach the
         // reader on their way, as a page of an order reaches the product of an item.
@@ -425,38 +427,6 @@ impl Made {
         self.patterns.push(Pattern::ExtendedReference { fields, in_parent, changing });
     }
 
-    /// Reference, and the parent's page shows the newest few.
-    fn subset(&mut self, model: &DesignModel, relationship: &Relationship) {
-        let mut shown: Option<(u64, Option<String>, Vec<String>, f64)> = None;
-        for read in model.reads.iter().filter(|read| read.from == relationship.parent) {
-            for with in read.with.iter().filter(|with| with.relationship == relationship.name) {
-                let Some((newest, by)) = &with.newest else { continue };
-                let entry = shown.get_or_insert((0, None, with.fields.clone(), 0.0));
-                entry.0 = entry.0.max(*newest);
-                entry.1 = entry.1.take().or_else(|| by.clone());
-                entry.3 += read.per_second;
-            }
-        }
-        let Some((newest, by, fields, rate)) = shown else { return };
-        let by = by.or_else(|| date_field(model.entity(&relationship.child)?));
-        let Some(by) = by else {
-            self.questions.push(Question {
-                about: relationship.name.clone(),
-                ask: format!("by which field are the newest `{}` found?", relationship.role()),
-                write: "add `by: createTime` beside `newest`".to_owned(),
-            });
-            return;
-        };
-        let arriving = arrivals(model, &relationship.child);
-        if rate < arriving {
-            self.remarks.push(format!(
-                "the newest {newest} are shown {rate:.1} times a second and change {arriving:.1} times: a preview would be written more often than read"
-            ));
-            return;
-        }
-        self.patterns.push(Pattern::Subset { newest, by, fields });
-    }
-
     /// A count or a sum that is repeated at every read.
     fn computed(&mut self, model: &DesignModel, relationship: &Relationship, choice: Choice) {
         let name = &relationship.name;
@@ -496,7 +466,8 @@ impl Made {
                 return;
             }
             self.remarks.push(format!(
-                "the count is read {reading:.1} times a second and changes {arriving:.1} times: below {REPEATED}:1 it is not worth keeping (GC-47)"
+                "the {} is read {reading:.1} times a second and changes {arriving:.1} times: below {REPEATED}:1 it is not worth keeping (GC-47)",
+                if repeated.iter().any(counting) { "count" } else { "sum" }
             ));
             return;
         }

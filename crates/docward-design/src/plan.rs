@@ -15,11 +15,11 @@ use crate::decide::{Choice, Row, Ruling, Vote, decide};
 use crate::derive::{self, Question};
 use crate::documents::Documents;
 use crate::facts::{Bounds, Facts};
-use crate::layout::{Layout, Rank, document_bytes, has_part_id, own};
+use crate::layout::{Layout, Rank, declared, document_bytes, has_part_id, own};
 use crate::naming::Naming;
 use crate::pattern::{self, Pattern};
 use crate::sensitivity::{Around, Turn, turns};
-use crate::{quantile, remarks, size};
+use crate::{preview, quantile, remarks, size};
 
 /// What was decided about one relationship.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,8 +61,7 @@ impl Decision {
         };
         self.patterns.iter().any(|pattern| match pattern {
             Pattern::Subset { newest, fields, .. } => {
-                let shown = with.newest.as_ref().is_some_and(|(number, _)| number <= newest);
-                in_parent && shown && (fields.is_empty() || all_of(fields))
+                in_parent && preview::answers(*newest, fields, with)
             }
             Pattern::ExtendedReference { fields, in_parent: there, .. } => {
                 *there == in_parent && all_of(fields)
@@ -197,6 +196,8 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
     deciding.fit();
     // What became smaller may have moved together again.
     deciding.untangle();
+    deciding.settle();
+    deciding.untangle();
     deciding.remark_depth();
     let around = deciding.around();
     let mut decisions: Vec<Decision> = model
@@ -210,9 +211,11 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
         model.entities.iter().map(|entity| advise(model, entity, None)).collect();
     readings(model, &decisions, naming, &mut entities);
     remarks::parts_of_others(model, &decisions, &mut entities);
+    preview::trim(model, &mut decisions, &entities, naming, bounds);
     let layout = Layout { model, decisions: &decisions, advice: &entities, naming };
     let collections = collection::all(&layout);
-    let touched: Vec<_> = model.reads.iter().map(|read| derive::reads(model, read)).collect();
+    let touched: Vec<_> =
+        model.reads.iter().map(|read| derive::reads(model, &decisions, read)).collect();
     let documents = Documents::new(&layout);
     let compared: Vec<(Vec<Alternative>, bool)> = layout
         .linked()
@@ -307,10 +310,14 @@ impl<'m> Deciding<'m> {
     /// what was cut apart stay what they are.
     fn around(&self) -> BTreeMap<String, Around> {
         let mut found = BTreeMap::new();
+        let held = self.held_by_id();
         for relationship in &self.model.relationships {
             let name = &relationship.name;
             let cut = self.vetoed.get(name).is_some_and(|(rows, _)| *rows != TOGETHER);
-            if pattern::is_tree(relationship) || cut {
+            // What others hold the id of is embedded nowhere.
+            let holders = held.get(relationship.child.as_str());
+            let held = holders.is_some_and(|all| all.iter().any(|other| other != name));
+            if pattern::is_tree(relationship) || cut || held {
                 continue;
             }
             let others = self.inside(&relationship.parent).filter(|(r, _)| r.name != *name);
@@ -468,8 +475,7 @@ impl<'m> Deciding<'m> {
     /// than one.
     fn own_bytes(&self, entity: &str, rank: Rank, without: &str) -> u64 {
         let Some(entity) = self.model.entity(entity) else { return size::AROUND };
-        let all = entity.fields.iter().chain(entity.variants.iter().flat_map(|v| &v.fields));
-        let fields: Vec<_> = all.map(own).collect();
+        let fields = declared(entity);
         let held: u64 = self
             .of(&entity.name)
             .filter(|r| r.name != without)
@@ -568,6 +574,49 @@ impl<'m> Deciding<'m> {
         of_it
             .filter_map(|r| self.made.get(&r.name).map(|decision| (r, decision)))
             .filter(|(_, decision)| decision.choice == Some(Choice::Embed))
+    }
+
+    /// What others hold ids of has a collection of its own, and is part of nobody's documents: two places
+    /// would be two copies, and nothing keeps them alike (ER-M.5, DM-07.6).
+    fn settle(&mut self) {
+        for _ in 0..self.model.relationships.len() {
+            let held = self.held_by_id();
+            let rows: &[&str] = &["ER-M.5", "DM-07.6"];
+            let embedded = self.made.values().filter(|made| made.choice == Some(Choice::Embed));
+            let twice: Vec<_> = embedded
+                .filter_map(|made| {
+                    let holder = held.get(made.child.as_str())?.first()?;
+                    let because = format!(
+                        "`{}` is held by its id in `{holder}`, so it has one place, which is its own",
+                        made.child
+                    );
+                    Some((made.relationship.clone(), (rows, because)))
+                })
+                .collect();
+            if twice.is_empty() {
+                return;
+            }
+            self.vetoed.extend(twice);
+            self.all();
+        }
+    }
+
+    /// Entities that others hold ids of, with the relationships that do.
+    fn held_by_id(&self) -> BTreeMap<&str, Vec<&str>> {
+        let by_id = |pattern: &Pattern| {
+            matches!(
+                pattern,
+                Pattern::ChildrenInParent
+                    | Pattern::ParentsInChild
+                    | Pattern::Junction
+                    | Pattern::Tree
+            )
+        };
+        let mut held: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for made in self.made.values().filter(|made| made.patterns.iter().any(by_id)) {
+            held.entry(&made.child).or_default().push(&made.relationship);
+        }
+        held
     }
 
     /// For every entity the levels below its document, and the relationship that leads to the deepest.

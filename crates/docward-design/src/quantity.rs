@@ -10,8 +10,12 @@ pub(crate) fn count(text: &str) -> Option<f64> {
         "b" | "g" | "billion" => 1e9,
         _ => return None,
     };
-    Some(number * times)
+    // More than all documents of the world is a slip of the finger.
+    Some(number * times).filter(|count| *count <= MOST)
 }
+
+/// The largest number that is taken.
+const MOST: f64 = 1e15;
 
 /// A version: a whole number from 1 on.
 pub(crate) fn version(text: &str) -> Option<u64> {

@@ -87,17 +87,23 @@ fn expiry(model: &DesignModel, decisions: &mut [Decision]) {
     for decision in decisions {
         let days = |name: &str| model.entity(name)?.lifecycle?.kept_days;
         // A parent that goes first takes along what it keeps.
-        let goes = days(&decision.child)
+        let first = days(&decision.child)
             .is_some_and(|child| days(&decision.parent).is_none_or(|parent| parent > child));
-        let kept = decision
-            .patterns
-            .iter()
-            .any(|pattern| matches!(pattern, Pattern::Subset { .. } | Pattern::Computed { .. }));
-        if goes && kept && decision.choice == Some(Choice::Reference) {
+        // Without a date that says when they came, documents stay.
+        let child = model.entity(&decision.child);
+        let dated = child.is_some_and(|e| e.series.is_some() || aging::coming(e).is_some());
+        if !(first && dated && decision.choice == Some(Choice::Reference)) {
+            continue;
+        }
+        let has = |of: fn(&Pattern) -> bool| decision.patterns.iter().any(of);
+        let stays =
+            format!("`{}` goes by itself, and what the parent keeps of it stays", decision.child);
+        if has(|p| matches!(p, Pattern::Subset { .. } | Pattern::Computed { .. })) {
             decision.remarks.push(format!(
-                "`{}` goes by itself, and what the parent keeps of it stays: run the rebuild function for parents that matter, or read such figures as of all time",
-                decision.child
+                "{stays}: run the rebuild function for parents that matter, or read such figures as of all time"
             ));
+        } else if has(|p| matches!(p, Pattern::Approximation { .. })) {
+            decision.remarks.push(format!("{stays}: read the count as of all time"));
         }
     }
 }
@@ -171,10 +177,12 @@ pub(crate) fn parts_of_others(
         }
         advice.remarks.push(match aging::coming(entity) {
             Some(_) if below_a_list || !in_list => format!(
-                "kept for {days:.0} days, but part of `{parent}`, which stays longer: take it out by hand"
+                "kept for {}, but part of `{parent}`, which stays longer: take it out by hand",
+                text::plural(days.round() as u64, "day")
             ),
             Some(date) => format!(
-                "kept for {days:.0} days, but part of `{parent}`, which stays longer: documents go by themselves, elements do not. A function takes those of `{role}` out whose `{date}` is older; run it every day"
+                "kept for {}, but part of `{parent}`, which stays longer: documents go by themselves, elements do not. A function takes those of `{role}` out whose `{date}` is older; run it every day",
+                text::plural(days.round() as u64, "day")
             ),
             None => format!(
                 "part of `{parent}`, which is kept longer than the {} of `{role}`",

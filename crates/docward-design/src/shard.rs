@@ -27,6 +27,12 @@ impl KeyCandidate {
         self.checks.iter().all(|(_, holds, _)| *holds != Some(false))
     }
 
+    /// Whether documents spread over the shards (SK-1 to SK-3).
+    fn spreads(&self) -> bool {
+        let of_data = ["SK-1", "SK-2", "SK-3"];
+        !self.checks.iter().any(|(id, holds, _)| of_data.contains(id) && *holds == Some(false))
+    }
+
     /// Whether the server takes it: beside a unique index that it does not lead it would not.
     pub fn is_possible(&self) -> bool {
         !self.checks.iter().any(|(clause, holds, _)| *clause == "CK-13" && *holds == Some(false))
@@ -58,6 +64,8 @@ const TOP_WARN: f64 = 0.10;
 const TOP_FAIL: f64 = 0.30;
 /// Bytes of documents with one value that a chunk takes with ease: half of 128 MB.
 const CHUNK: f64 = 64.0 * 1024.0 * 1024.0;
+/// Chunks of a shard that are looked at, as `docward shardkey` does.
+const ENDS: u32 = 8;
 /// Ranges that make a hash dear (SK-9).
 const RANGES: f64 = 0.2;
 
@@ -97,6 +105,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
             .collect(),
         fetched: fetched(layout, collection),
         least: (100 * u64::from(deployment.shards)).max(1000) as f64,
+        ends: f64::from(ENDS.saturating_mul(deployment.shards)),
     };
     let mut candidates: Vec<Vec<(String, bool)>> = vec![vec![("_id".to_owned(), true)]];
     let named: Vec<String> = judge.named(zone.as_ref().map(|(field, _)| field.as_str()));
@@ -105,6 +114,10 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
         candidates.push(vec![(field.clone(), true)]);
         for finer in judge.finer(field) {
             candidates.push(vec![(field.clone(), false), (finer, false)]);
+        }
+        // Behind few values what rises makes hot ends, unless it is hashed; from 4.4 on a part of a key may be.
+        if deployment.server >= (4, 4) && judge.is_coarse(field) {
+            candidates.push(vec![(field.clone(), false), ("_id".to_owned(), true)]);
         }
     }
     if let Purpose::TimeSeries { meta, .. } = &collection.purpose {
@@ -159,7 +172,11 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     );
     let mut judged: Vec<KeyCandidate> = ranked.into_iter().map(|(.., key)| key).collect();
     judged.dedup_by(|a, b| a.fields == b.fields);
-    let key = judged.remove(0);
+    // Where none is sound, one that the server takes, and rather one that asks every shard than one that
+    // writes to a single one.
+    let rank = |key: &KeyCandidate| (key.is_sound(), key.is_possible(), key.spreads());
+    let best = (0..judged.len()).rev().max_by_key(|i| rank(&judged[*i])).unwrap_or(0);
+    let key = judged.remove(best);
     judged.truncate(4);
     let zones = zone.map(|(_, values)| values.clone()).unwrap_or_default();
     Some(ShardPlan { key, others: judged, zones, change: change(deployment.server) })
@@ -194,6 +211,8 @@ struct Judge<'l, 'm> {
     fetched: Vec<(f64, Found)>,
     /// Different values a key must have (SK-1).
     least: f64,
+    /// Values of a first field whose ranges grow at their ends: fewer do not keep all shards busy (SK-3).
+    ends: f64,
 }
 
 /// How documents are found that a read fetches along a relationship.
@@ -220,14 +239,16 @@ fn fetched(layout: &Layout<'_>, collection: &CollectionPlan) -> Vec<(f64, Found)
         }
         for read in &layout.model.reads {
             let mut along = read.with.iter().filter(|with| with.relationship == r.name);
-            if r.child == collection.entity && read.from != r.child {
+            // Between two of an entity, reads look from the parent to its children.
+            let is_from_parent = read.from != r.child || r.parent == r.child;
+            if r.child == collection.entity && is_from_parent {
                 let summed = read.sums.iter().any(|(of, _)| *of == r.name);
                 let counted = read.counts.contains(&r.name)
                     && !matches!(held, Pattern::ChildrenInParent | Pattern::Junction);
                 let worked_out = (summed || counted) && !decision.is_kept();
                 if worked_out || along.clone().any(|with| !decision.spares(with, true)) {
                     let by = match held {
-                        Pattern::ParentInChild => Found::Holder(r.parent.clone()),
+                        Pattern::ParentInChild | Pattern::Tree => Found::Holder(r.parent.clone()),
                         Pattern::ChildrenInParent | Pattern::Junction => Found::Id,
                         _ => Found::Listed,
                     };
@@ -327,17 +348,7 @@ impl Judge<'_, '_> {
         checks.push(self.frequency(behind));
         // Behind a zone the next field leads.
         let leading = names.get(usize::from(zoned)).or(names.first()).copied().unwrap_or("_id");
-        let rising = self.rises(leading);
-        checks.push(match (hashed, rising) {
-            (true, _) => ("SK-3", Some(true), "hashed, so new documents spread".to_owned()),
-            (false, Some(true)) => (
-                "SK-3",
-                Some(false),
-                format!("`{leading}` rises: all new documents go to one chunk"),
-            ),
-            (false, Some(false)) => ("SK-3", Some(true), format!("`{leading}` does not rise")),
-            (false, None) => ("SK-3", None, format!("whether `{leading}` rises is not declared")),
-        });
+        checks.push(self.hot_end(&fields[usize::from(zoned && names.len() > 1)..]));
         // A read that does not name the first field asks every shard, whatever else it names.
         let first = names.first().copied().unwrap_or("_id");
         let aimed = self.targeting(first);
@@ -367,6 +378,57 @@ impl Judge<'_, '_> {
             checks.push(("SK-9", Some(false), why));
         }
         KeyCandidate { fields, checks, targeted }
+    }
+
+    /// Where new documents go (SK-3): to the end of one range when the first field rises, and to the ends of
+    /// few when a field rises behind one of few values, or of one that most documents have (SK-7, SK-8, SK-10).
+    fn hot_end(&self, fields: &[(String, bool)]) -> (&'static str, Option<bool>, String) {
+        let leading = fields.first().map_or("_id", |(name, _)| name.as_str());
+        if fields.iter().any(|(_, hashed)| *hashed) {
+            return ("SK-3", Some(true), "hashed, so new documents spread".to_owned());
+        }
+        match self.rises(leading) {
+            Some(false) => {}
+            Some(true) => {
+                let why = format!("`{leading}` rises: all new documents go to one chunk");
+                return ("SK-3", Some(false), why);
+            }
+            None => {
+                return ("SK-3", None, format!("whether `{leading}` rises is not declared"));
+            }
+        }
+        let behind = fields.get(1).map(|(name, _)| name.as_str());
+        if let Some(behind) = behind.filter(|name| self.rises(name) == Some(true))
+            && !self.is_own(leading)
+        {
+            let Some(values) = self.distinct(leading) else {
+                let why = format!(
+                    "`{behind}` rises, and how many values `{leading}` has before it is not declared (`distinct`)"
+                );
+                return ("SK-3", None, why);
+            };
+            if values < self.ends {
+                let why = format!(
+                    "`{behind}` rises, and before it `{leading}` has {} only: new documents go to the ends of so few ranges",
+                    text::plural(values as u64, "value")
+                );
+                return ("SK-3", Some(false), why);
+            }
+            if let Some(share) = self.top_share(leading).filter(|share| *share > TOP_FAIL) {
+                let why = format!(
+                    "`{behind}` rises, and {} of the documents have one value of `{leading}`: they go to one chunk",
+                    text::percent(share)
+                );
+                return ("SK-3", Some(false), why);
+            }
+        }
+        ("SK-3", Some(true), format!("`{leading}` does not rise"))
+    }
+
+    /// Whether a field has few values, or one that most documents have.
+    fn is_coarse(&self, name: &str) -> bool {
+        self.distinct(name).is_some_and(|values| values < self.ends)
+            || self.top_share(name).is_some_and(|share| share > TOP_FAIL)
     }
 
     /// A field of the key that a declared write changes, and the write.

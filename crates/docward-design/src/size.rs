@@ -44,11 +44,16 @@ fn index_digits(count: u64) -> u64 {
 
 /// How many values of `value` bytes fit into an array of so many bytes.
 pub fn fitting(room: u64, value: u64) -> u64 {
+    fitting_large(room, value, value)
+}
+
+/// How many values fit into an array of so many bytes when it is a large one of its kind.
+pub fn fitting_large(room: u64, mean: u64, large: u64) -> u64 {
     // Sizes rise with the count, so the answer can be bisected.
-    let (mut low, mut high) = (0_u64, room / value.saturating_add(3) + 1);
+    let (mut low, mut high) = (0_u64, room / mean.saturating_add(3) + 1);
     while low < high {
         let middle = low + (high - low).div_ceil(2);
-        if array(middle, value) <= room { low = middle } else { high = middle - 1 }
+        if large_array(middle, mean, large) <= room { low = middle } else { high = middle - 1 }
     }
     low
 }

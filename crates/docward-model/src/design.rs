@@ -204,6 +204,8 @@ pub struct Relationship {
     pub parents: f64,
     /// Most parents of a child, when it is far from the typical number.
     pub parents_max: f64,
+    /// How the parents of a child spread.
+    pub parents_spread: Spread,
     /// Fields of either side that must never be out of date; empty with `current` set means all of them.
     pub current: Option<Vec<String>>,
     /// Only the newest so many are wanted; older ones may go (PT-slice.1).
@@ -223,6 +225,12 @@ impl Relationship {
     /// Whether a child has several parents.
     pub fn is_shared(&self) -> bool {
         self.parents > 1.0 || self.parents_max > 1.0
+    }
+
+    /// Whether copies of a field of either side must never be out of date.
+    pub fn must_be_current(&self, field: &str) -> bool {
+        let current = self.current.as_ref();
+        current.is_some_and(|all| all.is_empty() || all.iter().any(|name| name == field))
     }
 }
 

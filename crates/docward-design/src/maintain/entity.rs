@@ -259,7 +259,12 @@ impl<'m> Plans<'m> {
         let known = doc! { "_id": given(&id), "attributes.k": given("name") };
         let change = doc! { "$set": { "attributes.$.v": given("value") } };
         let mut room = doc! { "_id": given(&id), "attributes.k": { "$ne": given("name") } };
-        room.insert(format!("attributes.{}", most - 1), doc! { "$exists": false });
+        let last = format!("attributes.{}", most - 1);
+        room.insert(last.clone(), doc! { "$exists": false });
+        let may_be_set = doc! {
+            "_id": given(&id),
+            "$or": [{ "attributes.k": given("name") }, { last: { "$exists": false } }],
+        };
         let jobs = vec![
             Job {
                 name: find.clone(),
@@ -276,15 +281,21 @@ impl<'m> Plans<'m> {
                 parameters: vec![id, "name".to_owned(), "value".to_owned()],
                 does: "Sets an attribute: changes the element that is there, or adds one.".to_owned(),
                 clauses: vec!["DM-08.2"],
-                steps: vec![
+                steps: vec![Step::Retry(vec![
                     Step::Let("done", Statement::update(&home.name, known, change)),
                     Step::Code("if (done.matchedCount === 1) return true;".to_owned()),
                     Step::Let(
                         "added",
                         Statement::update(&home.name, room, doc! { "$push": { "attributes": pair } }),
                     ),
-                    Step::Code("return added.matchedCount === 1;".to_owned()),
-                ],
+                    Step::Code("if (added.matchedCount === 1) return true;".to_owned()),
+                    Step::Note("Another writer may have added or removed it between the two.".to_owned()),
+                    Step::Let(
+                        "open",
+                        Statement::new(&home.name, Method::FindOne, [may_be_set.into()]),
+                    ),
+                    Step::Code("if (open === null || attempt === 100) return false;".to_owned()),
+                ])],
             },
         ];
         let kind = entity.field(first)?.kind;

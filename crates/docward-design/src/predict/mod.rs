@@ -17,7 +17,7 @@ use crate::documents::{Documents, Fields};
 use crate::layout::{Figure, Layout, Origin, Planned, Rank, Ranked, document_bytes};
 use crate::pattern::Pattern;
 use crate::plan::{Decision, Design};
-use crate::{Naming, size};
+use crate::{Naming, quantile, size};
 
 pub use plans::{Act, Fetch, Link, ReadPlan, WritePlan};
 
@@ -53,6 +53,8 @@ pub struct Predictor {
     shared: bool,
     /// The newest children in the parent, each with its id in front.
     pub preview: Option<Planned>,
+    /// Fields of a child that the preview shows; none means all.
+    shows: Vec<String>,
     /// What the parent counts and sums.
     pub figures: Vec<(Figure, Planned)>,
     /// The field of a child that says which is newest; the id when there is none.
@@ -67,6 +69,17 @@ pub struct Predictor {
     /// Documents that reads begin with, where that follows from other relationships.
     roots: Arc<BTreeMap<String, u64>>,
     sizes: Sizes,
+    /// How children are put together, where several are one document.
+    packed: Option<Packed>,
+}
+
+/// Children that are readings of a bucket.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Packed {
+    /// Readings of a bucket, at the mean.
+    pub(crate) readings: f64,
+    /// Bytes of a bucket with so many.
+    pub(crate) bytes: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,7 +232,7 @@ impl<'a, 'm> Base<'a, 'm> {
             Pattern::Computed { counts, sums } if keeps => Some((*counts, sums)),
             _ => None,
         });
-        let counts = computed.is_some_and(|(counts, _)| counts) || way == Way::Hybrid;
+        let counts = computed.is_some_and(|(counts, _)| counts);
         let sums = computed.map(|(_, sums)| sums.as_slice()).unwrap_or_default();
         let figures = entity
             .map(|child| layout.figures(relationship, child, counts, sums))
@@ -250,7 +263,10 @@ impl<'a, 'm> Base<'a, 'm> {
             Link::ParentIds => layout.naming.parents_field(relationship),
             _ => layout.naming.parent_field(relationship),
         };
-        let parents = if relationship.is_shared() { relationship.parents.max(1.0) } else { 1.0 };
+        let parents = match relationship.is_shared() {
+            true => quantile::mean(relationship.parents_spread).max(1.0),
+            false => 1.0,
+        };
         let mean = |fields: &[Planned]| document_bytes(fields, Rank::Mean);
         let beside =
             |planned: &Planned| size::element(&planned.name, planned.value_bytes(Rank::Mean));
@@ -301,6 +317,7 @@ impl<'a, 'm> Base<'a, 'm> {
             parents,
             shared: relationship.is_shared(),
             preview,
+            shows: subset.map(|(_, _, fields)| fields.clone()).unwrap_or_default(),
             figures,
             newest_by: self.newest_by.clone(),
             looked_up: self.looked_up,
@@ -313,6 +330,7 @@ impl<'a, 'm> Base<'a, 'm> {
             ),
             roots: self.roots.clone(),
             sizes,
+            packed: None,
             parent: self.parent.clone(),
             child,
         }
@@ -387,6 +405,28 @@ impl Predictor {
             .map(|(_, field)| size::element(&field.name, field.value_bytes(Rank::Mean)))
             .sum::<u64>();
         own.saturating_add(held).saturating_add(preview).saturating_add(figures)
+    }
+
+    /// The same with children in buckets.
+    #[must_use]
+    pub(crate) fn in_buckets(self, packed: Packed) -> Self {
+        Self { packed: Some(packed), ..self }
+    }
+
+    /// Documents of so many children by themselves, and their bytes.
+    pub(crate) fn apart(&self, children: f64) -> (f64, f64) {
+        match self.packed {
+            None => (children, children * self.sizes.own_child as f64),
+            Some(packed) => {
+                let buckets = (children / packed.readings).ceil();
+                (buckets, buckets * packed.bytes)
+            }
+        }
+    }
+
+    /// Children that have an index entry together.
+    pub(crate) fn together(&self) -> f64 {
+        self.packed.map_or(1.0, |packed| packed.readings)
     }
 
     /// How many of the newest children a parent shows.

@@ -5,6 +5,7 @@ use docward_model::{DesignRead, DesignWrite, With};
 use super::{Act, Fetch, Link, Predictor, ReadPlan, WritePlan, is_by, names_role};
 use crate::compare::{OperationCost, Way};
 use crate::layout::{Figure, Planned, Rank};
+use crate::preview::answers;
 
 impl Predictor {
     /// How a read is done; `None` when it reaches the two from elsewhere.
@@ -36,13 +37,7 @@ impl Predictor {
         if read.from != *child {
             return None;
         }
-        // What is copied into the child needs no parent.
-        let wanted = with.is_some_and(|with| {
-            let copied = |field: &String| {
-                self.copies.as_ref().is_some_and(|c| c.fields.iter().any(|f| f.name == *field))
-            };
-            with.fields.is_empty() || !with.fields.iter().all(copied)
-        });
+        let wanted = with.is_some_and(|with| self.wants_parent(with));
         let parent = wanted && (self.way != Way::Embed || self.is_shared());
         Some(if is_by(read, name, &self.names.1) {
             // Without more conditions and without a limit it is all of them.
@@ -51,6 +46,14 @@ impl Predictor {
         } else {
             ReadPlan::Children { roots, parent }
         })
+    }
+
+    /// Whether a child does not have all that is wanted of its parent.
+    fn wants_parent(&self, with: &With) -> bool {
+        let copied = |field: &String| {
+            self.copies.as_ref().is_some_and(|c| c.fields.iter().any(|f| f.name == *field))
+        };
+        with.fields.is_empty() || !with.fields.iter().all(copied)
     }
 
     /// How a read that begins with neither of the two gets at them by other relationships; whether it
@@ -70,7 +73,10 @@ impl Predictor {
             (true, _) if parent_first || !child => {
                 Some(ReadPlan::Parents { roots, fetch, count: false, sums: None })
             }
-            (parent, true) => Some(ReadPlan::Children { roots, parent }),
+            (parent, true) => {
+                let wanted = with.is_none_or(|with| self.wants_parent(with));
+                Some(ReadPlan::Children { roots, parent: parent && wanted })
+            }
             _ => None,
         }
     }
@@ -88,7 +94,7 @@ impl Predictor {
         match &with.newest {
             _ if covered && self.link == Link::ChildIds => Fetch::Nothing,
             _ if covered && self.link == Link::Pairs => Fetch::Pairs,
-            Some((newest, _)) if self.preview.is_some() && *newest <= self.shown() => {
+            Some(_) if self.preview.is_some() && answers(self.shown(), &self.shows, with) => {
                 Fetch::Nothing
             }
             Some((newest, _)) => Fetch::Newest(*newest),
@@ -135,7 +141,7 @@ impl Predictor {
         let (mut apart, mut pairs, mut entries) = (0.0, 0.0, 0.0);
         let parents: &[u64] = match plan {
             Some(ReadPlan::Parents { fetch, count, sums, .. }) => {
-                entries += if *count { links } else { 0.0 };
+                entries += if *count { links / self.together() } else { 0.0 };
                 apart += match fetch {
                     Fetch::Nothing | Fetch::Pairs => 0.0,
                     Fetch::Newest(newest) => sum(&|n| n.min(*newest)),
@@ -182,14 +188,13 @@ impl Predictor {
                 children
             }
         };
-        let bytes =
-            held(parents) + apart * self.sizes.own_child as f64 + pairs * self.sizes.pair as f64;
+        let (apart, apart_bytes) = self.apart(apart);
         OperationCost {
             name: read.name.clone(),
             writes: false,
             per_second: read.per_second,
             documents: parents.len() as f64 + apart + pairs,
-            bytes,
+            bytes: held(parents) + apart_bytes + pairs * self.sizes.pair as f64,
             entries,
             transaction: false,
         }
@@ -225,12 +230,34 @@ impl Predictor {
             },
             follows: keeps
                 && on_parent.is_none()
-                && matches!(on_child, Some(Act::Insert | Act::Delete)),
+                && match on_child {
+                    Some(Act::Insert | Act::Delete) => true,
+                    Some(Act::Update) => self.changes_kept(write),
+                    None => false,
+                },
             transaction: write.atomic
                 && on_parent.is_some()
                 && on_child.is_some()
                 && self.way != Way::Embed,
         }
+    }
+
+    /// Whether an update of a child changes what its parent shows or sums of it. One that does not say what
+    /// it sets may set anything.
+    fn changes_kept(&self, write: &DesignWrite) -> bool {
+        if self.way == Way::Embed {
+            return false;
+        }
+        let shown = self.preview.iter().flat_map(|list| &list.fields).map(|field| &field.name);
+        let summed = self.figures.iter().filter_map(|(figure, _)| match figure {
+            Figure::Sum(field) => Some(field),
+            _ => None,
+        });
+        let mut kept = shown.chain(summed).peekable();
+        let of_child = || write.sets.iter().filter(|(entity, _)| *entity == self.names.2);
+        kept.peek().is_some()
+            && (of_child().next().is_none()
+                || kept.any(|name| of_child().any(|(_, field)| field == name)))
     }
 
     /// What a write costs when its parent has so many children before it.
@@ -265,10 +292,11 @@ impl Predictor {
         } else {
             // The index on `_id`, and the one on the parent's id unless the parent lists its children.
             let each = if self.link == Link::ChildIds { 1.0 } else { 2.0 };
-            entries += if moved(plan.child) { each * own } else { 0.0 };
+            entries += if moved(plan.child) { each * own / self.together() } else { 0.0 };
             let parents = f64::from(plan.parent.is_some() || plan.follows);
             let changed = if plan.refreshes { children as f64 } else { own };
-            (parents + changed, parents * held + changed * self.sizes.own_child as f64)
+            let (changed, bytes) = self.apart(changed);
+            (parents + changed, parents * held + bytes)
         };
         OperationCost {
             name: write.name.clone(),

@@ -5,10 +5,16 @@ use docward_model::DesignDeployment;
 use super::count;
 use crate::fault::Faults;
 use crate::table::Table;
-use crate::yaml::Node;
+use crate::yaml::{At, Node};
 
-pub(super) fn read(node: &Node, into: &mut DesignDeployment, faults: &mut Faults<'_>) {
-    let Some(mut table) = Table::of(node, "`deployment`", faults) else { return };
+/// Reads it, and says where the field of the zones is named.
+pub(super) fn read(
+    node: &Node,
+    into: &mut DesignDeployment,
+    faults: &mut Faults<'_>,
+) -> Option<At> {
+    let mut table = Table::of(node, "`deployment`", faults)?;
+    let mut zoned = None;
     if let Some(node) = table.get("server")
         && let Some(server) = node.read("the server's version", "`6.0`", version, faults)
     {
@@ -27,7 +33,9 @@ pub(super) fn read(node: &Node, into: &mut DesignDeployment, faults: &mut Faults
     if let Some(node) = table.get("zones")
         && let Some(mut zones) = Table::of(node, "`zones`", faults)
     {
-        let field = zones.get("field").and_then(|n| n.text("the field of the zones", faults));
+        let named = zones.get("field");
+        zoned = named.map(|node| node.at);
+        let field = named.and_then(|n| n.text("the field of the zones", faults));
         let values = zones.get("values").map(|n| n.words("the values of the zones", faults));
         match (field, values) {
             (Some(field), Some(values)) if !values.is_empty() => {
@@ -43,6 +51,7 @@ pub(super) fn read(node: &Node, into: &mut DesignDeployment, faults: &mut Faults
         zones.finish("`zones`", faults);
     }
     table.finish("`deployment`", faults);
+    zoned
 }
 
 fn version(text: &str) -> Option<(u32, u32)> {

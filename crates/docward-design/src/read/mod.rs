@@ -57,9 +57,9 @@ fn model(text: &str, faults: &mut Faults<'_>) -> Option<DesignModel> {
         as_of: table.get("as-of").and_then(|n| n.read("the day", "`2026-01-31`", day, faults)),
         ..DesignModel::default()
     };
-    if let Some(node) = table.get("deployment") {
-        deployment::read(node, &mut model.deployment, faults);
-    }
+    let zoned = table
+        .get("deployment")
+        .and_then(|node| deployment::read(node, &mut model.deployment, faults));
     if let Some(node) = table.get("entities") {
         model.entities = entities::read(node, faults);
     }
@@ -84,6 +84,7 @@ fn model(text: &str, faults: &mut Faults<'_>) -> Option<DesignModel> {
         faults.push(at, "the model has no entities", Some(hint));
     }
     names::check(&model, faults);
+    names::zones(&model, zoned, faults);
     Some(model)
 }
 

@@ -1,7 +1,7 @@
 //! Names that must exist: entities, relationships and fields that something else refers to.
 
 use docward_model::{
-    BsonType, DesignModel, DesignRead, Entity, Location, Relationship, With, text,
+    BsonType, DesignModel, DesignRead, Entity, Location, Relationship, With, text, words,
 };
 
 use crate::fault::Faults;
@@ -68,6 +68,26 @@ pub(super) fn check(model: &DesignModel, faults: &mut Faults<'_>) {
             }
         }
     }
+}
+
+/// Zones are by a field that some entity has, or by the id of another entity in it (SK-11).
+pub(super) fn zones(model: &DesignModel, at: Option<At>, faults: &mut Faults<'_>) {
+    let (Some((field, _)), Some(at)) = (&model.deployment.zones, at) else { return };
+    let is_id_of = |entity: &Entity| {
+        let mut words = words::split(&entity.name);
+        words.push("id".to_owned());
+        words::split(field) == words
+    };
+    let held = |r: &Relationship| r.field.as_ref() == Some(field);
+    let known = model.entities.iter().any(|e| e.field(field).is_some() || is_id_of(e))
+        || model.relationships.iter().any(held);
+    if known || model.entities.is_empty() {
+        return;
+    }
+    let own = model.entities.iter().flat_map(|entity| &entity.fields);
+    let near = nearest(field, own.map(|field| field.name.as_str()));
+    let hint = near.map(|near| format!("did you mean `{near}`?"));
+    faults.push(at, format!("zones are by `{field}`, which no entity has"), hint);
 }
 
 struct Names<'m, 'f, 'n> {

@@ -1,6 +1,6 @@
 //! `relationships:`, named after the parent and what the children are called there.
 
-use docward_model::{ChildGrowth, Relationship};
+use docward_model::{ChildGrowth, Relationship, Spread};
 
 use super::{at_least_one, entities, one_text};
 use crate::fault::Faults;
@@ -38,8 +38,14 @@ fn one(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Relat
         Some(spread)
     });
     let growth = table.get("growth").and_then(|n| growth(n, faults));
-    let parents = table.get("parents").map(|n| entities::spread(n, "`parents`", faults));
-    let parents = parents.flatten();
+    let parents = table.get("parents").and_then(|n| {
+        let spread = entities::spread(n, "`parents`", faults)?;
+        if spread.max == 0 {
+            let hint = "leave the relationship out".to_owned();
+            faults.push(n.at, "no child would have a parent", Some(hint));
+        }
+        Some(spread)
+    });
     let current = table.get("must-be-current").and_then(|n| current(n, faults));
     let keep_newest =
         table.get("keep-newest").and_then(|n| at_least_one(n, "how many are kept", faults));
@@ -59,6 +65,7 @@ fn one(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Relat
         growth,
         parents: parents.map_or(1.0, |spread| spread.p50 as f64),
         parents_max: parents.map_or(1.0, |spread| spread.max as f64),
+        parents_spread: parents.unwrap_or(Spread::always(1)),
         current,
         keep_newest,
         invariant,

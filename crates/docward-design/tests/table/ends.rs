@@ -142,7 +142,7 @@ relationships:
   supplier.address: {child: address, children: 1}
 reads:
   c: {from: customer, where: [_id], with: [customer.address], rate: 9/s}
-  s: {from: supplier, where: [_id], with: [supplier.address], rate: 1/s}
+  s: {from: supplier, where: [_id], with: [supplier.address], rate: 9/s}
 writes:
   w: {insert: [customer, address], rate: 1/h}
   v: {insert: [supplier, address], rate: 1/h}

@@ -111,6 +111,397 @@ fn pt_subset_1_n_comes_from_the_read() {
     assert!(matches!(case.patterns("parent.children")[1], Pattern::Subset { newest: 7, .. }));
 }
 
+/// A page that shows the newest of endless children.
+fn newest(with: &str, more: &str) -> Case {
+    let read = format!("from: parent, where: [_id], with: {{parent.children: {with}}}, rate: 10/s");
+    of(&pair(&format!("{ENDLESS}{more}"), &[&read, ALONE], WRITTEN))
+}
+
+#[test]
+fn er_f_5_what_must_be_current_is_in_no_preview() {
+    let shown = "{newest: 3, by: createTime, fields: [a, amount]}";
+    for current in ["[amount]", "[a, amount]", "true", "[createTime]"] {
+        let case = newest(shown, &format!(", must-be-current: {current}"));
+        assert_eq!(case.verdict("parent.children"), Verdict::Reference, "{current}");
+        let remarks = &case.decision("parent.children").remarks;
+        assert!(remarks.iter().any(|said| said.ends_with("(ER-F.5)")), "{remarks:?}");
+        assert!(case.find("parent", "recentChildren").is_none());
+        // The second read is told as what it is.
+        assert!(case.check("CK-9").1.ends_with("but for what must be current"));
+    }
+    // All fields are as many as those that are named.
+    let all = newest("{newest: 3, by: createTime}", ", must-be-current: [amount]");
+    assert_eq!(all.verdict("parent.children"), Verdict::Reference);
+    let other = newest(shown, ", must-be-current: [b]");
+    assert_eq!(other.verdict("parent.children"), Verdict::Hybrid);
+    assert!(other.find("parent", "recentChildren.b").is_none());
+}
+
+#[test]
+fn er_f_5_pages_without_what_must_be_current_have_their_preview() {
+    let reads = [
+        "from: parent, where: [_id], with: {parent.children: {newest: 3, by: createTime, fields: [a]}}, rate: 10/s",
+        "from: parent, where: [title], with: {parent.children: {newest: 9, by: createTime, fields: [a, amount]}}, rate: 10/s",
+        ALONE,
+    ];
+    let case = of(&pair(&format!("{ENDLESS}, must-be-current: [amount]"), &reads, WRITTEN));
+    let shown = case.field("parent", "recentChildren");
+    assert_eq!(shown.items.unwrap().max, 3);
+    assert!(case.find("parent", "recentChildren.amount").is_none());
+    // The other page reads its nine.
+    let chosen = &case.decision("parent.children").alternatives[0];
+    let read = |name: &str| chosen.operations.iter().find(|op| op.name == name).unwrap().documents;
+    assert_eq!((read("op0"), read("op1")), (1.0, 10.0));
+}
+
+#[test]
+fn gc_06_dm_08_1_a_preview_is_short_and_small() {
+    let preview = |case: &Case| {
+        case.patterns("parent.children").iter().find_map(|pattern| match pattern {
+            Pattern::Subset { newest, .. } => Some(*newest),
+            _ => None,
+        })
+    };
+    let shown =
+        |number: u64| newest(&format!("{{newest: {number}, by: createTime, fields: [a]}}"), "");
+    assert_eq!(preview(&shown(200)), Some(200));
+    let cut = shown(3000);
+    assert_eq!(preview(&cut), Some(200));
+    let remarks = &cut.decision("parent.children").remarks;
+    assert!(remarks.iter().any(|said| said.contains("newest 3,000 are more")), "{remarks:?}");
+    assert_eq!(cut.check("CK-9").0, Some(false), "it does not answer the read");
+    let large = |bytes: &str| {
+        let read = "from: parent, where: [_id], with: {parent.children: {newest: 100, by: createTime, fields: [a]}}, rate: 10/s";
+        of(&pair(ENDLESS, &[read, ALONE], WRITTEN)
+            .replace("{a: string,", &format!("{{a: {{type: string, bytes: {bytes}}},")))
+    };
+    let case = large("20 KB");
+    let most = preview(&case).unwrap();
+    assert!((40..60).contains(&most), "{most}");
+    assert!(
+        docward_design::document_bytes(
+            &case.collection("parent").fields,
+            docward_design::Rank::P99
+        ) <= 1_048_576
+    );
+    assert_eq!(preview(&large("2 MB")), None);
+}
+
+#[test]
+fn ck_14_a_preview_has_the_room_that_lists_beside_it_leave() {
+    let model = |bytes: &str| {
+        of(&format!(
+            "entities:
+  board: {{count: 1000, lifecycle: {{growth: 1/year, kept: forever}}, fields: {{title: string}}}}
+  rule: {{count: 9k, lifecycle: {{growth: 1/year, kept: forever}}, fields: {{text: {{type: string, bytes: {bytes}}}}}}}
+  topic: {{count: 9M, lifecycle: {{growth: 1/year, kept: forever}}, fields: {{text: {{type: string, bytes: 9 KB}}, createTime: date}}}}
+relationships:
+  board.rules: {{child: rule, children: {{p50: 9, p99: 30, max: 40}}, growth: bounded}}
+  board.topics: {{child: topic, children: {{p50: 900, p99: 9k, max: 90k}}, growth: endless}}
+reads:
+  r: {{from: board, where: [_id], with: {{board.rules: all, board.topics: {{newest: 90, by: createTime}}}}, rate: 9/s}}
+writes:
+  w: {{insert: [board, rule, topic], rate: 1/h}}
+"
+        ))
+    };
+    let shown = |case: &Case| {
+        assert_eq!(case.check("CK-14").0, Some(true), "{}", case.check("CK-14").1);
+        assert_eq!(case.verdict("board.rules"), Verdict::Embed);
+        case.find("board", "recentTopics").and_then(|list| list.items).map_or(0, |items| items.max)
+    };
+    assert_eq!(shown(&model("1 KB")), 90);
+    let less = shown(&model("40 KB"));
+    assert!((20..90).contains(&less), "{less}");
+    assert_eq!(model("55800").verdict("board.topics"), Verdict::Reference);
+}
+
+#[test]
+fn gc_35_pt_computed_2_changes_of_what_is_kept_are_written_twice() {
+    let page = "from: parent, where: [_id], with: {parent.children: {newest: 3, by: createTime, fields: [a]}}, sum: {parent.children: amount}, rate: 900/s";
+    let written = |sets: &str| {
+        let change = format!("update: [child], {sets}rate: 1/s");
+        let case = of(&pair(ENDLESS, &[page, ALONE], &[WRITTEN[0], WRITTEN[1], &change]));
+        assert_eq!(case.verdict("parent.children"), Verdict::Hybrid);
+        let chosen = &case.decision("parent.children").alternatives[0];
+        let change = chosen.operations.iter().rfind(|op| op.writes).unwrap();
+        change.documents
+    };
+    assert_eq!(written("sets: [child.amount], "), 2.0, "summed");
+    assert_eq!(written("sets: [child.a], "), 2.0, "shown");
+    assert_eq!(written("sets: [child.b], "), 1.0);
+    assert_eq!(written(""), 2.0, "anything");
+}
+
+#[test]
+fn er_m_6_pt_poly_1_a_document_is_of_one_kind() {
+    let model = |kinds: &str| {
+        of(&format!(
+            "entities:
+  page: {{count: 1000, lifecycle: {{growth: 1/year, kept: forever}}, fields: {{title: string}}}}
+  block:
+    count: 9k
+    lifecycle: {{growth: 1/year, kept: forever}}
+    fields: {{place: int}}
+    variants: {{{kinds}}}
+relationships:
+  page.blocks: {{child: block, children: {{p50: 9, p99: 30, max: 40}}, growth: bounded}}
+reads:
+  r: {{from: page, where: [_id], with: [page.blocks], rate: 9/s}}
+writes:
+  w: {{insert: [page, block], rate: 1/h}}
+"
+        ))
+    };
+    let kind = |name: &str, bytes: &str| {
+        format!("{name}: {{{name}Body: {{type: string, bytes: {bytes}}}}}")
+    };
+    let three = [kind("text", "25 KB"), kind("code", "25 KB"), kind("image", "25 KB")].join(", ");
+    let case = model(&three);
+    assert_eq!(
+        case.verdict("page.blocks"),
+        Verdict::Embed,
+        "{}",
+        case.decision("page.blocks").ruling.how
+    );
+    let one = model(&kind("text", "25 KB"));
+    let bytes = |case: &Case| case.decision("page.blocks").facts.child_p99;
+    assert!(bytes(&case).abs_diff(bytes(&one)) < 10, "{} and {}", bytes(&case), bytes(&one));
+    // Of large and small ones the mean is typical, the largest is at p99.
+    let mixed =
+        model(&[kind("text", "100"), kind("code", "300"), "rule: {}".to_owned()].join(", "));
+    let facts = &mixed.decision("page.blocks").facts;
+    assert!((130..200).contains(&facts.child_bytes), "{}", facts.child_bytes);
+    assert!((320..380).contains(&facts.child_p99), "{}", facts.child_p99);
+}
+
+#[test]
+fn er_m_5_dm_07_7_what_is_held_by_its_id_is_part_of_nobody() {
+    let case = of("entities:
+  mailbox: {count: 1M, lifecycle: {growth: 1k/year, kept: forever}, fields: {address: string}}
+  label: {count: 5M, lifecycle: {growth: 1k/year, kept: forever}, fields: {name: string, colour: string}}
+  message: {count: 900M, lifecycle: {growth: 1M/year, kept: forever}, fields: {subject: string}}
+relationships:
+  mailbox.labels: {child: label, children: {p50: 5, p99: 20, max: 40}, growth: bounded}
+  message.labels: {child: label, children: {p50: 1, p99: 4, max: 9}, parents: {p50: 90, p99: 9k, max: 90k}, growth: bounded}
+reads:
+  open: {from: mailbox, where: [_id], with: [mailbox.labels], rate: 90/s}
+  message: {from: message, where: [_id], with: {message.labels: [name]}, rate: 9/s}
+writes:
+  w: {insert: [mailbox, label, message], rate: 1/s}
+  rename: {update: label, sets: [label.name], rate: 1/h}
+");
+    assert_eq!(case.named("message.labels")[0], "child-ids-in-parent");
+    let labels = case.decision("mailbox.labels");
+    assert_eq!(labels.verdict, Verdict::Reference);
+    assert_eq!(labels.ruling.decided_by, ["ER-M.5", "DM-07.6"]);
+    assert!(labels.ruling.how.contains("held by its id in `message.labels`"));
+    assert!(case.has_collection("label"));
+    assert!(case.find("mailbox", "labels").is_none());
+    let remarks = &case.decision("message.labels").remarks;
+    assert!(!remarks.iter().any(|said| said.contains("no document to live in")), "{remarks:?}");
+}
+
+#[test]
+fn er_m_5_one_to_one_by_id_no_child_is_held_twice() {
+    let read = "from: parent, where: [_id], with: [parent.children], rate: 1/s";
+    let case = of(&pair("children: 1", &[read, ALONE], WRITTEN));
+    assert_eq!(case.named("parent.children"), ["child-ids-in-parent"]);
+    let held = case.indexes("parent");
+    assert_eq!(held.len(), 1, "{held:?}");
+    assert!(held[0].contains(" unique where ") && held[0].ends_with("Id is there"), "{held:?}");
+}
+
+/// What a read costs in the table of a relationship: documents, of the chosen way.
+fn documents(case: &Case, relationship: &str, operation: &str) -> Option<f64> {
+    let chosen = &case.decision(relationship).alternatives[0];
+    chosen.operations.iter().find(|op| op.name == operation).map(|op| op.documents)
+}
+
+#[test]
+fn er_x_1_tables_tell_documents_that_are_touched() {
+    let case = of("entities:
+  dish: {count: 9k, lifecycle: {growth: 1k/year, kept: forever}, fields: {name: string, price: decimal}}
+  order: {count: 9M, lifecycle: {growth: 1M/year, kept: forever}, fields: {total: decimal}}
+  line: {lifecycle: {growth: 3M/year, kept: forever}, fields: {quantity: int}}
+  note: {count: 900k, lifecycle: {growth: 90k/year, kept: forever}, fields: {text: string, createTime: date}}
+  reaction: {count: 9M, lifecycle: {growth: 90k/year, kept: forever}, fields: {word: string, createTime: date}}
+relationships:
+  order.lines: {child: line, children: {p50: 3, p99: 15, max: 40}, growth: bounded}
+  dish.lines: {child: line, children: {p50: 900, p99: 9k, max: 90k}, growth: endless}
+  order.notes: {child: note, children: {p50: 9, p99: 9k, max: 90k}, growth: endless}
+  note.reactions: {child: reaction, children: {p50: 9, p99: 9k, max: 90k}, growth: endless}
+reads:
+  order: {from: order, where: [_id], with: {order.lines: all, dish.lines: [name]}, rate: 50/s}
+  news: {from: order, where: [_id], with: {order.notes: {newest: 3, by: createTime, fields: [text]}}, count: [order.notes], rate: 50/s}
+  note: {from: note, where: [_id], with: {note.reactions: {newest: 3, by: createTime}}, rate: 1/s}
+  menu: {from: dish, where: [name], rate: 9/s}
+writes:
+  w: {insert: [dish, order, line, note, reaction], rate: 1/min}
+");
+    assert!(case.named("dish.lines").contains(&"extended-reference"));
+    assert_eq!(documents(&case, "dish.lines", "order"), Some(1.0), "the name is in the line");
+    assert_eq!(case.verdict("order.notes"), Verdict::Hybrid);
+    assert_eq!(documents(&case, "order.notes", "news"), Some(1.0));
+    assert_eq!(documents(&case, "note.reactions", "news"), None, "no note is read");
+    assert_eq!(documents(&case, "note.reactions", "note"), Some(1.0));
+}
+
+#[test]
+fn pt_bucket_1_readings_cost_as_many_documents_as_there_are_buckets() {
+    let case = of("deployment: {server: \"4.4\"}
+entities:
+  trip: {count: 9k, lifecycle: {growth: 1k/year, kept: forever}, fields: {driver: string}}
+  ping:
+    count: 9M
+    lifecycle: {growth: 9M/year, kept: forever}
+    fields: {lat: double, lon: double, time: date}
+    series: {time: time, id: [trip], rate: 1/s}
+relationships:
+  trip.pings: {child: ping, children: {p50: 600, p95: 900, p99: 3000, max: 9000}, growth: endless}
+reads:
+  track: {from: ping, where: [trip], sort: [time], rate: 9/s}
+  trip: {from: trip, where: [_id], rate: 9/s}
+writes:
+  start: {insert: trip, rate: 1/h}
+  ping: {insert: ping, rate: 9/s}
+");
+    let bucket = case.advice("ping").patterns.iter().find_map(|pattern| match pattern {
+        Pattern::Bucket(bucket) => Some(bucket.most),
+        _ => None,
+    });
+    assert_eq!(bucket, Some(100));
+    let sizes = case.design.capacity.iter().find(|c| c.collection == "ping").unwrap().document;
+    assert!(sizes.0 <= sizes.1 && sizes.1 <= sizes.2, "{sizes:?}");
+    assert_eq!(documents(&case, "trip.pings", "track"), Some(6.0));
+    assert_eq!(documents(&case, "trip.pings", "ping"), Some(1.0));
+}
+
+#[test]
+fn dp_2_what_has_no_date_does_not_go_by_itself() {
+    let page = "from: parent, where: [_id], with: {parent.children: {newest: 3, by: createTime, fields: [a]}}, rate: 10/s";
+    let text = pair(ENDLESS, &[page, ALONE], WRITTEN)
+        .replace("growth: 500/year, kept: forever", "growth: 500/year, kept: 90 days");
+    let goes = |text: &str| {
+        let case = of(text);
+        assert_eq!(case.verdict("parent.children"), Verdict::Hybrid);
+        let remarks = &case.decision("parent.children").remarks;
+        remarks.iter().any(|said| said.contains("goes by itself"))
+    };
+    assert!(goes(&text));
+    assert!(!goes(&text.replace("createTime", "dueDate")));
+}
+
+#[test]
+fn alg_2_a_hybrid_counts_in_its_table_what_it_counts_in_its_documents() {
+    let bytes = |count: &str| {
+        let page = format!(
+            "from: parent, where: [_id], with: {{parent.children: {{newest: 3, by: createTime, fields: [a]}}}}, {count}rate: 10/s"
+        );
+        let case = of(&pair(ENDLESS, &[&page, ALONE], WRITTEN));
+        let fields = &case.collection("parent").fields;
+        assert_eq!(case.find("parent", "childrenCount").is_some(), !count.is_empty());
+        let table = case.decision("parent.children").alternatives[0].parent[0];
+        (table.1, docward_design::document_bytes(fields, docward_design::Rank::Typical))
+    };
+    for count in ["", "count: [parent.children], "] {
+        let (table, designed) = bytes(count);
+        assert_eq!(table, designed, "{count}");
+    }
+}
+
+#[test]
+fn attributes_are_set_whoever_else_sets_them() {
+    let case = crate::common::gallery("catalogue");
+    let scripts = docward_design::maintain::scripts(
+        &case.model,
+        &case.design,
+        docward_model::ProfileName::Neutral,
+    );
+    let set = scripts.iter().flat_map(|script| &script.jobs);
+    let set = set.into_iter().find(|job| job.name == "setProductAttribute").unwrap().shell();
+    assert!(set.contains("attempt") && set.contains("$or"), "{set}");
+}
+
+#[test]
+fn examples_of_attributes_have_their_names_and_types() {
+    let case = of("entities:
+  listing:
+    count: 9k
+    lifecycle: {growth: 1k/year, kept: forever}
+    fields: {title: string, pool: {type: bool, required: false}, rooms: {type: int, required: false}, heating: {type: string, required: false}}
+    attributes: [pool, rooms, heating]
+reads:
+  r: {from: listing, where: [pool], rate: 9/s}
+  s: {from: listing, where: [rooms], rate: 9/s}
+  t: {from: listing, where: [heating], rate: 9/s}
+writes:
+  w: {insert: listing, rate: 1/h}
+");
+    let home = case.collection("listing");
+    let example = docward_design::example::example(&case.model, home);
+    let attributes = example.get_array("attributes").unwrap();
+    let first = attributes[0].as_document().unwrap();
+    assert_eq!(first.get_str("k").unwrap(), "pool", "{example}");
+    assert!(first.get_bool("v").is_ok(), "{example}");
+}
+
+#[test]
+fn gc_47_a_sum_is_called_a_sum() {
+    let read = "from: parent, where: [_id], sum: {parent.children: amount}, rate: 1/s";
+    let case = of(&pair(ENDLESS, &[read, ALONE], &[WRITTEN[0], "insert: [child], rate: 9/s"]));
+    let remarks = &case.decision("parent.children").remarks;
+    assert!(remarks.iter().any(|said| said.starts_with("the sum is read")), "{remarks:?}");
+    assert_eq!(case.check("CK-11").1, "summed at every read: `op0`");
+}
+
+#[test]
+fn alg_2_pairs_are_as_many_as_at_the_mean() {
+    let case = of("entities:
+  repo: {count: 1M, lifecycle: {growth: 0, kept: forever}, fields: {name: string}}
+  user: {count: 1M, lifecycle: {growth: 0, kept: forever}, fields: {name: string}}
+relationships:
+  repo.stargazers: {child: user, children: {p50: 0, p95: 40, p99: 900, max: 300k}, parents: {p50: 2, p95: 9, p99: 30, max: 5000}, growth: endless}
+reads:
+  r: {from: repo, where: [_id], with: {repo.stargazers: [name]}, rate: 1/s}
+  s: {from: user, where: [_id], rate: 9/s}
+writes:
+  w: {insert: [repo, user], rate: 1/s}
+");
+    let pairs = case.collection("repo_stargazer").documents.unwrap();
+    let mean = docward_design::quantile::mean(case.decision("repo.stargazers").facts.children);
+    assert!((pairs - 1e6 * mean).abs() < 1.0 && pairs > 1e6, "{pairs}");
+}
+
+#[test]
+fn alg_2_lists_of_parents_spread_as_declared() {
+    let case = of("entities:
+  star: {count: 1000, lifecycle: {growth: 0, kept: forever}, fields: {name: string}}
+  fan: {count: 100k, lifecycle: {growth: 0, kept: forever}, fields: {name: string}}
+relationships:
+  star.fans: {child: fan, children: {p50: 100, p95: 900, p99: 9k, max: 90k}, parents: {p50: 2, p95: 9, p99: 30, max: 500}, growth: endless}
+reads:
+  r: {from: fan, where: [_id], with: {star.fans: [name]}, rate: 9/s}
+  s: {from: star, where: [_id], rate: 9/s}
+writes:
+  w: {insert: [star, fan], rate: 1/s}
+");
+    assert_eq!(case.named("star.fans")[0], "parent-ids-in-child");
+    let items = case.field("fan", "starIds").items.unwrap();
+    assert_eq!((items.p50, items.p95, items.p99, items.max), (2, 9, 30, 500));
+}
+
+#[test]
+fn ck_14_gc_04_pages_of_uneven_children_stay_small() {
+    let read = "from: parent, where: [_id], with: [parent.children], rate: 90/s";
+    let text =
+        pair("children: {p50: 3, p95: 9, p99: 20, max: 9000}, growth: bounded", &[read], WRITTEN)
+            .replace("{a: string,", "{a: {type: string, bytes: {typical: 600, p99: 20 KB}},");
+    let case = of(&text);
+    assert_eq!(case.named("parent.children"), ["embedded", "outlier"]);
+    assert_eq!(case.check("CK-14").0, Some(true), "{}", case.check("CK-14").1);
+}
+
 #[test]
 fn pt_subset_2_the_one_date_of_a_child_is_found_and_two_are_asked_about() {
     let one = page("newest: 3", "10/s");

@@ -212,9 +212,22 @@ fn the_turn_of_a_model_is_where_the_model_turns() {
     assert_eq!(with(from).decision("parent.children").choice, Some(Choice::Reference));
 }
 
-/// A document of the planned shape at its typical size.
+/// A document of the planned shape at its typical size, of the first kind.
 fn built(fields: &[Planned]) -> bson::Document {
-    fields.iter().map(|field| (field.name.clone(), value(field))).collect()
+    of_kind(fields, 0)
+}
+
+fn of_kind(fields: &[Planned], kind: usize) -> bson::Document {
+    let has = |field: &&Planned| field.kinds.as_ref().is_none_or(|kinds| kinds.of.contains(&kind));
+    fields.iter().filter(has).map(|field| (field.name.clone(), value(field))).collect()
+}
+
+/// Bytes of a document, at the mean of its kinds.
+fn encoded(fields: &[Planned]) -> u64 {
+    let kinds = fields.iter().filter_map(|field| field.kinds.as_ref()).map(|kinds| kinds.all);
+    let all = kinds.max().unwrap_or(1);
+    let bytes = (0..all).map(|kind| of_kind(fields, kind).to_vec().unwrap().len());
+    (bytes.sum::<usize>() as f64 / all as f64).round() as u64
 }
 
 fn value(field: &Planned) -> bson::Bson {
@@ -254,9 +267,8 @@ fn alg_2_planned_sizes_are_those_of_the_encoder() {
     let mut seen = 0;
     for name in GALLERY {
         for collection in &gallery(name).design.collections {
-            let encoded = built(&collection.fields).to_vec().unwrap().len() as u64;
             let planned = document_bytes(&collection.fields, Rank::Typical);
-            assert_eq!(planned, encoded, "{name} {}", collection.name);
+            assert_eq!(planned, encoded(&collection.fields), "{name} {}", collection.name);
             seen += 1;
         }
     }

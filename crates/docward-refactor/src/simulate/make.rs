@@ -1,7 +1,7 @@
 //! Documents of declared shapes and sizes. The same seed gives the same bytes, and a child is the same
 //! whichever way it is stored.
 
-use docward_design::{Figure, Link, Origin, Planned, Predictor, Way, quantile};
+use docward_design::{Figure, Kinds, Link, Origin, Planned, Predictor, Way, quantile};
 use docward_model::{BsonType, Spread};
 use mongodb::bson::{Bson, RawDocumentBuf, oid::ObjectId};
 
@@ -53,6 +53,7 @@ pub(super) struct Field {
     element: Option<BsonType>,
     values: Vec<String>,
     fields: Vec<Self>,
+    kinds: Option<Kinds>,
 }
 
 impl Field {
@@ -68,7 +69,16 @@ impl Field {
             element: planned.element,
             values: planned.values.clone(),
             fields: planned.fields.iter().map(Self::new).collect(),
+            kinds: planned.kinds.clone(),
         }
+    }
+
+    /// Whether the document of a seed is of a kind that has it; all kinds are as frequent as each other.
+    fn is_of(&self, seed: u64) -> bool {
+        self.kinds.as_ref().is_none_or(|kinds| {
+            let kind = mixed(seed, 5) % kinds.all.max(1) as u64;
+            kinds.of.contains(&(kind as usize))
+        })
     }
 }
 
@@ -395,8 +405,11 @@ impl Pen {
     /// A field with a new value.
     pub(super) fn value(&self, field: &Field, seed: u64) -> Option<(String, Bson)> {
         let which = Which { id: ObjectId::from_bytes([0; 12]), seed, serial: seed % 1000 };
-        let document = self.made(std::slice::from_ref(field), which);
-        mongodb::bson::Document::try_from(document.as_ref()).ok()?.into_iter().next()
+        let mut out = Vec::new();
+        let start = begin(&mut out);
+        self.field(&mut out, field, which);
+        end(&mut out, start);
+        mongodb::bson::Document::try_from(raw(out).as_ref()).ok()?.into_iter().next()
     }
 
     /// A document of these fields.
@@ -413,7 +426,7 @@ impl Pen {
     }
 
     pub(super) fn fields(&self, out: &mut Vec<u8>, fields: &[Field], which: Which) {
-        for field in fields {
+        for field in fields.iter().filter(|field| field.is_of(which.seed)) {
             self.field(out, field, which);
         }
     }

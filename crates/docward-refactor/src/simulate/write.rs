@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use docward_design::{Act, Figure, Link, OperationCost, Predictor, Rank, Way, WritePlan};
+use docward_design::{Act, Figure, Link, OperationCost, Planned, Predictor, Rank, Way, WritePlan};
 use docward_model::{BsonType, DesignWrite};
 use mongodb::{
     ClientSession,
@@ -234,8 +234,13 @@ impl Step {
             }
             Some(Act::Update) => {
                 let child = store.maker.child_id(number, from + rng.below(to - from));
-                let names: Vec<&str> =
+                let mut names: Vec<&str> =
                     write.updates.iter().flat_map(|entity| fields(entity)).collect();
+                // What may be anything is something that the parent shows.
+                if names.is_empty() && plan.follows {
+                    let shown = way.preview.iter().flat_map(|list| &list.fields);
+                    names.extend(shown.map(|field| field.name.as_str()));
+                }
                 if let Some((field, value)) = store.maker.change(false, &names, seed) {
                     if embedded {
                         let mut at = format!("{}.", way.role);
@@ -245,6 +250,16 @@ impl Step {
                         }
                         set.insert(format!("{at}{field}"), value);
                     } else {
+                        // What the parent shows or sums of it changes there, too.
+                        let is_shown =
+                            |list: &&Planned| list.fields.iter().any(|f| f.name == field);
+                        match way.preview.as_ref().filter(is_shown) {
+                            _ if !plan.follows => {}
+                            Some(list) => {
+                                set.insert(format!("{}.$[].{field}", list.name), value.clone());
+                            }
+                            None => add = moved_sums(way),
+                        }
                         step.child_change = Some(doc! { "$set": { field: value } });
                         step.child_filter = Some(doc! { "_id": child });
                     }
@@ -334,4 +349,12 @@ fn kept_figures(way: &Predictor, by: i64) -> Document {
     moving
         .map(|(figure, field)| (field.name.clone(), Bson::Int64(by * adds(figure) as i64)))
         .collect()
+}
+
+/// What the parent sums changes by when a child does; without a sum the parent is looked at and stays.
+fn moved_sums(way: &Predictor) -> Document {
+    let is_sum = |figure: &Figure| matches!(figure, Figure::Sum(_));
+    let by = |figure: &Figure| Bson::Int64(i64::from(is_sum(figure)));
+    let kept = way.figures.iter().filter(|(figure, _)| *figure != Figure::Average);
+    kept.map(|(figure, field)| (field.name.clone(), by(figure))).collect()
 }
