@@ -1,0 +1,126 @@
+//! DP-2: how long documents live, and where they go.
+
+use docward_design::{Pattern, Verdict};
+
+use crate::common::{WRITTEN, of, pair};
+use crate::patterns::{ALONE, ENDLESS};
+
+#[test]
+fn dp_2_what_has_no_date_does_not_go_by_itself() {
+    let page = "from: parent, where: [_id], with: {parent.children: {newest: 3, by: createTime, fields: [a]}}, rate: 10/s";
+    let text = pair(ENDLESS, &[page, ALONE], WRITTEN)
+        .replace("growth: 500/year, kept: forever", "growth: 500/year, kept: 90 days");
+    let goes = |text: &str| {
+        let case = of(text);
+        assert_eq!(case.verdict("parent.children"), Verdict::Hybrid);
+        let remarks = &case.decision("parent.children").remarks;
+        remarks.iter().any(|said| said.contains("goes by itself"))
+    };
+    assert!(goes(&text));
+    assert!(!goes(&text.replace("createTime", "dueDate")));
+}
+
+#[test]
+fn dp_2_what_goes_to_the_archive_goes_from_there_too() {
+    let text = pair(ENDLESS, &[ALONE, "from: parent, where: [_id], rate: 1/s"], WRITTEN).replace(
+        "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: forever}",
+        "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: 90 days, cold-after: 30 days}",
+    );
+    let case = of(&text);
+    assert_eq!(case.indexes("child_archive"), ["{ createTime: 1 } for 7776000 s"]);
+}
+
+/// A pair whose children grow cold after a year.
+fn cold() -> String {
+    pair(ENDLESS, &[ALONE, "from: parent, where: [_id], rate: 1/s"], WRITTEN).replace(
+        "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: forever}",
+        "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: forever, cold-after: 1 year}",
+    )
+}
+
+#[test]
+fn dp_2_what_grows_cold_is_found_by_an_index_and_counted_where_it_is() {
+    let case = of(&cold());
+    assert!(case.indexes("child").contains(&"{ createTime: 1 }".to_owned()));
+    let documents = |name: &str| -> Vec<u64> {
+        let found = case.design.capacity.iter().find(|c| c.collection == name).unwrap();
+        found.years.iter().map(|(_, size)| size.unwrap().0).collect()
+    };
+    // Now, and after 1, 3 and 5 years.
+    assert_eq!(documents("child"), [500, 500, 500, 500]);
+    assert_eq!(documents("child_archive"), [4500, 5000, 6000, 7000]);
+    let archive = case.design.capacity.iter().find(|c| c.collection == "child_archive").unwrap();
+    assert_eq!(archive.working_set, Some((archive.index_bytes.unwrap(), false)));
+}
+
+#[test]
+fn dp_2_a_birthday_is_no_age() {
+    let dated = |name: &str| of(&cold().replace("createTime: date}", &format!("{name}: date}}")));
+    for name in ["birthDate", "bornAt", "startsAt", "closesAt", "takenAt", "renewsOn"] {
+        let other = dated(name);
+        assert!(other.advice("child").patterns.is_empty(), "{name}");
+        let said = &other.advice("child").remarks;
+        assert!(said.iter().any(|said| said.contains("no archive is planned")), "{name}: {said:?}");
+        assert!(!other.has_collection("child_archive"), "{name}");
+    }
+    // Documents are deleted by a date that says when they came; to be moved, any that does not say
+    // something else will do.
+    let visit = dated("visitDate");
+    assert_eq!(visit.advice("child").patterns, [Pattern::Archive { days: 365 }]);
+    assert!(visit.indexes("child").contains(&"{ visitDate: 1 }".to_owned()));
+}
+
+#[test]
+fn dp_2_what_goes_with_its_parent_needs_no_date() {
+    let read = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
+    let text = pair("children: {p50: 3, p99: 9, max: 20}, growth: bounded", &read, WRITTEN)
+        .replace("kept: forever", "kept: 90 days")
+        .replace("amount: int, createTime: date", "amount: int");
+    let case = of(&text);
+    assert_eq!(case.verdict("parent.children"), Verdict::Embed);
+    assert!(case.advice("child").remarks.is_empty(), "{:?}", case.advice("child").remarks);
+    assert_eq!(case.indexes("parent"), ["{ createTime: 1 } for 7776000 s"]);
+}
+
+#[test]
+fn dp_2_documents_go_by_a_date_that_says_when_they_came() {
+    let index = |dates: &str| {
+        let text = pair(ENDLESS, &[ALONE, "from: parent, where: [_id], rate: 1/s"], WRITTEN)
+            .replace("kept: forever", "kept: 90 days")
+            .replace("amount: int, createTime: date", &format!("amount: int, {dates}"));
+        let case = of(&text);
+        let all = case.indexes("child");
+        all.into_iter().find(|index| index.ends_with(" s"))
+    };
+    let on = |field: &str| Some(format!("{{ {field}: 1 }} for 7776000 s"));
+    assert_eq!(index("bornAt: date, createTime: date"), on("createTime"));
+    assert_eq!(index("closesAt: date, sentAt: date"), on("sentAt"));
+    assert_eq!(index("time: date"), on("time"));
+    for other in ["bornAt", "startsAt", "takenAt", "hiredOn", "closesAt", "endTime"] {
+        assert_eq!(index(&format!("{other}: date")), None, "{other}");
+    }
+}
+
+#[test]
+fn dp_2_what_goes_with_a_parent_before_its_time_is_told() {
+    let read = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
+    let text = pair("children: {p50: 3, p99: 9, max: 20}, growth: bounded", &read, WRITTEN)
+        .replace("{growth: 100/year, kept: forever}", "{growth: 100/year, kept: 30 days}");
+    let case = of(&text);
+    assert_eq!(case.verdict("parent.children"), Verdict::Embed);
+    let said = &case.advice("child").remarks;
+    assert!(
+        said[0].starts_with("to be kept for ever, but part of `parent`, which goes after 30 days"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn dp_2_versions_go_when_their_document_may() {
+    let text = pair(ENDLESS, &[ALONE, "from: parent, where: [_id], rate: 1/s"], WRITTEN).replace(
+        "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: forever}",
+        "  child:\n    count: 5000\n    keeps-versions: true\n    lifecycle: {growth: 500/year, kept: 90 days}",
+    );
+    let goes = "{ createTime: 1 } for 7776000 s".to_owned();
+    assert!(of(&text).indexes("child_versions").contains(&goes));
+}
