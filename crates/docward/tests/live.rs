@@ -585,6 +585,34 @@ fn the_end_of_the_primary_is_survived() {
 }
 
 #[test]
+fn a_set_without_a_primary_is_read_and_told() {
+    let mut servers = Launch::replica_set(3).start();
+    servers.insert("db_plain.t_invoice", plain_documents(50));
+    let primary = servers.primary();
+    // The documents have to be where they are read from then.
+    let majority =
+        doc! { "insert": "t_mark", "documents": [{ "_id": 1 }], "writeConcern": { "w": 3 } };
+    servers.command("db_plain", majority);
+    let others: Vec<usize> = (0..3).filter(|member| *member != primary).collect();
+    others.iter().for_each(|member| servers.kill(*member));
+    let uri = servers.uri();
+    let start = Instant::now();
+    loop {
+        let report = json(&[&uri]);
+        let told = problems(&report);
+        if let Some(told) = told.iter().find(|problem| problem.contains("has no primary")) {
+            for member in &others {
+                assert!(told.contains(&format!("127.0.0.1:{}", servers.port(*member))), "{told}");
+            }
+            assert_eq!(report["sources"][0]["documents"], 51);
+            return;
+        }
+        // It steps down when it has not heard of the others for ten seconds.
+        assert!(start.elapsed() < Duration::from_secs(90), "{told:#?}");
+    }
+}
+
+#[test]
 fn an_interrupted_audit_reports_what_it_read() {
     let servers = Launch::replica_set(1).fail_points().start();
     servers.insert("db_plain.t_invoice", plain_documents(20_000));
