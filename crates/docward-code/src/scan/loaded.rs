@@ -254,17 +254,8 @@ impl<'u, 't> Scan<'u, 't> {
                 root => self.loaded_from(root, target.at, statement.scope),
             };
             let Some(collection) = collection else { continue };
-            let place = self.place(target.at, statement.scope);
-            let collection = collection.name();
-            let read_line = self.location(unit.scopes[function].at).line;
-            let change = change_of(value);
-            self.out.code.read_then_writes.push(ReadThenWrite {
-                place,
-                read_line,
-                collection,
-                path,
-                change,
-            });
+            let at = (statement.scope, target.at);
+            self.note_race(at, collection, path, change_of(value));
         }
     }
 
@@ -319,19 +310,28 @@ impl<'u, 't> Scan<'u, 't> {
             };
             let Some(owner) = owner.filter(|_| !self.is_guarded(function)) else { continue };
             let Some(collection) = self.loaded_from(&owner, at, scope) else { continue };
-            let place = self.place(at, scope);
-            let read_line = self.location(unit.scopes[function].at).line;
             let mut path = field.to_owned();
             path.get_mut(0..1).into_iter().for_each(|first| first.make_ascii_lowercase());
-            let collection = collection.name();
-            self.out.code.read_then_writes.push(ReadThenWrite {
-                place,
-                read_line,
-                collection,
-                path,
-                change: Change::Number,
-            });
+            self.note_race((scope, at), collection, path, Change::Number);
         }
+    }
+
+    /// Notes a field that is read and written back in the function around a place.
+    fn note_race(
+        &mut self,
+        (scope, at): (ScopeId, usize),
+        collection: Loaded,
+        path: String,
+        change: Change,
+    ) {
+        let function = self.outer_function(scope);
+        self.out.code.read_then_writes.push(ReadThenWrite {
+            place: self.place(at, scope),
+            read_line: self.location(self.values.unit.scopes[function].at).line,
+            collection: collection.name(),
+            path,
+            change,
+        });
     }
 
     /// Whether what a function of Spring saves is refused when another came first: in a transaction, or by a version.
@@ -393,16 +393,7 @@ impl<'u, 't> Scan<'u, 't> {
                 continue;
             }
             if let Some(collection) = self.loaded_from(&root, at, scope) {
-                let place = self.place(at, scope);
-                let read_line = self.location(unit.scopes[self.outer_function(scope)].at).line;
-                let collection = collection.name();
-                self.out.code.read_then_writes.push(ReadThenWrite {
-                    place,
-                    read_line,
-                    collection,
-                    path,
-                    change,
-                });
+                self.note_race((scope, at), collection, path, change);
             }
         }
         self.put_back();
