@@ -353,7 +353,7 @@ fn waive() -> Json {
     let item = Json::object([
         ("description", Json::text("An item of a checklist.")),
         ("type", Json::text("string")),
-        ("pattern", Json::text("^(CK-([1-9]|1[0-5])|SC-[1-7])$")),
+        ("pattern", Json::text("^(CK-([1-9]|1[0-5])|SE-[1-9]|SC-[1-7])$")),
     ]);
     let by = string().with("description", Json::text("Who answers for it."));
     let entry = table(

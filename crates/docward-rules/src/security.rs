@@ -1,5 +1,6 @@
-//! The security self-check (SC-1..7): each row with a verdict and the evidence for it. A row fails only
-//! on a finding and passes only on evidence; what nobody showed is `unknown`, with what would show it.
+//! The clauses about security (SE-1..9) and the self-check (SC-1..7): each row with a verdict and the
+//! evidence for it. A row fails only on a finding that cites it and passes only on evidence; what nobody
+//! showed is `unknown`, with what would show it.
 
 use docward_model::{
     ChecklistItem, Evidence, Finding, Layer, Level, Network, Password, RuleGroup, Settings, User,
@@ -16,6 +17,46 @@ use crate::{
     },
 };
 
+/// The clauses behind the self-check, one by one.
+pub fn security_clauses(
+    evidence: &Evidence,
+    settings: &Settings,
+    outcome: &Outcome,
+) -> Vec<ChecklistItem> {
+    let outcome = &with_withheld(outcome);
+    let check = SelfCheck { view: View { evidence, settings, outcome }, evidence };
+    let private = check.private();
+    let encryption = check.encryption("SE-7", private.0);
+    let item = |id, title, answer: Answer| signed_off(settings, id, title, answer);
+    vec![
+        item("SE-1", "Access control is on", check.access_control("SE-1")),
+        item("SE-2", "The server is reached by the private network only", private),
+        item("SE-3", "No public address is bound to a server", check.public_address()),
+        item(
+            "SE-4",
+            "The load balancer admits named clients to its port only",
+            check.balancer_group(),
+        ),
+        item(
+            "SE-5",
+            "MongoDB's group admits named clients and health checks only",
+            check.mongodb_group(),
+        ),
+        item("SE-6", "Passwords are strong", check.passwords("SE-6")),
+        item("SE-7", "Public links are encrypted", encryption),
+        item(
+            "SE-8",
+            "Accounts may do no more than their application needs",
+            check.accounts("SE-8"),
+        ),
+        item(
+            "SE-9",
+            "Nobody logs in without a password, applications not as administrators",
+            check.logins(),
+        ),
+    ]
+}
+
 /// The rows that connection strings, servers and network rules can answer.
 pub fn security_checklist(
     evidence: &Evidence,
@@ -25,14 +66,18 @@ pub fn security_checklist(
     let outcome = &with_withheld(outcome);
     let check = SelfCheck { view: View { evidence, settings, outcome }, evidence };
     let exposure = check.exposure();
-    let encryption = check.encryption(exposure.0);
+    let encryption = check.encryption("SC-6", exposure.0);
     let item = |id, title, answer: Answer| signed_off(settings, id, title, answer);
     vec![
         item("SC-1", "Private, or public through a guarded load balancer only", exposure),
         item("SC-2", "No network rule admits everyone", check.groups()),
-        item("SC-3", "Access control is on", check.access_control()),
-        item("SC-4", "Passwords are long and of four kinds of characters", check.passwords()),
-        item("SC-5", "Applications can only read and write their own database", check.accounts()),
+        item("SC-3", "Access control is on", check.access_control("SC-3")),
+        item("SC-4", "Passwords are long and of four kinds of characters", check.passwords("SC-4")),
+        item(
+            "SC-5",
+            "Applications can only read and write their own database",
+            check.accounts("SC-5"),
+        ),
         item("SC-6", "TLS wherever access is public", encryption),
         item("SC-7", "No passwords in code", check.code()),
     ]
@@ -110,14 +155,144 @@ impl SelfCheck<'_> {
         self.evidence.network.as_ref()
     }
 
+    /// The addresses a server listens on; none given means the loopback address.
+    fn bound(&self) -> Option<Vec<String>> {
+        let start = self.evidence.server.as_ref()?.start.as_ref()?;
+        Some(start.bind_addresses.clone().unwrap_or_default())
+    }
+
+    /// SE-2: an address of the private network is not reached from outside; `0.0.0.0` may be.
+    fn private(&self) -> Answer {
+        if let Some(answer) = self.ruled("SE-2", &["S002"]) {
+            return answer;
+        }
+        let inside = |a: &String| matches!(reach(a), Reach::Loopback | Reach::Private);
+        let bound = self.bound();
+        match &bound {
+            Some(all) if all.is_empty() => {
+                return (Verdict::Pass, "the server listens on the loopback address only".into());
+            }
+            Some(all) if all.iter().all(inside) => {
+                let evidence =
+                    format!("the server listens on private addresses only: {}", all.join(", "));
+                return (Verdict::Pass, evidence);
+            }
+            _ => {}
+        }
+        let network = self.network();
+        if let Some(answer) = network.and_then(unread) {
+            return answer;
+        }
+        match network.map(|network| &network.public_addresses) {
+            Some(Some(addresses)) if addresses.is_empty() => {
+                (Verdict::Pass, "no public address leads to the servers".to_owned())
+            }
+            _ => unknown(match bound {
+                Some(all) => format!(
+                    "the server listens on {}; whether a public address leads there only the network knows: give --network-rules with public_ip",
+                    all.join(", ")
+                ),
+                None => "no server said where it listens: audit a running deployment, or give --network-rules with public_ip".to_owned(),
+            }),
+        }
+    }
+
+    /// SE-3.
+    fn public_address(&self) -> Answer {
+        if let Some(answer) = self.ruled("SE-3", &["S002", "S005"]) {
+            return answer;
+        }
+        let declared = self.network().and_then(|network| network.public_addresses.as_ref());
+        match declared {
+            Some(addresses) if addresses.is_empty() => {
+                (Verdict::Pass, "the network rules say that none is bound".to_owned())
+            }
+            _ => unknown(
+                "which public addresses are bound only the network knows: give --network-rules with public_ip (`[]` for none)",
+            ),
+        }
+    }
+
+    /// SE-4: without public access there is nothing to guard.
+    fn balancer_group(&self) -> Answer {
+        if let Some(answer) = self.ruled("SE-4", &["S006"]) {
+            return answer;
+        }
+        let Some(network) = self.network() else {
+            return unknown(
+                "no rules were given: export them and name the file with --network-rules",
+            );
+        };
+        if let Some(answer) = unread(network) {
+            return answer;
+        }
+        let groups: Vec<_> = network::declared(network, Layer::LoadBalancer).collect();
+        if groups.is_empty() {
+            return match (network.has_load_balancer(), &network.public_addresses) {
+                (true, _) => unknown(
+                    "a load balancer is declared, but no rules in front of it (layer load-balancer)",
+                ),
+                (false, Some(_)) => (Verdict::Pass, "no load balancer is declared".to_owned()),
+                (false, None) => unknown(
+                    "nothing says whether there is a load balancer: declare load_balancer_vip and listener_port, or public_ip = []",
+                ),
+            };
+        }
+        listed(&groups).unwrap_or_else(|| {
+            let rules: usize = groups.iter().map(|group| group.rules.len()).sum();
+            let rules = text::plural(rules as u64, "rule");
+            (Verdict::Pass, format!("{rules} looked at: named sources and the listener port only"))
+        })
+    }
+
+    /// SE-5: as SC-2, and the ports and the health checks with it.
+    fn mongodb_group(&self) -> Answer {
+        match self.ruled("SE-5", &["S007"]) {
+            Some(answer) => answer,
+            None => self.groups_of_mongodb().map_or_else(
+                |answer| answer,
+                |groups| {
+                    let rules: usize = groups.iter().map(|group| group.rules.len()).sum();
+                    let rules = text::plural(rules as u64, "rule");
+                    (
+                        Verdict::Pass,
+                        format!("{rules} looked at: named sources and MongoDB's port only"),
+                    )
+                },
+            ),
+        }
+    }
+
+    /// SE-9: who may log in without a password only a server says, who is an administrator only clients.
+    fn logins(&self) -> Answer {
+        if let Some(answer) = self.ruled("SE-9", &["S001", "S008", "S010"]) {
+            return answer;
+        }
+        if self.evidence.server.as_ref().and_then(|s| s.start.as_ref()).is_none() {
+            return unknown(
+                "no server said whether it asks for passwords: audit a running deployment",
+            );
+        }
+        match accounts::clients(self.evidence).filter(|uri| uri.user.is_some()).count() {
+            0 => unknown(
+                "the server asks for passwords; which accounts applications use was not seen: give their connection strings with --uri",
+            ),
+            n => (
+                Verdict::Pass,
+                format!(
+                    "the server asks for passwords, and {} as an administrator",
+                    text::verb(n as u64, "client logs in, but not", "clients log in, but none")
+                ),
+            ),
+        }
+    }
+
     /// SC-1.
     fn exposure(&self) -> Answer {
         if let Some(answer) = self.ruled("SC-1", &["S002", "S005", "S006"]) {
             return answer;
         }
-        let start = self.evidence.server.as_ref().and_then(|s| s.start.as_ref());
-        let bound = start.map(|s| s.bind_addresses.clone().unwrap_or_default());
-        // No address given means the loopback address.
+        let bound = self.bound();
         if bound.as_ref().is_some_and(|all| all.iter().all(|a| reach(a) == Reach::Loopback)) {
             return (Verdict::Pass, "the server listens on the loopback address only".to_owned());
         }
@@ -165,39 +340,24 @@ impl SelfCheck<'_> {
         if let Some(answer) = self.ruled("SC-2", &["S006", "S007"]) {
             return answer;
         }
-        let Some(network) = self.network() else {
-            return unknown(
-                "no rules were given: export them and name the file with --network-rules",
-            );
+        let mongodb = match self.groups_of_mongodb() {
+            Ok(groups) => groups,
+            Err(answer) => return answer,
         };
-        let doubtful: Vec<String> = network::doubtful(network).map(network::group_text).collect();
-        if !doubtful.is_empty() {
-            return unknown(format!(
-                "everyone is admitted by {}, of which nobody said whether it stands in front of MongoDB: name it under layers",
-                text::phrases(&doubtful, 3)
-            ));
-        }
-        let mongodb: Vec<_> = network::declared(network, Layer::MongoDb)
-            .chain(network::about_mongodb(network))
+        let balancer: Vec<_> = self
+            .network()
+            .into_iter()
+            .flat_map(|network| network::declared(network, Layer::LoadBalancer))
             .collect();
-        if mongodb.is_empty() {
-            return unknown(
-                "none of the groups is known to stand in front of MongoDB: name it under layers",
-            );
-        }
-        if let Some(answer) = unread(network) {
-            return answer;
-        }
-        let balancer: Vec<_> = network::declared(network, Layer::LoadBalancer).collect();
-        if balancer.is_empty() && network.has_load_balancer() {
+        if balancer.is_empty() && self.network().is_some_and(Network::has_load_balancer) {
             return unknown(
                 "a load balancer is declared, but no rules in front of it (layer load-balancer)",
             );
         }
-        let judged = [mongodb, balancer].concat();
-        if let Some(answer) = listed(&judged) {
+        if let Some(answer) = listed(&balancer) {
             return answer;
         }
+        let judged = [mongodb, balancer].concat();
         let rules: usize = judged.iter().map(|group| group.rules.len()).sum();
         (
             Verdict::Pass,
@@ -209,9 +369,37 @@ impl SelfCheck<'_> {
         )
     }
 
-    /// SC-3: a log that does not say that access control is off does not say that it is on.
-    fn access_control(&self) -> Answer {
-        if let Some(answer) = self.ruled("SC-3", &["S001"]) {
+    /// The groups known to stand in front of MongoDB, or why nobody can vouch for them.
+    fn groups_of_mongodb(&self) -> Result<Vec<&RuleGroup>, Answer> {
+        let Some(network) = self.network() else {
+            return Err(unknown(
+                "no rules were given: export them and name the file with --network-rules",
+            ));
+        };
+        let doubtful: Vec<String> = network::doubtful(network).map(network::group_text).collect();
+        if !doubtful.is_empty() {
+            return Err(unknown(format!(
+                "everyone is admitted by {}, of which nobody said whether it stands in front of MongoDB: name it under layers",
+                text::phrases(&doubtful, 3)
+            )));
+        }
+        let groups: Vec<_> = network::declared(network, Layer::MongoDb)
+            .chain(network::about_mongodb(network))
+            .collect();
+        if groups.is_empty() {
+            return Err(unknown(
+                "none of the groups is known to stand in front of MongoDB: name it under layers",
+            ));
+        }
+        match unread(network).or_else(|| listed(&groups)) {
+            Some(answer) => Err(answer),
+            None => Ok(groups),
+        }
+    }
+
+    /// SE-1, SC-3: a log that does not say that access control is off does not say that it is on.
+    fn access_control(&self, row: &str) -> Answer {
+        if let Some(answer) = self.ruled(row, &["S001"]) {
             return answer;
         }
         match self.evidence.server.as_ref().and_then(|s| s.start.as_ref()) {
@@ -220,9 +408,9 @@ impl SelfCheck<'_> {
         }
     }
 
-    /// SC-4.
-    fn passwords(&self) -> Answer {
-        if let Some(answer) = self.ruled("SC-4", &["S008"]) {
+    /// SE-6, SC-4.
+    fn passwords(&self, row: &str) -> Answer {
+        if let Some(answer) = self.ruled(row, &["S008"]) {
             return answer;
         }
         let uris = &self.evidence.uris;
@@ -241,9 +429,9 @@ impl SelfCheck<'_> {
         }
     }
 
-    /// SC-5: roles bind nobody while access control is off.
-    fn accounts(&self) -> Answer {
-        if let Some(answer) = self.ruled("SC-5", &["S004", "S010"]) {
+    /// SE-8, SC-5: roles bind nobody while access control is off.
+    fn accounts(&self, row: &str) -> Answer {
+        if let Some(answer) = self.ruled(row, &["S004", "S010"]) {
             return answer;
         }
         let server = self.evidence.server.as_ref();
@@ -283,9 +471,9 @@ impl SelfCheck<'_> {
         }
     }
 
-    /// SC-6.
-    fn encryption(&self, exposure: Verdict) -> Answer {
-        if let Some(answer) = self.ruled("SC-6", &["S003", "S009"]) {
+    /// SE-7, SC-6.
+    fn encryption(&self, row: &str, exposure: Verdict) -> Answer {
+        if let Some(answer) = self.ruled(row, &["S003", "S009"]) {
             return answer;
         }
         let start = self.evidence.server.as_ref().and_then(|s| s.start.as_ref());
@@ -295,7 +483,7 @@ impl SelfCheck<'_> {
         }
         let has_load_balancer = self.network().is_some_and(Network::has_load_balancer);
         if exposure == Verdict::Pass && !has_load_balancer {
-            return (Verdict::Pass, "access is not public (SC-1)".to_owned());
+            return (Verdict::Pass, "access is not public".to_owned());
         }
         unknown(match mode {
             Some(mode) => format!("net.tls.mode {mode} also takes connections without TLS, and whether access is public is not known or so declared"),
@@ -330,7 +518,10 @@ mod tests {
         // Examples have a collection by themselves, about which other rules would speak.
         example.settings.select = vec!["S".to_owned()];
         let outcome = crate::judge(&example.evidence, &example.settings);
-        let items = security_checklist(&example.evidence, &example.settings, &outcome);
+        let (evidence, settings) = (&example.evidence, &example.settings);
+        let items = [security_clauses, security_checklist]
+            .into_iter()
+            .flat_map(|list| list(evidence, settings, &outcome));
         let item = items.into_iter().find(|item| item.id == id).unwrap();
         (item.verdict, item.evidence)
     }
@@ -345,6 +536,63 @@ mod tests {
         for id in ["SC-1", "SC-2", "SC-3", "SC-4", "SC-5", "SC-6", "SC-7"] {
             check(id, "{\"_id\": 1}", Verdict::Unknown);
         }
+        for n in 1..=9 {
+            check(&format!("SE-{n}"), "{\"_id\": 1}", Verdict::Unknown);
+        }
+    }
+
+    #[test]
+    fn se_1_to_se_9_each_clause_has_a_row_of_its_own() {
+        let server = |more: &str| format!(r#"server {{"authorization": true{more}}}"#);
+        let bound = |address: &str| server(&format!(r#", "bind": ["{address}"]"#));
+        let network = |more: &str| format!("network {{\"public_ip\": []{more}}}");
+        let group = |layer: &str, source: &str, port: &str| {
+            format!(
+                r#", "listener_port": [27017], "load_balancer_vip": ["10.0.0.100"], "groups": [{{"name": "g", "layer": "{layer}", "rules": [{{"sources": ["{source}", "10.0.0.100"], "ports": ["{port}"]}}]}}]"#
+            )
+        };
+        use Verdict::{Fail, Pass, Unknown};
+        check("SE-1", &server(""), Pass);
+        check("SE-1", r#"server {"authorization": false}"#, Fail);
+        check("SE-2", &server(""), Pass);
+        check("SE-2", &bound("10.0.0.5"), Pass);
+        check("SE-2", &bound("0.0.0.0"), Unknown);
+        check("SE-2", &format!("{}\n{}", bound("0.0.0.0"), network("")), Pass);
+        check("SE-2", &bound("8.8.8.8"), Fail);
+        check("SE-2", "uri mongodb://8.8.8.8", Unknown);
+        check("SE-3", &network(""), Pass);
+        check("SE-3", r#"network {"public_ip": ["8.8.8.8"]}"#, Fail);
+        check("SE-3", r#"network {"listener_port": [27017]}"#, Unknown);
+        check("SE-4", &network(""), Pass);
+        check("SE-4", &network(", \"listener_port\": [27017]"), Unknown);
+        check("SE-4", &network(&group("load-balancer", "203.0.113.1", "27017")), Pass);
+        check("SE-4", &network(&group("load-balancer", "0.0.0.0/0", "27017")), Fail);
+        check("SE-4", &network(&group("load-balancer", "203.0.113.1", "22")), Fail);
+        check("SE-4", &network(&group("load-balancer", "pl-1", "27017")), Unknown);
+        check("SE-5", &network(&group("mongodb", "203.0.113.1", "27017")), Pass);
+        check("SE-5", &network(&group("mongodb", "0.0.0.0/0", "27017")), Fail);
+        check("SE-5", &network(&group("mongodb", "203.0.113.1", "22")), Fail);
+        check("SE-5", &network(&group("load-balancer", "203.0.113.1", "27017")), Unknown);
+        check("SE-6", "uri mongodb://a:Abcdef1!xyzw@10.0.0.5", Pass);
+        check("SE-6", "uri mongodb://a:admin123@10.0.0.5", Fail);
+        check("SE-7", &server(r#", "bind": ["8.8.8.8"], "tls": "requireTLS""#), Pass);
+        check("SE-7", "uri mongodb://8.8.8.8", Fail);
+        let held = |role: &str| {
+            server(&format!(
+                r#", "users": [{{"user": "order", "roles": [{{"db": "db_order", "role": "readWrite"}}, {role}]}}]"#
+            ))
+        };
+        let reads = r#"{"db": "db_order", "role": "read"}"#;
+        check("SE-8", &held(reads), Pass);
+        check("SE-8", &held(r#"{"db": "admin", "role": "dbAdminAnyDatabase"}"#), Fail);
+        let client = "uri mongodb://order:Abcdef1!xyzw@10.0.0.5";
+        check("SE-9", &held(reads), Unknown);
+        check("SE-9", &format!("{}\n{client}", held(reads)), Pass);
+        check("SE-9", client, Unknown);
+        check("SE-9", r#"server {"authorization": true, "anonymous": true}"#, Fail);
+        check("SE-9", &format!("{}\nuri mongodb://order:@10.0.0.5", held(reads)), Fail);
+        let admin = r#", "users": [{"user": "boss", "roles": [{"db": "admin", "role": "root"}]}]"#;
+        check("SE-9", &format!("{}\nuri mongodb://boss@10.0.0.5", server(admin)), Fail);
     }
 
     #[test]

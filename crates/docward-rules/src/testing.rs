@@ -373,7 +373,8 @@ impl Example {
                 if let Some(used) = value.get("used").and_then(Value::as_int) {
                     let since = value.get("since").and_then(Value::as_int);
                     let operations = used as u64;
-                    index.usage = Some(IndexUsage { operations, since, bytes: None });
+                    let bytes = value.get("bytes").and_then(Value::as_int).map(|n| n as u64);
+                    index.usage = Some(IndexUsage { operations, since, bytes });
                 }
                 if index.name.is_empty() {
                     index.name =

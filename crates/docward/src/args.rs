@@ -305,7 +305,7 @@ pub(crate) struct BaselineArgs {
 /// Which list to answer.
 #[derive(Args, Debug)]
 pub(crate) struct ChecklistArgs {
-    /// Only the security self-check (SC-1 to SC-7), without the launch review
+    /// Only security (SE-1 to SE-9, and the self-check SC-1 to SC-7), without the launch review
     #[arg(long)]
     pub(crate) security: bool,
 

@@ -22,7 +22,9 @@ use docward_model::{
 };
 use docward_profile::observe_growth;
 use docward_report::{Expand, Format, Rendering, TerminalOptions, View};
-use docward_rules::{Outcome, checklist, facts::copies, forecasts, judge, security_checklist};
+use docward_rules::{
+    Outcome, checklist, facts::copies, forecasts, judge, security_checklist, security_clauses,
+};
 use docward_uri::parse;
 
 use crate::{
@@ -185,6 +187,14 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     let mut items = Vec::new();
     if shown != Shown::SecurityCheck {
         items.extend(checklist(&evidence, &config.settings, &outcome));
+    }
+    // Files alone say nothing about security: the short list with its questions is enough there.
+    let shows_security = shown == Shown::SecurityCheck
+        || evidence.server.is_some()
+        || evidence.network.is_some()
+        || !evidence.uris.is_empty();
+    if shows_security {
+        items.extend(security_clauses(&evidence, &config.settings, &outcome));
     }
     items.extend(security_checklist(&evidence, &config.settings, &outcome));
     let judged = judged(&outcome, &config.settings, args.metadata_only, &sources);

@@ -222,18 +222,22 @@ fn se_6_se_7_se_9_connection_strings_are_judged_and_the_password_is_not_printed(
 }
 
 #[test]
-fn sc_7_the_self_check_is_printed_row_by_row() {
+fn se_1_sc_7_security_is_printed_row_by_row() {
     let out = docward(&["checklist", "examples/shop-clean", "--security"]);
     let text = stdout(&out);
     assert_eq!(code(&out), 0, "{text}");
     for row in 1..=7 {
         assert!(text.contains(&format!("unknown SC-{row} ")), "{text}");
     }
-    assert!(text.contains("0 pass, 0 fail, 7 unknown") && !text.contains("CK-1"), "{text}");
+    for row in 1..=9 {
+        assert!(text.contains(&format!("unknown SE-{row} ")), "{text}");
+    }
+    assert!(text.contains("0 pass, 0 fail, 16 unknown") && !text.contains("CK-1"), "{text}");
     let review = docward(&["checklist", "examples/shop-clean"]);
     for item in ["CK-1 ", "CK-10", "SC-7 "] {
         assert!(stdout(&review).contains(item), "without the flag both lists are answered: {item}");
     }
+    assert!(!stdout(&review).contains("SE-1 "), "files alone say nothing about security");
 
     let out = docward(&[
         "checklist",
@@ -247,8 +251,12 @@ fn sc_7_the_self_check_is_printed_row_by_row() {
     let report: Value = serde_json::from_slice(&out.stdout).unwrap();
     let ids: Vec<_> =
         report["checklist"].as_array().unwrap().iter().map(|i| i["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, ["SC-1", "SC-2", "SC-3", "SC-4", "SC-5", "SC-6", "SC-7"]);
-    assert_eq!((verdict(&report, "SC-4"), verdict(&report, "SC-6")), ("fail", "fail"));
+    let clauses = (1..=9).map(|n| format!("SE-{n}"));
+    let rows: Vec<String> = clauses.chain((1..=7).map(|n| format!("SC-{n}"))).collect();
+    assert_eq!(ids, rows);
+    for row in ["SE-6", "SE-7", "SC-4", "SC-6"] {
+        assert_eq!(verdict(&report, row), "fail", "{row}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Items of checklists that can be waived.
-const LISTS: [(&str, u32); 2] = [("CK", 15), ("SC", 7)];
+const LISTS: [(&str, u32); 3] = [("CK", 15), ("SE", 9), ("SC", 7)];
 
 /// Reads `[[suppress]]` and `[[waive]]`.
 pub(super) fn read(

@@ -408,7 +408,11 @@ fn checklists(report: &Report) -> Markup {
     html! {
         section #checklist aria-labelledby="checklist-title" {
             h2 #checklist-title { "Checklists" }
-            @for (title, items) in [("Launch review", list("CK")), ("Security self-check", list("SC"))] {
+            @for (title, items) in [
+                ("Launch review", list("CK")),
+                ("Security", list("SE")),
+                ("Security self-check", list("SC")),
+            ] {
                 @if !items.is_empty() {
                     h3 { (title) }
                     div .scroll tabindex="0" role="region" aria-label=(title) {

@@ -1,12 +1,12 @@
 //! AP-S4.6: an index that another one covers.
 
-use docward_model::{Collection, Draft, Index, Safety, Seen, Subject, Unit};
+use docward_model::{Collection, Draft, Index, Safety, Seen, Severity, Subject, Topology, Unit};
 
 use crate::{
     Cx, declare_rule,
     facts::{
         indexes::{covering, has_duty, unused_days},
-        sharding, shell,
+        sharding, shell, text,
     },
 };
 
@@ -20,6 +20,12 @@ declare_rule! {
     /// unlike the other, another collation, hashed, text, geo or wildcard keys, or a declared shard key
     /// resting on it; nor when the longer index runs over an array and the shorter one does not, or when
     /// the server counts that only the shorter one is used (the longer one is I007's then).
+    ///
+    /// The finding has a tier, from what it compares and what the server counts: *safe* when both have the
+    /// same fields, or when nothing used the shorter one for a week on a server of its own; *likely* when
+    /// it is the beginning of a longer one; *monitor* (information) when it is in use and the longer one is
+    /// at least four times as large, so that its queries may get slower. Those with a duty are to *keep* and
+    /// not reported.
     ///
     /// ## Why it matters
     /// Every insert, delete and update of those fields maintains both indexes, and both compete for
@@ -57,6 +63,40 @@ declare_rule! {
 /// From so many days on I007 reports an index that nothing used.
 const UNUSED_DAYS: f64 = 7.0;
 
+/// A longer index so many times as large may answer from disk what the shorter one answered from memory.
+const MUCH_LARGER: u64 = 4;
+
+/// How sure it is that nobody misses the shorter index.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tier {
+    Safe,
+    Likely,
+    /// The longer index is so many times as large.
+    Monitor(u64),
+}
+
+impl Tier {
+    fn of(index: &Index, cover: &Index, nobody_used_it: bool) -> Self {
+        let bytes = |i: &Index| i.usage.and_then(|usage| usage.bytes).filter(|&n| n > 0);
+        let times = bytes(cover).zip(bytes(index)).map_or(0, |(long, short)| long / short);
+        if cover.keys.len() == index.keys.len() || nobody_used_it {
+            Self::Safe
+        } else if times >= MUCH_LARGER && index.usage.is_some_and(|usage| usage.operations > 0) {
+            Self::Monitor(times)
+        } else {
+            Self::Likely
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Safe => "safe",
+            Self::Likely => "likely",
+            Self::Monitor(_) => "monitor",
+        }
+    }
+}
+
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(indexes) = &collection.indexes else { return };
     let ns = &collection.namespace;
@@ -66,12 +106,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     // What I007 advises to hide answers nothing soon: of the two, the one that is used stays.
     let server = cx.evidence().server.as_ref();
     let days = cx.settings().number_at("I007", "min-days", ns, UNUSED_DAYS);
-    let is_going = |cover: &Index| {
-        !has_duty(cover, shard_key)
-            && server
-                .and_then(|s| unused_days(cover, s))
-                .is_some_and(|unused| unused as f64 >= days)
+    let is_idle = |index: &Index| {
+        server.and_then(|s| unused_days(index, s)).is_some_and(|unused| unused as f64 >= days)
     };
+    let is_going = |cover: &Index| !has_duty(cover, shard_key) && is_idle(cover);
+    let alone = server.is_some_and(|s| matches!(s.topology, None | Some(Topology::Standalone)));
     for index in indexes {
         let Some(cover) = covering(collection, index, shard_key) else { continue };
         if is_going(cover) && index.usage.is_some_and(|usage| usage.operations > 0) {
@@ -86,7 +125,17 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             "is read backwards the same as"
         };
         let duty = if cover.unique { ", which is unique too" } else { "" };
-        let (todo, command, safety) = if can_hide {
+        let tier = Tier::of(index, cover, alone && is_idle(index));
+        let (todo, command, safety) = if let Tier::Monitor(times) = tier {
+            (
+                format!(
+                    "see whether the queries of `{}` stay fast enough with `{}`, {times} times as large: hide it at a quiet hour, compare their times, drop it or show it again",
+                    index.name, cover.name
+                ),
+                format!("{}.aggregate([{{$indexStats: {{}}}}])", shell::collection(ns)),
+                Safety::Safe,
+            )
+        } else if can_hide {
             (
                 format!(
                     "hide `{}`, watch slow queries for a business cycle, then drop it",
@@ -105,24 +154,32 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 Safety::Guarded,
             )
         };
-        cx.report(
-            Draft::new(
-                Subject::Index(ns.clone(), index.name.clone()),
-                format!(
-                    "index `{}` {} {how} `{}` {}{duty}",
-                    index.name,
-                    index.key_text(),
-                    cover.name,
-                    cover.key_text()
-                ),
-                "every write maintains both, and the other index answers the same queries",
-                todo,
-                Seen::all(indexes.len() as u64, Unit::Indexes),
-            )
-            .data("index", index.name.as_str())
-            .data("covered_by", cover.name.as_str())
-            .fix(Some("RF-20"), safety, command),
-        );
+        let used = match index.usage.map(|usage| usage.operations) {
+            Some(0) if is_idle(index) => "; nothing uses it".to_string(),
+            Some(n) if n > 0 => format!("; it was used {}", text::plural(n, "time")),
+            _ => String::new(),
+        };
+        let mut draft = Draft::new(
+            Subject::Index(ns.clone(), index.name.clone()),
+            format!(
+                "index `{}` {} {how} `{}` {}{duty}{used}",
+                index.name,
+                index.key_text(),
+                cover.name,
+                cover.key_text()
+            ),
+            "every write maintains both, and the other index answers the same queries",
+            todo,
+            Seen::all(indexes.len() as u64, Unit::Indexes),
+        )
+        .data("index", index.name.as_str())
+        .data("covered_by", cover.name.as_str())
+        .data("tier", tier.name())
+        .fix(Some("RF-20"), safety, command);
+        if matches!(tier, Tier::Monitor(_)) {
+            draft = draft.severity(Severity::Info);
+        }
+        cx.report(draft);
     }
 }
 
@@ -225,6 +282,51 @@ mod tests {
         assert_eq!(told(&body(50, 0, 3600, "")), (1, 0), "nobody knows yet");
         assert_eq!(told(&body(50, 0, month, ", \"unique\": true")), (1, 0), "it has to stay");
         assert_eq!(told(&body(0, 0, month, "")), (1, 1), "nobody uses either");
+    }
+
+    #[test]
+    fn ap_s4_6_tiers_of_redundant_indexes() {
+        let tier = |server: &str, short: &str, long: &str| {
+            let body = format!(
+                "server {{\"authorization\": true, \"clock\": 1710000000, \"uptime\": 2592000{server}}}\n\
+                 index {{\"key\": {{\"a\": 1}}, \"name\": \"short\", \"since\": 1705000000{short}}}\n\
+                 index {{\"key\": {{\"a\": 1, \"b\": 1}}, \"name\": \"long\", \"since\": 1705000000{long}}}\n\
+                 {{\"_id\": 1, \"a\": 1, \"b\": 2}}"
+            );
+            let found = check("I001", &body).remove(0);
+            let Some(docward_model::DataValue::Text(tier)) = found.data.get("tier") else {
+                panic!("no tier in {:?}", found.data)
+            };
+            (tier.clone(), found.severity)
+        };
+        use docward_model::Severity::{Info, Warn};
+        let used = ", \"used\": 50, \"bytes\": 1000";
+        let tiers = [
+            ("nobody knows how it is used", tier("", "", ""), ("likely", Warn)),
+            ("nobody uses it", tier("", ", \"used\": 0", ", \"used\": 9"), ("safe", Warn)),
+            (
+                "another member may use it",
+                tier(", \"set\": \"rs0\"", ", \"used\": 0", ", \"used\": 9"),
+                ("likely", Warn),
+            ),
+            (
+                "the longer one is much larger",
+                tier("", used, ", \"used\": 9, \"bytes\": 4000"),
+                ("monitor", Info),
+            ),
+            (
+                "the longer one is hardly larger",
+                tier("", used, ", \"used\": 9, \"bytes\": 3999"),
+                ("likely", Warn),
+            ),
+        ];
+        for (why, (name, severity), expected) in tiers {
+            assert_eq!((name.as_str(), severity), expected, "{why}");
+        }
+        let same = "index {\"key\": {\"a\": 1}, \"name\": \"a_1\"}\nindex {\"key\": {\"a\": -1}, \"name\": \"a_-1\"}";
+        assert!(
+            matches!(check("I001", same)[0].data.get("tier"), Some(docward_model::DataValue::Text(t)) if t == "safe")
+        );
     }
 
     #[test]
