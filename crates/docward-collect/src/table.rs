@@ -6,7 +6,7 @@ use docward_model::{
     Checked, Collection, CollectionKind, CollectionOptions, CollectionStats, Counted, Deployment,
     Evidence, IdOrder, Index, KeyAnalysis, Namespace, Profile, Server, TrackedDocument,
 };
-use docward_profile::{Profiled, families, relate};
+use docward_profile::{Lookup, Profiled, families, relate};
 
 use crate::{
     catalogue::Facts,
@@ -64,6 +64,8 @@ pub(crate) struct Table {
     pub(crate) server: Option<Server>,
     /// What it said about shard keys.
     pub(crate) key_analyses: Vec<KeyAnalysis>,
+    /// What was looked up in collections of which a sample was read.
+    pub(crate) lookups: Vec<Lookup>,
 }
 
 impl Table {
@@ -196,7 +198,7 @@ impl Table {
             .collect();
         let count = links.len();
         links.iter_mut().for_each(|(_, links)| links.shrink(count));
-        let (references, copies) = relate(&links);
+        let (references, copies) = relate(&links, &self.lookups);
         Evidence {
             deployment: Deployment { server_version: self.server_version, names_are_real },
             server: self.server,

@@ -316,6 +316,9 @@ pub struct Reference {
     pub parents: f64,
     /// References per document that holds any ("parents per child"; 1 unless in an array).
     pub parents_per_child: f64,
+    /// Whether the values were looked up in the collection itself, not among the documents read of it.
+    #[serde(default)]
+    pub looked_up: bool,
 }
 
 impl Reference {

@@ -27,5 +27,5 @@ pub use between::observe_growth;
 pub use blocks::{array_documents, last_id};
 pub use families::families;
 pub use finish::Profiled;
-pub use links::{Links, relate};
+pub use links::{Links, Lookup, MANY, relate};
 pub use profiler::{Damage, Profiler, TIERS as SIZE_TIERS};

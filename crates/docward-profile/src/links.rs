@@ -3,7 +3,8 @@
 //!
 //! Each collection leaves a small [`Links`] behind: its ids (those with the smallest hashes), samples
 //! of its codes and of its reference-like fields drawn by the same hash, and a sample of its rows. [`relate`] then
-//! compares them. Everything is bounded.
+//! compares them. Two samples of large collections have hardly any document in common: there the ids that some
+//! documents of one name are looked up in the other, which gives a [`Lookup`]. Everything is bounded.
 
 use std::collections::BTreeMap;
 
@@ -164,20 +165,91 @@ impl Links {
     }
 }
 
+/// Some documents of a collection, and those of another whose `_id`s they name: all of them that there are.
+#[derive(Clone, Debug)]
+pub struct Lookup {
+    /// The collection that may refer to the other.
+    pub from: Namespace,
+    /// Links of its documents.
+    pub referring: Links,
+    /// The collection that was asked.
+    pub to: Namespace,
+    /// Links of the documents that were found there.
+    pub found: Links,
+}
+
+/// With more collections a reference has to be named after the collection it refers to.
+pub const MANY: usize = 200;
+
+impl Links {
+    /// Fields whose values are worth looking up among the `_id`s of another collection; with many collections
+    /// only those named after it.
+    pub fn may_refer(
+        &self,
+        from: &Namespace,
+        to: &Namespace,
+        target: &Self,
+        only_by_name: bool,
+    ) -> Vec<&FieldPath> {
+        let Some(to_type) = target.id_kind else { return Vec::new() };
+        let name = split(&to.collection);
+        self.refs
+            .iter()
+            .filter(|field| {
+                let named = names_agree(&reference_words(&field.path), &name, from == to);
+                let same = is_unique_kind(field.kind)
+                    && field.kind == to_type
+                    && from.database == to.database;
+                named || (same && !only_by_name)
+            })
+            .map(|field| &field.path)
+            .filter(|path| !path.has_any_key())
+            .collect()
+    }
+}
+
+/// ObjectIds and UUIDs are unique wherever they were made.
+const fn is_unique_kind(kind: BsonType) -> bool {
+    matches!(kind, BsonType::ObjectId | BsonType::BinData)
+}
+
 /// Finds references and copies between collections. Deterministic; the order of the input is kept.
-pub fn relate(collections: &[(Namespace, Links)]) -> (Vec<Reference>, Vec<CopiedField>) {
+pub fn relate(
+    collections: &[(Namespace, Links)],
+    lookups: &[Lookup],
+) -> (Vec<Reference>, Vec<CopiedField>) {
     let mut references = Vec::new();
     let mut copies = Vec::new();
-    let only_by_name = collections.len() > 200;
+    let only_by_name = collections.len() > MANY;
+    let mut looked_up: BTreeMap<&Namespace, Vec<&Lookup>> = BTreeMap::new();
+    lookups.iter().for_each(|lookup| looked_up.entry(&lookup.from).or_default().push(lookup));
     // Names are taken apart once: with thousands of collections the pairs are millions.
     let names: Vec<Vec<String>> = collections.iter().map(|(ns, _)| split(&ns.collection)).collect();
     for (from, links) in collections {
         for field in &links.refs {
             let words = reference_words(&field.path);
             let by = key_words(&field.path);
+            // What a lookup says about a collection is worth more than what two samples have in common.
+            let asked: Vec<(&Lookup, &RefField)> = looked_up
+                .get(from)
+                .into_iter()
+                .flatten()
+                .filter_map(|lookup| {
+                    let same = |asked: &&RefField| asked.path == field.path;
+                    Some((*lookup, lookup.referring.refs.iter().find(same)?))
+                })
+                .collect();
+            let answered = asked.iter().filter_map(|(lookup, some)| {
+                let words_of_target = split(&lookup.to.collection);
+                let named = names_agree(&words, &words_of_target, *from == lookup.to);
+                let (score, reference) = candidate(some, from, &lookup.to, &lookup.found, named)?;
+                let reference = Reference { looked_up: true, ..reference };
+                Some((score, with_counts_of(field, reference)))
+            });
             let best = collections
                 .iter()
                 .zip(&names)
+                .filter(|((to, _), _)| asked.iter().all(|(lookup, _)| lookup.to != *to))
                 .filter_map(|((to, target), name)| {
                     let named = names_agree(&words, name, from == to);
                     if only_by_name && !named {
@@ -186,15 +258,29 @@ pub fn relate(collections: &[(Namespace, Links)]) -> (Vec<Reference>, Vec<Copied
                     candidate(field, from, to, target, named)
                         .or_else(|| by_key(field, from, to, target, by.as_ref()?, name))
                 })
+                .chain(answered)
                 .max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.to.cmp(&a.1.to)));
             let Some((_, reference)) = best else { continue };
-            if let Some((_, target)) = collections.iter().find(|(ns, _)| *ns == reference.to) {
+            if let Some((lookup, some)) = asked.iter().find(|(l, _)| l.to == reference.to) {
+                copies.extend(copied(from, some, &reference, &lookup.found));
+            } else if let Some((_, target)) = collections.iter().find(|(ns, _)| *ns == reference.to)
+            {
                 copies.extend(copied(from, field, &reference, target));
             }
             references.push(reference);
         }
     }
     (references, copies)
+}
+
+/// A reference with the numbers of all that was read, not only of the documents that were looked up.
+fn with_counts_of(field: &RefField, reference: Reference) -> Reference {
+    Reference {
+        children_per_parent: children(field),
+        parents: field.distinct,
+        parents_per_child: field.count as f64 / field.holders.max(1) as f64,
+        ..reference
+    }
 }
 
 /// Whether `field` refers to `to`; with a score to choose the best target.
@@ -207,8 +293,7 @@ fn candidate(
 ) -> Option<(f64, Reference)> {
     let to_type = target.id_kind?;
     // ObjectIds and UUIDs are unique, so containment alone proves it; numbers and words need the name.
-    let unique = matches!(field.kind, BsonType::ObjectId | BsonType::BinData);
-    if (!unique && !named) || field.values.is_empty() || target.documents == 0 {
+    if (!is_unique_kind(field.kind) && !named) || field.values.is_empty() || target.documents == 0 {
         return None;
     }
     if !named && from.database != to.database {
@@ -240,6 +325,7 @@ fn candidate(
             children_per_parent: children(field),
             parents: field.distinct,
             parents_per_child: field.count as f64 / field.holders.max(1) as f64,
+            looked_up: false,
         },
     ))
 }
@@ -288,6 +374,7 @@ fn by_key(
                 children_per_parent: children(field),
                 parents: field.distinct,
                 parents_per_child: field.count as f64 / field.holders.max(1) as f64,
+                looked_up: false,
             },
         ))
     })

@@ -161,14 +161,14 @@ fn pt_ref_1_a_unique_code_is_referred_to_like_an_id() {
     let links = |name: &str, documents: &[Document]| {
         (Namespace::new("db_fuel", name), profiled(documents).links)
     };
-    let (found, _) = relate(&[links("t_price", &prices), links("t_station", &stations)]);
+    let (found, _) = relate(&[links("t_price", &prices), links("t_station", &stations)], &[]);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].path.as_str(), "stationcode");
     assert_eq!((found[0].to.collection.as_str(), found[0].to_path.as_str()), ("t_station", "code"));
     assert!(found[0].contained > 0.99);
     // A field that is not unique there is no key.
     let twice = [stations.clone(), stations].concat();
-    assert!(relate(&[links("t_price", &prices), links("t_station", &twice)]).0.is_empty());
+    assert!(relate(&[links("t_price", &prices), links("t_station", &twice)], &[]).0.is_empty());
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn pt_ref_1_references_and_copies_are_found_across_collections() {
         (Namespace::new("db", "orders"), profiled(&orders).links),
         (Namespace::new("db", "tickets"), profiled(&tickets).links),
     ];
-    let (references, copies) = relate(&collections);
+    let (references, copies) = relate(&collections, &[]);
     let order = references.iter().find(|r| r.from.collection == "orders").unwrap();
     assert_eq!((order.path.as_str(), order.to.collection.as_str()), ("customerId", "customers"));
     assert_eq!(order.contained, 1.0);
@@ -314,7 +314,7 @@ fn dm_07_5_parents_are_counted_per_document_not_per_element() {
         (Namespace::new("db", "orders"), profiled(&orders).links),
         (Namespace::new("db", "products"), profiled(&products).links),
     ];
-    let (references, _) = relate(&collections);
+    let (references, _) = relate(&collections, &[]);
     for (path, expect) in [("items[].productId", 3.0), ("productIds[]", 2.0), ("productId", 1.0)] {
         let found = references.iter().find(|r| r.path.as_str() == path).unwrap();
         assert!((found.parents_per_child - expect).abs() < 1e-9, "{path}: {found:?}");

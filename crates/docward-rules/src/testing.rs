@@ -435,7 +435,7 @@ impl Example {
             }
             self.evidence.collections.push(collection);
         }
-        let (references, copies) = relate(&links);
+        let (references, copies) = relate(&links, &[]);
         self.evidence.references = references;
         self.evidence.copies = copies;
         self.evidence.families = docward_profile::families(&self.evidence.collections);

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bson::{Bson, Document, doc, oid::ObjectId};
+use bson::{Bson, DateTime, Document, doc, oid::ObjectId};
 use docward_testkit::{Launch, Refused, Servers, repository};
 use serde_json::Value;
 
@@ -285,6 +285,56 @@ fn a_sample_says_what_it_knows_of_all_documents() {
     );
     let read = seen["sampled"].as_f64().unwrap();
     assert!((seen["confidence"].as_f64().unwrap() - read / 8000.0).abs() < 1e-9, "{seen}");
+}
+
+/// PT-ref.1, PT-ref.3: two samples have hardly any document in common, so that what some documents refer to
+/// is looked up.
+#[test]
+fn references_are_found_between_collections_larger_than_their_samples() {
+    let servers = Launch::standalone().start();
+    let ids: Vec<ObjectId> = (0..4000).map(|_| ObjectId::new()).collect();
+    let customers = ids.iter().enumerate().map(|(n, id)| {
+        doc! { "_id": id, "name": format!("Customer {n}"), "createTime": DateTime::now() }
+    });
+    servers.insert("db_shop.t_customer", customers);
+    // One order in five is of a customer who is gone; one in four has kept an old name.
+    let orders = (0..5000).map(|n: usize| {
+        let customer = if n % 5 == 0 { ObjectId::new() } else { ids[n % ids.len()] };
+        let name = match n % 4 {
+            0 => "An old name".to_owned(),
+            _ => format!("Customer {}", n % ids.len()),
+        };
+        doc! { "_id": ObjectId::new(), "customerId": customer, "customerName": name, "lines": [{ "sku": 1 }] }
+    });
+    servers.insert("db_shop.t_order", orders);
+    let notes = (0..5000).map(|n: usize| {
+        doc! { "_id": ObjectId::new(), "customerId": ids[n % ids.len()], "lines": "called" }
+    });
+    servers.insert("db_shop.t_visit", notes);
+    let found = |options: &[&str]| {
+        let report = json(&[&[servers.uri().as_str()], options].concat());
+        let findings = report["findings"].as_array().unwrap().clone();
+        findings
+            .into_iter()
+            .filter(|f| ["R002", "R003", "R007", "R013"].contains(&f["rule"].as_str().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let rules = |findings: &[Value]| -> Vec<String> {
+        let mut rules: Vec<_> =
+            findings.iter().map(|f| f["rule"].as_str().unwrap().to_owned()).collect();
+        rules.sort();
+        rules
+    };
+    let all = found(&["--full"]);
+    assert_eq!(rules(&all), ["R002", "R002", "R003", "R007", "R013"]);
+    let sampled = found(&["--sample", "150"]);
+    assert_eq!(rules(&sampled), rules(&all));
+    let dangling = sampled.iter().find(|f| f["rule"] == "R003").unwrap();
+    let (checked, missing) = (
+        dangling["data"]["checked"].as_f64().unwrap(),
+        dangling["data"]["missing"].as_f64().unwrap(),
+    );
+    assert!(checked >= 50.0 && (0.05..0.45).contains(&(missing / checked)), "{dangling}");
 }
 
 /// A random walk goes where documents are large: pages are drawn, not documents.

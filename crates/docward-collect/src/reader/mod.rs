@@ -74,6 +74,8 @@ pub(crate) struct Reader<'r, 'scope, 'env> {
     workload: Recorder,
     /// Whether they said anything.
     has_workload: bool,
+    /// Some documents of each collection of the deployment being read.
+    kept: live::Kept,
 }
 
 /// A source with its reading list.
@@ -118,6 +120,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             deployments: Vec::new(),
             workload: Recorder::new(),
             has_workload: false,
+            kept: live::Kept::default(),
         }
     }
 

@@ -247,6 +247,7 @@ mod tests {
             children_per_parent: Distribution { max: 5, ..Distribution::default() },
             parents: 10.0,
             parents_per_child,
+            looked_up: false,
         }
     }
 

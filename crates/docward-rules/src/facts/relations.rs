@@ -190,6 +190,7 @@ mod tests {
                 children_per_parent: distribution(children, 100),
                 parents: 100.0,
                 parents_per_child: 1.0,
+                looked_up: false,
             }],
             ..Evidence::default()
         }

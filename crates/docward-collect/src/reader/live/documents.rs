@@ -380,6 +380,7 @@ impl Reader<'_, '_, '_> {
     /// Forgets what was read of a collection in a failed attempt.
     fn forget(&mut self, file: FileId, slot: Slot) {
         self.engine.discard(slot);
+        self.kept.forget(slot);
         self.source_of.remove(&file);
         let entry = self.table.entry(slot);
         (entry.taken, entry.bytes) = (0, 0);
@@ -473,7 +474,14 @@ impl Reader<'_, '_, '_> {
         skip: usize,
     ) -> Result<(), Error> {
         // What is no list of documents is told before it is handed on.
-        batch.doc_slices()?;
+        let documents = batch.doc_slices()?;
+        if self.looks_up() {
+            for document in documents.into_iter().skip(skip).flatten() {
+                if let Some(document) = document.as_document() {
+                    self.kept.offer(slot, document.as_bytes());
+                }
+            }
+        }
         let sent = Box::new(Batch(batch));
         let (documents, bytes) = self.engine.take_answer(slot, file, sent, skip);
         let entry = self.table.entry(slot);

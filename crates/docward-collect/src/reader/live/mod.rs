@@ -8,13 +8,14 @@
 //! Read on: `session` (connecting and asking), `catalogue` (collections), `server` (facts about
 //! the whole), `cluster` (tables of sharded clusters), `key_analysis` (what the server says about shard
 //! keys), `workload` (what clients do), `documents` (what is read, and how), `ranges` (a large collection
-//! in parts), `pushdown` (what the server counts itself), `privileges` (what was not allowed).
+//! in parts), `lookups` (what a sample refers to), `pushdown` (what the server counts itself), `privileges` (what was not allowed).
 
 mod catalogue;
 mod check;
 mod cluster;
 mod documents;
 mod key_analysis;
+mod lookups;
 mod pace;
 mod privileges;
 mod pushdown;
@@ -26,6 +27,7 @@ mod trouble;
 mod uri;
 mod workload;
 
+pub(crate) use lookups::Kept;
 pub(crate) use privileges::Missing;
 pub use resolve::{Resolved, resolve_name};
 pub(crate) use session::Session;
@@ -125,6 +127,7 @@ impl Reader<'_, '_, '_> {
             }
             self.read_live_collection(&mut deployment, collection);
         }
+        self.look_up_references(&deployment, &collections);
         self.members_lost(&deployment);
         let name = deployment.session.name.clone();
         let missing = if self.request.documents_only {
