@@ -369,7 +369,7 @@ pub(crate) struct ReadingArgs {
     #[arg(long, conflicts_with = "sample")]
     pub(crate) full: bool,
 
-    /// Read only N documents of each collection: the first of a file, a sample of a running one
+    /// Read only N documents of each collection: the first of a file, a sample of about N of a running one
     /// (default there: 10000)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) sample: Option<u64>,

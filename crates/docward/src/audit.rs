@@ -162,11 +162,15 @@ pub(crate) fn audit(args: &AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         if earlier.taken_ms >= taken_ms {
             let message = "shows the same or a later date than what was audited; give the older of the \
                            two files";
-            let source =
-                args.earlier.as_deref().map_or_else(String::new, |p| p.display().to_string());
-            problems.push(Problem { source, message: message.to_owned() });
+            problems.push(Problem { source: earlier_name(args), message: message.to_owned() });
         }
         observe_growth(&mut evidence, taken_ms, &earlier.evidence, earlier.taken_ms);
+        if earlier.taken_ms < taken_ms
+            && !args.judging.quiet
+            && let Some(why) = nothing_followed(&evidence, &earlier.evidence)
+        {
+            complain(&format!("note: --earlier {}: {why}", earlier_name(args)));
+        }
     }
     // Sources by the names that were given to them: a connection string may hold a password.
     let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
@@ -353,6 +357,24 @@ fn known_deployments(
 fn read_earlier(path: &Path) -> anyhow::Result<SavedEvidence> {
     SavedEvidence::read(path)
         .map_err(|error| anyhow::anyhow!("--earlier {}: {error}", path.display()))
+}
+
+fn earlier_name(args: &AuditArgs) -> String {
+    args.earlier.as_deref().map_or_else(String::new, |path| path.display().to_string())
+}
+
+/// Why nothing can be said about growth between two dates.
+fn nothing_followed(now: &Evidence, earlier: &Evidence) -> Option<&'static str> {
+    let profiles = || now.collections.iter().filter(|c| c.profile.is_some());
+    if profiles().any(|c| c.profile.as_ref().is_some_and(|profile| profile.observed.is_some())) {
+        return None;
+    }
+    Some(if profiles().all(|c| earlier.collection(&c.namespace).is_none()) {
+        "none of its collections was audited, so that nothing is said about growth"
+    } else {
+        "no document is in both, so that nothing is said about growth; of files it has to be made with \
+         --save-evidence"
+    })
 }
 
 /// The documents an earlier run kept track of.

@@ -141,6 +141,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     match (logged, counted) {
         (None, None) if evidence.workload.is_some() => cx.skip(Need::Server),
         (None, None) => cx.skip(Need::Workload),
+        // A server that has just been started cannot tell yet, a log could.
+        (None, Some(counted)) if counted.seconds < cx.count(&MIN_UPTIME) => cx.skip(Need::Workload),
         (logged, counted) => {
             // A log says more: how long each connection lived, and how they came minute by minute.
             let is_told = logged.is_some_and(|workload| by_log(&workload.connections, cx));
@@ -356,6 +358,7 @@ mod tests {
             "the profiler holds no connections"
         );
         assert!(!skipped(&counted(12, 5260, 1897)));
+        assert!(skipped(&counted(12, 5260, 299)), "it has just been started");
         assert!(!skipped(&log(2, 300, 1000)));
     }
 

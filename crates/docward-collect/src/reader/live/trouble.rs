@@ -97,7 +97,11 @@ fn of_members(down: &[String]) -> String {
 }
 
 fn by_role(role: &Option<String>) -> String {
-    let words = |role: &String| format!("; a role that allows all that is missing: {role}");
+    let words = |role: &String| {
+        format!(
+            "; a role that allows all that is missing (where there is one of this name, add the privileges to it with grantPrivilegesToRole): {role}"
+        )
+    };
     role.as_ref().map(words).unwrap_or_default()
 }
 
